@@ -1,0 +1,1 @@
+"""Drives group coordinators with scripted conversations, traces them, and judges what differs."""

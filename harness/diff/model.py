@@ -1,0 +1,64 @@
+"""What a checker says: differences, and a judgement for each scenario and target."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One difference at one step. Grain: run, target, scenario, ordinal."""
+
+    run_id: str
+    target: str
+    scenario_id: str
+    ordinal: int
+    """0 is the finding; what follows from it has higher ordinals."""
+    is_consequence: bool
+    against: str
+    """`expectation` of the script, or `reference`: the trace of the oracle."""
+    step: int
+    api: str | None
+    api_version: int | None
+    difference_class: str
+    """A `harness.verdict.DifferenceClass`."""
+    field: str | None
+    """Path into the response, e.g. `members[0].assignment`; None where the whole answer differs."""
+    expected: str
+    """JSON where it is a value, a phrase where it is an event."""
+    actual: str
+    signature: str
+    """Hash of scenario, step, API, version, class, field, expected and actual: equal in every run."""
+    is_lenient: bool
+    """Whether no client should take notice of the field."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What became of one scenario with one target. Grain: run, target, scenario."""
+
+    run_id: str
+    target: str
+    oracle: str | None
+    scenario_id: str
+    title: str
+    """The scenario's sentence."""
+    suite: str
+    """The first part of the id, e.g. `classic`."""
+    apis: tuple[str, ...]
+    clauses: tuple[str, ...]
+    source: str
+    outcome: str
+    """A `harness.verdict.Outcome`."""
+    expectation: str
+    """A `harness.verdict.Expectation`."""
+    delta: str
+    """A `harness.verdict.Delta`."""
+    reason: str
+    """Why: the first difference in words, the missing capability, or the entry that foresaw it."""
+    link: str | None
+    """Of the expectation entry that matched."""
+    signature: str | None
+    """Of the first difference."""
+    first_step: int | None
+    difference_count: int
+    event_count: int
+    duration_ms: float

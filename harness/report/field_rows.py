@@ -1,0 +1,148 @@
+"""Two JSON documents, laid side by side field by field."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+COMPACT_LENGTH_MAX: Final = 56
+"""A list or object that is equal on both sides and no longer than this stands on one line."""
+
+
+class Mark(StrEnum):
+    """How a field of the target stands to the oracle's."""
+
+    SAME = "same"
+    DIFFERS = "differs"
+    """The checker recorded a difference here."""
+    LENIENT = "lenient"
+    """Likewise, one of which no client should take notice."""
+    TOLERATED = "tolerated"
+    """The values differ and the checker recorded nothing: permitted, or of no meaning."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldRow:
+    """One field on both sides; a side that lacks it has None."""
+
+    depth: int
+    key: str
+    oracle: str | None
+    target: str | None
+    mark: Mark
+
+
+class _Absent:
+    """What a side has that lacks a field; null is a value."""
+
+
+_ABSENT: Final = _Absent()
+
+
+def aligned_fields(
+    oracle: str | None, target: str | None, marks: Mapping[str, Mark] | None = None
+) -> tuple[FieldRow, ...]:
+    """Lay two JSON texts side by side.
+
+    Args:
+        oracle: JSON text, or None where that side has no fields at all; then nothing is marked.
+        target: likewise.
+        marks: what the checker recorded, by path (`members[0].assignment`); an ancestor's counts for what
+            is below it.
+    """
+    left = _ABSENT if oracle is None else _parsed(oracle)
+    right = _ABSENT if target is None else _parsed(target)
+    rows = tuple(_children("", left, right, 0, marks or {}, Mark.SAME))
+    if oracle is not None and target is not None:
+        return rows
+    return tuple(
+        FieldRow(depth=row.depth, key=row.key, oracle=row.oracle, target=row.target, mark=Mark.SAME)
+        for row in rows
+    )
+
+
+def compact(value: object) -> str:
+    """Write a value in one line; names of error codes and states go without quotes."""
+    if isinstance(value, str) and value.isupper() and value.replace("_", "").isalnum():
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+
+
+def _parsed(text: str) -> object:
+    try:
+        value: object = json.loads(text)
+    except ValueError:
+        return text
+    return value
+
+
+def _children(
+    path: str, left: object, right: object, depth: int, marks: Mapping[str, Mark], inherited: Mark
+) -> Iterator[FieldRow]:
+    """Lay out what two values contain, or the values themselves where they contain nothing."""
+    if not _are_containers(left, right):
+        yield _leaf("", left, right, depth, _mark(marks.get(path, inherited), left, right))
+        return
+    for key in _keys(left, right):
+        child_path = f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}".removeprefix(".")
+        name = f"[{key}]" if isinstance(key, int) else key
+        mark = marks.get(child_path, inherited)
+        a, b = _get(left, key), _get(right, key)
+        if _stands_in_one_line(a, b):
+            yield _leaf(name, a, b, depth, _mark(mark, a, b))
+        else:
+            heading = FieldRow(
+                depth=depth, key=name, oracle=_heading(a), target=_heading(b), mark=marks.get(child_path, Mark.SAME)
+            )
+            yield heading
+            yield from _children(child_path, a, b, depth + 1, marks, mark)
+
+
+def _leaf(key: str, left: object, right: object, depth: int, mark: Mark) -> FieldRow:
+    return FieldRow(depth=depth, key=key, oracle=_text(left), target=_text(right), mark=mark)
+
+
+def _mark(recorded: Mark, left: object, right: object) -> Mark:
+    if recorded is Mark.SAME and left != right:
+        return Mark.TOLERATED
+    return recorded
+
+
+def _text(value: object) -> str | None:
+    return None if value is _ABSENT else compact(value)
+
+
+def _heading(value: object) -> str | None:
+    return None if value is _ABSENT else ""
+
+
+def _are_containers(left: object, right: object) -> bool:
+    """Whether both sides hold fields of their own, and of the same kind; a side may be absent."""
+    kinds = {type(value) for value in (left, right) if value is not _ABSENT}
+    return kinds in ({dict}, {list}) and (bool(left) or bool(right))
+
+
+def _stands_in_one_line(left: object, right: object) -> bool:
+    if not _are_containers(left, right):
+        return True
+    return left == right and len(compact(left)) <= COMPACT_LENGTH_MAX
+
+
+def _keys(left: object, right: object) -> list[int] | list[str]:
+    if isinstance(left, list) or isinstance(right, list):
+        return list(range(max(_length(left), _length(right))))
+    names = {str(name): None for side in (left, right) if isinstance(side, dict) for name in side}
+    return list(names)
+
+
+def _length(value: object) -> int:
+    return len(value) if isinstance(value, list) else 0
+
+
+def _get(value: object, key: int | str) -> object:
+    if isinstance(value, dict):
+        return value.get(key, _ABSENT)
+    if isinstance(value, list) and isinstance(key, int) and key < len(value):
+        return value[key]
+    return _ABSENT

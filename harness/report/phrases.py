@@ -1,0 +1,89 @@
+"""What every report says in the same words: marks, first differences, and lines ready to be pasted."""
+
+import json
+import shlex
+from typing import Final
+
+from harness.diff.model import Difference, Judgement
+from harness.report.standing import Standing
+from harness.report.tables import TargetSummary
+from harness.verdict import Outcome
+
+PROGRAM: Final = "kafka-conformance"
+
+GLYPHS: Final = {
+    Outcome.CONFORMS: "✓",
+    Outcome.LENIENT: "≈",
+    Outcome.NOT_APPLICABLE: "–",
+    Outcome.INDETERMINATE: "?",
+    Outcome.DIVERGES: "✗",
+    Outcome.HARNESS_ERROR: "!",
+}
+"""One sign an outcome, to be told apart without colour."""
+
+VALUE_LENGTH_MAX: Final = 400
+"""Longer values are cut where they stand in a line; the page of the scenario has them whole."""
+
+
+def reproduction_line(spec: str, scenario_id: str) -> str:
+    """Return a command line that repeats one scenario with one target."""
+    return shlex.join((PROGRAM, "run", "--target", spec, scenario_id))
+
+
+def place(difference: Difference) -> str:
+    """Say where a difference was seen, e.g. `step 4, Heartbeat v3, error_code`."""
+    api = f"{difference.api} v{difference.api_version}" if difference.api else None
+    parts = (f"step {difference.step}" if difference.step >= 0 else None, api, difference.field)
+    return ", ".join(part for part in parts if part)
+
+
+def contrast(difference: Difference) -> str:
+    """Say what was expected and what came, each at most a line long."""
+    return f"expected {shortened(difference.expected)}, got {shortened(difference.actual)}"
+
+
+def shortened(value: str, length_max: int = VALUE_LENGTH_MAX) -> str:
+    """Cut a value that would fill the page, and say so."""
+    if len(value) <= length_max:
+        return value
+    return f"{value[:length_max]}… ({len(value)} characters)"
+
+
+def expectation_entry(judgement: Judgement, summary: TargetSummary) -> str:
+    """Return a TOML entry that foresees this result; reason and link are left to be told."""
+    pairs = {
+        "scenario": judgement.scenario_id,
+        "target": summary.target,
+        "outcome": judgement.outcome,
+        "signature": judgement.signature,
+        "reason": "",
+        "link": "",
+    }
+    lines = [f"{key} = {_toml_string(value)}" for key, value in pairs.items() if value is not None]
+    return "\n".join(("[[expect]]", *lines))
+
+
+def _toml_string(value: str) -> str:
+    """Write a basic string: JSON's escapes are a subset of TOML's, but for DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def headline(counts: dict[Standing, int]) -> str:
+    """Say in one sentence what a reader has to know about a run."""
+    attention = {
+        Standing.ERROR: ("harness error", "harness errors"),
+        Standing.FAILED: ("unexpected difference", "unexpected differences"),
+        Standing.STALE: ("expectation that no longer fires", "expectations that no longer fire"),
+        Standing.INDETERMINATE: ("indeterminate result", "indeterminate results"),
+    }
+    parts = [
+        f"{counts[kind]} {words[0] if counts[kind] == 1 else words[1]}"
+        for kind, words in attention.items()
+        if counts.get(kind)
+    ]
+    if parts:
+        return ", ".join(parts)
+    if sum(counts.values()) == counts.get(Standing.SKIPPED, 0):
+        return "nothing was held with any target"
+    known = counts.get(Standing.KNOWN, 0)
+    return f"every result was expected ({known} known differences)" if known else "every result was expected"

@@ -1,0 +1,183 @@
+"""Everything that a report shows, read once from a run folder."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol, Self, TypeVar
+
+import pyarrow as pa
+from pydantic import TypeAdapter, ValidationError
+
+from harness.diff.model import Judgement
+from harness.report.errors import ReportError
+from harness.report.tables import (
+    AlignedStep,
+    ClusteredDifference,
+    DifferenceCount,
+    ErrorCodeCount,
+    LatencyQuantile,
+    SignatureCluster,
+    TargetSummary,
+    read_rows,
+    read_table,
+    rows_of,
+)
+from harness.trace.events import RunFooter, RunHeader
+from harness.trace.schema import TraceError, from_json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptStep:
+    """One line of a script, as a person reads it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptPage:
+    """What is known of a scenario without having driven it."""
+
+    id: str
+    title: str
+    doc: str
+    source: str
+    clauses: tuple[str, ...]
+    needs: tuple[str, ...]
+    broker_config: Mapping[str, str | int | float | bool]
+    steps: tuple[ScriptStep, ...]
+
+
+class StepTable:
+    """The aligned steps, turned into values a scenario at a time: with many targets they are by far the most."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table.sort_by([("scenario_id", "ascending"), ("step", "ascending")])
+        self._slices: dict[str, tuple[int, int]] = {}
+        for index, scenario_id in enumerate(self._table.column("scenario_id").to_pylist()):
+            start, length = self._slices.get(scenario_id, (index, 0))
+            self._slices[scenario_id] = (start, length + 1)
+
+    def of_scenario(self, scenario_id: str) -> dict[str, tuple[AlignedStep, ...]]:
+        """Return a scenario's steps by target, in the order of happening; what belongs to no step comes last."""
+        start, length = self._slices.get(scenario_id, (0, 0))
+        by_target: dict[str, list[AlignedStep]] = defaultdict(list)
+        for step in rows_of(self._table.slice(start, length), AlignedStep):
+            by_target[step.target].append(step)
+        return {target: tuple(sorted(steps, key=_happening)) for target, steps in by_target.items()}
+
+
+def _happening(row: AlignedStep) -> tuple[bool, int, int, float]:
+    at_ms = row.target_at_ms if row.target_at_ms is not None else row.oracle_at_ms
+    return (row.step < 0, row.step, row.occurrence, at_ms or 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run as the tables tell it. Rows of other runs, should the tables span several, are left out."""
+
+    directory: Path
+    header: RunHeader
+    footer: RunFooter | None
+    targets: tuple[TargetSummary, ...]
+    """References first, then in the order in which they were named."""
+    judgements: tuple[Judgement, ...]
+    """By scenario id, then in the order of targets."""
+    differences: Mapping[tuple[str, str], tuple[ClusteredDifference, ...]]
+    """By target and scenario id; the finding first."""
+    counts: tuple[DifferenceCount, ...]
+    clusters: tuple[SignatureCluster, ...]
+    """Those with the most findings first."""
+    latencies: tuple[LatencyQuantile, ...]
+    error_codes: tuple[ErrorCodeCount, ...]
+    scripts: Mapping[str, ScriptPage]
+    steps: StepTable
+
+    @classmethod
+    def load(cls, run_dir: Path) -> Self:
+        """Read a run folder whose tables were built; raise ReportError where something is missing."""
+        header = _read_record(run_dir / "run.json", RunHeader)
+        footer = _read_footer(run_dir / "footer.json")
+        targets = _ordered(_of_run(read_rows(run_dir, "target_summary", TargetSummary), header), header)
+        position = {summary.target: index for index, summary in enumerate(targets)}
+        judgements = _of_run(read_rows(run_dir, "verdict_matrix", Judgement), header)
+        clusters = read_rows(run_dir, "signature_clusters", SignatureCluster)
+        return cls(
+            directory=run_dir,
+            header=header,
+            footer=footer,
+            targets=targets,
+            judgements=tuple(
+                sorted(judgements, key=lambda each: (each.scenario_id, position.get(each.target, -1)))
+            ),
+            differences=_by_place(_of_run(read_rows(run_dir, "differences", ClusteredDifference), header)),
+            counts=_of_run(read_rows(run_dir, "differences_by_api_and_class", DifferenceCount), header),
+            clusters=tuple(sorted(clusters, key=lambda each: (-each.finding_count, each.cluster))),
+            latencies=_of_run(read_rows(run_dir, "latency_quantiles", LatencyQuantile), header),
+            error_codes=_of_run(read_rows(run_dir, "error_codes", ErrorCodeCount), header),
+            scripts=_read_scripts(run_dir / "scripts.json"),
+            steps=StepTable(read_table(run_dir, "aligned_steps", AlignedStep)),
+        )
+
+    def target(self, name: str) -> TargetSummary:
+        """Return what is known of a target; each judgement's target has a summary."""
+        return next(summary for summary in self.targets if summary.target == name)
+
+    def first_difference(self, judgement: Judgement) -> ClusteredDifference | None:
+        """Return the finding of a scenario with a target, where there is one."""
+        return next(iter(self.differences.get((judgement.target, judgement.scenario_id), ())), None)
+
+
+class _OfRun(Protocol):
+    @property
+    def run_id(self) -> str: ...
+
+
+RowT = TypeVar("RowT", bound=_OfRun)
+RecordT = TypeVar("RecordT", RunHeader, RunFooter)
+
+
+def _of_run(rows: Iterable[RowT], header: RunHeader) -> tuple[RowT, ...]:
+    return tuple(row for row in rows if row.run_id == header.run_id)
+
+
+def _read_record(path: Path, record: type[RecordT]) -> RecordT:
+    try:
+        return from_json(record, path.read_bytes(), where=str(path))
+    except OSError as error:
+        raise ReportError(f"{path.parent} is no run folder: {path.name} cannot be read ({error})") from error
+    except TraceError as error:
+        raise ReportError(str(error)) from error
+
+
+def _read_footer(path: Path) -> RunFooter | None:
+    return _read_record(path, RunFooter) if path.is_file() else None
+
+
+_SCRIPTS: Final = TypeAdapter(dict[str, ScriptPage])
+
+
+def _read_scripts(path: Path) -> dict[str, ScriptPage]:
+    try:
+        return _SCRIPTS.validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise ReportError(f"{path} cannot be read: {error}") from error
+
+
+def _ordered(summaries: Iterable[TargetSummary], header: RunHeader) -> tuple[TargetSummary, ...]:
+    named = {target: index for index, target in enumerate(header.targets)}
+    return tuple(
+        sorted(
+            summaries,
+            key=lambda each: (each.oracle is not None, named.get(each.target, len(named)), each.target),
+        )
+    )
+
+
+def _by_place(
+    differences: Iterable[ClusteredDifference],
+) -> dict[tuple[str, str], tuple[ClusteredDifference, ...]]:
+    places: dict[tuple[str, str], list[ClusteredDifference]] = defaultdict(list)
+    for difference in sorted(differences, key=lambda each: each.ordinal):
+        places[difference.target, difference.scenario_id].append(difference)
+    return {place: tuple(found) for place, found in places.items()}

@@ -1,0 +1,330 @@
+"""The recorder that a scenario function speaks to, and its actors.
+
+It has no target and no values: what it returns is a script. A scenario therefore cannot branch on an answer,
+and every target is told the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from harness.scenario.bindings import JOIN_NAMES
+from harness.scenario.errors import ScenarioError
+from harness.scenario.expected import join_group_response, sync_group_response
+from harness.scenario.messages import Own, Request, Response
+from harness.scenario.requests import RANGE, Protocols, join_group, sync_group
+from harness.scenario.script import (
+    ASIDE,
+    MAIN,
+    ActorSheet,
+    Disconnect,
+    Elapse,
+    Receive,
+    ReleaseLoading,
+    Repeat,
+    RestartCoordinator,
+    SeeClosed,
+    Send,
+    SendBytes,
+    StayParked,
+    Step,
+)
+from harness.scenario.values import AnswerRef, GroupRef, Ref, Value
+from harness.wire.schema import request_shape
+
+WITHIN_MS: Final = 5_000
+"""How long an answer is awaited where a scenario does not say otherwise."""
+EVERY_MS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The response received at one step, to be referred to later whatever its actor learns since."""
+
+    step: int
+
+    def __getitem__(self, path: str | tuple[str | int, ...]) -> AnswerRef:
+        return AnswerRef(self.step, path if isinstance(path, tuple) else (path,))
+
+
+class Conversation:
+    """Records who says what to the coordinator, and what is expected of it."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.sheets: dict[str, ActorSheet] = {}
+
+    def actor(
+        self, name: str, *, group_instance_id: str | None = None, client_id: str | None = ""
+    ) -> Actor:
+        """Bring in an actor with connections of its own; its client id is its name unless told otherwise."""
+        if name in self.sheets:
+            raise ScenarioError(f"two actors are called {name!r}")
+        client = name if client_id == "" else client_id
+        self.sheets[name] = ActorSheet(name=name, client_id=client, group_instance_id=group_instance_id)
+        return Actor(self, self.sheets[name])
+
+    def actors(self, *names: str) -> tuple[Actor, ...]:
+        """Bring in several dynamic members."""
+        return tuple(self.actor(name) for name in names)
+
+    def group(self, name: str) -> GroupRef:
+        """Name another group of this scenario; every actor's own is `main`."""
+        return GroupRef(name)
+
+    def stable_group(self, *members: str | Actor, protocols: Protocols = RANGE) -> tuple[Actor, ...]:
+        """Let members form a group, the first of them its leader, until all have their assignments."""
+        actors = tuple(self.actor(member) if isinstance(member, str) else member for member in members)
+        leader, followers = actors[0], actors[1:]
+        leader.joins(protocols=protocols)
+        leader.syncs_as_leader(actors[:1])
+        if followers:
+            for follower in followers:
+                follower.obtains_member_id(protocols=protocols)
+            for follower in followers:
+                follower.sends(join_group(protocols=protocols))
+            leader.sends(join_group(protocols=protocols))
+            for actor in (leader, *followers):
+                actor.receives(join_group_response(error_code="NONE", leader=leader.member_id))
+            leader.syncs_as_leader(actors)
+            for follower in followers:
+                follower.sends(sync_group())
+                follower.receives(sync_group_response(error_code="NONE", assignment=follower.part))
+        return actors
+
+    def elapses(self, duration_ms: int) -> None:
+        """Let time pass."""
+        self.steps.append(Elapse(duration_ms=duration_ms))
+
+    def restarts_coordinator(self, *, hold_loading: bool = False) -> None:
+        """Let the coordinator lose its memory and load its log, as after a move or a crash."""
+        self.steps.append(RestartCoordinator(hold_loading=hold_loading))
+
+    def releases_loading(self) -> None:
+        """Let a held load go on to its end."""
+        self.steps.append(ReleaseLoading())
+
+
+class Actor:
+    """A client with a name, speaking on its main connection, or aside while a request is parked there."""
+
+    def __init__(self, talk: Conversation, sheet: ActorSheet, connection: str = MAIN) -> None:
+        self._talk = talk
+        self._sheet = sheet
+        self._connection = connection
+
+    @property
+    def name(self) -> str:
+        """The name that traces and references use."""
+        return self._sheet.name
+
+    @property
+    def aside(self) -> Actor:
+        """The same actor on its second connection."""
+        return Actor(self._talk, self._sheet, ASIDE)
+
+    @property
+    def member_id(self) -> Ref:
+        """The id that it was last given by a JoinGroup response."""
+        return Ref(self.name, "member_id")
+
+    @property
+    def generation_id(self) -> Ref:
+        """The generation that it last joined."""
+        return Ref(self.name, "generation_id")
+
+    @property
+    def leader(self) -> Ref:
+        """Whom it was last told to be the leader."""
+        return Ref(self.name, "leader")
+
+    @property
+    def protocol_name(self) -> Ref:
+        """The protocol that was last selected, as far as it was told."""
+        return Ref(self.name, "protocol_name")
+
+    @property
+    def group_instance_id(self) -> str | None:
+        """A static member's instance id."""
+        return self._sheet.group_instance_id
+
+    @property
+    def part(self) -> bytes:
+        """The assignment that helpers give it, recognisable in a trace."""
+        return f"part of {self.name}".encode()
+
+    def sends(self, request: Request) -> None:
+        """Send a request and await nothing yet."""
+        self._talk.steps.append(
+            Send(
+                actor=self.name,
+                connection=self._connection,
+                api=request.api,
+                api_version=request.version,
+                fields=self._filled(request),
+            )
+        )
+
+    def sends_bytes(self, payload: bytes, *, says: str) -> None:
+        """Send a frame that may be no request at all; `says` tells people what is wrong with it."""
+        self._talk.steps.append(
+            SendBytes(actor=self.name, connection=self._connection, payload=payload, says=says)
+        )
+
+    def receives(
+        self,
+        response: Response,
+        *,
+        within_ms: int = WITHIN_MS,
+        not_before_ms: int | None = None,
+        not_after_ms: int | None = None,
+    ) -> Answer:
+        """Expect the answer to the oldest request that still awaits one on this connection."""
+        return self._receives(response, within_ms, not_before_ms, not_after_ms, rung=None)
+
+    def stays_parked(self, *, for_ms: int) -> None:
+        """Expect no answer for a while to the oldest request that still awaits one."""
+        step = StayParked(
+            actor=self.name, connection=self._connection, sent_at=self._oldest_sent(), for_ms=for_ms
+        )
+        self._talk.steps.append(step)
+
+    def finds_connection_closed(self, *, within_ms: int = WITHIN_MS) -> None:
+        """Expect that the other side closes this connection."""
+        self._talk.steps.append(SeeClosed(actor=self.name, connection=self._connection, within_ms=within_ms))
+
+    def repeats(
+        self,
+        request: Request,
+        *,
+        until: Response,
+        within_ms: int = WITHIN_MS,
+        every_ms: int = EVERY_MS,
+    ) -> Answer:
+        """Repeat a request until it is answered so; if it never is, the last answer counts."""
+        if until.api != request.api:
+            raise ScenarioError(f"{request.api} is never answered by {until.api}")
+        self._talk.steps.append(
+            Repeat(
+                actor=self.name,
+                connection=self._connection,
+                api=request.api,
+                api_version=request.version,
+                fields=self._filled(request),
+                until=until.fields,
+                every_ms=every_ms,
+                within_ms=within_ms,
+            )
+        )
+        return Answer(len(self._talk.steps) - 1)
+
+    def climbs(self, rungs: Sequence[tuple[Request, Response]]) -> None:
+        """Send requests that each repair one more defect, so that the order of the checks shows."""
+        for index, (request, expected) in enumerate(rungs):
+            self.sends(request)
+            self._receives(expected, WITHIN_MS, None, None, rung=index)
+
+    def disconnects(self) -> None:
+        """Close this connection without a word."""
+        self._talk.steps.append(Disconnect(actor=self.name, connection=self._connection))
+
+    def obtains_member_id(self, *, protocols: Protocols = RANGE) -> None:
+        """Take the first of the two steps of joining; a static member is not asked to."""
+        if self.group_instance_id is None:
+            self.sends(join_group(member_id="", protocols=protocols))
+            self.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+
+    def joins(self, *, protocols: Protocols = RANGE) -> None:
+        """Join and be let in, with both steps where the coordinator wants two."""
+        self.obtains_member_id(protocols=protocols)
+        self.sends(join_group(protocols=protocols))
+        self.receives(join_group_response(error_code="NONE"))
+
+    def syncs_as_leader(self, members: Sequence[Actor]) -> None:
+        """Bring every member its part, and receive one's own."""
+        parts = tuple((member.member_id, member.part) for member in members)
+        self.sends(sync_group(assignments=parts))
+        self.receives(sync_group_response(error_code="NONE", assignment=self.part))
+
+    def _receives(
+        self,
+        response: Response,
+        within_ms: int,
+        not_before_ms: int | None,
+        not_after_ms: int | None,
+        *,
+        rung: int | None,
+    ) -> Answer:
+        sent_at = self._oldest_sent()
+        sent = self._talk.steps[sent_at]
+        assert isinstance(sent, Send)
+        if sent.api != response.api:
+            raise ScenarioError(f"{self.name} sent {sent.api} and cannot receive {response.api}")
+        self._talk.steps.append(
+            Receive(
+                actor=self.name,
+                connection=self._connection,
+                sent_at=sent_at,
+                api=sent.api,
+                api_version=sent.api_version,
+                fields=response.fields,
+                within_ms=within_ms,
+                not_before_ms=not_before_ms,
+                not_after_ms=not_after_ms,
+                rung=rung,
+            )
+        )
+        return Answer(len(self._talk.steps) - 1)
+
+    def _oldest_sent(self) -> int:
+        """Return the index of the oldest request on this connection that nothing was received for."""
+        received = {step.sent_at for step in self._talk.steps if isinstance(step, Receive)}
+        last_disconnect = max(
+            (i for i, step in enumerate(self._talk.steps) if self._is_mine(step, Disconnect)), default=-1
+        )
+        for index, step in enumerate(self._talk.steps):
+            if index > last_disconnect and self._is_mine(step, Send) and index not in received:
+                return index
+        raise ScenarioError(f"{self.name} awaits an answer although no request of its own is open")
+
+    def _is_mine(self, step: Step, kind: type[Send | Disconnect]) -> bool:
+        return isinstance(step, kind) and (step.actor, step.connection) == (self.name, self._connection)
+
+    def _filled(self, request: Request) -> Mapping[str, Value]:
+        shape = request_shape(request.api, request.version)
+        return {
+            name: self._fill(name, value)
+            for name, value in request.fields.items()
+            if not (name not in shape.fields and (value is None or isinstance(value, Own)))
+        }
+
+    def _fill(self, name: str, value: object) -> Value:
+        if isinstance(value, Own):
+            return self._own(name)
+        if isinstance(value, Mapping):
+            return {key: self._fill(key, item) for key, item in value.items()}
+        if isinstance(value, tuple):
+            return tuple(self._fill(name, item) for item in value)
+        filled: Value = value  # type: ignore[assignment] # a Value that is no Own is a Value
+        return filled
+
+    def _own(self, name: str) -> Value:
+        match name:
+            case "group_id" | "groups" | "groups_names" | "key" | "coordinator_keys":
+                return GroupRef("main")
+            case "group_instance_id":
+                return self.group_instance_id
+            case "member_id":
+                return self.member_id if self._has_joined() else ""
+            case "generation_id" | "generation_id_or_member_epoch":
+                return self.generation_id
+            case _:
+                raise ScenarioError(f"{self.name} has no {name} of its own; name one of {JOIN_NAMES}")
+
+    def _has_joined(self) -> bool:
+        return any(
+            isinstance(step, Receive) and step.api == "JoinGroup" and step.actor == self.name
+            for step in self._talk.steps
+        )

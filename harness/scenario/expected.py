@@ -1,0 +1,201 @@
+"""Typed twins of the responses: what a scenario expects, every field unpinned unless it is named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from harness.scenario.messages import (
+    ANY,
+    PinBytes,
+    PinFlag,
+    PinItems,
+    PinNumber,
+    PinText,
+    Response,
+    pinned,
+)
+from harness.scenario.requests import Partitions
+from harness.scenario.values import InAnyOrder, Pattern
+
+
+def response(api: str, **fields: Pattern) -> Response:
+    """Expect some fields of any response."""
+    return Response(api=api, fields=fields)
+
+
+def api_versions_response(*, error_code: PinText = ANY, api_keys: PinItems = ANY) -> Response:
+    """Expect an answer to ApiVersions."""
+    return pinned("ApiVersions", {"error_code": error_code, "api_keys": api_keys})
+
+
+def find_coordinator_response(
+    *,
+    error_code: PinText = ANY,
+    error_message: PinText = ANY,
+    node_id: PinNumber = ANY,
+    host: PinText = ANY,
+    coordinators: PinItems = ANY,
+) -> Response:
+    """Expect an answer to FindCoordinator; `coordinators` from v4 on, the others before."""
+    return pinned(
+        "FindCoordinator",
+        {
+            "error_code": error_code,
+            "error_message": error_message,
+            "node_id": node_id,
+            "host": host,
+            "coordinators": coordinators,
+        },
+    )
+
+
+def join_group_response(
+    *,
+    error_code: PinText = ANY,
+    generation_id: PinNumber = ANY,
+    protocol_type: PinText = ANY,
+    protocol_name: PinText = ANY,
+    leader: PinText = ANY,
+    skip_assignment: PinFlag = ANY,
+    member_id: PinText = ANY,
+    members: PinItems = ANY,
+) -> Response:
+    """Expect an answer to JoinGroup."""
+    return pinned(
+        "JoinGroup",
+        {
+            "error_code": error_code,
+            "generation_id": generation_id,
+            "protocol_type": protocol_type,
+            "protocol_name": protocol_name,
+            "leader": leader,
+            "skip_assignment": skip_assignment,
+            "member_id": member_id,
+            "members": members,
+        },
+    )
+
+
+def sync_group_response(
+    *,
+    error_code: PinText = ANY,
+    protocol_type: PinText = ANY,
+    protocol_name: PinText = ANY,
+    assignment: PinBytes = ANY,
+) -> Response:
+    """Expect an answer to SyncGroup."""
+    return pinned(
+        "SyncGroup",
+        {
+            "error_code": error_code,
+            "protocol_type": protocol_type,
+            "protocol_name": protocol_name,
+            "assignment": assignment,
+        },
+    )
+
+
+def heartbeat_response(*, error_code: PinText) -> Response:
+    """Expect an answer to Heartbeat."""
+    return pinned("Heartbeat", {"error_code": error_code})
+
+
+def leave_group_response(*, error_code: PinText = ANY, members: PinItems = ANY) -> Response:
+    """Expect an answer to LeaveGroup; `members` from v3 on."""
+    return pinned("LeaveGroup", {"error_code": error_code, "members": members})
+
+
+def describe_groups_response(
+    *,
+    error_code: PinText = ANY,
+    error_message: PinText = ANY,
+    group_state: PinText = ANY,
+    protocol_type: PinText = ANY,
+    protocol_data: PinText = ANY,
+    members: PinItems = ANY,
+) -> Response:
+    """Expect an answer to DescribeGroups about exactly one group."""
+    group = pinned(
+        "DescribeGroups",
+        {
+            "error_code": error_code,
+            "error_message": error_message,
+            "group_state": group_state,
+            "protocol_type": protocol_type,
+            "protocol_data": protocol_data,
+            "members": members,
+        },
+    )
+    return Response(api="DescribeGroups", fields={"groups": (group.fields,)})
+
+
+def list_groups_response(*, error_code: PinText = ANY, groups: PinItems = ANY) -> Response:
+    """Expect an answer to ListGroups; other scenarios' groups are listed too, so use `containing`."""
+    return pinned("ListGroups", {"error_code": error_code, "groups": groups})
+
+
+def delete_groups_response(*error_codes: PinText) -> Response:
+    """Expect an answer to DeleteGroups with these errors, one a group, in whatever order."""
+    results: tuple[Pattern, ...] = tuple(pinned("", {"error_code": code}).fields for code in error_codes)
+    return Response(api="DeleteGroups", fields={"results": InAnyOrder(results)})
+
+
+def offset_commit_response(errors: Mapping[str, Mapping[int, str]]) -> Response:
+    """Expect an answer to OffsetCommit: topic to partition to error, in whatever order."""
+    return Response(api="OffsetCommit", fields={"topics": _partition_errors(errors)})
+
+
+def offset_fetch_response(
+    offsets: Mapping[str, Mapping[int, int]], *, version: int = 6, error_code: str = "NONE"
+) -> Response:
+    """Expect an answer to OffsetFetch: topic to partition to offset (-1 for none), in whatever order."""
+    topics = InAnyOrder(
+        tuple(
+            {
+                "name": topic,
+                "partitions": InAnyOrder(
+                    tuple(
+                        {"partition_index": index, "committed_offset": offset}
+                        for index, offset in partitions.items()
+                    )
+                ),
+            }
+            for topic, partitions in offsets.items()
+        )
+    )
+    if version >= 8:
+        group: Mapping[str, Pattern] = {"topics": topics, "error_code": error_code}
+        return Response(api="OffsetFetch", fields={"groups": (group,)})
+    top = {"error_code": error_code} if version >= 2 else {}
+    return Response(api="OffsetFetch", fields={"topics": topics, **top})
+
+
+def offset_delete_response(
+    *, error_code: PinText = ANY, errors: Mapping[str, Mapping[int, str]] | None = None
+) -> Response:
+    """Expect an answer to OffsetDelete: an error on top, and topic to partition to error."""
+    fields: dict[str, Pattern] = dict(pinned("OffsetDelete", {"error_code": error_code}).fields)
+    if errors is not None:
+        fields["topics"] = _partition_errors(errors)
+    return Response(api="OffsetDelete", fields=fields)
+
+
+def _partition_errors(errors: Mapping[str, Mapping[int, str]]) -> InAnyOrder:
+    return InAnyOrder(
+        tuple(
+            {
+                "name": topic,
+                "partitions": InAnyOrder(
+                    tuple(
+                        {"partition_index": index, "error_code": error} for index, error in partitions.items()
+                    )
+                ),
+            }
+            for topic, partitions in errors.items()
+        )
+    )
+
+
+def partitions_of(topics: Partitions, error_code: str) -> Mapping[str, Mapping[int, str]]:
+    """Spread one error over partitions, for `offset_commit_response` and `offset_delete_response`."""
+    return {topic: dict.fromkeys(indexes, error_code) for topic, indexes in topics.items()}

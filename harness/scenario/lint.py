@@ -1,0 +1,117 @@
+"""Faults of a script that show without any target."""
+
+import re
+from collections.abc import Iterable
+
+from harness.scenario.bindings import JOIN_NAMES
+from harness.scenario.errors import ScenarioError
+from harness.scenario.script import (
+    Receive,
+    ReleaseLoading,
+    Repeat,
+    RestartCoordinator,
+    Script,
+    SeeClosed,
+    Send,
+    StayParked,
+    Step,
+)
+from harness.scenario.values import AnswerRef, Ref, phrase, references
+from harness.targets.base import Capability
+from harness.wire.schema import response_shape
+
+_CLAIMS = (Receive, StayParked, SeeClosed, Repeat)
+_SOURCE = re.compile(r"\w+#\w+|KIP-\d+|KAFKA-\d+|\w+\.json")
+
+
+def lint(script: Script, *, id_pattern: re.Pattern[str], clause_pattern: re.Pattern[str]) -> None:
+    """Refuse a script that has a fault.
+
+    Raises:
+        ScenarioError: names the scenario, all its faults, and what to do about each.
+    """
+    faults = [
+        *_sheet_faults(script, id_pattern, clause_pattern),
+        *_claim_faults(script),
+        *_reference_faults(script),
+        *_capability_faults(script),
+    ]
+    if faults:
+        raise ScenarioError(f"{script.id}: {'; '.join(faults)}")
+
+
+def _sheet_faults(
+    script: Script, id_pattern: re.Pattern[str], clause_pattern: re.Pattern[str]
+) -> Iterable[str]:
+    if not id_pattern.fullmatch(script.id):
+        yield "an id reads suite/subject/what-is-special, in small letters, digits, dots and hyphens"
+    if not script.title.endswith("."):
+        yield "its docstring must begin with one sentence on one line, with a full stop"
+    if not _SOURCE.search(script.source):
+        yield f"source {script.source!r} names no Kafka Class#method, KIP or KAFKA-number"
+    for clause in script.clauses:
+        if not clause_pattern.fullmatch(clause):
+            yield f"clause {clause!r} is no row of the catalogue, such as SG-14"
+
+
+def _claim_faults(script: Script) -> Iterable[str]:
+    if not any(isinstance(step, _CLAIMS) for step in script.steps):
+        yield "it expects nothing, so it could never fail"
+    for index, step in enumerate(script.steps):
+        pinned = step.fields if isinstance(step, Receive) else step.until if isinstance(step, Repeat) else {}
+        if isinstance(step, Receive | Repeat):
+            shape = response_shape(step.api, step.api_version)
+            for name in sorted(pinned.keys() - shape.fields.keys()):
+                yield (
+                    f"step {index} expects {name!r}, which a {step.api} v{step.api_version} response lacks; "
+                    f"it has {', '.join(shape.fields)}"
+                )
+
+
+def _reference_faults(script: Script) -> Iterable[str]:
+    actors = {actor.name for actor in script.actors}
+    joined: set[str] = set()
+    for index, step in enumerate(script.steps):
+        for ref in _references(step):
+            fault = _reference_fault(ref, index, actors, joined, script.steps)
+            if fault is not None:
+                yield f"step {index} refers to {phrase(ref)}, {fault}"
+        if isinstance(step, Receive | Repeat) and step.api == "JoinGroup":
+            joined.add(step.actor)
+
+
+def _references(step: Step) -> Iterable[Ref | AnswerRef]:
+    if isinstance(step, Send | Receive | Repeat):
+        yield from references(step.fields)
+    if isinstance(step, Repeat):
+        yield from references(step.until)
+
+
+def _reference_fault(
+    ref: Ref | AnswerRef, index: int, actors: set[str], joined: set[str], steps: tuple[Step, ...]
+) -> str | None:
+    if isinstance(ref, AnswerRef):
+        answers = ref.step < index and isinstance(steps[ref.step], Receive | Repeat)
+        return None if answers else "where no answer came before"
+    if ref.actor not in actors:
+        return f"but the actors are {', '.join(sorted(actors))}"
+    if ref.name not in JOIN_NAMES:
+        return f"but an actor only learns {', '.join(JOIN_NAMES)}"
+    # An expectation may speak of what its own answer will teach, e.g. `leader=ana.member_id`.
+    own_answer = isinstance(steps[index], Receive) and getattr(steps[index], "api", "") == "JoinGroup"
+    if ref.actor in joined or own_answer:
+        return None
+    return "who has received no answer to a JoinGroup by then"
+
+
+def _capability_faults(script: Script) -> Iterable[str]:
+    known = {capability.value for capability in Capability}
+    for name in script.needs:
+        if name not in known:
+            yield f"it needs {name!r}; capabilities are {', '.join(sorted(known))}"
+    restarts = [step for step in script.steps if isinstance(step, RestartCoordinator | ReleaseLoading)]
+    if restarts and Capability.RESTART not in script.needs:
+        yield "it restarts the coordinator, so it needs Capability.RESTART"
+    holds = any(isinstance(step, RestartCoordinator) and step.hold_loading for step in restarts)
+    if holds and Capability.HOLD_LOADING not in script.needs:
+        yield "it holds the loading, so it needs Capability.HOLD_LOADING"

@@ -1,0 +1,96 @@
+"""Whether an answer is as expected, and where not."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.scenario.values import (
+    Containing,
+    InAnyOrder,
+    NonEmpty,
+    OneOf,
+    Pattern,
+    StartingWith,
+    phrase,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mismatch:
+    """One place where an answer is not as expected."""
+
+    path: str
+    """E.g. `members[0].metadata`."""
+    expected: Pattern
+    actual: object
+    """What stood there; `MISSING` where nothing did."""
+
+    def __str__(self) -> str:
+        return f"{self.path} is {self.actual!r}, expected {phrase(self.expected)}"
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "absent"
+
+
+MISSING = _Missing()
+
+
+def mismatches(pattern: Pattern, actual: object, path: str = "") -> tuple[Mismatch, ...]:
+    """Compare an answer with what is expected of it; the pattern's references are resolved already.
+
+    A mapping pins the fields that it names; a sequence pins its length, its items and their order.
+    """
+    match pattern:
+        case OneOf(values):
+            fits = any(not mismatches(value, actual, path) for value in values)
+            return () if fits else _mismatch(path, pattern, actual)
+        case InAnyOrder(items):
+            return () if _pairs(items, actual, exactly=True) else _mismatch(path, pattern, actual)
+        case Containing(items):
+            return () if _pairs(items, actual, exactly=False) else _mismatch(path, pattern, actual)
+        case StartingWith(prefix):
+            fits = isinstance(actual, str) and actual.startswith(prefix)
+            return () if fits else _mismatch(path, pattern, actual)
+        case NonEmpty():
+            return () if actual else _mismatch(path, pattern, actual)
+        case _:
+            return _plain_mismatches(pattern, actual, path)
+
+
+def _plain_mismatches(pattern: Pattern, actual: object, path: str) -> tuple[Mismatch, ...]:
+    if isinstance(pattern, Mapping):
+        if not isinstance(actual, Mapping):
+            return _mismatch(path, pattern, actual)
+        return tuple(
+            mismatch
+            for name, item in pattern.items()
+            for mismatch in mismatches(item, actual.get(name, MISSING), f"{path}.{name}".lstrip("."))
+        )
+    if isinstance(pattern, Sequence) and not isinstance(pattern, str | bytes):
+        if not isinstance(actual, Sequence) or len(actual) != len(pattern):
+            return _mismatch(path, pattern, actual)
+        return tuple(
+            mismatch
+            for index, (item, value) in enumerate(zip(pattern, actual, strict=True))
+            for mismatch in mismatches(item, value, f"{path}[{index}]")
+        )
+    same = type(pattern) is type(actual) and pattern == actual
+    return () if same else _mismatch(path, pattern, actual)
+
+
+def _mismatch(path: str, expected: Pattern, actual: object) -> tuple[Mismatch, ...]:
+    return (Mismatch(path=path, expected=expected, actual=actual),)
+
+
+def _pairs(items: Sequence[Pattern], actual: object, *, exactly: bool) -> bool:
+    """Tell whether each item finds a value of its own; the first fit is taken, items are distinct."""
+    if not isinstance(actual, Sequence) or isinstance(actual, str | bytes):
+        return False
+    left = list(actual)
+    for item in items:
+        found = next((value for value in left if not mismatches(item, value)), MISSING)
+        if found is MISSING:
+            return False
+        left.remove(found)
+    return not (exactly and left)

@@ -1,0 +1,143 @@
+"""Scenarios as functions, found in packages, recorded into scripts and linted."""
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Final
+
+from harness.scenario.conversation import Conversation
+from harness.scenario.errors import ScenarioError
+from harness.scenario.lint import lint
+from harness.scenario.script import Script
+from harness.targets.base import Capability
+
+ScenarioFunction = Callable[[Conversation], None]
+_ATTRIBUTE: Final = "__scenario__"
+_ID: Final = re.compile(r"[a-z][a-z0-9_]*(/[a-z0-9][a-z0-9.-]*){2,}")
+_CLAUSE: Final = re.compile(r"[A-Z]{2}-\d{2}[a-z]?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioSheet:
+    """What the decorator was told."""
+
+    id: str
+    source: str
+    clauses: tuple[str, ...]
+    needs: tuple[Capability, ...]
+    broker_config: Mapping[str, str]
+
+
+def scenario(
+    scenario_id: str,
+    *,
+    source: str,
+    clauses: Sequence[str] = (),
+    needs: Sequence[Capability] = (),
+    broker_config: Mapping[str, str | int] | None = None,
+) -> Callable[[ScenarioFunction], ScenarioFunction]:
+    """Make a function a scenario.
+
+    Args:
+        scenario_id: permanent, unique and readable: `suite/subject/what-is-special`.
+        source: the Kafka class and method (`Class#method`), KIP or KAFKA-number that decides.
+        clauses: rows of the catalogue that it exercises, e.g. `SG-14`.
+        needs: what a target must be able to do beyond answering.
+        broker_config: Kafka properties that must have these values.
+    """
+
+    def mark(function: ScenarioFunction) -> ScenarioFunction:
+        properties = {name: str(value) for name, value in (broker_config or {}).items()}
+        sheet = ScenarioSheet(
+            id=scenario_id,
+            source=source,
+            clauses=tuple(clauses),
+            needs=tuple(needs),
+            broker_config=properties,
+        )
+        setattr(function, _ATTRIBUTE, sheet)
+        return function
+
+    return mark
+
+
+def record(function: ScenarioFunction) -> Script:
+    """Run a scenario function once, without any target, and return what it said.
+
+    Raises:
+        ScenarioError: it is no scenario, or its script has a fault.
+    """
+    sheet = getattr(function, _ATTRIBUTE, None)
+    if not isinstance(sheet, ScenarioSheet):
+        raise ScenarioError(f"{function!r} is not marked with @scenario(…)")
+    talk = Conversation()
+    try:
+        function(talk)
+    except ScenarioError as error:
+        raise ScenarioError(f"{sheet.id}: {error}") from error
+    title, _, notes = inspect.cleandoc(function.__doc__ or "").partition("\n")
+    script = Script(
+        id=sheet.id,
+        title=title.strip(),
+        notes=notes.strip(),
+        source=sheet.source,
+        clauses=sheet.clauses,
+        needs=tuple(capability.value for capability in sheet.needs),
+        broker_config=sheet.broker_config,
+        actors=tuple(talk.sheets.values()),
+        steps=tuple(talk.steps),
+    )
+    lint(script, id_pattern=_ID, clause_pattern=_CLAUSE)
+    return script
+
+
+def scenario_functions(module: ModuleType) -> tuple[ScenarioFunction, ...]:
+    """Return a module's own scenarios in the order of their writing."""
+    functions = [
+        function
+        for function in vars(module).values()
+        if inspect.isfunction(function)
+        and isinstance(getattr(function, _ATTRIBUTE, None), ScenarioSheet)
+        and function.__module__ == module.__name__
+    ]
+    return tuple(sorted(functions, key=lambda function: function.__code__.co_firstlineno))
+
+
+def collect(package: str = "suites") -> Mapping[str, Script]:
+    """Record every scenario below a package, by id in alphabetical order.
+
+    Raises:
+        ScenarioError: a script has a fault, two share an id, or there is none.
+    """
+    scripts = _unique(
+        (module.__name__, record(function))
+        for module in _modules(package)
+        for function in scenario_functions(module)
+    )
+    if not scripts:
+        raise ScenarioError(f"package {package!r} holds no scenario")
+    return dict(sorted(scripts.items()))
+
+
+def _unique(recorded: Iterable[tuple[str, Script]]) -> dict[str, Script]:
+    scripts: dict[str, Script] = {}
+    homes: dict[str, str] = {}
+    for module, script in recorded:
+        if script.id in scripts:
+            raise ScenarioError(
+                f"{script.id} is written twice, in {homes[script.id]} and in {module}: ids are permanent "
+                "and unique, so give the newer one another"
+            )
+        scripts[script.id], homes[script.id] = script, module
+    return scripts
+
+
+def _modules(package: str) -> Iterable[ModuleType]:
+    root = importlib.import_module(package)
+    yield root
+    for found in pkgutil.walk_packages(root.__path__, prefix=f"{package}."):
+        yield importlib.import_module(found.name)

@@ -1,0 +1,262 @@
+"""Builders of requests, one an API, with the values that most scenarios want.
+
+What is left out is the speaking actor's own (its group, member id, generation, instance id) or a default that
+every Kafka since 2.4 accepts. The default version of each API is the highest that Kafka 2.4 served, so that a
+scenario which names none runs against every release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
+
+from harness.scenario.messages import OWN, Group, Number, Own, Request, Text
+from harness.scenario.values import Value
+
+SESSION_TIMEOUT_MS: Final = 30_000
+REBALANCE_TIMEOUT_MS: Final = 30_000
+
+
+def subscription(*topics: str) -> bytes:
+    """Return ConsumerProtocolSubscription v0 bytes; coordinators parse them, so they must be valid."""
+    body = b"".join(len(topic).to_bytes(2, "big") + topic.encode() for topic in topics)
+    return (
+        (0).to_bytes(2, "big") + len(topics).to_bytes(4, "big") + body + (-1).to_bytes(4, "big", signed=True)
+    )
+
+
+ORDERS: Final = subscription("orders")
+RANGE: Final = (("range", ORDERS),)
+"""The protocols of a member that supports the range assignor and subscribes to `orders`."""
+ROUND_ROBIN: Final = (("roundrobin", ORDERS),)
+Protocols: TypeAlias = Sequence[tuple[str, bytes]]
+Offsets: TypeAlias = Mapping[str, Mapping[int, "int | tuple[int, str | None]"]]
+"""Topic to partition to offset, or to offset and metadata."""
+Partitions: TypeAlias = Mapping[str, Sequence[int]]
+"""Topic to partitions."""
+
+
+def request(api: str, version: int, **fields: Value | Own) -> Request:
+    """Build any request of any version; what is not named has Kafka's default."""
+    return Request(api=api, version=version, fields=fields)
+
+
+def api_versions(*, version: int = 3) -> Request:
+    """Ask which versions of which APIs are served."""
+    software = {"client_software_name": "kafka-conformance", "client_software_version": "0"}
+    return Request(api="ApiVersions", version=version, fields=software if version >= 3 else {})
+
+
+def find_coordinator(*, version: int = 2, key: Group | Own = OWN, key_type: int = 0) -> Request:
+    """Ask where a group's coordinator is; from v4 on as a batch of one."""
+    if version >= 4:
+        return Request(
+            api="FindCoordinator",
+            version=version,
+            fields={"key_type": key_type, "coordinator_keys": (key,)},  # type: ignore[dict-item] # OWN within a sequence is filled too
+        )
+    typed = {"key_type": key_type} if version >= 1 else {}
+    return Request(api="FindCoordinator", version=version, fields={"key": key, **typed})
+
+
+def join_group(
+    *,
+    version: int = 6,
+    group_id: Group | Own = OWN,
+    member_id: Text | Own = OWN,
+    group_instance_id: str | None | Own = OWN,
+    session_timeout_ms: int = SESSION_TIMEOUT_MS,
+    rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS,
+    protocol_type: str = "consumer",
+    protocols: Protocols = RANGE,
+) -> Request:
+    """Ask to join. The actor's own member id is empty as long as it has none."""
+    rebalance = {"rebalance_timeout_ms": rebalance_timeout_ms} if version >= 1 else {}
+    return Request(
+        api="JoinGroup",
+        version=version,
+        fields={
+            "group_id": group_id,
+            "session_timeout_ms": session_timeout_ms,
+            **rebalance,
+            "member_id": member_id,
+            "group_instance_id": group_instance_id,
+            "protocol_type": protocol_type,
+            "protocols": tuple({"name": name, "metadata": metadata} for name, metadata in protocols),
+        },
+    )
+
+
+def sync_group(
+    *,
+    version: int = 4,
+    group_id: Group | Own = OWN,
+    generation_id: Number | Own = OWN,
+    member_id: Text | Own = OWN,
+    group_instance_id: str | None | Own = OWN,
+    protocol_type: str | None = "consumer",
+    protocol_name: str | None = "range",
+    assignments: Sequence[tuple[Text, bytes]] = (),
+) -> Request:
+    """Ask for an assignment; a leader brings everybody's. Protocol type and name travel from v5 on."""
+    protocol = {"protocol_type": protocol_type, "protocol_name": protocol_name} if version >= 5 else {}
+    return Request(
+        api="SyncGroup",
+        version=version,
+        fields={
+            "group_id": group_id,
+            "generation_id": generation_id,
+            "member_id": member_id,
+            "group_instance_id": group_instance_id,
+            **protocol,
+            "assignments": tuple({"member_id": member, "assignment": part} for member, part in assignments),
+        },
+    )
+
+
+def heartbeat(
+    *,
+    version: int = 4,
+    group_id: Group | Own = OWN,
+    generation_id: Number | Own = OWN,
+    member_id: Text | Own = OWN,
+    group_instance_id: str | None | Own = OWN,
+) -> Request:
+    """Say that the member lives."""
+    return Request(
+        api="Heartbeat",
+        version=version,
+        fields={
+            "group_id": group_id,
+            "generation_id": generation_id,
+            "member_id": member_id,
+            "group_instance_id": group_instance_id,
+        },
+    )
+
+
+def leave_group(
+    *,
+    version: int = 4,
+    group_id: Group | Own = OWN,
+    members: Sequence[tuple[Text, str | None]] | None = None,
+    member_id: Text | Own = OWN,
+    group_instance_id: str | None | Own = OWN,
+) -> Request:
+    """Leave: one member before v3, a batch of (member id, instance id) from v3 on."""
+    if version < 3:
+        return Request(
+            api="LeaveGroup", version=version, fields={"group_id": group_id, "member_id": member_id}
+        )
+    batch: tuple[Value | Own, ...]
+    if members is None:
+        batch = ({"member_id": member_id, "group_instance_id": group_instance_id},)  # type: ignore[dict-item] # OWN within a sequence is filled too
+    else:
+        batch = tuple({"member_id": member, "group_instance_id": instance} for member, instance in members)
+    return Request(
+        api="LeaveGroup",
+        version=version,
+        fields={"group_id": group_id, "members": batch},  # type: ignore[dict-item] # likewise
+    )
+
+
+def describe_groups(*, version: int = 5, groups: Sequence[Group] | None = None) -> Request:
+    """Ask what the coordinator knows of some groups; of the actor's own if none is named."""
+    return Request(
+        api="DescribeGroups",
+        version=version,
+        fields={"groups": (OWN,) if groups is None else tuple(groups)},  # type: ignore[dict-item] # OWN within a sequence is filled too
+    )
+
+
+def list_groups(
+    *, version: int = 3, states_filter: Sequence[str] = (), types_filter: Sequence[str] = ()
+) -> Request:
+    """Ask for all groups; filters by state need v4, by type v5."""
+    states = {"states_filter": tuple(states_filter)} if version >= 4 else {}
+    types = {"types_filter": tuple(types_filter)} if version >= 5 else {}
+    return Request(api="ListGroups", version=version, fields={**states, **types})
+
+
+def delete_groups(*, version: int = 2, groups: Sequence[Group] | None = None) -> Request:
+    """Ask that groups be forgotten; the actor's own if none is named."""
+    return Request(
+        api="DeleteGroups",
+        version=version,
+        fields={"groups_names": (OWN,) if groups is None else tuple(groups)},  # type: ignore[dict-item] # OWN within a sequence is filled too
+    )
+
+
+def offset_commit(
+    *,
+    version: int = 8,
+    group_id: Group | Own = OWN,
+    generation_id: Number | Own = OWN,
+    member_id: Text | Own = OWN,
+    group_instance_id: str | None | Own = OWN,
+    retention_time_ms: int | None = None,
+    topics: Offsets,
+) -> Request:
+    """Commit offsets as a member; `generation_id=-1, member_id=""` commits for nobody in particular."""
+    retention = {} if retention_time_ms is None else {"retention_time_ms": retention_time_ms}
+    generation = "generation_id_or_member_epoch"
+    return Request(
+        api="OffsetCommit",
+        version=version,
+        fields={
+            "group_id": group_id,
+            generation: generation_id,
+            "member_id": member_id,
+            "group_instance_id": group_instance_id,
+            **retention,
+            "topics": tuple(
+                {"name": topic, "partitions": tuple(_committed(*item) for item in partitions.items())}
+                for topic, partitions in topics.items()
+            ),
+        },
+    )
+
+
+def _committed(partition: int, offset: int | tuple[int, str | None]) -> Mapping[str, Value]:
+    number, metadata = offset if isinstance(offset, tuple) else (offset, "")
+    return {"partition_index": partition, "committed_offset": number, "committed_metadata": metadata}
+
+
+def offset_fetch(
+    *,
+    version: int = 6,
+    group_id: Group | Own = OWN,
+    topics: Partitions | None = None,
+    require_stable: bool | None = None,
+) -> Request:
+    """Ask for a group's committed offsets, all if no topics are named; from v8 on as a batch of one."""
+    stable = {} if require_stable is None else {"require_stable": require_stable}
+    wanted: Value = (
+        None
+        if topics is None
+        else tuple(
+            {"name": topic, "partition_indexes": tuple(partitions)} for topic, partitions in topics.items()
+        )
+    )
+    if version >= 8:
+        group = {"group_id": group_id, "topics": wanted}
+        fields: dict[str, Value | Own] = {"groups": (group,), **stable}  # type: ignore[dict-item] # OWN within a sequence is filled too
+        return Request(api="OffsetFetch", version=version, fields=fields)
+    return Request(
+        api="OffsetFetch", version=version, fields={"group_id": group_id, "topics": wanted, **stable}
+    )
+
+
+def offset_delete(*, group_id: Group | Own = OWN, topics: Partitions) -> Request:
+    """Ask that a group forget some offsets."""
+    return Request(
+        api="OffsetDelete",
+        version=0,
+        fields={
+            "group_id": group_id,
+            "topics": tuple(
+                {"name": topic, "partitions": tuple({"partition_index": index} for index in partitions)}
+                for topic, partitions in topics.items()
+            ),
+        },
+    )

@@ -1,0 +1,284 @@
+"""A script: the steps of a conversation as pure data, the same for every target.
+
+It is what is listed, linted, stored beside the trace, replayed and sent to other machines.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Final, TypeAlias
+
+from harness.scenario.errors import ScenarioError
+from harness.scenario.values import Json, Pattern, Value, from_json, phrase, to_json
+
+MAIN: Final = "main"
+ASIDE: Final = "aside"
+"""An actor's second connection: a parked request blocks the first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Send:
+    """An actor sends a request; nothing is awaited."""
+
+    actor: str
+    connection: str
+    api: str
+    api_version: int
+    fields: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendBytes:
+    """An actor sends a frame that need not be a request at all; no answer is on record for it."""
+
+    actor: str
+    connection: str
+    payload: bytes
+    says: str
+    """What is wrong with it, for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receive:
+    """An actor awaits the answer to a request that it sent before."""
+
+    actor: str
+    connection: str
+    sent_at: int
+    """The index of the `Send`."""
+    api: str
+    api_version: int
+    fields: Mapping[str, Pattern]
+    """What is expected of the answer; what is not named is left to the reference."""
+    within_ms: int
+    """How long to wait from this step on."""
+    not_before_ms: int | None = None
+    """The least time that the answer may take since its request was sent."""
+    not_after_ms: int | None = None
+    """The longest."""
+    rung: int | None = None
+    """Position in a ladder: several errors are due, and the order of the checks is what is tested."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StayParked:
+    """An actor's request stays without an answer for a while."""
+
+    actor: str
+    connection: str
+    sent_at: int
+    for_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeeClosed:
+    """An actor finds its connection closed by the other side."""
+
+    actor: str
+    connection: str
+    within_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeat:
+    """An actor repeats a request until the answer is as expected, but not for ever."""
+
+    actor: str
+    connection: str
+    api: str
+    api_version: int
+    fields: Mapping[str, Value]
+    until: Mapping[str, Pattern]
+    every_ms: int
+    within_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disconnect:
+    """An actor closes its connection without a word."""
+
+    actor: str
+    connection: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elapse:
+    """Time passes."""
+
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartCoordinator:
+    """The coordinator loses its memory and loads its log."""
+
+    hold_loading: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseLoading:
+    """The held load goes on to its end."""
+
+
+Step: TypeAlias = (
+    Send
+    | SendBytes
+    | Receive
+    | StayParked
+    | SeeClosed
+    | Repeat
+    | Disconnect
+    | Elapse
+    | RestartCoordinator
+    | ReleaseLoading
+)
+_STEP_TYPES: Final[Mapping[str, type[Step]]] = {
+    cls.__name__: cls
+    for cls in (
+        Send,
+        SendBytes,
+        Receive,
+        StayParked,
+        SeeClosed,
+        Repeat,
+        Disconnect,
+        Elapse,
+        RestartCoordinator,
+        ReleaseLoading,
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActorSheet:
+    """Who speaks: its client id and, for a static member, its instance id."""
+
+    name: str
+    client_id: str | None
+    group_instance_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """A scenario as data."""
+
+    id: str
+    title: str
+    """One sentence."""
+    source: str
+    clauses: tuple[str, ...]
+    needs: tuple[str, ...]
+    """Capabilities of a target, by name."""
+    broker_config: Mapping[str, str]
+    """Kafka properties that must have these values."""
+    actors: tuple[ActorSheet, ...]
+    steps: tuple[Step, ...]
+    notes: str = field(default="")
+    """What the docstring says beyond its sentence."""
+
+    @property
+    def suite(self) -> str:
+        """The first part of the id."""
+        return self.id.split("/", 1)[0]
+
+    @property
+    def apis(self) -> tuple[str, ...]:
+        """The APIs that are spoken, in the order of their first use."""
+        return tuple(dict.fromkeys(api for api, _ in self.api_versions))
+
+    @property
+    def api_versions(self) -> tuple[tuple[str, int], ...]:
+        """The APIs with the versions that a target must serve, in the order of their first use."""
+        spoken = (step for step in self.steps if isinstance(step, Send | Repeat))
+        return tuple(dict.fromkeys((step.api, step.api_version) for step in spoken))
+
+    def digest(self) -> str:
+        """Return a hash of all that the script says."""
+        text = json.dumps(script_to_json(self), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def script_to_json(script: Script) -> dict[str, Json]:
+    """Write a script as JSON data; each step also says itself in words under `text`."""
+    return {
+        "id": script.id,
+        "title": script.title,
+        "notes": script.notes,
+        "source": script.source,
+        "clauses": list(script.clauses),
+        "needs": list(script.needs),
+        "broker_config": dict(script.broker_config),
+        "actors": [
+            {"name": a.name, "client_id": a.client_id, "group_instance_id": a.group_instance_id}
+            for a in script.actors
+        ],
+        "steps": [_step_to_json(step) for step in script.steps],
+    }
+
+
+def script_from_json(data: Mapping[str, Json]) -> Script:
+    """Read what `script_to_json` wrote.
+
+    Raises:
+        ScenarioError: the data is no script of this version.
+    """
+    try:
+        plain = {name: from_json(item) for name, item in data.items() if name not in ("actors", "steps")}
+        return Script(
+            **plain,  # type: ignore[arg-type] # checked by the constructor's names
+            actors=tuple(ActorSheet(**sheet) for sheet in data["actors"]),  # type: ignore[union-attr,arg-type] # likewise
+            steps=tuple(_step_from_json(step) for step in data["steps"]),  # type: ignore[union-attr,arg-type] # likewise
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ScenarioError(f"not a script of this version of the harness: {error!r}") from error
+
+
+def _step_to_json(step: Step) -> dict[str, Json]:
+    content = {entry.name: to_json(getattr(step, entry.name)) for entry in fields(step)}
+    return {"step": type(step).__name__, "text": step_text(step), **content}
+
+
+def _step_from_json(data: Mapping[str, Json]) -> Step:
+    content = {name: from_json(item) for name, item in data.items() if name not in ("step", "text")}
+    return _STEP_TYPES[str(data["step"])](**content)  # type: ignore[arg-type] # checked by the constructor's names
+
+
+def step_text(step: Step) -> str:  # noqa: C901, PLR0911 - one flat case a kind of step
+    """Say a step in words."""
+    match step:
+        case Send():
+            return f"{_who(step)} sends {step.api} v{step.api_version}{_named(step.fields)}"
+        case SendBytes():
+            return f"{_who(step)} sends {step.says} ({len(step.payload)} bytes)"
+        case Receive():
+            return f"{_who(step)} receives {step.api} v{step.api_version}{_named(step.fields)}{_bounds(step)}"
+        case StayParked():
+            return f"{_who(step)} stays parked for {step.for_ms} ms"
+        case SeeClosed():
+            return f"{_who(step)} finds the connection closed within {step.within_ms} ms"
+        case Repeat():
+            request = f"{step.api} v{step.api_version}{_named(step.fields)}"
+            return f"{_who(step)} repeats {request} until{_named(step.until)}"
+        case Disconnect():
+            return f"{_who(step)} disconnects"
+        case Elapse():
+            return f"{step.duration_ms} ms pass"
+        case RestartCoordinator():
+            return f"the coordinator restarts{' and its loading is held' if step.hold_loading else ''}"
+        case ReleaseLoading():
+            return "the held loading goes on"
+
+
+def _who(step: Send | SendBytes | Receive | StayParked | SeeClosed | Repeat | Disconnect) -> str:
+    return step.actor if step.connection == MAIN else f"{step.actor} (aside)"
+
+
+def _named(values: Mapping[str, Pattern]) -> str:
+    return "".join(f", {name} {phrase(value)}" for name, value in values.items())
+
+
+def _bounds(step: Receive) -> str:
+    least = f" not before {step.not_before_ms} ms" if step.not_before_ms is not None else ""
+    most = f" not after {step.not_after_ms} ms" if step.not_after_ms is not None else ""
+    return least + most

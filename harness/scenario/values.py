@@ -1,0 +1,235 @@
+"""Values that a script holds before anybody has answered: symbolic references and patterns.
+
+A script is built without a target, so a member id that a coordinator will choose is only a name here. What
+stands in a request is a `Value`; what stands in an expected response is a `Pattern`. Both are plain data and
+go to JSON and back unchanged.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Final, TypeAlias
+
+from harness.scenario.errors import ScenarioError
+
+
+@dataclass(frozen=True, slots=True)
+class Plus:
+    """A referenced number with something added, e.g. the generation before the current one."""
+
+    base: "Ref | AnswerRef"
+    addend: int
+
+
+class _Arithmetic:
+    """Lets a reference stand in `generation_id - 1`."""
+
+    __slots__ = ()
+
+    def __add__(self, addend: int) -> Plus:
+        assert isinstance(self, Ref | AnswerRef)
+        return Plus(self, addend)
+
+    def __sub__(self, subtrahend: int) -> Plus:
+        return self + -subtrahend
+
+
+@dataclass(frozen=True, slots=True)
+class Ref(_Arithmetic):
+    """What an actor last learnt: its `member_id`, `generation_id`, `leader`, `protocol_name`."""
+
+    actor: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRef(_Arithmetic):
+    """A field of the response received at one step, whatever was learnt later."""
+
+    step: int
+    path: tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRef:
+    """A group of this scenario; the runner gives it an id that no other scenario has."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Any of these is right."""
+
+    values: "tuple[Pattern, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class InAnyOrder:
+    """These items and no others, in whatever order."""
+
+    items: "tuple[Pattern, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Containing:
+    """At least these items, in whatever order."""
+
+    items: "tuple[Pattern, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class StartingWith:
+    """A text that begins so, e.g. a member id with its client's id in front."""
+
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class NonEmpty:
+    """Any text, bytes or list that is not empty."""
+
+
+NON_EMPTY: Final = NonEmpty()
+
+Value: TypeAlias = (
+    "bool | int | str | bytes | Ref | AnswerRef | Plus | GroupRef"
+    " | Sequence[Value] | Mapping[str, Value] | None"
+)
+"""What may stand in a request."""
+Pattern: TypeAlias = (
+    "bool | int | str | bytes | Ref | AnswerRef | Plus | GroupRef | OneOf | InAnyOrder | Containing"
+    " | StartingWith | NonEmpty | Sequence[Pattern] | Mapping[str, Pattern] | None"
+)
+"""What may stand in an expected response. A mapping pins the fields that it names and no others."""
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+
+_TAGGED: Final[Mapping[str, type]] = {
+    "$ref": Ref,
+    "$answer": AnswerRef,
+    "$plus": Plus,
+    "$group": GroupRef,
+    "$one_of": OneOf,
+    "$in_any_order": InAnyOrder,
+    "$containing": Containing,
+    "$starting_with": StartingWith,
+    "$non_empty": NonEmpty,
+}
+_TAGS: Final[Mapping[type, str]] = {cls: tag for tag, cls in _TAGGED.items()}
+
+
+def one_of(*values: Pattern) -> OneOf:
+    """Expect any of some values."""
+    return OneOf(values)
+
+
+def in_any_order(*items: Pattern) -> InAnyOrder:
+    """Expect these items and no others, in whatever order."""
+    return InAnyOrder(items)
+
+
+def containing(*items: Pattern) -> Containing:
+    """Expect at least these items, in whatever order."""
+    return Containing(items)
+
+
+def starting_with(prefix: str) -> StartingWith:
+    """Expect a text that begins so."""
+    return StartingWith(prefix)
+
+
+def to_json(value: Pattern) -> Json:
+    """Write a value or pattern as JSON data: `{"$tag": [its fields]}` for what JSON has no word for."""
+    if isinstance(value, bytes):
+        return {"$bytes": value.hex()}
+    tag = _TAGS.get(type(value))
+    if tag is not None:
+        return {tag: [to_json(getattr(value, field.name)) for field in fields(value)]}  # type: ignore[arg-type] # a tagged class is a dataclass
+    if isinstance(value, Mapping):
+        return {name: to_json(item) for name, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [to_json(item) for item in value]
+    assert value is None or isinstance(value, bool | int | str)
+    return value
+
+
+def from_json(data: Json) -> Pattern:
+    """Read what `to_json` wrote; sequences come back as tuples.
+
+    Raises:
+        ScenarioError: a tag is unknown.
+    """
+    if isinstance(data, Mapping):
+        return _from_object(data)
+    if isinstance(data, Sequence) and not isinstance(data, str):
+        return tuple(from_json(item) for item in data)
+    assert not isinstance(data, float)
+    return data
+
+
+def _from_object(data: Mapping[str, Json]) -> Pattern:
+    tag = next((name for name in data if name.startswith("$")), None)
+    if tag is None:
+        return {name: from_json(item) for name, item in data.items()}
+    content = data[tag]
+    if tag == "$bytes" and isinstance(content, str):
+        return bytes.fromhex(content)
+    if tag not in _TAGGED or not isinstance(content, Sequence):
+        raise ScenarioError(f"a script names {tag!r}, which this version of the harness does not know")
+    made: Pattern = _TAGGED[tag](*(from_json(item) for item in content))
+    return made
+
+
+def references(value: Pattern) -> tuple[Ref | AnswerRef, ...]:
+    """Return every reference within a value or pattern, in reading order."""
+    if isinstance(value, Ref | AnswerRef):
+        return (value,)
+    if isinstance(value, Plus):
+        return (value.base,)
+    if isinstance(value, OneOf):
+        return tuple(ref for item in value.values for ref in references(item))
+    if isinstance(value, InAnyOrder | Containing):
+        return tuple(ref for item in value.items for ref in references(item))
+    if isinstance(value, Mapping):
+        return tuple(ref for item in value.values() for ref in references(item))
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return tuple(ref for item in value for ref in references(item))
+    return ()
+
+
+def phrase(value: Pattern) -> str:  # noqa: C901, PLR0911 - one flat case a kind of value
+    """Write a value as a person would say it."""
+    match value:
+        case Ref(actor, name):
+            return f"{actor}.{name}"
+        case AnswerRef(step, path):
+            return f"step {step}'s {'.'.join(map(str, path))}"
+        case Plus(base, addend):
+            return f"{phrase(base)} {'+' if addend >= 0 else '-'} {abs(addend)}"
+        case GroupRef(name):
+            return f"group:{name}"
+        case OneOf(values):
+            return " or ".join(phrase(item) for item in values)
+        case InAnyOrder(items):
+            return f"{{{', '.join(phrase(item) for item in items)}}}"
+        case Containing(items):
+            return f"{{{', '.join(phrase(item) for item in items)}, …}}"
+        case StartingWith(prefix):
+            return f"'{prefix}…'"
+        case NonEmpty():
+            return "something"
+        case _:
+            return _phrase_plain(value)
+
+
+def _phrase_plain(value: Pattern) -> str:
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{name}: {phrase(item)}' for name, item in value.items())}}}"
+    if isinstance(value, bytes):
+        return (
+            repr(value)[1:]
+            if value.isascii() and value.decode("ascii").isprintable()
+            else f"{len(value)} bytes"
+        )
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(phrase(item) for item in value)}]"
+    return repr(value)

@@ -1,0 +1,1 @@
+"""What a scripted conversation can be held with."""

@@ -1,0 +1,183 @@
+"""The seam between a runner and whatever it drives: target, broker, stage, connection.
+
+A *target* is a way to get brokers (a spec such as `kafka:3.9.2`). A *broker* is one that was started,
+or found running, with one configuration. A *stage* is what one scenario sees of it: connections and a
+clock of its own. The runner speaks in frames (a request or response without its length prefix); what
+the bytes mean is `harness.wire`'s business.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+
+class Capability(StrEnum):
+    """What a scenario may need of a target beyond answering requests."""
+
+    BROKER_CONFIG = "broker config"
+    """Brokers can be started with a configuration of the scenario's choosing."""
+    RESTART = "restart"
+    """The coordinator can be made to lose its memory and load it again from its log."""
+    HOLD_LOADING = "hold loading"
+    """Loading can be held for as long as a scenario wants."""
+
+
+class TargetError(Exception):
+    """A target could not be had, started, reached or asked.
+
+    The message names the thing and the remedy; it is shown to the user as it is.
+    """
+
+
+class NoAnswer(Exception):  # noqa: N818 - a normal observation, not a fault
+    """No frame came within the time allowed."""
+
+
+class ConnectionLost(Exception):  # noqa: N818 - likewise
+    """The connection is closed, could not be opened, or carries no more frames; `str()` tells how."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermittedValue:
+    """Values that may stand in a field of a response, as the reference declares them."""
+
+    field: str
+    any_of: tuple[object, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """One response as it came, without its length prefix."""
+
+    payload: bytes
+    permitted: tuple[PermittedValue, ...] = ()
+    """Only the reference in process fills this; a network brings bytes and nothing else."""
+
+
+class Connection(Protocol):
+    """One connection to the broker."""
+
+    async def send(self, payload: bytes) -> None:
+        """Send a request frame; `ConnectionLost` when it cannot be."""
+
+    async def receive(self, *, timeout_ms: float) -> Frame:
+        """Wait for the next frame; `NoAnswer` when the time is up, `ConnectionLost` when none can come."""
+
+    async def close(self) -> None:
+        """Close it, as a client that goes away does. Idempotent."""
+
+
+class Stage(Protocol):
+    """What one scenario sees of a broker."""
+
+    @property
+    def settle_ms(self) -> float:
+        """How long a request must lie with the broker before a later one surely comes after it; 0 in virtual time."""
+
+    def now_ms(self) -> float:
+        """Return the stage's clock, 0 at its opening."""
+
+    async def connect(self) -> Connection:
+        """Open a connection; `ConnectionLost` when there is nothing to connect to."""
+
+    async def elapse(self, duration_ms: float) -> None:
+        """Let time pass: a jump in virtual time, a wait otherwise."""
+
+    async def restart_coordinator(self, *, hold_loading: bool) -> None:
+        """Make the coordinator load its log anew (Capability.RESTART), held if so asked (HOLD_LOADING)."""
+
+    async def release_loading(self) -> None:
+        """Let a held load go on to its end."""
+
+    async def close(self) -> None:
+        """Release what the stage still holds. Idempotent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiRange:
+    """Versions of one API that a broker advertises, both inclusive."""
+
+    api_key: int
+    min_version: int
+    max_version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerDescription:
+    """What a trace header says of a broker."""
+
+    spec: str
+    profile: str
+    """The behaviour it is held against: a profile of the reference, e.g. `3.9`."""
+    implementation: str
+    """For people: e.g. `Apache Kafka 3.9.2 (local JVM)`."""
+    bootstrap: str
+    """`host:port`, or `in process`."""
+    broker_config: Mapping[str, str]
+    """Kafka properties that matter to a coordinator, as set or as the broker told them."""
+    api_ranges: tuple[ApiRange, ...]
+    notes: tuple[str, ...] = field(default=())
+    """What a reader of the report should know, e.g. artifacts that were missing."""
+
+
+Progress = Callable[[str], None]
+"""Told, in a few words, what a slow start is busy with."""
+
+
+class Broker(Protocol):
+    """A broker that runs with one configuration."""
+
+    @property
+    def description(self) -> BrokerDescription:
+        """What it is."""
+
+    def open_stage(self, scenario_id: str) -> Stage:
+        """Open a stage for one scenario; hundreds may be open at once."""
+
+    def failure(self) -> str | None:
+        """Return why the broker is gone (exit status, last log lines), or None while it is not."""
+
+    async def stop(self) -> None:
+        """Stop it and everything that was started for it. Idempotent; never leaves a process behind."""
+
+
+class Target(Protocol):
+    """A way to get brokers."""
+
+    @property
+    def spec(self) -> str:
+        """As the user wrote it, e.g. `kafka:3.9.2`."""
+
+    @property
+    def name(self) -> str:
+        """A slug of it that is fit for a file name, e.g. `kafka-3.9.2`; unique in a run."""
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What its brokers can do."""
+
+    async def start(self, *, broker_config: Mapping[str, str], directory: Path, progress: Progress) -> Broker:
+        """Start a broker and wait until it serves groups.
+
+        Args:
+            broker_config: Kafka properties on top of `CONFORMANCE_CONFIG`.
+            directory: exists, is the broker's own, and keeps its logs after the stop.
+            progress: told what is going on.
+
+        Raises:
+            TargetError: it cannot be had or does not get ready; nothing is left running.
+        """
+
+
+CONFORMANCE_CONFIG: Mapping[str, str] = {
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "100",
+    "offsets.topic.num.partitions": "1",
+}
+"""What every broker that we start is told, so that suites are quick; a scenario's own properties come on top."""
+
+CONFORMANCE_TOPICS: Mapping[str, int] = {"orders": 3, "payments": 2}
+"""Topics, with their partition counts, that every broker has before the first scenario."""

@@ -1,0 +1,178 @@
+"""Resolving jars by coordinates with the Ivy that PySpark ships.
+
+Ivy is run as a program of its own and asks its default repositories; neither their addresses nor PySpark's
+code is touched here. What it prints is the only account of what is missing, so it is read.
+"""
+
+import asyncio
+import importlib.util
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+from xml.sax.saxutils import quoteattr
+
+from harness.targets.base import Progress, TargetError
+
+_RETRIEVE_PATTERN: Final = "[artifact]-[revision](-[classifier]).[ext]"
+_UNRESOLVED: Final = re.compile(r"^\s*:: (\S+?)#(\S+?);(\S+?): (.+?)\s*$", re.MULTILINE)
+_FAILED_DOWNLOAD: Final = re.compile(r"^\s*:: (\S+?)#(\S+?);(\S+?)!\S+\s*$", re.MULTILINE)
+_UNREACHABLE: Final = re.compile(r"Server access error at url|UnknownHostException|Host \S+ not found")
+_REVISION_CHOSEN: Final = re.compile(r"^\s*\[(\S+)\] (\S+?)#(\S+?);", re.MULTILINE)
+_PROXY_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Coordinates:
+    """A module in a Maven repository."""
+
+    organisation: str
+    module: str
+    revision: str
+    """A version, or what Ivy makes one of: `latest.release`, `(,4.4.0[`."""
+
+    def __str__(self) -> str:
+        return f"{self.organisation}:{self.module}:{self.revision}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IvyReport:
+    """What Ivy said of one resolution."""
+
+    succeeded: bool
+    missing: tuple[Coordinates, ...]
+    """Modules that were not found or whose jar could not be downloaded."""
+    is_unreachable: bool
+    """Whether a repository did not answer, so that `missing` says nothing."""
+    revisions: Mapping[str, str]
+    """Modules that were asked for by a range, to the revision that Ivy chose."""
+
+
+def ivy_jar() -> Path | None:
+    """Return the Ivy inside PySpark, found without importing PySpark; None when it is not there."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    jars = sorted(Path(spec.submodule_search_locations[0]).glob("jars/ivy-*.jar"))
+    return jars[-1] if jars else None
+
+
+def require_ivy_jar() -> Path:
+    """Return the Ivy inside PySpark; `TargetError` with the remedy when it is not there."""
+    jar = ivy_jar()
+    if jar is None:
+        raise TargetError(
+            "PySpark, whose Ivy resolves Kafka's jars, is not installed in this Python: "
+            "run `make conformance`, or `pip install` this project into the environment in use"
+        )
+    return jar
+
+
+def ivy_module(wanted: Sequence[Coordinates], *, excluded: Sequence[Coordinates] = ()) -> str:
+    """Return the ivy.xml that asks for modules with what they need at run time."""
+    dependencies = "".join(
+        f"    <dependency org={quoteattr(c.organisation)} name={quoteattr(c.module)}"
+        f' rev={quoteattr(c.revision)} conf="default->default"/>\n'
+        for c in wanted
+    )
+    exclusions = "".join(
+        f"    <exclude org={quoteattr(c.organisation)} module={quoteattr(c.module)}/>\n" for c in excluded
+    )
+    return (
+        '<ivy-module version="2.0">\n'
+        '  <info organisation="kafka-conformance" module="broker"/>\n'
+        '  <configurations><conf name="default"/></configurations>\n'
+        f"  <dependencies>\n{dependencies}{exclusions}  </dependencies>\n"
+        "</ivy-module>\n"
+    )
+
+
+def parse_ivy_report(output: str, *, exit_status: int) -> IvyReport:
+    """Read what Ivy printed."""
+    missing = {
+        Coordinates(organisation=m[1], module=m[2], revision=m[3])
+        for pattern in (_UNRESOLVED, _FAILED_DOWNLOAD)
+        for m in pattern.finditer(output)
+    }
+    return IvyReport(
+        succeeded=exit_status == 0 and not missing,
+        missing=tuple(sorted(missing)),
+        is_unreachable=bool(missing) and _UNREACHABLE.search(output) is not None,
+        revisions={m[3]: m[1] for m in _REVISION_CHOSEN.finditer(output)},
+    )
+
+
+def proxy_options(environment: Mapping[str, str]) -> list[str]:
+    """Translate `https_proxy` and its like, which Java does not read, to Java's system properties."""
+    options: list[str] = []
+    for scheme, default_port in _PROXY_PORTS.items():
+        variable = f"{scheme}_proxy"
+        value = environment.get(variable) or environment.get(variable.upper())
+        proxy = urlsplit(value if value and "://" in value else f"//{value or ''}")
+        if proxy.hostname:
+            options += [
+                f"-D{scheme}.proxyHost={proxy.hostname}",
+                f"-D{scheme}.proxyPort={proxy.port or default_port}",
+            ]
+    return options
+
+
+async def retrieve(
+    java: Path,
+    module: str,
+    *,
+    ivy_cache: Path,
+    destination: Path,
+    log: Path,
+    progress: Progress,
+) -> IvyReport:
+    """Run Ivy on an ivy.xml and put the jars into a directory.
+
+    Args:
+        java: the program to run it with.
+        module: the text of the ivy.xml.
+        ivy_cache: Ivy's own cache of what it downloaded.
+        destination: where the jars go.
+        log: everything that Ivy printed; kept.
+        progress: told how many jars were downloaded.
+    """
+    module_file = log.with_suffix(".xml")
+    module_file.write_text(module, encoding="utf-8")
+    process = await asyncio.create_subprocess_exec(
+        java,
+        *proxy_options(os.environ),
+        "-jar",
+        require_ivy_jar(),
+        *("-cache", ivy_cache),
+        *("-ivy", module_file),
+        *("-confs", "default"),
+        *("-retrieve", f"{destination}/{_RETRIEVE_PATTERN}"),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        output = await _read_output(process, progress)
+        exit_status = await process.wait()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    log.write_text(output, encoding="utf-8")
+    return parse_ivy_report(output, exit_status=exit_status)
+
+
+async def _read_output(process: asyncio.subprocess.Process, progress: Progress) -> str:
+    assert process.stdout is not None
+    lines: list[str] = []
+    jar_count = 0
+    async for raw in process.stdout:
+        line = raw.decode("utf-8", "replace")
+        lines.append(line)
+        if "[SUCCESSFUL ]" in line:
+            jar_count += 1
+            progress(f"downloading jars: {jar_count}")
+    return "".join(lines)

@@ -1,0 +1,119 @@
+"""A Java program of ours: started with its output kept, watched, and never left behind.
+
+It gets a session of its own, so that Ctrl-C reaches the harness alone and so that a kill reaches all that
+it started. Where the kernel can do it, it dies with the thread that started it: start it on a thread that
+lives as long as it shall, which an event loop's does.
+"""
+
+import asyncio
+import atexit
+import functools
+import os
+import shutil
+import signal
+import subprocess
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+_LOG_TAIL_LINES: Final = 15
+_DEATH_POLL_S: Final = 0.01
+_LIVE: Final[set["Jvm"]] = set()
+
+
+def _kill_all() -> None:
+    for jvm in tuple(_LIVE):
+        jvm.kill()
+
+
+atexit.register(_kill_all)
+
+
+@functools.cache
+def _dies_with_us() -> tuple[str, ...]:
+    """Return the prefix of a command that has the kernel kill it when its parent dies, if there is one."""
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        return ()
+    prefix = (setpriv, "--pdeathsig", "KILL")
+    probe = subprocess.run([*prefix, "true"], capture_output=True, check=False)  # noqa: S603 - fixed command
+    return prefix if probe.returncode == 0 else ()
+
+
+class Jvm:
+    """One running Java program.
+
+    Attributes:
+        log: the file that has all it printed.
+    """
+
+    def __init__(self, command: Sequence[str | Path], *, log: Path, directory: Path) -> None:
+        self.log = log
+        self._stopped = False
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(  # noqa: S603 - our own command, no shell
+                [*_dies_with_us(), *command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=directory,
+                start_new_session=True,
+            )
+        _LIVE.add(self)
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is the id of its process group as well."""
+        return self._process.pid
+
+    @property
+    def exit_status(self) -> int | None:
+        """The exit status, negative for a signal; None while it runs."""
+        return self._process.poll()
+
+    def failure(self) -> str | None:
+        """Return how it ended with the end of its log, or None while it runs or when we stopped it."""
+        status = self.exit_status
+        if status is None or self._stopped:
+            return None
+        how = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+        return f"java (pid {self.pid}) ended with {how}; the end of {self.log.name}:\n{self.log_tail()}"
+
+    def log_tail(self) -> str:
+        """Return the last lines that it printed."""
+        with self.log.open(encoding="utf-8", errors="replace") as lines:
+            return "".join(deque(lines, maxlen=_LOG_TAIL_LINES)).rstrip()
+
+    async def ended(self) -> int:
+        """Wait for its end and return its exit status."""
+        while (status := self.exit_status) is None:
+            await asyncio.sleep(_DEATH_POLL_S)
+        _LIVE.discard(self)
+        return status
+
+    async def stop(self, *, grace_s: float = 0) -> None:
+        """End it and wait until it is gone: politely for so long, then by force."""
+        self._stopped = self._stopped or self.exit_status is None
+        if grace_s and self.exit_status is None:
+            self._signal(signal.SIGTERM)
+            try:
+                async with asyncio.timeout(grace_s):
+                    await self.ended()
+            except TimeoutError:
+                pass
+        self.kill()
+
+    def kill(self) -> None:
+        """End it by force, with whatever it started, and reap it."""
+        self._stopped = self._stopped or self.exit_status is None
+        self._signal(signal.SIGKILL)
+        self._process.wait()
+        _LIVE.discard(self)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process.returncode is None:
+            try:
+                os.killpg(self._process.pid, number)
+            except ProcessLookupError:
+                self._process.poll()

@@ -1,0 +1,90 @@
+"""The directory in which a KRaft broker keeps its log, formatted as Kafka demands before the first start.
+
+Formatting takes a JVM of its own for half a second, so a version's formatted directory is kept in the cache
+and copied for each start; only the cluster's id is made anew, so that a broker can be told from any other.
+"""
+
+import asyncio
+import re
+import secrets
+import shutil
+from base64 import urlsafe_b64encode
+from pathlib import Path
+from typing import Final
+
+from harness.targets import cache
+from harness.targets.base import Progress, TargetError
+from harness.targets.jars import KafkaJars
+from harness.targets.jvm import Jvm
+from harness.targets.properties import Ports, broker_properties, render_properties
+
+_FORMAT_TIMEOUT_S: Final = 60
+_CLUSTER_ID_BYTES: Final = 16
+_CLUSTER_ID: Final = re.compile(r"^cluster\.id=(.*)$", re.MULTILINE)
+_META: Final = "meta.properties"
+
+
+def new_cluster_id() -> str:
+    """Return an id as Kafka writes it: 16 bytes in URL-safe Base64. Source: Uuid#toString (3.9.2)."""
+    return urlsafe_b64encode(secrets.token_bytes(_CLUSTER_ID_BYTES)).decode().rstrip("=")
+
+
+def cluster_id_of(storage: Path) -> str | None:
+    """Return the id of the cluster that a broker's directory belongs to, None as long as it has none."""
+    try:
+        found = _CLUSTER_ID.search((storage / _META).read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    return None if found is None else found[1].strip()
+
+
+async def format_storage(
+    java: Path, jars: KafkaJars, *, storage: Path, directory: Path, progress: Progress
+) -> None:
+    """Make a formatted directory with a new cluster id.
+
+    Args:
+        java: the program to format with.
+        jars: of the broker that is to use it.
+        storage: made; must not exist.
+        directory: for the formatter's configuration and log.
+        progress: told when a template has to be made first.
+    """
+    if jars.home is None:
+        await _format(java, jars, storage=storage, directory=directory)
+        return
+    template = jars.home / "storage"
+    if not template.is_dir():
+        async with cache.locked(jars.home, progress):
+            if not template.is_dir():
+                progress("formatting storage")
+                with cache.made_at(template) as temporary:
+                    await _format(java, jars, storage=temporary, directory=directory)
+    shutil.copytree(template, storage)
+    meta = storage / _META
+    text = meta.read_text(encoding="utf-8")
+    meta.write_text(_CLUSTER_ID.sub(f"cluster.id={new_cluster_id()}", text), encoding="utf-8")
+
+
+async def _format(java: Path, jars: KafkaJars, *, storage: Path, directory: Path) -> None:
+    configuration = directory / "format.properties"
+    unused = Ports(broker=1, controller=2)
+    properties = broker_properties(jars.version, {}, ports=unused, storage=storage)
+    configuration.write_text(render_properties(properties), encoding="utf-8")
+    jvm = Jvm(
+        [
+            *(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", jars.class_path),
+            *("kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAg", "-c", configuration),
+        ],
+        log=directory / "format.log",
+        directory=directory,
+    )
+    try:
+        async with asyncio.timeout(_FORMAT_TIMEOUT_S):
+            status = await jvm.ended()
+    except TimeoutError:
+        raise TargetError(f"formatting storage took over {_FORMAT_TIMEOUT_S} s; see {jvm.log}") from None
+    finally:
+        jvm.kill()
+    if status or cluster_id_of(storage) is None:
+        raise TargetError(f"storage could not be formatted (exit status {status}):\n{jvm.log_tail()}")

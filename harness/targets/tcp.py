@@ -1,0 +1,160 @@
+"""Connections and stages over a network, on the real clock."""
+
+import asyncio
+import struct
+import time
+from contextlib import suppress
+from typing import Final
+
+from typing_extensions import override
+
+from harness.targets.base import (
+    Connection,
+    ConnectionLost,
+    Frame,
+    NoAnswer,
+    Stage,
+    TargetError,
+)
+
+FRAME_BYTES_MAX: Final = 100 * 1024 * 1024
+"""Kafka's own limit for a request. Source: SocketServerConfigs#socket.request.max.bytes."""
+_CONNECT_TIMEOUT_S: Final = 10
+_CONNECTS_AT_ONCE: Final = 32
+"""Stays below the smallest backlog of a broker, so that no connect waits for a repeated SYN."""
+_SETTLE_MS: Final = 100.0
+_SIZE: Final = struct.Struct(">i")
+
+
+def new_connect_slots() -> asyncio.Semaphore:
+    """Return what a broker's stages share, to keep their connects from overrunning its backlog."""
+    return asyncio.Semaphore(_CONNECTS_AT_ONCE)
+
+
+class StreamConnection(Connection):
+    """A connection over TCP. Once lost, it stays so and says so each time."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._announced: int | None = None
+        self._loss: str | None = None
+
+    @classmethod
+    async def open(cls, host: str, port: int) -> "StreamConnection":
+        """Connect; `ConnectionLost` when nobody accepts."""
+        try:
+            async with asyncio.timeout(_CONNECT_TIMEOUT_S):
+                reader, writer = await asyncio.open_connection(host, port)
+        except TimeoutError:
+            raise ConnectionLost(f"{host}:{port} did not accept within {_CONNECT_TIMEOUT_S} s") from None
+        except OSError as error:
+            raise ConnectionLost(f"{host}:{port} does not accept: {_told(error)}") from error
+        return cls(reader, writer)
+
+    @override
+    async def send(self, payload: bytes) -> None:
+        self._raise_if_lost()
+        self._writer.write(_SIZE.pack(len(payload)) + payload)
+        try:
+            await self._writer.drain()
+        except OSError as error:
+            raise self._lost(_told(error)) from error
+
+    @override
+    async def receive(self, *, timeout_ms: float) -> Frame:
+        self._raise_if_lost()
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                return Frame(payload=await self._next_payload())
+        except TimeoutError:
+            raise NoAnswer(f"no frame within {timeout_ms:g} ms") from None
+        except asyncio.IncompleteReadError as error:
+            raise self._lost(self._ending(len(error.partial))) from error
+        except OSError as error:
+            raise self._lost(_told(error)) from error
+
+    async def _next_payload(self) -> bytes:
+        """Read a frame; what a cancelled call has read of it is kept for the next."""
+        if self._announced is None:
+            (announced,) = _SIZE.unpack(await self._reader.readexactly(_SIZE.size))
+            if not 0 <= announced <= FRAME_BYTES_MAX:
+                raise self._lost(f"frame of {announced} bytes announced")
+            self._announced = announced
+        payload = await self._reader.readexactly(self._announced)
+        self._announced = None
+        return payload
+
+    def _ending(self, partial_bytes: int) -> str:
+        if self._announced is not None:
+            return f"closed by the peer after {partial_bytes} of a frame's {self._announced} bytes"
+        if partial_bytes:
+            return f"closed by the peer after {partial_bytes} bytes of a frame's size"
+        return "closed by the peer"
+
+    def _raise_if_lost(self) -> None:
+        if self._loss is not None:
+            raise ConnectionLost(self._loss)
+
+    def _lost(self, how: str) -> ConnectionLost:
+        self._loss = how
+        self._writer.close()
+        return ConnectionLost(how)
+
+    @override
+    async def close(self) -> None:
+        if self._loss is None:
+            self._loss = "closed by us"
+        self._writer.close()
+        with suppress(OSError):
+            await self._writer.wait_closed()
+
+
+def _told(error: OSError) -> str:
+    if isinstance(error, ConnectionResetError | BrokenPipeError):
+        return "reset by the peer"
+    return error.strerror or str(error) or type(error).__name__
+
+
+class TcpStage(Stage):
+    """A stage on the real clock, with connections to one host and port."""
+
+    def __init__(self, host: str, port: int, *, connect_slots: asyncio.Semaphore) -> None:
+        self._host = host
+        self._port = port
+        self._connect_slots = connect_slots
+        self._opened_s = time.monotonic()
+        self._connections: list[StreamConnection] = []
+
+    @property
+    @override
+    def settle_ms(self) -> float:
+        return _SETTLE_MS
+
+    @override
+    def now_ms(self) -> float:
+        return (time.monotonic() - self._opened_s) * 1000
+
+    @override
+    async def connect(self) -> Connection:
+        async with self._connect_slots:
+            connection = await StreamConnection.open(self._host, self._port)
+        self._connections.append(connection)
+        return connection
+
+    @override
+    async def elapse(self, duration_ms: float) -> None:
+        await asyncio.sleep(duration_ms / 1000)
+
+    @override
+    async def restart_coordinator(self, *, hold_loading: bool) -> None:
+        raise TargetError(f"{self._host}:{self._port} cannot have its coordinator restarted")
+
+    @override
+    async def release_loading(self) -> None:
+        raise TargetError(f"{self._host}:{self._port} holds no load")
+
+    @override
+    async def close(self) -> None:
+        while self._connections:
+            await self._connections.pop().close()

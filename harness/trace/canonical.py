@@ -1,0 +1,280 @@
+"""The canonical form of a response: what is left when chance and environment are taken away.
+
+Two coordinators that behave alike still answer with different bytes: member ids are random, groups carry
+the run's name, brokers sit on different ports, and Kafka hands out several collections in hash-map order.
+The canonical form replaces each of these by what it *means* in the conversation, and nothing else:
+
+- A member id becomes `member:<actor>`, after the actor whose JoinGroup response first carried it;
+  `member:<actor>#2` is that actor's second id. Which id stands where thus stays comparable, its letters not.
+  A text that only echoes what a script made up (`"nobody"`) is no chance and stays as it is.
+- An id that shows up before its owner was told is recognised by its make, `<prefix>-<UUID>`, where the prefix
+  is a client id or an instance id: it goes to the actor with that prefix, or becomes `member:<prefix>-*`.
+- A group id becomes `group:<name>`; hosts, ports and node ids become constants, but "none" (-1, an empty
+  text) stays none.
+- A collection in `UNORDERED` is sorted; every other order is the target's behaviour and stays.
+
+Numbers that a coordinator counts (generations, offsets, throttle times) stay: they are behaviour.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+FieldValue: TypeAlias = (
+    "bool | int | float | str | bytes | Sequence[FieldValue] | Mapping[str, FieldValue] | None"
+)
+"""A decoded value of a message."""
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+
+_UUID: Final = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_MINTED: Final = re.compile(rf"(?P<prefix>.*)-{_UUID}", re.DOTALL)
+_MINTED_IN_TEXT: Final = re.compile(rf"[^\s'\"(),;=\[\]]*-{_UUID}")
+_NO_TOPIC: Final = "00000000-0000-0000-0000-000000000000"
+_TOLD_ITS_ID: Final = ("NONE", "MEMBER_ID_REQUIRED")
+_DIGEST_CHARACTERS: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unordered:
+    """A collection whose order Kafka leaves to chance."""
+
+    api: str
+    path: str
+    """`[]` stands for every item of a collection."""
+    key: tuple[str, ...]
+    """Fields to sort by; the whole item decides between equals."""
+    reason: str
+
+
+_HASH_OF_IDS = "hash-map order over random ids"
+_BY_PARTITION = "hash-map order until 3.9, request order in 4.x; a set keyed by topic and partition"
+UNORDERED: Final = (
+    Unordered(api="JoinGroup", path="members", key=("member_id",), reason=_HASH_OF_IDS),
+    Unordered(api="DescribeGroups", path="groups[].members", key=("member_id",), reason=_HASH_OF_IDS),
+    Unordered(
+        api="DescribeGroups",
+        path="groups",
+        key=("group_id",),
+        reason="request order until 3.9, in 4.x partition by partition of the log",
+    ),
+    Unordered(api="ListGroups", path="groups", key=("group_id",), reason="order of the coordinator's map"),
+    Unordered(
+        api="DeleteGroups", path="results", key=("group_id",), reason="hash-map order in all but 4.0.0"
+    ),
+    Unordered(
+        api="OffsetFetch", path="groups", key=("group_id",), reason="map order until 3.4, then request order"
+    ),
+    *(
+        Unordered(api=api, path=f"{parent}{path}", key=key, reason=_BY_PARTITION)
+        for api, parent in (
+            ("OffsetCommit", ""),
+            ("TxnOffsetCommit", ""),
+            ("OffsetDelete", ""),
+            ("OffsetFetch", ""),
+            ("OffsetFetch", "groups[]."),
+        )
+        for path, key in (("topics", ("name", "topic_id")), ("topics[].partitions", ("partition_index",)))
+    ),
+    Unordered(api="Metadata", path="topics", key=("name",), reason="order of the metadata cache"),
+    Unordered(
+        api="Metadata", path="topics[].partitions", key=("partition_index",), reason="as for its topics"
+    ),
+    Unordered(
+        api="ApiVersions", path="api_keys", key=("api_key",), reason="a table that is looked up by key"
+    ),
+)
+_SORT_KEYS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
+    (entry.api, entry.path): entry.key for entry in UNORDERED
+}
+
+_COORDINATOR_API_KEYS: Final = frozenset((8, 9, 10, 11, 12, 13, 14, 15, 16, 28, 42, 47))
+"""ApiVersions is compared for these: what else a broker serves is not the group coordinator's doing."""
+
+
+def _constant(constant: Json) -> Callable[[FieldValue], Json]:
+    def replaced(value: FieldValue) -> Json:
+        return _plain(value) if value in (None, "", -1) else constant
+
+    return replaced
+
+
+def _nodes(value: FieldValue) -> Json:
+    """Tell only whether there are nodes: how many there are is the cluster's size."""
+    return [0] if value else []
+
+
+_ENVIRONMENT: Final[Mapping[tuple[str, str], Callable[[FieldValue], Json]]] = {
+    **{
+        ("FindCoordinator", f"{parent}{name}"): _constant(constant)
+        for parent in ("", "coordinators[].")
+        for name, constant in (("node_id", 0), ("host", "coordinator"), ("port", 0))
+    },
+    ("DescribeGroups", "groups[].members[].client_host"): _constant("client"),
+    ("Metadata", "brokers"): lambda value: (
+        [{"host": "coordinator", "node_id": 0, "port": 0}] if value else []
+    ),
+    ("Metadata", "cluster_id"): _constant("cluster"),
+    ("Metadata", "controller_id"): _constant(0),
+    ("Metadata", "topics[].partitions[].leader_id"): _constant(0),
+    ("Metadata", "topics[].partitions[].leader_epoch"): _constant(0),
+    ("Metadata", "topics[].partitions[].replica_nodes"): _nodes,
+    ("Metadata", "topics[].partitions[].isr_nodes"): _nodes,
+    ("ApiVersions", "supported_features"): lambda _: [],
+    ("ApiVersions", "finalized_features"): lambda _: [],
+    ("ApiVersions", "finalized_features_epoch"): _constant(0),
+    ("ApiVersions", "zk_migration_ready"): lambda _: False,
+}
+"""Fields that tell of the cluster or of the machine; the coordinator's behaviour is not in them."""
+
+
+class Canonicaliser:
+    """Gives names to what one target answers in one scenario, in the order of first appearance."""
+
+    def __init__(self, *, groups: Mapping[str, str], actors: Mapping[str, str] | None = None) -> None:
+        """Begin a conversation.
+
+        Args:
+            groups: real group ids to their symbolic names.
+            actors: what an actor's member ids begin with (its client id, its instance id) to its name;
+                a prefix that several actors share is left out.
+        """
+        self._groups = dict(groups)
+        self._actors = dict(actors or {})
+        self._members: dict[str, str] = {}
+        self._ids_of: dict[str, int] = {}
+        self._topics: dict[str, str] = {}
+
+    def canonical(self, *, actor: str, api: str, fields: Mapping[str, FieldValue]) -> Json:
+        """Return the canonical form of a response that an actor received."""
+        if api == "JoinGroup":
+            self._learn_member(actor, fields)
+        if api == "Metadata":
+            self._learn_topics(fields.get("topics"))
+        return self._mapping(fields, api, "")
+
+    def value(self, value: FieldValue, *, api: str = "", path: str = "") -> Json:
+        """Return the canonical form of a part of a response, e.g. of a value that is permitted there."""
+        return self._value(value, api, path)
+
+    def text(self, text: str) -> str:
+        """Put names where a text is, or speaks of, a member id or a group id."""
+        if text in self._members:
+            return self._members[text]
+        if text in self._groups:
+            return f"group:{self._groups[text]}"
+        if _MINTED.fullmatch(text):
+            return self._stranger(text)
+        for real in sorted(self._members, key=len, reverse=True):
+            text = _replace_word(text, real, self._members[real])
+        for real in sorted(self._groups, key=len, reverse=True):
+            text = _replace_word(text, real, f"group:{self._groups[real]}")
+        return _MINTED_IN_TEXT.sub(lambda found: self._stranger(found.group()), text)
+
+    def _learn_member(self, actor: str, fields: Mapping[str, FieldValue]) -> None:
+        """Name the id that a JoinGroup response brings; an error that echoes a made-up id brings none."""
+        member_id = fields.get("member_id")
+        if not isinstance(member_id, str) or not member_id or member_id in self._members:
+            return
+        if fields.get("error_code") in _TOLD_ITS_ID or _MINTED.fullmatch(member_id):
+            self._name_member(member_id, actor)
+
+    def _name_member(self, member_id: str, actor: str) -> str:
+        ordinal = self._ids_of.get(actor, 0) + 1
+        self._ids_of[actor] = ordinal
+        self._members[member_id] = f"member:{actor}" if ordinal == 1 else f"member:{actor}#{ordinal}"
+        return self._members[member_id]
+
+    def _stranger(self, member_id: str) -> str:
+        """Name an id whose owner has not been told it yet."""
+        found = _MINTED.fullmatch(member_id)
+        assert found is not None
+        prefix = found["prefix"]
+        actor = self._actors.get(prefix)
+        return f"member:{prefix}-*" if actor is None else self._name_member(member_id, actor)
+
+    def _learn_topics(self, topics: FieldValue) -> None:
+        if not isinstance(topics, Sequence) or isinstance(topics, str | bytes):
+            return
+        for topic in topics:
+            if isinstance(topic, Mapping) and isinstance(topic.get("topic_id"), str):
+                self._topics[str(topic["topic_id"])] = str(topic.get("name"))
+
+    def _value(self, value: FieldValue, api: str, path: str) -> Json:
+        environment = _ENVIRONMENT.get((api, path))
+        if environment is not None:
+            return environment(value)
+        if isinstance(value, str):
+            return self._topic(value) if path.endswith("topic_id") else self.text(value)
+        if isinstance(value, Mapping):
+            return self._mapping(value, api, f"{path}." if path else "")
+        if isinstance(value, Sequence) and not isinstance(value, bytes):
+            return self._sequence(value, api, path)
+        return _plain(value)
+
+    def _mapping(self, fields: Mapping[str, FieldValue], api: str, parent: str) -> Json:
+        return {name: self._value(value, api, f"{parent}{name}") for name, value in fields.items()}
+
+    def _sequence(self, items: Sequence[FieldValue], api: str, path: str) -> Json:
+        kept = [self._value(item, api, f"{path}[]") for item in items if self._concerns_us(item, api, path)]
+        key = _SORT_KEYS.get((api, path))
+        return kept if key is None else sorted(kept, key=lambda item: _sort_key(item, key))
+
+    def _concerns_us(self, item: FieldValue, api: str, path: str) -> bool:
+        """Leave out what others do on the same broker: their groups, and the APIs of other services."""
+        if not isinstance(item, Mapping):
+            return True
+        match api, path:
+            case "ListGroups", "groups":
+                return item.get("group_id") in self._groups
+            case "ApiVersions", "api_keys":
+                return item.get("api_key") in _COORDINATOR_API_KEYS
+            case _:
+                return True
+
+    def _topic(self, topic_id: str) -> str:
+        return topic_id if topic_id == _NO_TOPIC else f"topic:{self._topics.get(topic_id, '?')}"
+
+
+def canonical_json(value: FieldValue) -> str:
+    """Write a value so that equal values give equal texts; bytes become `{"$bytes": hex}`."""
+    return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def fields_json(fields: Mapping[str, FieldValue]) -> str:
+    """Write decoded fields as they are, in the message's order, bytes as `{"$bytes": hex}`."""
+    return json.dumps(_plain(fields), separators=(",", ":"), ensure_ascii=False)
+
+
+def digest(kind: str, api: str | None, api_version: int | None, canonical: str | None) -> str:
+    """Return a hash by which equal answers are known without a closer look."""
+    text = json.dumps([kind, api, api_version, canonical], ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_CHARACTERS]
+
+
+def _plain(value: FieldValue) -> Json:
+    if isinstance(value, bytes):
+        return {"$bytes": value.hex()}
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _sort_key(item: Json, key: tuple[str, ...]) -> tuple[tuple[bool, int, str], ...]:
+    """Order by the key's fields, numbers by size, then by all that the item holds."""
+    parts = [item.get(name) for name in key] if isinstance(item, Mapping) else []
+    return tuple(
+        (isinstance(part, int), part if isinstance(part, int) else 0, canonical_json(part))
+        for part in (*parts, item)
+    )
+
+
+def _replace_word(text: str, real: str, name: str) -> str:
+    """Replace an id where it stands by itself, not where it is a part of a longer one."""
+    if not real:
+        return text
+    return re.sub(rf"(?<![\w-]){re.escape(real)}(?![\w-])", lambda _: name, text)

@@ -1,0 +1,135 @@
+"""The trace's one schema: a header a target, an event for each thing that happened, a footer when all was written.
+
+Every other schema (JSON, Parquet, Spark) is derived from these classes by `harness.trace.schema`. Only the
+types `str`, `int`, `float`, `bool`, `tuple[str, ...]` and their optional forms occur, so that each of them
+can express it; structured content is JSON text.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class EventKind(StrEnum):
+    """What happened."""
+
+    REQUEST = "request"
+    """A request was sent."""
+    RESPONSE = "response"
+    """The awaited response came and could be read."""
+    MALFORMED = "malformed"
+    """A frame came that cannot be read as the awaited response."""
+    UNSOLICITED = "unsolicited"
+    """A frame came that answers nothing that was asked (a wrong correlation id)."""
+    NO_ANSWER = "no answer"
+    """The awaited response did not come in time."""
+    SILENCE = "silence"
+    """Nothing came for as long as a request had to stay parked."""
+    CLOSED = "closed"
+    """The connection was found closed, or could not be opened."""
+    DISCONNECTED = "disconnected"
+    """The actor closed its connection."""
+    ELAPSED = "elapsed"
+    """Time was let pass."""
+    CONTROL = "control"
+    """The coordinator was restarted, or a held load released."""
+    POLL = "poll"
+    """An answer that did not yet satisfy a bounded poll; never compared, for their number is chance."""
+    ABANDONED = "abandoned"
+    """The conversation could not go on; the note tells why."""
+    NOT_APPLICABLE = "not applicable"
+    """The scenario was not held with this target; the note tells why."""
+    HARNESS_ERROR = "harness error"
+    """We failed; the note tells how."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One event. Grain: run, target, scenario, sequence."""
+
+    run_id: str
+    target: str
+    """The target's name, e.g. `kafka-3.9.2`."""
+    scenario_id: str
+    sequence: int
+    """From 0, in the order of happening within its scenario and target."""
+    step: int
+    """Index of the script's step that this belongs to; -1 for what belongs to none."""
+    kind: str
+    """An `EventKind`."""
+    actor: str | None
+    connection: str | None
+    """`main`, or `aside` for the actor's second connection."""
+    api: str | None
+    api_version: int | None
+    correlation_id: int | None
+    at_ms: float
+    """On the stage's clock, 0 when the conversation began."""
+    elapsed_ms: float | None
+    """Since its request was sent, or for as long as was waited."""
+    raw: str | None
+    """The frame without its length prefix, in hexadecimal digits."""
+    fields: str | None
+    """The decoded fields, JSON."""
+    canonical: str | None
+    """The fields with chance removed (ids, hosts, orders), JSON; what comparisons look at."""
+    digest: str | None
+    """Of kind, API, version and canonical fields: equal digests need no closer look."""
+    reencodes: bool | None
+    """Whether writing the decoded fields again gives the same bytes."""
+    permitted: str | None
+    """What else the reference declares right, JSON: a list of `{field, any_of, reason}`, canonical."""
+    note: str | None
+    """An explanation for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceHeader:
+    """What was driven. Grain: run, target, broker configuration."""
+
+    run_id: str
+    target: str
+    spec: str
+    profile: str
+    implementation: str
+    bootstrap: str
+    broker_config: str
+    """Kafka properties, JSON."""
+    api_ranges: str
+    """API name to `[min, max]`, JSON."""
+    notes: tuple[str, ...]
+    oracle: str | None
+    """Name of the target in the same run that this one is held against; None for a reference."""
+    started_at: str
+    """ISO 8601 in UTC."""
+    start_ms: float
+    """How long the broker took to get ready."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunHeader:
+    """What a run was. Grain: run."""
+
+    run_id: str
+    started_at: str
+    harness_version: str
+    harness_commit: str | None
+    scenario_digest: str
+    """Of all scripts that were to be held."""
+    seed: int
+    targets: tuple[str, ...]
+    machine: str
+    command: str
+    """A command line that repeats the run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFooter:
+    """How a run ended; a run without one was cut short. Grain: run."""
+
+    run_id: str
+    finished_at: str
+    ended: str
+    """`complete`, `interrupted`, or `target lost: …`."""
+    scenario_count: int
+    drive_ms: str
+    """Target name to milliseconds spent driving it, JSON."""

@@ -1,0 +1,267 @@
+"""The files of a run: where they lie, how they are written so that a crash spares them, how they are read.
+
+    reports/latest                          a link to the newest run
+    reports/RUN/run.json                    RunHeader
+    reports/RUN/footer.json                 RunFooter; absent from a run that was cut short
+    reports/RUN/scripts.json                scenario id to script
+    reports/RUN/judgements.jsonl            a Judgement a line
+    reports/RUN/differences.jsonl           a Difference a line
+    reports/RUN/traces/TARGET/header.json   a list of TraceHeader, one for each broker configuration
+    reports/RUN/traces/TARGET/events.jsonl  an Event a line
+    reports/RUN/tables/TABLE/               Parquet, made of all these by `harness.spark`
+    reports/RUN/logs/TARGET/                what brokers logged
+
+A whole file is written under another name and then renamed, so that it is there entirely or not at all.
+A line of events is flushed as it is written, so that whoever is killed loses at most that line.
+"""
+
+import json
+import os
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
+from harness.trace.schema import RecordT, TraceError, from_content, from_json, to_content, to_json
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+LATEST: Final = "latest"
+"""Name of the link in `reports/`."""
+
+
+class EventWriter:
+    """Appends events to a trace; whole lines only, whichever threads they come from.
+
+    A character that is half a surrogate pair, which UTF-8 cannot hold, is written as `?`.
+
+    Raises:
+        TraceError: the file is there and ends within a line.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if ends_within_a_line(path):
+            raise TraceError(f"{path}: its last line is torn; nothing can be appended to it")
+        self._lock = threading.Lock()
+        self._file = path.open("ab")
+
+    def write(self, event: Event) -> None:
+        """Append an event and hand it to the operating system before returning."""
+        line = to_json(event).encode("utf-8", errors="replace") + b"\n"
+        with self._lock:
+            self._file.write(line)
+            self._file.flush()
+
+    def close(self) -> None:
+        """Close the file. Idempotent."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventFile:
+    """The events of one target, in the order in which they were written."""
+
+    events: tuple[Event, ...]
+    torn_line: int | None
+    """Number of the last line, from 1, when its writer was stopped within it; it is not among the events."""
+
+
+def read_events(path: Path) -> EventFile:
+    """Read a trace; its last line may be torn.
+
+    Raises:
+        TraceError: the file is missing, or any other line is no event.
+    """
+    lines = _read_bytes(path).split(b"\n")
+    last = lines.pop()
+    events = [from_json(Event, line, where=f"{path}:{number}") for number, line in enumerate(lines, start=1)]
+    torn_line = None
+    if last:
+        number = len(lines) + 1
+        try:
+            events.append(from_json(Event, last, where=f"{path}:{number}"))
+        except TraceError:
+            torn_line = number
+    return EventFile(events=tuple(events), torn_line=torn_line)
+
+
+def ends_within_a_line(path: Path) -> bool:
+    """Return whether a file is there, has content, and does not end with a newline."""
+    if not path.exists() or path.stat().st_size == 0:
+        return False
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read() != b"\n"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that whoever looks sees all of it, or what was there before."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    unfinished.write_bytes(text.encode("utf-8", errors="replace"))
+    unfinished.replace(path)
+
+
+def write_records(path: Path, records: "Iterable[DataclassInstance]") -> None:
+    """Write records as JSON Lines, the whole file at once."""
+    write_whole(path, "".join(f"{to_json(record)}\n" for record in records))
+
+
+def read_records(cls: type[RecordT], path: Path) -> tuple[RecordT, ...]:
+    """Read JSON Lines that were written at once.
+
+    Raises:
+        TraceError: the file is missing, or a line is no such record.
+    """
+    lines = _read_bytes(path).removesuffix(b"\n").split(b"\n")
+    return tuple(
+        from_json(cls, line, where=f"{path}:{number}")
+        for number, line in enumerate(lines if lines != [b""] else [], start=1)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """The folder of one run, as the module's text describes it."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, reports: Path, run_id: str) -> "RunFolder":
+        """Make the folder of a new run and let `latest` point at it.
+
+        Raises:
+            TraceError: there is a run of that id already.
+        """
+        folder = cls(reports / run_id)
+        try:
+            folder.path.mkdir(parents=True)
+        except FileExistsError as error:
+            raise TraceError(f"{folder.path}: there is a run of that id already") from error
+        link = reports / f".{LATEST}.unfinished"
+        link.unlink(missing_ok=True)
+        link.symlink_to(run_id, target_is_directory=True)
+        link.replace(reports / LATEST)
+        return folder
+
+    @property
+    def run_json(self) -> Path:
+        """The run's header."""
+        return self.path / "run.json"
+
+    @property
+    def footer_json(self) -> Path:
+        """The run's footer."""
+        return self.path / "footer.json"
+
+    @property
+    def scripts_json(self) -> Path:
+        """The scripts that were held, by scenario id."""
+        return self.path / "scripts.json"
+
+    @property
+    def judgements(self) -> Path:
+        """What became of each scenario with each target."""
+        return self.path / "judgements.jsonl"
+
+    @property
+    def differences(self) -> Path:
+        """What differed."""
+        return self.path / "differences.jsonl"
+
+    @property
+    def tables(self) -> Path:
+        """The tables that reports are made of, a folder each."""
+        return self.path / "tables"
+
+    def headers_json(self, target: str) -> Path:
+        """What was driven, a header for each broker configuration."""
+        return self.path / "traces" / target / "header.json"
+
+    def events(self, target: str) -> Path:
+        """What was exchanged."""
+        return self.path / "traces" / target / "events.jsonl"
+
+    def logs(self, target: str) -> Path:
+        """What the target's brokers logged."""
+        return self.path / "logs" / target
+
+    def targets(self) -> tuple[str, ...]:
+        """Return the names of the targets that left a trace, in alphabetical order."""
+        return tuple(sorted(path.name for path in (self.path / "traces").glob("*") if path.is_dir()))
+
+    def write_run(self, header: RunHeader) -> None:
+        """Say what the run is; before anything else is written."""
+        write_whole(self.run_json, _pretty(to_content(header)))
+
+    def read_run(self) -> RunHeader:
+        """Read what the run was; `TraceError` when this is no run's folder."""
+        return from_content(RunHeader, _read_json(self.run_json), where=str(self.run_json))
+
+    def write_footer(self, footer: RunFooter) -> None:
+        """Say how the run ended; after everything else was written."""
+        write_whole(self.footer_json, _pretty(to_content(footer)))
+
+    def read_footer(self) -> RunFooter | None:
+        """Read how the run ended, or None where it was cut short."""
+        if not self.footer_json.exists():
+            return None
+        return from_content(RunFooter, _read_json(self.footer_json), where=str(self.footer_json))
+
+    def write_headers(self, target: str, headers: Sequence[TraceHeader]) -> None:
+        """Say what was driven; again, with all of them, whenever one is added."""
+        write_whole(self.headers_json(target), _pretty([to_content(header) for header in headers]))
+
+    def read_headers(self, target: str) -> tuple[TraceHeader, ...]:
+        """Read what was driven, in the order in which the brokers were started."""
+        path = self.headers_json(target)
+        content = _read_json(path)
+        if not isinstance(content, list):
+            raise TraceError(f"{path}: no list of headers")
+        return tuple(
+            from_content(TraceHeader, header, where=f"{path}[{index}]")
+            for index, header in enumerate(content)
+        )
+
+    def write_scripts(self, scripts: Mapping[str, object]) -> None:
+        """Keep the scripts that are to be held, each as JSON-like fields."""
+        write_whole(self.scripts_json, _pretty(dict(scripts)))
+
+    def read_scripts(self) -> Mapping[str, object]:
+        """Read the scripts; the scenario language knows what is in them."""
+        content = _read_json(self.scripts_json)
+        if not isinstance(content, dict):
+            raise TraceError(f"{self.scripts_json}: no JSON object")
+        return content
+
+
+def _pretty(content: object) -> str:
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+
+
+def _read_json(path: Path) -> object:
+    try:
+        content: object = json.loads(_read_bytes(path))
+    except ValueError as error:
+        raise TraceError(f"{path}: no JSON ({error})") from error
+    return content
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise TraceError(f"{path}: there is no such file") from error

@@ -1,0 +1,222 @@
+"""What the trace's dataclasses say about themselves: columns, a JSON Schema, and one strict line of JSON.
+
+A record class is a dataclass whose fields have only the types that `ColumnType` names. Its annotations and
+the string under a field are the one source; JSON, Parquet and Spark schemas are derived from `columns`.
+"""
+
+import ast
+import inspect
+import json
+import math
+import textwrap
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from functools import cache
+from types import NoneType
+from typing import TYPE_CHECKING, Final, TypeVar, get_args, get_type_hints
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+RecordT = TypeVar("RecordT", bound="DataclassInstance")
+
+
+class TraceError(Exception):
+    """A file of a run is missing, or is not what its schema says; the message names file and line."""
+
+
+class ColumnType(StrEnum):
+    """The types that a field of a record may have; named as JSON Schema names them, but for the last."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    """Of 64 bits."""
+    NUMBER = "number"
+    """A finite double."""
+    BOOLEAN = "boolean"
+    STRINGS = "array of strings"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One field of a record."""
+
+    name: str
+    type: ColumnType
+    nullable: bool
+    description: str
+    """The string under the field, or nothing."""
+
+
+_COLUMN_TYPES: Final[dict[object, ColumnType]] = {
+    str: ColumnType.STRING,
+    int: ColumnType.INTEGER,
+    float: ColumnType.NUMBER,
+    bool: ColumnType.BOOLEAN,
+    tuple[str, ...]: ColumnType.STRINGS,
+}
+
+
+@cache
+def columns(cls: "type[DataclassInstance]") -> tuple[Column, ...]:
+    """Return a record class's columns, in the order of its fields.
+
+    Raises:
+        TypeError: a field's type is none that every schema can express.
+    """
+    hints = get_type_hints(cls)
+    descriptions = _field_descriptions(cls)
+    return tuple(
+        _column(field.name, hints[field.name], descriptions.get(field.name, "")) for field in fields(cls)
+    )
+
+
+def _column(name: str, hint: object, description: str) -> Column:
+    nullable = NoneType in get_args(hint)
+    if nullable:
+        (hint,) = (part for part in get_args(hint) if part is not NoneType)
+    if hint not in _COLUMN_TYPES:
+        raise TypeError(f"no schema can express the type of `{name}`: {hint}")
+    return Column(name=name, type=_COLUMN_TYPES[hint], nullable=nullable, description=description)
+
+
+def _field_descriptions(cls: type) -> dict[str, str]:
+    """Read the string under each field from the source, as far as there is one."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
+    assert isinstance(definition, ast.ClassDef)
+    descriptions = {}
+    for statement, below in zip(definition.body, definition.body[1:], strict=False):
+        match statement, below:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                descriptions[name] = inspect.cleandoc(text)
+            case _:
+                pass
+    return descriptions
+
+
+def json_schema(cls: "type[DataclassInstance]") -> dict[str, object]:
+    """Return the JSON Schema (2020-12) that every line of this record class obeys."""
+    properties = {column.name: _json_property(column) for column in columns(cls)}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": cls.__name__,
+        "description": inspect.cleandoc(cls.__doc__ or ""),
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _json_property(column: Column) -> dict[str, object]:
+    name = "array" if column.type is ColumnType.STRINGS else column.type.value
+    schema: dict[str, object] = {"type": [name, "null"] if column.nullable else name}
+    if column.type is ColumnType.STRINGS:
+        schema["items"] = {"type": "string"}
+    if column.description:
+        schema["description"] = column.description
+    return schema
+
+
+def to_json(record: "DataclassInstance") -> str:
+    """Write a record as one line of JSON, without the newline.
+
+    Raises:
+        TypeError: it holds something that its class does not declare.
+        ValueError: it holds a number that is not finite.
+    """
+    content = to_content(record)
+    for column in columns(type(record)):
+        if (complaint := _complaint(column, content[column.name])) is not None:
+            raise TypeError(f"{type(record).__name__}: {complaint}")
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def to_content(record: "DataclassInstance") -> dict[str, object]:
+    """Return a record as what `json` can write, its fields in their order."""
+    content = {}
+    for field in fields(record):
+        value = getattr(record, field.name)
+        content[field.name] = list(value) if isinstance(value, tuple) else value
+    return content
+
+
+def from_json(cls: type[RecordT], line: str | bytes, *, where: str = "a record") -> RecordT:
+    """Read a record from one line of JSON.
+
+    Args:
+        cls: the record's class.
+        line: a JSON object with exactly the fields of the class.
+        where: file and line for the message, e.g. `events.jsonl:17`.
+
+    Raises:
+        TraceError: it is no JSON, or a key is missing, unknown, or of another type.
+    """
+    try:
+        content: object = json.loads(line)
+    except ValueError as error:
+        raise TraceError(f"{where}: no JSON ({error})") from error
+    return from_content(cls, content, where=where)
+
+
+def from_content(cls: type[RecordT], content: object, *, where: str) -> RecordT:
+    """Make a record of what `json` has read; as strict as `from_json`."""
+    if not isinstance(content, dict):
+        raise TraceError(f"{where}: no JSON object")
+    if (complaint := _key_complaint(cls, content.keys())) is not None:
+        raise TraceError(f"{where}: {complaint}")
+    values: dict[str, object] = {}
+    for column in columns(cls):
+        value = content[column.name]
+        if (complaint := _complaint(column, value)) is not None:
+            raise TraceError(f"{where}: {complaint}")
+        values[column.name] = _as_declared(column, value)
+    return cls(**values)
+
+
+def _as_declared(column: Column, value: object) -> object:
+    """Undo what JSON cannot tell apart: a tuple from a list, a float from an integer."""
+    match column.type, value:
+        case ColumnType.STRINGS, list():
+            return tuple(value)
+        case ColumnType.NUMBER, int():
+            return float(value)
+        case _:
+            return value
+
+
+def _key_complaint(cls: "type[DataclassInstance]", found: AbstractSet[object]) -> str | None:
+    names = [column.name for column in columns(cls)]
+    missing = [name for name in names if name not in found]
+    unknown = sorted(str(name) for name in found - set(names))
+    parts = [f"lacks {', '.join(missing)}"] if missing else []
+    parts += [f"has unknown {', '.join(unknown)}"] if unknown else []
+    return f"{cls.__name__} {' and '.join(parts)}" if parts else None
+
+
+def _complaint(column: Column, value: object) -> str | None:
+    """Say what is wrong with a field's value, or return None."""
+    if _fits(column, value):
+        return None
+    wanted = f"{column.type.value} or null" if column.nullable else column.type.value
+    return f"`{column.name}` must be {wanted}, not {value!r:.80}"
+
+
+def _fits(column: Column, value: object) -> bool:
+    if value is None:
+        return column.nullable
+    match column.type:
+        case ColumnType.STRING:
+            return isinstance(value, str)
+        case ColumnType.INTEGER:
+            return isinstance(value, int) and not isinstance(value, bool)
+        case ColumnType.NUMBER:
+            return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        case ColumnType.BOOLEAN:
+            return isinstance(value, bool)
+        case ColumnType.STRINGS:
+            return isinstance(value, list) and all(isinstance(part, str) for part in value)

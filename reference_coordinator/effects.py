@@ -1,0 +1,41 @@
+"""All that ever leaves the coordinator: answers, and records to append."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from reference_coordinator.ids import AppendId, ResponseToken
+from reference_coordinator.records import CoordinatorRecord
+
+ResponseT_co = TypeVar("ResponseT_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permitted:
+    """Values that Kafka may put in one field of one response, where its choice hangs on map order or a race."""
+
+    field: str
+    """A top-level field of the response, by Kafka's name in snake_case, e.g. `leader`."""
+    any_of: tuple[object, ...]
+    """Every value that is right; the one in the response is among them."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Respond(Generic[ResponseT_co]):
+    """Answer the request that `token` names. A token is answered at most once."""
+
+    token: ResponseToken
+    response: ResponseT_co
+    permitted: tuple[Permitted, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendRecords:
+    """Append to the group's partition of `__consumer_offsets`, then call `append_completed(append_id, …)`."""
+
+    append_id: AppendId
+    partition: int
+    records: tuple[CoordinatorRecord, ...]
+
+
+Effect = Respond[object] | AppendRecords

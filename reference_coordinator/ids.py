@@ -1,0 +1,23 @@
+"""Names for the identifiers and units that travel through the coordinator."""
+
+from typing import Final, NewType
+
+GroupId = NewType("GroupId", str)
+MemberId = NewType("MemberId", str)
+GroupInstanceId = NewType("GroupInstanceId", str)
+GenerationId = NewType("GenerationId", int)
+Millis = NewType("Millis", int)
+"""Milliseconds: a duration, or an instant on the clock that the caller of the coordinator keeps."""
+
+TopicId = NewType("TopicId", str)
+"""A topic's UUID in its usual text form."""
+
+ResponseToken = NewType("ResponseToken", int)
+"""Names one request that awaits its answer; the shell chose it and gets it back in `Respond`."""
+AppendId = NewType("AppendId", int)
+"""Names one write to the log; the coordinator chose it and gets it back in `append_completed`."""
+
+UNKNOWN_MEMBER_ID: Final = MemberId("")
+"""What a member sends that was given no id yet. Source: JoinGroupRequest.UNKNOWN_MEMBER_ID."""
+UNKNOWN_GENERATION_ID: Final = GenerationId(-1)
+"""Source: JoinGroupRequest.UNKNOWN_GENERATION_ID."""

@@ -1,0 +1,273 @@
+"""Requests as they were read, to version-free messages.
+
+A field that a version lacks gets Kafka's default, except where Kafka's own request class or handler
+does otherwise; that is said where it happens.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from reference_coordinator.api_versions import Api
+from reference_coordinator.broker_messages import (
+    ApiVersionsRequest,
+    BrokerRequest,
+    CreatableTopic,
+    CreateTopicsRequest,
+    FindCoordinatorRequest,
+    MetadataRequest,
+    MetadataRequestTopic,
+)
+from reference_coordinator.ids import TopicId
+from reference_coordinator.messages import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    LeaveGroupRequest,
+    ListGroupsRequest,
+    MemberIdentity,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetDeleteRequest,
+    OffsetDeleteRequestTopic,
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+)
+from reference_coordinator.wire.entities import ReadEntity
+
+_FIRST_BATCHED_FIND_COORDINATOR: Final = 4
+_FIRST_BATCHED_LEAVE_GROUP: Final = 3
+_FIRST_BATCHED_OFFSET_FETCH: Final = 8
+
+
+def request_message(api: Api, version: int, body: ReadEntity) -> BrokerRequest:
+    """Return the message that a request's body stands for."""
+    return _MESSAGES[api](body, version)
+
+
+def _api_versions(body: ReadEntity, _: int) -> ApiVersionsRequest:
+    return ApiVersionsRequest(
+        client_software_name=body.get("client_software_name", ""),
+        client_software_version=body.get("client_software_version", ""),
+    )
+
+
+def _metadata(body: ReadEntity, version: int) -> MetadataRequest:
+    topics = body["topics"]
+    # Source: MetadataRequest#isAllTopics (4.3.1); v0 has no null array.
+    is_all = topics is None or (version == 0 and not topics)
+    return MetadataRequest(
+        topics=None
+        if is_all
+        else tuple(MetadataRequestTopic(name=topic["name"], topic_id=_topic_id(topic)) for topic in topics),
+        allow_auto_topic_creation=body.get("allow_auto_topic_creation", True),
+        include_cluster_authorized_operations=body.get("include_cluster_authorized_operations", False),
+        include_topic_authorized_operations=body.get("include_topic_authorized_operations", False),
+    )
+
+
+def _create_topics(body: ReadEntity, _: int) -> CreateTopicsRequest:
+    return CreateTopicsRequest(
+        topics=tuple(
+            CreatableTopic(
+                name=topic["name"],
+                num_partitions=topic["num_partitions"],
+                replication_factor=topic["replication_factor"],
+                has_assignments=bool(topic["assignments"]),
+            )
+            for topic in body["topics"]
+        ),
+        timeout_ms=body["timeout"],
+        validate_only=body["validate_only"],
+    )
+
+
+def _find_coordinator(body: ReadEntity, version: int) -> FindCoordinatorRequest:
+    return FindCoordinatorRequest(
+        key_type=body.get("key_type", 0),
+        coordinator_keys=body["coordinator_keys"]
+        if version >= _FIRST_BATCHED_FIND_COORDINATOR
+        else (body["key"],),
+    )
+
+
+def _join_group(body: ReadEntity, _: int) -> JoinGroupRequest:
+    return JoinGroupRequest(
+        group_id=body["group_id"],
+        session_timeout_ms=body["session_timeout"],
+        # Source: JoinGroupRequest#maybeOverrideRebalanceTimeout (4.3.1); v0 has none.
+        rebalance_timeout_ms=body.get("rebalance_timeout", body["session_timeout"]),
+        member_id=body["member_id"],
+        group_instance_id=body.get("group_instance_id", None),
+        protocol_type=body["protocol_type"],
+        protocols=tuple(
+            JoinGroupRequestProtocol(
+                name=protocol["name"],
+                metadata=protocol["metadata"],
+                unknown_tags=protocol.unknown_tags,
+            )
+            for protocol in body["protocols"]
+        ),
+        reason=body.get("reason", None),
+    )
+
+
+def _sync_group(body: ReadEntity, _: int) -> SyncGroupRequest:
+    return SyncGroupRequest(
+        group_id=body["group_id"],
+        generation_id=body["generation_id"],
+        member_id=body["member_id"],
+        group_instance_id=body.get("group_instance_id", None),
+        protocol_type=body.get("protocol_type", None),
+        protocol_name=body.get("protocol_name", None),
+        assignments=tuple(
+            SyncGroupRequestAssignment(member_id=each["member_id"], assignment=each["assignment"])
+            for each in body["assignments"]
+        ),
+    )
+
+
+def _heartbeat(body: ReadEntity, _: int) -> HeartbeatRequest:
+    return HeartbeatRequest(
+        group_id=body["group_id"],
+        generation_id=body["generation_id"],
+        member_id=body["member_id"],
+        group_instance_id=body.get("group_instance_id", None),
+    )
+
+
+def _leave_group(body: ReadEntity, version: int) -> LeaveGroupRequest:
+    # Source: LeaveGroupRequest#normalizedData (4.3.1); up to v2 the only member is the request itself.
+    members = body["members"] if version >= _FIRST_BATCHED_LEAVE_GROUP else (body,)
+    return LeaveGroupRequest(
+        group_id=body["group_id"],
+        members=tuple(
+            MemberIdentity(
+                member_id=member["member_id"],
+                group_instance_id=member.get("group_instance_id", None),
+                reason=member.get("reason", None),
+            )
+            for member in members
+        ),
+    )
+
+
+def _describe_groups(body: ReadEntity, _: int) -> DescribeGroupsRequest:
+    return DescribeGroupsRequest(
+        groups=body["groups"],
+        include_authorized_operations=body.get("include_authorized_operations", False),
+    )
+
+
+def _list_groups(body: ReadEntity, _: int) -> ListGroupsRequest:
+    return ListGroupsRequest(
+        states_filter=body.get("states_filter", ()), types_filter=body.get("types_filter", ())
+    )
+
+
+def _delete_groups(body: ReadEntity, _: int) -> DeleteGroupsRequest:
+    return DeleteGroupsRequest(groups_names=body["groups_names"])
+
+
+def _offset_commit(body: ReadEntity, _: int) -> OffsetCommitRequest:
+    return OffsetCommitRequest(
+        group_id=body["group_id"],
+        generation_id_or_member_epoch=body["generation_id_or_member_epoch"],
+        member_id=body["member_id"],
+        group_instance_id=body.get("group_instance_id", None),
+        retention_time_ms=body.get("retention_time", -1),
+        topics=tuple(
+            OffsetCommitRequestTopic(
+                name=topic.get("name", ""),
+                topic_id=_topic_id(topic),
+                partitions=tuple(_offset_commit_partition(each) for each in topic["partitions"]),
+            )
+            for topic in body["topics"]
+        ),
+    )
+
+
+def _offset_commit_partition(partition: ReadEntity) -> OffsetCommitRequestPartition:
+    return OffsetCommitRequestPartition(
+        partition_index=partition["partition_index"],
+        committed_offset=partition["committed_offset"],
+        committed_leader_epoch=partition.get("committed_leader_epoch", -1),
+        committed_metadata=partition["committed_metadata"],
+    )
+
+
+def _offset_fetch(body: ReadEntity, version: int) -> OffsetFetchRequest:
+    # Source: OffsetFetchRequest#groups (4.3.1); up to v7 the only group is the request itself.
+    groups = body["groups"] if version >= _FIRST_BATCHED_OFFSET_FETCH else (body,)
+    return OffsetFetchRequest(
+        groups=tuple(
+            OffsetFetchRequestGroup(
+                group_id=group["group_id"],
+                member_id=group.get("member_id", None),
+                member_epoch=group.get("member_epoch", -1),
+                topics=_offset_fetch_topics(group),
+            )
+            for group in groups
+        ),
+        require_stable=body.get("require_stable", False),
+    )
+
+
+def _offset_fetch_topics(group: ReadEntity) -> tuple[OffsetFetchRequestTopic, ...] | None:
+    topics = group["topics"]
+    if topics is None:
+        return None
+    return tuple(
+        OffsetFetchRequestTopic(
+            name=topic.get("name", ""),
+            topic_id=_topic_id(topic),
+            partition_indexes=topic["partition_indexes"],
+        )
+        for topic in topics
+    )
+
+
+def _offset_delete(body: ReadEntity, _: int) -> OffsetDeleteRequest:
+    return OffsetDeleteRequest(
+        group_id=body["group_id"],
+        topics=tuple(
+            OffsetDeleteRequestTopic(
+                name=topic["name"],
+                partition_indexes=tuple(each["partition_index"] for each in topic["partitions"]),
+            )
+            for topic in body["topics"]
+        ),
+    )
+
+
+def _topic_id(topic: ReadEntity) -> TopicId | None:
+    topic_id = topic.get("topic_id", None)
+    return None if topic_id is None else TopicId(str(topic_id))
+
+
+_Mapping: TypeAlias = Callable[[ReadEntity, int], BrokerRequest]
+
+_MESSAGES: Final[Mapping[Api, _Mapping]] = MappingProxyType(
+    {
+        Api.METADATA: _metadata,
+        Api.OFFSET_COMMIT: _offset_commit,
+        Api.OFFSET_FETCH: _offset_fetch,
+        Api.FIND_COORDINATOR: _find_coordinator,
+        Api.JOIN_GROUP: _join_group,
+        Api.HEARTBEAT: _heartbeat,
+        Api.LEAVE_GROUP: _leave_group,
+        Api.SYNC_GROUP: _sync_group,
+        Api.DESCRIBE_GROUPS: _describe_groups,
+        Api.LIST_GROUPS: _list_groups,
+        Api.API_VERSIONS: _api_versions,
+        Api.CREATE_TOPICS: _create_topics,
+        Api.DELETE_GROUPS: _delete_groups,
+        Api.OFFSET_DELETE: _offset_delete,
+    }
+)

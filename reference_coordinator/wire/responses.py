@@ -1,0 +1,65 @@
+"""Version-free responses, in the shape that a version has.
+
+Most messages are written as they are, since fields that a version lacks are left out. What is here are
+the versions whose shape is another, as Kafka's own response classes make them.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from reference_coordinator.broker_messages import BrokerResponse, FindCoordinatorResponse
+from reference_coordinator.errors import Errors
+from reference_coordinator.messages import (
+    JoinGroupResponse,
+    LeaveGroupResponse,
+    OffsetFetchResponse,
+    OffsetFetchResponseTopic,
+)
+
+_FIRST_NULLABLE_PROTOCOL_NAME: Final = 7
+_FIRST_BATCHED_FIND_COORDINATOR: Final = 4
+_FIRST_BATCHED_LEAVE_GROUP: Final = 3
+_FIRST_BATCHED_OFFSET_FETCH: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SingleGroupOffsetFetchResponse:
+    topics: tuple[OffsetFetchResponseTopic, ...]
+    error_code: Errors
+
+
+def response_shape(message: BrokerResponse, version: int) -> object:
+    """Return an object with the fields that the version has."""
+    match message:
+        case JoinGroupResponse():
+            return _join_group(message, version)
+        case LeaveGroupResponse() if version < _FIRST_BATCHED_LEAVE_GROUP:
+            return _with_member_error(message)
+        case OffsetFetchResponse() if version < _FIRST_BATCHED_OFFSET_FETCH:
+            return _single_group(message)
+        case FindCoordinatorResponse() if version < _FIRST_BATCHED_FIND_COORDINATOR:
+            (coordinator,) = message.coordinators
+            return coordinator
+        case _:
+            return message
+
+
+def _join_group(message: JoinGroupResponse, version: int) -> JoinGroupResponse:
+    """Say "no protocol" as the version says it. Source: JoinGroupResponse#<init> (4.3.1)."""
+    if version >= _FIRST_NULLABLE_PROTOCOL_NAME:
+        return replace(message, protocol_name=message.protocol_name or None)
+    return replace(message, protocol_name=message.protocol_name or "")
+
+
+def _with_member_error(message: LeaveGroupResponse) -> LeaveGroupResponse:
+    """Promote the only member's error. Source: LeaveGroupResponse#<init> (4.3.1)."""
+    if message.error_code is not Errors.NONE:
+        return message
+    (member,) = message.members
+    return replace(message, error_code=member.error_code)
+
+
+def _single_group(message: OffsetFetchResponse) -> _SingleGroupOffsetFetchResponse:
+    """Make the only group the response. Source: OffsetFetchResponse.Builder#build (4.3.1)."""
+    (group,) = message.groups
+    return _SingleGroupOffsetFetchResponse(topics=group.topics, error_code=group.error_code)

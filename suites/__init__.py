@@ -1,0 +1,1 @@
+"""Conversations with a group coordinator, one package a subject."""

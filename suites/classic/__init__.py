@@ -1,0 +1,1 @@
+"""The classic protocol: joining, syncing, heartbeats and leaving of dynamic members."""

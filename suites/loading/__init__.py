@@ -1,0 +1,1 @@
+"""What a coordinator answers while it loads its log."""

@@ -1,0 +1,1 @@
+"""Static members (KIP-345): restarts, fencing, leaving."""
