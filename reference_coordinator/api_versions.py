@@ -6,12 +6,13 @@ from enum import IntEnum, unique
 from types import MappingProxyType
 from typing import Final
 
-from reference_coordinator.profiles import Profile, Version
+from reference_coordinator.behaviours import Version
+from reference_coordinator.profiles import Profile
 
 
 @unique
 class Api(IntEnum):
-    """The APIs that the reference serves, by Kafka's keys. Source: org.apache.kafka.common.protocol.ApiKeys."""
+    """The APIs that the reference serves, by Kafka's keys. Source: ApiKeys (4.3.1)."""
 
     METADATA = 3
     OFFSET_COMMIT = 8

@@ -67,6 +67,12 @@ class Behaviour(Enum):
     TOMBSTONED_GROUP_LOSES_OFFSETS = auto()
     EMPTIED_SIMPLE_GROUP_STAYS = auto()
 
+    COORDINATOR_TYPE_VALIDATED = auto()
+    SHARE_COORDINATOR_KEY_VALIDATED = auto()
+    FETCH_V1_DROPS_GROUP_ERROR = auto()
+    FETCH_COLLAPSES_DUPLICATE_GROUPS = auto()
+    OFFSET_DELETE_REPEATS_TOPICS = auto()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
@@ -345,5 +351,39 @@ _BY_FAMILY: Final = (
     ),
 )
 
-TABLE: Final = _BY_RELEASE + _BY_FAMILY
+_OF_KAFKA_APIS: Final = (
+    Row(
+        behaviour=Behaviour.OFFSET_DELETE_REPEATS_TOPICS,
+        spans=_until(2, 6, 0),
+        meaning="OffsetDelete answers a topic once for each of its partitions, whole each time.",
+        source="KafkaApis#handleOffsetDeleteRequest (2.4.1)",
+    ),
+    Row(
+        behaviour=Behaviour.COORDINATOR_TYPE_VALIDATED,
+        spans=_since(2, 8, 0),
+        meaning="FindCoordinator refuses a type that it does not know with INVALID_REQUEST instead of "
+        "UNKNOWN_SERVER_ERROR.",
+        source="FindCoordinatorRequest.CoordinatorType#forId (2.8.0)",
+    ),
+    Row(
+        behaviour=Behaviour.FETCH_COLLAPSES_DUPLICATE_GROUPS,
+        spans=(Span(since=(3, 0, 0), until=(3, 5, 0)),),
+        meaning="A group that an OffsetFetch names twice is answered once.",
+        source="KafkaApis#handleOffsetFetchRequestFromCoordinator (3.4.0)",
+    ),
+    Row(
+        behaviour=Behaviour.FETCH_V1_DROPS_GROUP_ERROR,
+        spans=(Span(since=(3, 5, 0), until=(4, 1, 0)),),
+        meaning="OffsetFetch v1 answers a group's error with no topics, and so with no error at all.",
+        source="OffsetFetchResponse#<init> (3.9.2)",
+    ),
+    Row(
+        behaviour=Behaviour.SHARE_COORDINATOR_KEY_VALIDATED,
+        spans=_since(4, 0, 0),
+        meaning="FindCoordinator refuses a share group's key that is not group:topic-id:partition.",
+        source="KafkaApis#getCoordinator (4.3.1)",
+    ),
+)
+
+TABLE: Final = _BY_RELEASE + _BY_FAMILY + _OF_KAFKA_APIS
 """Every behaviour once."""

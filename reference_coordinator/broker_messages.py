@@ -10,7 +10,7 @@ from reference_coordinator.ids import Millis, TopicId
 from reference_coordinator.messages import GroupRequest, GroupResponse
 
 AUTHORIZED_OPERATIONS_OMITTED = -(2**31)
-"""Stands where authorized operations were not asked for. Source: MetadataResponse.AUTHORIZED_OPERATIONS_OMITTED."""
+"""Stands where nobody asked. Source: MetadataResponse.AUTHORIZED_OPERATIONS_OMITTED (4.3.1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -154,3 +154,10 @@ class CoordinatorError(Exception):
         super().__init__(error.name)
         self.error = error
 
+
+class IllegalStateError(Exception):
+    """Kafka throws an unchecked exception at this point.
+
+    The request in hand is answered UNKNOWN_SERVER_ERROR; in a timer or after an append nobody is
+    told. What was changed before stays changed. Unlike an AssertionError, this is Kafka's own doing.
+    """

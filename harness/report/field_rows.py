@@ -1,13 +1,18 @@
 """Two JSON documents, laid side by side field by field."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeGuard
 
 COMPACT_LENGTH_MAX: Final = 56
 """A list or object that is equal on both sides and no longer than this stands on one line."""
+
+BYTES: Final = "$bytes"
+"""Key of the object that stands for bytes in a trace; its value are their hexadecimal digits."""
+_BYTES_IN_JSON: Final = re.compile(r'\{"\$bytes": "([0-9a-f]*)"\}')
 
 
 class Mark(StrEnum):
@@ -66,7 +71,13 @@ def compact(value: object) -> str:
     """Write a value in one line; names of error codes and states go without quotes."""
     if isinstance(value, str) and value.isupper() and value.replace("_", "").isalnum():
         return value
-    return json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+    if _is_bytes(value):
+        return f"0x{value[BYTES]}"
+    return _BYTES_IN_JSON.sub(r"0x\1", json.dumps(value, ensure_ascii=False, separators=(", ", ": ")))
+
+
+def _is_bytes(value: object) -> TypeGuard[dict[str, str]]:
+    return isinstance(value, dict) and value.keys() == {BYTES}
 
 
 def _parsed(text: str) -> object:
@@ -93,7 +104,11 @@ def _children(
             yield _leaf(name, a, b, depth, _mark(mark, a, b))
         else:
             heading = FieldRow(
-                depth=depth, key=name, oracle=_heading(a), target=_heading(b), mark=marks.get(child_path, Mark.SAME)
+                depth=depth,
+                key=name,
+                oracle=_heading(a),
+                target=_heading(b),
+                mark=marks.get(child_path, Mark.SAME),
             )
             yield heading
             yield from _children(child_path, a, b, depth + 1, marks, mark)
@@ -119,6 +134,8 @@ def _heading(value: object) -> str | None:
 
 def _are_containers(left: object, right: object) -> bool:
     """Whether both sides hold fields of their own, and of the same kind; a side may be absent."""
+    if _is_bytes(left) or _is_bytes(right):
+        return False
     kinds = {type(value) for value in (left, right) if value is not _ABSENT}
     return kinds in ({dict}, {list}) and (bool(left) or bool(right))
 

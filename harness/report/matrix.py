@@ -10,7 +10,7 @@ from harness.report.names import css_name, scenario_page, target_anchor
 from harness.report.phrases import GLYPHS, contrast, place, reproduction_line
 from harness.report.run_data import Run
 from harness.report.standing import NEEDS_ATTENTION, Standing, standing
-from harness.report.tables import ErrorCodeCount, LatencyQuantile, TargetSummary
+from harness.spark.rows import LatencyQuantile, TargetSummary
 from harness.verdict import Delta, Outcome
 
 
@@ -192,17 +192,14 @@ def error_code_grid(run: Run) -> Grid:
     """Count the error codes that targets answered, all versions of an API together."""
     totals: Counter[tuple[str, str, str]] = Counter()
     for each in run.error_codes:
-        totals[each.api, each.error_code, each.target] += _count(each)
+        totals[each.api, each.error_code, each.target] += each.response_count
     keys = sorted({(api, error_code) for api, error_code, _ in totals})
     return Grid(
         rows=tuple(
-            (key, tuple(_blank_zero(totals[(*key, summary.target)]) for summary in run.targets)) for key in keys
+            (key, tuple(_blank_zero(totals[(*key, summary.target)]) for summary in run.targets))
+            for key in keys
         )
     )
-
-
-def _count(each: ErrorCodeCount) -> int:
-    return each.response_count
 
 
 def _blank_zero(count: int) -> str:

@@ -4,7 +4,7 @@ import hashlib
 import re
 from typing import Final
 
-_UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]+")
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _LENGTH_MAX: Final = 120
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from harness.diff.model import Difference, Judgement
 from harness.report.standing import Standing
-from harness.report.tables import TargetSummary
+from harness.spark.rows import TargetSummary
 from harness.verdict import Outcome
 
 PROGRAM: Final = "kafka-conformance"
@@ -87,3 +87,8 @@ def headline(counts: dict[Standing, int]) -> str:
         return "nothing was held with any target"
     known = counts.get(Standing.KNOWN, 0)
     return f"every result was expected ({known} known differences)" if known else "every result was expected"
+
+
+def safe_link(link: str) -> str:
+    """Return a link that a click may follow; nothing for one that is none on the web."""
+    return link if link.startswith(("https://", "http://")) else "#"

@@ -11,7 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from harness.diff.model import Judgement
 from harness.report.errors import ReportError
-from harness.report.tables import (
+from harness.report.tables import read_rows, read_table, rows_of
+from harness.spark.rows import (
     AlignedStep,
     ClusteredDifference,
     DifferenceCount,
@@ -19,12 +20,10 @@ from harness.report.tables import (
     LatencyQuantile,
     SignatureCluster,
     TargetSummary,
-    read_rows,
-    read_table,
-    rows_of,
 )
 from harness.trace.events import RunFooter, RunHeader
-from harness.trace.schema import TraceError, from_json
+from harness.trace.files import RunFolder
+from harness.trace.schema import TraceError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +66,8 @@ class StepTable:
         return {target: tuple(sorted(steps, key=_happening)) for target, steps in by_target.items()}
 
 
-def _happening(row: AlignedStep) -> tuple[bool, int, int, float]:
-    at_ms = row.target_at_ms if row.target_at_ms is not None else row.oracle_at_ms
-    return (row.step < 0, row.step, row.occurrence, at_ms or 0.0)
+def _happening(row: AlignedStep) -> tuple[bool, int, int, str]:
+    return (row.step < 0, row.step, row.occurrence, row.actor or "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +94,7 @@ class Run:
     @classmethod
     def load(cls, run_dir: Path) -> Self:
         """Read a run folder whose tables were built; raise ReportError where something is missing."""
-        header = _read_record(run_dir / "run.json", RunHeader)
-        footer = _read_footer(run_dir / "footer.json")
+        header, footer, scripts = _read_files(run_dir)
         targets = _ordered(_of_run(read_rows(run_dir, "target_summary", TargetSummary), header), header)
         position = {summary.target: index for index, summary in enumerate(targets)}
         judgements = _of_run(read_rows(run_dir, "verdict_matrix", Judgement), header)
@@ -115,7 +112,7 @@ class Run:
             clusters=tuple(sorted(clusters, key=lambda each: (-each.finding_count, each.cluster))),
             latencies=_of_run(read_rows(run_dir, "latency_quantiles", LatencyQuantile), header),
             error_codes=_of_run(read_rows(run_dir, "error_codes", ErrorCodeCount), header),
-            scripts=_read_scripts(run_dir / "scripts.json"),
+            scripts=scripts,
             steps=StepTable(read_table(run_dir, "aligned_steps", AlignedStep)),
         )
 
@@ -134,34 +131,25 @@ class _OfRun(Protocol):
 
 
 RowT = TypeVar("RowT", bound=_OfRun)
-RecordT = TypeVar("RecordT", RunHeader, RunFooter)
 
 
 def _of_run(rows: Iterable[RowT], header: RunHeader) -> tuple[RowT, ...]:
     return tuple(row for row in rows if row.run_id == header.run_id)
 
 
-def _read_record(path: Path, record: type[RecordT]) -> RecordT:
-    try:
-        return from_json(record, path.read_bytes(), where=str(path))
-    except OSError as error:
-        raise ReportError(f"{path.parent} is no run folder: {path.name} cannot be read ({error})") from error
-    except TraceError as error:
-        raise ReportError(str(error)) from error
-
-
-def _read_footer(path: Path) -> RunFooter | None:
-    return _read_record(path, RunFooter) if path.is_file() else None
-
-
 _SCRIPTS: Final = TypeAdapter(dict[str, ScriptPage])
 
 
-def _read_scripts(path: Path) -> dict[str, ScriptPage]:
+def _read_files(run_dir: Path) -> tuple[RunHeader, RunFooter | None, dict[str, ScriptPage]]:
+    """Read what the run says of itself, outside the tables."""
+    folder = RunFolder(run_dir)
     try:
-        return _SCRIPTS.validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise ReportError(f"{path} cannot be read: {error}") from error
+        scripts = _SCRIPTS.validate_python(folder.read_scripts())
+        return folder.read_run(), folder.read_footer(), scripts
+    except TraceError as error:
+        raise ReportError(f"{run_dir} cannot be reported on: {error}") from error
+    except ValidationError as error:
+        raise ReportError(f"{folder.scripts_json} holds no scripts: {error}") from error
 
 
 def _ordered(summaries: Iterable[TargetSummary], header: RunHeader) -> tuple[TargetSummary, ...]:

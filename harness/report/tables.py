@@ -13,48 +13,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harness.diff.model import Difference
 from harness.report.errors import ReportError
+from harness.spark.rows import AlignedStep, TargetSummary
 from harness.trace.schema import Column, ColumnType, columns
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 RowT = TypeVar("RowT", bound="DataclassInstance")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetSummary:
-    """What was driven and what came of it. Grain: run, target."""
-
-    run_id: str
-    target: str
-    spec: str
-    profile: str
-    implementation: str
-    oracle: str | None
-    bootstrap: str
-    broker_config: str
-    notes: tuple[str, ...]
-    start_ms: float
-    drive_ms: float | None
-    scenario_count: int
-    conforms: int
-    not_applicable: int
-    lenient: int
-    indeterminate: int
-    diverges: int
-    harness_error: int
-    expected: int
-    unexpected: int
-    stale: int
-    request_count: int
-    response_count: int
-
-    @property
-    def applicable(self) -> int:
-        """How many scenarios the target could be asked and we managed to ask."""
-        return self.scenario_count - self.not_applicable - self.harness_error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,138 +33,42 @@ class Side:
     raw: str | None
     fields: str | None
     canonical: str | None
-    digest: str | None
     note: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlignedStep:
-    """What target and oracle did at one step. Grain: run, target, scenario, step, actor, occurrence."""
-
-    run_id: str
-    target: str
-    oracle: str | None
-    scenario_id: str
-    step: int
-    occurrence: int
-    actor: str | None
-    api: str | None
-    api_version: int | None
-    oracle_kind: str | None
-    oracle_at_ms: float | None
-    oracle_elapsed_ms: float | None
-    oracle_raw: str | None
-    oracle_fields: str | None
-    oracle_canonical: str | None
-    oracle_digest: str | None
-    oracle_note: str | None
-    target_kind: str | None
-    target_at_ms: float | None
-    target_elapsed_ms: float | None
-    target_raw: str | None
-    target_fields: str | None
-    target_canonical: str | None
-    target_digest: str | None
-    target_note: str | None
-    is_different: bool
-
-    @property
-    def oracle_side(self) -> Side | None:
-        """What the oracle did, None where it did nothing that corresponds."""
-        if self.oracle_kind is None:
-            return None
-        return Side(
-            kind=self.oracle_kind,
-            at_ms=self.oracle_at_ms,
-            elapsed_ms=self.oracle_elapsed_ms,
-            raw=self.oracle_raw,
-            fields=self.oracle_fields,
-            canonical=self.oracle_canonical,
-            digest=self.oracle_digest,
-            note=self.oracle_note,
-        )
-
-    @property
-    def target_side(self) -> Side | None:
-        """What the target did, None where it did nothing that corresponds."""
-        if self.target_kind is None:
-            return None
-        return Side(
-            kind=self.target_kind,
-            at_ms=self.target_at_ms,
-            elapsed_ms=self.target_elapsed_ms,
-            raw=self.target_raw,
-            fields=self.target_fields,
-            canonical=self.target_canonical,
-            digest=self.target_digest,
-            note=self.target_note,
-        )
+def oracle_side(row: AlignedStep) -> Side | None:
+    """Return what the oracle did, None where it did nothing that corresponds."""
+    if row.oracle_kind is None:
+        return None
+    return Side(
+        kind=row.oracle_kind,
+        at_ms=row.oracle_at_ms,
+        elapsed_ms=row.oracle_elapsed_ms,
+        raw=row.oracle_raw,
+        fields=row.oracle_fields,
+        canonical=row.oracle_canonical,
+        note=row.oracle_note,
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusteredDifference(Difference):
-    """A difference and the cluster of its like. Grain: as `Difference`."""
-
-    cluster: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DifferenceCount:
-    """Differences of one class at one API. Grain: run, target, API, class."""
-
-    run_id: str
-    target: str
-    api: str | None
-    difference_class: str
-    difference_count: int
-    scenario_count: int
-    finding_count: int
+def target_side(row: AlignedStep) -> Side | None:
+    """Return what the target did, None where it did nothing that corresponds."""
+    if row.target_kind is None:
+        return None
+    return Side(
+        kind=row.target_kind,
+        at_ms=row.target_at_ms,
+        elapsed_ms=row.target_elapsed_ms,
+        raw=row.target_raw,
+        fields=row.target_fields,
+        canonical=row.target_canonical,
+        note=row.target_note,
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignatureCluster:
-    """Equal differences in whatever scenarios, targets and runs. Grain: cluster."""
-
-    cluster: str
-    api: str | None
-    api_version: int | None
-    difference_class: str
-    field: str | None
-    expected: str
-    actual: str
-    targets: tuple[str, ...]
-    scenario_ids: tuple[str, ...]
-    run_ids: tuple[str, ...]
-    finding_count: int
-    first_run_id: str
-    last_run_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LatencyQuantile:
-    """How long answers took, polls excepted. Grain: run, target, API, version."""
-
-    run_id: str
-    target: str
-    api: str
-    api_version: int
-    response_count: int
-    p50_ms: float
-    p95_ms: float
-    p99_ms: float
-    max_ms: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorCodeCount:
-    """How often a target answered an error code at top level. Grain: run, target, API, version, code."""
-
-    run_id: str
-    target: str
-    api: str
-    api_version: int
-    error_code: str
-    response_count: int
+def applicable_count(summary: TargetSummary) -> int:
+    """Return how many scenarios a target could be asked, and we managed to ask."""
+    return summary.scenario_count - summary.not_applicable - summary.harness_error
 
 
 def read_table(run_dir: Path, mart: str, row: type[RowT]) -> pa.Table:

@@ -14,7 +14,14 @@ from harness.scenario.bindings import JOIN_NAMES
 from harness.scenario.errors import ScenarioError
 from harness.scenario.expected import join_group_response, sync_group_response
 from harness.scenario.messages import Own, Request, Response
-from harness.scenario.requests import RANGE, Protocols, join_group, sync_group
+from harness.scenario.requests import (
+    RANGE,
+    REBALANCE_TIMEOUT_MS,
+    SESSION_TIMEOUT_MS,
+    Protocols,
+    join_group,
+    sync_group,
+)
 from harness.scenario.script import (
     ASIDE,
     MAIN,
@@ -74,18 +81,31 @@ class Conversation:
         """Name another group of this scenario; every actor's own is `main`."""
         return GroupRef(name)
 
-    def stable_group(self, *members: str | Actor, protocols: Protocols = RANGE) -> tuple[Actor, ...]:
+    def stable_group(
+        self,
+        *members: str | Actor,
+        protocols: Protocols = RANGE,
+        session_timeout_ms: int = SESSION_TIMEOUT_MS,
+        rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS,
+    ) -> tuple[Actor, ...]:
         """Let members form a group, the first of them its leader, until all have their assignments."""
         actors = tuple(self.actor(member) if isinstance(member, str) else member for member in members)
         leader, followers = actors[0], actors[1:]
-        leader.joins(protocols=protocols)
+        joining = join_group(
+            protocols=protocols,
+            session_timeout_ms=session_timeout_ms,
+            rebalance_timeout_ms=rebalance_timeout_ms,
+        )
+        leader.obtains_member_id(protocols=protocols)
+        leader.sends(joining)
+        leader.receives(join_group_response(error_code="NONE"))
         leader.syncs_as_leader(actors[:1])
         if followers:
             for follower in followers:
                 follower.obtains_member_id(protocols=protocols)
             for follower in followers:
-                follower.sends(join_group(protocols=protocols))
-            leader.sends(join_group(protocols=protocols))
+                follower.sends(joining)
+            leader.sends(joining)
             for actor in (leader, *followers):
                 actor.receives(join_group_response(error_code="NONE", leader=leader.member_id))
             leader.syncs_as_leader(actors)

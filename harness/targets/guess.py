@@ -33,6 +33,8 @@ _MARKS: Final = (
 )
 """Newest first; each is the first mark that a release before it lacks. Rows VF-01 and VR-01 to VR-10."""
 _OLDEST: Final = "2.4"
+_JOIN_GROUP_MIN_OF_4_0_0: Final = 2
+"""Only that release refused the two oldest versions; the next patch took them back. Rows VF-01 and V-03."""
 
 
 def guess_profile(api_ranges: Iterable[ApiRange]) -> str:
@@ -42,7 +44,10 @@ def guess_profile(api_ranges: Iterable[ApiRange]) -> str:
     for nothing that a group coordinator serves changed its versions in between. A broker that is no
     Kafka may advertise any mixture; then this is no more than where to begin.
     """
-    newest = {api.api_key: api.max_version for api in api_ranges}
+    ranges = {api.api_key: api for api in api_ranges}
+    if _JOIN_GROUP in ranges and ranges[_JOIN_GROUP].min_version == _JOIN_GROUP_MIN_OF_4_0_0:
+        return "4.0.0"
+    newest = {api.api_key: api.max_version for api in ranges.values()}
     for mark in _MARKS:
         if newest.get(mark.api_key, -1) >= mark.version:
             return mark.profile

@@ -139,8 +139,7 @@ async def retrieve(
         log: everything that Ivy printed; kept.
         progress: told how many jars were downloaded.
     """
-    module_file = log.with_suffix(".xml")
-    module_file.write_text(module, encoding="utf-8")
+    module_file = _written(log.with_suffix(".xml"), module)
     process = await asyncio.create_subprocess_exec(
         java,
         *proxy_options(os.environ),
@@ -161,8 +160,13 @@ async def retrieve(
         if process.returncode is None:
             process.kill()
             await process.wait()
-    log.write_text(output, encoding="utf-8")
+    _written(log, output)
     return parse_ivy_report(output, exit_status=exit_status)
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
 async def _read_output(process: asyncio.subprocess.Process, progress: Progress) -> str:

@@ -25,9 +25,9 @@ from harness.targets.base import (
 )
 from harness.targets.jars import KafkaJars, kafka_jars
 from harness.targets.java import require_java
-from harness.targets.jvm import Jvm
 from harness.targets.ports import free_port
 from harness.targets.prepare import Prepared, prepare
+from harness.targets.program import Program
 from harness.targets.properties import (
     HOST,
     Ports,
@@ -44,6 +44,7 @@ START_TIMEOUT_MS: Final = 60_000.0
 _START_TRIES: Final = 3
 _PORT_TAKEN: Final = ("Address already in use", "BindException")
 _JVM_FLAGS: Final = (
+    "-Xmx256m",
     "-XX:TieredStopAtLevel=1",
     "-XX:+UseSerialGC",
     "-XX:-UsePerfData",
@@ -144,7 +145,7 @@ class _Running:
 
     ports: Ports
     storage: Path
-    jvms: list[Jvm] = field(default_factory=list)
+    jvms: list[Program] = field(default_factory=list)
 
     def failure(self) -> str | None:
         return next((lost for jvm in self.jvms if (lost := jvm.failure()) is not None), None)
@@ -206,8 +207,8 @@ async def _start_once(
     )
     configuration = directory / "server.properties"
     configuration.write_text(render_properties(properties), encoding="utf-8")
-    command = [java, "-Xmx256m", *_JVM_FLAGS, *jars.jvm_options, "-cp", jars.class_path, "kafka.Kafka"]
-    running.jvms.append(Jvm([*command, configuration], log=directory / "server.log", directory=directory))
+    command = _java_command(java, jars, "kafka.Kafka", configuration)
+    running.jvms.append(Program(command, log=directory / "server.log", directory=directory))
     stage = TcpStage(HOST, running.ports.broker, connect_slots=new_connect_slots())
     try:
         prepared = await prepare(
@@ -233,15 +234,19 @@ def _require_own(plan: LocalPlan, running: _Running, prepared: Prepared) -> None
         )
 
 
-def _start_zookeeper(java: Path, jars: KafkaJars, running: _Running, directory: Path) -> Jvm:
+def _start_zookeeper(java: Path, jars: KafkaJars, running: _Running, directory: Path) -> Program:
     properties = zookeeper_properties(
         port=running.ports.controller, storage=_zookeeper_storage(running.storage)
     )
     configuration = directory / "zookeeper.properties"
     configuration.write_text(render_properties(properties), encoding="utf-8")
     main = "org.apache.zookeeper.server.ZooKeeperServerMain"
-    command = [java, "-Xmx128m", *_JVM_FLAGS, *jars.jvm_options, "-cp", jars.class_path, main]
-    return Jvm([*command, configuration], log=directory / "zookeeper.log", directory=directory)
+    command = _java_command(java, jars, main, configuration)
+    return Program(command, log=directory / "zookeeper.log", directory=directory)
+
+
+def _java_command(java: Path, jars: KafkaJars, main: str, configuration: Path) -> list[str | Path]:
+    return [java, *_JVM_FLAGS, *jars.jvm_options, "-cp", jars.class_path, main, configuration]
 
 
 def _zookeeper_storage(storage: Path) -> Path:

@@ -5,25 +5,29 @@ heartbeat of a member that does not exist is refused for that very reason, and O
 port that is open, or FindCoordinator alone, comes up to 35 ms before the coordinator is loaded.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from harness.targets.base import ApiRange, ConnectionLost, Stage, TargetError
 from harness.targets.dialogue import Answer, Dialogue, NotYet
+from harness.wire.codec import Fields
+
+T = TypeVar("T")
 
 _PAUSE_MS: Final = 25.0
 _GROUP_PREFIX: Final = "kafka-conformance-ready"
 _BROKER_RESOURCE: Final = 4
 """Source: ConfigResource.Type.BROKER."""
+_METADATA_VERSIONS: Final = (7, 6, 5, 4, 8, 9, 10, 11, 12)
 _CREATED: Final = frozenset({"NONE", "TOPIC_ALREADY_EXISTS"})
 _FORBIDDEN: Final = frozenset(
     {"TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "POLICY_VIOLATION", "UNSUPPORTED_VERSION"}
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Endpoint:
     """Where a coordinator says that it is."""
 
@@ -63,11 +67,55 @@ async def prepare(
     Raises:
         TargetError: the broker is gone or does not get ready.
     """
+    groups = _groups(group_count)
+    return await _until(
+        stage,
+        lambda dialogue: _prepare_once(dialogue, groups, topics),
+        timeout_ms=timeout_ms,
+        failure=failure,
+    )
+
+
+async def locate(stage: Stage, *, group_count: int, timeout_ms: float) -> Endpoint | None:
+    """Return where the coordinator of every group is when that may be another broker than the one asked.
+
+    A cluster of one broker is None: whatever address it advertises, the one that was asked reaches it.
+
+    Raises:
+        TargetError: the broker does not answer, or its groups are spread over several brokers.
+    """
+    groups = _groups(group_count)
+    endpoints = await _until(
+        stage,
+        lambda dialogue: _locate_once(dialogue, groups),
+        timeout_ms=timeout_ms,
+        failure=lambda: None,
+    )
+    if len(endpoints) > 1:
+        nodes = ", ".join(str(endpoint.node_id) for endpoint in sorted(endpoints))
+        raise TargetError(
+            f"its groups are spread over the brokers {nodes}, and the harness talks to one: use a cluster of "
+            "one broker, or offsets.topic.num.partitions=1"
+        )
+    return next(iter(endpoints), None)
+
+
+def _groups(group_count: int) -> tuple[str, ...]:
+    return tuple(f"{_GROUP_PREFIX}-{number}" for number in range(group_count))
+
+
+async def _until(
+    stage: Stage,
+    ask: Callable[[Dialogue], Awaitable[T]],
+    *,
+    timeout_ms: float,
+    failure: Callable[[], str | None],
+) -> T:
+    """Ask on a new connection again and again, until it is answered or the time is up."""
     started_ms = stage.now_ms()
-    groups = tuple(f"{_GROUP_PREFIX}-{number}" for number in range(group_count))
     while True:
         try:
-            return await _try_once(stage, groups, topics)
+            return await _asked_once(stage, ask)
         except NotYet as reason:
             lost = failure()
             if lost is not None:
@@ -79,21 +127,33 @@ async def prepare(
         await stage.elapse(_PAUSE_MS)
 
 
-async def _try_once(stage: Stage, groups: tuple[str, ...], topics: Mapping[str, int]) -> Prepared:
+async def _asked_once(stage: Stage, ask: Callable[[Dialogue], Awaitable[T]]) -> T:
     try:
         connection = await stage.connect()
     except ConnectionLost as error:
         raise NotYet(str(error)) from error
     try:
-        dialogue = Dialogue(connection)
-        api_ranges = await dialogue.learn_versions()
-        coordinator = await _find_coordinator(dialogue, groups[0])
-        for group in groups:
-            await _check_group(dialogue, group)
-        notes = await _create_topics(dialogue, topics)
-        cluster_id, faults = await _check_topics(dialogue, topics, is_given_up=bool(notes))
+        return await ask(Dialogue(connection))
     finally:
         await connection.close()
+
+
+async def _locate_once(dialogue: Dialogue, groups: tuple[str, ...]) -> frozenset[Endpoint]:
+    await dialogue.learn_versions()
+    version = dialogue.version_of("Metadata", _METADATA_VERSIONS)
+    answer = await dialogue.ask("Metadata", version, {"topics": []})
+    if len(answer.rows("brokers")) == 1:
+        return frozenset()
+    return frozenset([await _find_coordinator(dialogue, group) for group in groups])
+
+
+async def _prepare_once(dialogue: Dialogue, groups: tuple[str, ...], topics: Mapping[str, int]) -> Prepared:
+    api_ranges = await dialogue.learn_versions()
+    coordinator = await _find_coordinator(dialogue, groups[0])
+    for group in groups:
+        await _check_group(dialogue, group)
+    notes = await _create_topics(dialogue, topics)
+    cluster_id, faults = await _check_topics(dialogue, topics, is_given_up=bool(notes))
     return Prepared(
         api_ranges=api_ranges,
         cluster_id=cluster_id,
@@ -104,7 +164,7 @@ async def _try_once(stage: Stage, groups: tuple[str, ...], topics: Mapping[str, 
 
 async def _find_coordinator(dialogue: Dialogue, group: str) -> Endpoint:
     version = dialogue.version_of("FindCoordinator", (3, 2, 1, 0, 4, 5, 6))
-    fields = {"key": group} if version < 4 else {"coordinator_keys": [group]}  # noqa: PLR2004 - KIP-699
+    fields: Fields = {"key": group} if version < 4 else {"coordinator_keys": [group]}  # KIP-699
     answer = await dialogue.ask("FindCoordinator", version, fields)
     row = next(iter(answer.rows("coordinators")), answer)
     _expect("FindCoordinator", row, "NONE")
@@ -113,11 +173,11 @@ async def _find_coordinator(dialogue: Dialogue, group: str) -> Endpoint:
 
 async def _check_group(dialogue: Dialogue, group: str) -> None:
     version = dialogue.version_of("Heartbeat", (3, 2, 1, 0, 4))
-    member = {"group_id": group, "generation_id": 1, "member_id": "nobody"}
+    member: Fields = {"group_id": group, "generation_id": 1, "member_id": "nobody"}
     _expect("Heartbeat", await dialogue.ask("Heartbeat", version, member), "UNKNOWN_MEMBER_ID")
     version = dialogue.version_of("OffsetFetch", (5, 6, 7, 4, 3, 2, 8, 9))
-    one = {"group_id": group, "topics": None}
-    fields = one if version < 8 else {"groups": [one]}  # noqa: PLR2004 - KIP-709
+    one: Fields = {"group_id": group, "topics": None}
+    fields: Fields = one if version < 8 else {"groups": [one]}  # KIP-709
     answer = await dialogue.ask("OffsetFetch", version, fields)
     _expect("OffsetFetch", next(iter(answer.rows("groups")), answer), "NONE")
 
@@ -133,7 +193,7 @@ async def _create_topics(dialogue: Dialogue, topics: Mapping[str, int]) -> tuple
     if not await _missing(dialogue, topics):
         return ()
     version = dialogue.version_of("CreateTopics", (4, 5, 6, 3, 2, 7))
-    rows = [
+    rows: list[Fields] = [
         {"name": name, "num_partitions": partition_count, "replication_factor": 1}
         for name, partition_count in topics.items()
     ]
@@ -173,8 +233,8 @@ async def _check_topics(
 async def _describe(
     dialogue: Dialogue, topics: Mapping[str, int]
 ) -> tuple[str | None, Mapping[str | None, Answer]]:
-    version = dialogue.version_of("Metadata", (7, 6, 5, 4, 8, 9, 10, 11, 12))
-    fields = {"topics": [{"name": name} for name in topics], "allow_auto_topic_creation": False}
+    version = dialogue.version_of("Metadata", _METADATA_VERSIONS)
+    fields: Fields = {"topics": [{"name": name} for name in topics], "allow_auto_topic_creation": False}
     answer = await dialogue.ask("Metadata", version, fields)
     return answer.text("cluster_id"), {row.text("name"): row for row in answer.rows("topics")}
 
@@ -190,7 +250,7 @@ async def described_config(stage: Stage, node_id: int) -> Mapping[str, str]:
             dialogue = Dialogue(connection)
             await dialogue.learn_versions()
             version = dialogue.version_of("DescribeConfigs", (2, 3, 1, 4))
-            resource = {
+            resource: Fields = {
                 "resource_type": _BROKER_RESOURCE,
                 "resource_name": str(node_id),
                 "configuration_keys": None,

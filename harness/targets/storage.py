@@ -15,7 +15,7 @@ from typing import Final
 from harness.targets import cache
 from harness.targets.base import Progress, TargetError
 from harness.targets.jars import KafkaJars
-from harness.targets.jvm import Jvm
+from harness.targets.program import Program
 from harness.targets.properties import Ports, broker_properties, render_properties
 
 _FORMAT_TIMEOUT_S: Final = 60
@@ -71,7 +71,7 @@ async def _format(java: Path, jars: KafkaJars, *, storage: Path, directory: Path
     unused = Ports(broker=1, controller=2)
     properties = broker_properties(jars.version, {}, ports=unused, storage=storage)
     configuration.write_text(render_properties(properties), encoding="utf-8")
-    jvm = Jvm(
+    jvm = Program(
         [
             *(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", jars.class_path),
             *("kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAg", "-c", configuration),

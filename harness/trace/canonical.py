@@ -19,7 +19,8 @@ Numbers that a coordinator counts (generations, offsets, throttle times) stay: t
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -146,6 +147,8 @@ class Canonicaliser:
         self._members: dict[str, str] = {}
         self._ids_of: dict[str, int] = {}
         self._topics: dict[str, str] = {}
+        self._crowded: frozenset[str] = frozenset()
+        """Prefixes of which several ids stand in one unordered collection: which is which cannot be told."""
 
     def canonical(self, *, actor: str, api: str, fields: Mapping[str, FieldValue]) -> Json:
         """Return the canonical form of a response that an actor received."""
@@ -158,6 +161,21 @@ class Canonicaliser:
     def value(self, value: FieldValue, *, api: str = "", path: str = "") -> Json:
         """Return the canonical form of a part of a response, e.g. of a value that is permitted there."""
         return self._value(value, api, path)
+
+    def arranged(self, value: FieldValue, *, api: str, path: str = "") -> FieldValue:
+        """Return decoded fields unchanged but for what the canonical form leaves out and sorts."""
+        if isinstance(value, Mapping):
+            parent = f"{path}." if path else ""
+            return {
+                name: self.arranged(item, api=api, path=f"{parent}{name}") for name, item in value.items()
+            }
+        if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+            return value
+        items = [item for item in value if self._concerns_us(item, api, path)]
+        key = sort_key_fields(api, path)
+        if key is not None:
+            items.sort(key=lambda item: sort_key(self._value(item, api, f"{path}[]"), key))
+        return [self.arranged(item, api=api, path=f"{path}[]") for item in items]
 
     def text(self, text: str) -> str:
         """Put names where a text is, or speaks of, a member id or a group id."""
@@ -193,7 +211,9 @@ class Canonicaliser:
         assert found is not None
         prefix = found["prefix"]
         actor = self._actors.get(prefix)
-        return f"member:{prefix}-*" if actor is None else self._name_member(member_id, actor)
+        if actor is None or prefix in self._crowded:
+            return f"member:{prefix}-*"
+        return self._name_member(member_id, actor)
 
     def _learn_topics(self, topics: FieldValue) -> None:
         if not isinstance(topics, Sequence) or isinstance(topics, str | bytes):
@@ -218,9 +238,18 @@ class Canonicaliser:
         return {name: self._value(value, api, f"{parent}{name}") for name, value in fields.items()}
 
     def _sequence(self, items: Sequence[FieldValue], api: str, path: str) -> Json:
+        key = sort_key_fields(api, path)
+        if key is not None:
+            self._crowded = self._shared_prefixes(items)
         kept = [self._value(item, api, f"{path}[]") for item in items if self._concerns_us(item, api, path)]
-        key = _SORT_KEYS.get((api, path))
-        return kept if key is None else sorted(kept, key=lambda item: _sort_key(item, key))
+        self._crowded = frozenset()
+        return kept if key is None else sorted(kept, key=lambda item: sort_key(item, key))
+
+    def _shared_prefixes(self, items: Sequence[FieldValue]) -> frozenset[str]:
+        ids = [str(item.get("member_id")) for item in items if isinstance(item, Mapping)]
+        unknown = [_MINTED.fullmatch(member_id) for member_id in ids if member_id not in self._members]
+        count = Counter(found["prefix"] for found in unknown if found)
+        return frozenset(prefix for prefix, times in count.items() if times > 1)
 
     def _concerns_us(self, item: FieldValue, api: str, path: str) -> bool:
         """Leave out what others do on the same broker: their groups, and the APIs of other services."""
@@ -236,6 +265,33 @@ class Canonicaliser:
 
     def _topic(self, topic_id: str) -> str:
         return topic_id if topic_id == _NO_TOPIC else f"topic:{self._topics.get(topic_id, '?')}"
+
+
+def member_prefixes(prefixes: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    """Return which actor a member id belongs to by what it begins with.
+
+    Args:
+        prefixes: (actor, client id or instance id) pairs; what several actors share tells nothing.
+    """
+    owners: dict[str, set[str]] = {}
+    for actor, prefix in prefixes:
+        if prefix:
+            owners.setdefault(prefix, set()).add(actor)
+    return {prefix: actors.pop() for prefix, actors in owners.items() if len(actors) == 1}
+
+
+def sort_key_fields(api: str, path: str) -> tuple[str, ...] | None:
+    """Return the fields that an unordered collection is sorted by; None for one whose order is behaviour."""
+    return _SORT_KEYS.get((api, path))
+
+
+def sort_key(item: Json, key: tuple[str, ...]) -> tuple[tuple[bool, int, str], ...]:
+    """Order canonical items by the key's fields, numbers by size, then by all that the item holds."""
+    parts = [item.get(name) for name in key] if isinstance(item, Mapping) else []
+    return tuple(
+        (isinstance(part, int), part if isinstance(part, int) else 0, canonical_json(part))
+        for part in (*parts, item)
+    )
 
 
 def canonical_json(value: FieldValue) -> str:
@@ -262,15 +318,6 @@ def _plain(value: FieldValue) -> Json:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_plain(item) for item in value]
     return value
-
-
-def _sort_key(item: Json, key: tuple[str, ...]) -> tuple[tuple[bool, int, str], ...]:
-    """Order by the key's fields, numbers by size, then by all that the item holds."""
-    parts = [item.get(name) for name in key] if isinstance(item, Mapping) else []
-    return tuple(
-        (isinstance(part, int), part if isinstance(part, int) else 0, canonical_json(part))
-        for part in (*parts, item)
-    )
 
 
 def _replace_word(text: str, real: str, name: str) -> str:

@@ -10,9 +10,10 @@ import json
 import math
 import textwrap
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
+from itertools import pairwise
 from types import NoneType
 from typing import TYPE_CHECKING, Final, TypeVar, get_args, get_type_hints
 
@@ -82,19 +83,20 @@ def _column(name: str, hint: object, description: str) -> Column:
 
 
 def _field_descriptions(cls: type) -> dict[str, str]:
-    """Read the string under each field from the source, as far as there is one."""
-    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
-    assert isinstance(definition, ast.ClassDef)
+    """Read the string under each field from the source of the class and of those that it extends."""
     descriptions = {}
-    for statement, below in zip(definition.body, definition.body[1:], strict=False):
-        match statement, below:
-            case (
-                ast.AnnAssign(target=ast.Name(id=name)),
-                ast.Expr(value=ast.Constant(value=str(text))),
-            ):
-                descriptions[name] = inspect.cleandoc(text)
-            case _:
-                pass
+    for part in reversed([part for part in cls.__mro__ if is_dataclass(part)]):
+        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(part))).body
+        assert isinstance(definition, ast.ClassDef)
+        for statement, below in pairwise(definition.body):
+            match statement, below:
+                case (
+                    ast.AnnAssign(target=ast.Name(id=name)),
+                    ast.Expr(value=ast.Constant(value=str(text))),
+                ):
+                    descriptions[name] = inspect.cleandoc(text)
+                case _:
+                    pass
     return descriptions
 
 

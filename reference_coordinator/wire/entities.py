@@ -50,8 +50,8 @@ class ReadEntity:
         return self.values.get(name, default)
 
 
-def read_entity(entity: type[Any], frame: bytes, offset: int) -> tuple[ReadEntity, int]:
-    """Read one of kio's classes; return it with the number of bytes that it took.
+def read_entity(entity: Any, frame: bytes, offset: int) -> tuple[ReadEntity, int]:
+    """Read one of kio's entity classes; return it with the number of bytes that it took.
 
     Raises:
         MalformedRequestError: the bytes are not that structure.
@@ -60,7 +60,7 @@ def read_entity(entity: type[Any], frame: bytes, offset: int) -> tuple[ReadEntit
         return _entity_reader(entity)(frame, offset)
 
 
-def write_entity(entity: type[Any], message: object) -> bytes:
+def write_entity(entity: Any, message: object) -> bytes:
     """Write a message, or any object with its fields, as one of kio's classes.
 
     Fields that the version lacks are left out; `throttle_time` is always 0, since nobody is throttled.
@@ -160,7 +160,7 @@ _VARIABLE: Final[Mapping[tuple[str, bool], _Reader]] = MappingProxyType(
 
 
 @cache
-def _entity_reader(entity: type[Any]) -> _Reader:
+def _entity_reader(entity: Any) -> _Reader:
     fields = tuple(
         (field.name, _field_reader(field, flexible=entity.__flexible__))
         for field in dataclasses.fields(entity)
@@ -181,9 +181,9 @@ def _entity_reader(entity: type[Any]) -> _Reader:
 def _field_reader(field: dataclasses.Field[Any], *, flexible: bool) -> _Reader:
     assert "tag" not in field.metadata, "no request served here has a tagged field"
     nullable, inner, is_array = _unwrap(field.type)
-    kafka_type = field.metadata.get("kafka_type")
+    kafka_type: str = field.metadata.get("kafka_type", "")
     read_item: _Reader
-    if dataclasses.is_dataclass(inner):
+    if _is_entity(inner):
         read_item = _entity_reader(inner)
     elif kafka_type in _FIXED:
         read_item = _FIXED[kafka_type]
@@ -231,7 +231,7 @@ _NOT_THROTTLED: Final = i32Timedelta.parse(timedelta(0))
 
 
 @cache
-def _builder(entity: type[Any]) -> _Converter:
+def _builder(entity: Any) -> _Converter:
     names: list[str] = []
     converters: list[_Converter] = []
     for field in dataclasses.fields(entity):
@@ -255,18 +255,22 @@ def _builder(entity: type[Any]) -> _Converter:
 
 def _converter(field: dataclasses.Field[Any]) -> _Converter:
     _, inner, is_array = _unwrap(field.type)
-    convert = _item_converter(inner, field.metadata.get("kafka_type"))
+    convert = _item_converter(inner, field.metadata.get("kafka_type", ""))
     if not is_array:
         return convert
     return lambda items: None if items is None else tuple(convert(item) for item in items)
 
 
-def _item_converter(inner: Any, kafka_type: str | None) -> _Converter:
-    if dataclasses.is_dataclass(inner):
-        return _builder(typing.cast("type[Any]", inner))
+def _item_converter(inner: Any, kafka_type: str) -> _Converter:
+    if _is_entity(inner):
+        return _builder(inner)
     if kafka_type == "uuid":
         return lambda topic_id: None if topic_id is None else UUID(topic_id)
     return lambda value: value
+
+
+def _is_entity(annotation: Any) -> bool:
+    return dataclasses.is_dataclass(annotation)
 
 
 def _unwrap(annotation: Any) -> tuple[bool, Any, bool]:

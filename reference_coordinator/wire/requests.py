@@ -60,7 +60,7 @@ def _api_versions(body: ReadEntity, _: int) -> ApiVersionsRequest:
 
 def _metadata(body: ReadEntity, version: int) -> MetadataRequest:
     topics = body["topics"]
-    # Source: MetadataRequest#isAllTopics (4.3.1); v0 has no null array.
+    # v0 has no null array: MetadataRequest#isAllTopics (4.3.1).
     is_all = topics is None or (version == 0 and not topics)
     return MetadataRequest(
         topics=None
@@ -101,7 +101,7 @@ def _join_group(body: ReadEntity, _: int) -> JoinGroupRequest:
     return JoinGroupRequest(
         group_id=body["group_id"],
         session_timeout_ms=body["session_timeout"],
-        # Source: JoinGroupRequest#maybeOverrideRebalanceTimeout (4.3.1); v0 has none.
+        # v0 has none: JoinGroupRequest#maybeOverrideRebalanceTimeout (4.3.1).
         rebalance_timeout_ms=body.get("rebalance_timeout", body["session_timeout"]),
         member_id=body["member_id"],
         group_instance_id=body.get("group_instance_id", None),
@@ -143,7 +143,7 @@ def _heartbeat(body: ReadEntity, _: int) -> HeartbeatRequest:
 
 
 def _leave_group(body: ReadEntity, version: int) -> LeaveGroupRequest:
-    # Source: LeaveGroupRequest#normalizedData (4.3.1); up to v2 the only member is the request itself.
+    # Up to v2 the only member is the request itself: LeaveGroupRequest#normalizedData (4.3.1).
     members = body["members"] if version >= _FIRST_BATCHED_LEAVE_GROUP else (body,)
     return LeaveGroupRequest(
         group_id=body["group_id"],
@@ -203,7 +203,7 @@ def _offset_commit_partition(partition: ReadEntity) -> OffsetCommitRequestPartit
 
 
 def _offset_fetch(body: ReadEntity, version: int) -> OffsetFetchRequest:
-    # Source: OffsetFetchRequest#groups (4.3.1); up to v7 the only group is the request itself.
+    # Up to v7 the only group is the request itself: OffsetFetchRequest#groups (4.3.1).
     groups = body["groups"] if version >= _FIRST_BATCHED_OFFSET_FETCH else (body,)
     return OffsetFetchRequest(
         groups=tuple(

@@ -1,4 +1,4 @@
-"""A Java program of ours: started with its output kept, watched, and never left behind.
+"""A program of ours: started with its output kept, watched, and never left behind.
 
 It gets a session of its own, so that Ctrl-C reaches the harness alone and so that a kill reaches all that
 it started. Where the kernel can do it, it dies with the thread that started it: start it on a thread that
@@ -19,12 +19,12 @@ from typing import Final
 
 _LOG_TAIL_LINES: Final = 15
 _DEATH_POLL_S: Final = 0.01
-_LIVE: Final[set["Jvm"]] = set()
+_LIVE: Final[set["Program"]] = set()
 
 
 def _kill_all() -> None:
-    for jvm in tuple(_LIVE):
-        jvm.kill()
+    for program in tuple(_LIVE):
+        program.kill()
 
 
 atexit.register(_kill_all)
@@ -41,8 +41,8 @@ def _dies_with_us() -> tuple[str, ...]:
     return prefix if probe.returncode == 0 else ()
 
 
-class Jvm:
-    """One running Java program.
+class Program:
+    """One running program.
 
     Attributes:
         log: the file that has all it printed.
@@ -50,6 +50,7 @@ class Jvm:
 
     def __init__(self, command: Sequence[str | Path], *, log: Path, directory: Path) -> None:
         self.log = log
+        self._name = Path(command[0]).name
         self._stopped = False
         with log.open("ab") as output:
             self._process = subprocess.Popen(  # noqa: S603 - our own command, no shell
@@ -78,7 +79,9 @@ class Jvm:
         if status is None or self._stopped:
             return None
         how = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
-        return f"java (pid {self.pid}) ended with {how}; the end of {self.log.name}:\n{self.log_tail()}"
+        return (
+            f"{self._name} (pid {self.pid}) ended with {how}; the end of {self.log.name}:\n{self.log_tail()}"
+        )
 
     def log_tail(self) -> str:
         """Return the last lines that it printed."""
@@ -87,7 +90,7 @@ class Jvm:
 
     async def ended(self) -> int:
         """Wait for its end and return its exit status."""
-        while (status := self.exit_status) is None:
+        while (status := self.exit_status) is None:  # noqa: ASYNC110 - a process sets no event of asyncio's
             await asyncio.sleep(_DEATH_POLL_S)
         _LIVE.discard(self)
         return status

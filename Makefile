@@ -1,0 +1,50 @@
+# Two commands do everything: `make conformance` and `make test`. The others are their parts.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+REPORTS ?= reports
+# What `make conformance` drives; the reference is held beside each target with its profile.
+TARGETS ?= --target reference --target kafka:3.9.2 --target kafka:latest
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup conformance test lint types contracts unit suites-check constraints clean
+
+help: ## Say what can be made
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+setup: $(STAMP) ## Build .venv with the pinned, hashed packages
+
+$(STAMP): constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed; say which: make PYTHON=python3.12 …" >&2; exit 78; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+conformance: setup ## Drive the reference and two Kafka brokers, and write the report
+	$(BIN)/kafka-conformance run $(TARGETS) --out $(REPORTS)
+
+test: lint types contracts unit ## All checks and tests
+
+lint: setup ## Style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup ## Types
+	$(BIN)/mypy
+
+contracts: setup ## Who may import whom
+	$(BIN)/lint-imports
+
+unit: setup ## Our own tests, those with real brokers and Spark among them
+	$(BIN)/python -X dev -m pytest
+
+constraints: ## Pin the newest allowed packages anew (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+		--no-emit-index-url --no-annotate --extra dev pyproject.toml -o constraints.txt
+
+clean: ## Remove what was built, but neither reports nor cached jars
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,191 @@
+"""The drive: every target with every script, then the references that they are held against."""
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from harness.conduct.plan import RunPlan
+from harness.runner.drive import Drive, DriveSinks, Watcher
+from harness.runner.recorder import Place, Recorder
+from harness.targets.base import BrokerDescription, Target, TargetError
+from harness.targets.oracle import Oracle, oracle_for
+from harness.trace.canonical import Canonicaliser
+from harness.trace.events import EventKind, TraceHeader
+from harness.trace.files import EventWriter, RunFolder
+from harness.wire.schema import API_NAMES
+
+_COMPLETE = "complete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriveReport:
+    """How the drive of a whole run went."""
+
+    ended: str
+    """`complete`, `interrupted`, or `target lost: …`, as the footer says it."""
+    drive_ms: Mapping[str, float]
+    """Target name to milliseconds."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _TargetRecord:
+    """What is on file of one target."""
+
+    name: str
+    oracle: str | None = None
+    headers: list[TraceHeader] = field(default_factory=list)
+    descriptions: list[BrokerDescription] = field(default_factory=list)
+    drive_ms: float = 0.0
+    lost: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class RunDrive:
+    """Drives all targets of a plan and leaves their traces in a run folder."""
+
+    plan: RunPlan
+    folder: RunFolder
+    watcher: Watcher
+    _records: dict[str, _TargetRecord] = field(default_factory=dict, init=False)
+
+    async def run(self) -> DriveReport:
+        """Drive the targets at once, then their oracles; losing one target does not stop the others."""
+        references = [target for target in self.plan.targets if _is_reference(target)]
+        others = [target for target in self.plan.targets if not _is_reference(target)]
+        interrupted = False
+        try:
+            for target in references:
+                await self._drive(target, target.name, {})
+            async with asyncio.TaskGroup() as tasks:
+                for target in others:
+                    tasks.create_task(self._drive(target, target.name, {}))
+            for target in others:
+                await self._drive_oracle_of(target)
+        except asyncio.CancelledError:
+            interrupted = True
+        return DriveReport(
+            ended="interrupted" if interrupted else self._ended(),
+            drive_ms={record.name: record.drive_ms for record in self._records.values()},
+        )
+
+    def _ended(self) -> str:
+        lost = [f"{record.name}: {record.lost}" for record in self._records.values() if record.lost]
+        return f"target lost: {'; '.join(lost)}" if lost else _COMPLETE
+
+    async def _drive(self, target: Target, name: str, base_config: Mapping[str, str]) -> None:
+        record = self._records[name] = _TargetRecord(name=name)
+        with EventWriter(self.folder.events(name)) as writer:
+
+            def broker_ready(description: BrokerDescription, start_ms: float) -> None:
+                record.descriptions.append(description)
+                record.headers.append(self._header(name, description, start_ms))
+                self.folder.write_headers(name, record.headers)
+
+            drive = Drive(
+                run_id=self.plan.run_id,
+                target=target,
+                target_name=name,
+                limits=self.plan.limits,
+                sinks=DriveSinks(write=writer.write, broker_ready=broker_ready, logs=self.folder.logs(name)),
+                watcher=self.watcher,
+                base_config=base_config,
+            )
+            began_s = time.monotonic()
+            try:
+                result = await drive.run(tuple(self.plan.scripts.values()))
+                record.drive_ms, record.lost = result.drive_ms, result.lost
+            except TargetError as error:
+                record.lost = str(error)
+                record.drive_ms = round((time.monotonic() - began_s) * 1000, 1)
+                self._abandon_all(record, target, writer)
+
+    def _abandon_all(self, record: _TargetRecord, target: Target, writer: EventWriter) -> None:
+        """Put on record that a target could not be had, scenario by scenario."""
+        if not record.headers:
+            nothing = BrokerDescription(
+                spec=target.spec,
+                profile="",
+                implementation="not available",
+                bootstrap="",
+                broker_config={},
+                api_ranges=(),
+                notes=(record.lost or "",),
+            )
+            record.headers.append(self._header(record.name, nothing, 0.0))
+            self.folder.write_headers(record.name, record.headers)
+        for script in self.plan.scripts.values():
+            recorder = Recorder(
+                run_id=self.plan.run_id,
+                target=record.name,
+                script=script,
+                canonicaliser=Canonicaliser(groups={}),
+                write=writer.write,
+                now_ms=lambda: 0.0,
+            )
+            recorder.note(EventKind.ABANDONED, Place(step=-1), f"target lost: {record.lost}")
+
+    async def _drive_oracle_of(self, target: Target) -> None:
+        """Drive the reference that a target is held against, unless it was already, and name it."""
+        record = self._records[target.name]
+        if not record.descriptions:
+            return
+        try:
+            oracle = oracle_for(record.descriptions[0], self._own_config())
+        except TargetError as error:
+            record.lost = record.lost or f"nothing to hold it against: {error}"
+            return
+        name = self._name_of(oracle)
+        if name not in self._records:
+            await self._drive(oracle.target, name, oracle.base_config)
+        record.oracle = name
+        record.headers = [_with_oracle(header, name) for header in record.headers]
+        self.folder.write_headers(target.name, record.headers)
+
+    def _own_config(self) -> Mapping[str, str]:
+        return {
+            name: value
+            for script in self.plan.scripts.values()
+            for name, value in script.broker_config.items()
+        }
+
+    def _name_of(self, oracle: Oracle) -> str:
+        """Return the name of a reference that the user asked for if it is the same, else the oracle's."""
+        for name, record in self._records.items():
+            same_profile = any(
+                header.profile == oracle.profile and header.bootstrap == "in process"
+                for header in record.headers
+            )
+            if same_profile and not oracle.base_config and name == record.name and "=" not in name:
+                return name
+        return oracle.name
+
+    def _header(self, name: str, description: BrokerDescription, start_ms: float) -> TraceHeader:
+        ranges = {
+            API_NAMES.get(item.api_key, f"API {item.api_key}"): [item.min_version, item.max_version]
+            for item in description.api_ranges
+        }
+        return TraceHeader(
+            run_id=self.plan.run_id,
+            target=name,
+            spec=description.spec,
+            profile=description.profile,
+            implementation=description.implementation,
+            bootstrap=description.bootstrap,
+            broker_config=json.dumps(dict(description.broker_config), sort_keys=True),
+            api_ranges=json.dumps(ranges),
+            notes=description.notes,
+            oracle=None,
+            started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            start_ms=start_ms,
+        )
+
+
+def _is_reference(target: Target) -> bool:
+    return target.spec.startswith("reference") and not target.spec.startswith("reference-tcp")
+
+
+def _with_oracle(header: TraceHeader, oracle: str) -> TraceHeader:
+    return replace(header, oracle=oracle)

@@ -1,0 +1,86 @@
+"""What a run is to do: scenarios, targets, limits."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from harness.runner.drive import Limits
+from harness.scenario.script import Script
+from harness.targets.base import Target, TargetError
+from harness.targets.spec import parse_target
+
+
+class PlanError(Exception):
+    """A run cannot be planned as it was asked for; the message names what is wrong and the remedy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """A run before it begins."""
+
+    run_id: str
+    scripts: Mapping[str, Script]
+    """What is to be held, by scenario id."""
+    catalogue: frozenset[str]
+    """Every scenario id that there is, chosen or not."""
+    targets: tuple[Target, ...]
+    reports: Path
+    seed: int
+    command: str
+    limits: Limits = field(default_factory=Limits)
+    expectation_files: tuple[Path, ...] = ()
+    baseline: Path | None = None
+
+
+def new_run_id(now: datetime | None = None) -> str:
+    """Return an id that sorts by time and that no other run has."""
+    instant = now or datetime.now(UTC)
+    return f"{instant:%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
+
+
+def select_scripts(
+    scripts: Mapping[str, Script], patterns: Sequence[str], skipped: Sequence[str] = ()
+) -> Mapping[str, Script]:
+    """Choose scenarios by id or glob (`classic/join/*`, `**` as well); no pattern chooses all.
+
+    Raises:
+        PlanError: a pattern matches nothing, or nothing is left.
+    """
+    for pattern in (*patterns, *skipped):
+        if not any(_matches(name, pattern) for name in scripts):
+            raise PlanError(f"no scenario matches {pattern!r}; `kafka-conformance list` shows all of them")
+    chosen = {
+        name: script
+        for name, script in scripts.items()
+        if (not patterns or any(_matches(name, pattern) for pattern in patterns))
+        and not any(_matches(name, pattern) for pattern in skipped)
+    }
+    if not chosen:
+        raise PlanError("the selection leaves no scenario to hold")
+    return chosen
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return fnmatchcase(name, pattern) or name.startswith(pattern.rstrip("/") + "/")
+
+
+def parse_targets(specs: Sequence[str], *, profile: str | None = None) -> tuple[Target, ...]:
+    """Parse target specs; the profile, if given, holds for those that are no reference.
+
+    Raises:
+        PlanError: a spec names no target, or two have one name.
+    """
+    try:
+        targets = tuple(
+            parse_target(spec, profile=None if spec.startswith("reference") else profile) for spec in specs
+        )
+    except TargetError as error:
+        raise PlanError(str(error)) from error
+    names = [target.name for target in targets]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise PlanError(f"a target is given twice: {', '.join(twice)}")
+    return targets

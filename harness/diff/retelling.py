@@ -1,0 +1,187 @@
+"""A recorded conversation told once more, so that what a script names can be compared with what came.
+
+Learning goes on in the order of the trace, as it did while the conversation was held: `ana.generation_id`
+in step 12 is what ana knew before step 12.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
+from typing import TypeGuard
+
+from harness.diff.paths import ABSENT, read_fields
+from harness.diff.seen import leaf_text
+from harness.scenario.bindings import Bindings
+from harness.scenario.errors import UnboundReferenceError
+from harness.scenario.matching import MISSING
+from harness.scenario.script import Repeat, Script, Send
+from harness.scenario.values import (
+    Containing,
+    GroupRef,
+    InAnyOrder,
+    OneOf,
+    Pattern,
+    phrase,
+)
+from harness.trace.canonical import Canonicaliser, FieldValue, member_prefixes, sort_key, sort_key_fields
+from harness.trace.events import Event, EventKind
+
+
+class Retelling:
+    """What the actors of one recorded conversation have learnt so far."""
+
+    def __init__(self, script: Script, events: Sequence[Event]) -> None:
+        groups = _groups_of(script, events)
+        self._bindings = Bindings(groups=groups)
+        self._canonicaliser = Canonicaliser(
+            groups={real: name for name, real in groups.items()},
+            actors=member_prefixes(
+                (sheet.name, prefix)
+                for sheet in script.actors
+                for prefix in (sheet.client_id, sheet.group_instance_id)
+            ),
+        )
+
+    def learn(self, event: Event) -> None:
+        """Take note of a response or a poll."""
+        if event.kind not in (EventKind.RESPONSE, EventKind.POLL) or event.actor is None or event.api is None:
+            return
+        answered = read_fields(event.fields)
+        self._bindings.learn(step=event.step, actor=event.actor, api=event.api, fields=answered)
+        self._canonicaliser.canonical(actor=event.actor, api=event.api, fields=answered)
+
+    def answered(self, event: Event) -> FieldValue:
+        """Return a response's decoded fields, in canonical order where Kafka gives none."""
+        return self._canonicaliser.arranged(read_fields(event.fields), api=event.api or "")
+
+    def resolved(self, expected: Mapping[str, Pattern]) -> dict[str, Pattern]:
+        """Put what is known now where references stand; a reference to what nobody was told stays."""
+        resolved: dict[str, Pattern] = {}
+        for name, pattern in expected.items():
+            try:
+                resolved[name] = self._bindings.resolve(pattern)
+            except UnboundReferenceError:
+                resolved[name] = pattern
+        return resolved
+
+    def arranged(self, pattern: Pattern, *, api: str, path: str = "") -> Pattern:
+        """Return a resolved pattern with its unordered collections in canonical order, where it pins one."""
+        if isinstance(pattern, Mapping):
+            parent = f"{path}." if path else ""
+            return {
+                name: self.arranged(item, api=api, path=f"{parent}{name}") for name, item in pattern.items()
+            }
+        if isinstance(pattern, OneOf):
+            return OneOf(tuple(self.arranged(value, api=api, path=path) for value in pattern.values))
+        if isinstance(pattern, InAnyOrder | Containing):
+            items = self._arranged_items(pattern.items, api, path)
+            return self._in_order(items, api, path) if isinstance(pattern, InAnyOrder) else Containing(items)
+        if isinstance(pattern, Sequence) and not isinstance(pattern, str | bytes):
+            items = self._arranged_items(pattern, api, path)
+            return items if sort_key_fields(api, path) is None else self._in_order(items, api, path)
+        return pattern
+
+    def _arranged_items(self, items: Sequence[Pattern], api: str, path: str) -> tuple[Pattern, ...]:
+        return tuple(self.arranged(item, api=api, path=f"{path}[]") for item in items)
+
+    def _in_order(self, items: tuple[Pattern, ...], api: str, path: str) -> Pattern:
+        """Sort items as the answer's are sorted; items that do not pin their key match in any order."""
+        key = sort_key_fields(api, path)
+        keyed = {} if key is None else {self._key_of(item, api, path, key): item for item in items}
+        if None in keyed or len(keyed) < len(items):
+            return InAnyOrder(items)
+        return tuple(item for _, item in sorted(keyed.items(), key=lambda pair: pair[0] or ()))
+
+    def _key_of(
+        self, item: Pattern, api: str, path: str, key: tuple[str, ...]
+    ) -> tuple[tuple[bool, int, str], ...] | None:
+        if not isinstance(item, Mapping):
+            return None
+        pinned = {name: value for name in key if isinstance(value := item.get(name), str | int)}
+        if not pinned:
+            return None
+        return sort_key(self._canonicaliser.value(pinned, api=api, path=f"{path}[]"), key)
+
+    def actual_text(self, value: object, *, api: str, path: str) -> str:
+        """Write what came, with names instead of ids."""
+        if value is MISSING:
+            return leaf_text(ABSENT)
+        return leaf_text(self._canonicaliser.value(value, api=api, path=path))  # type: ignore[arg-type] # a part of decoded fields
+
+    def expected_text(self, pattern: Pattern, *, api: str, path: str) -> str:
+        """Write what was expected, with names instead of ids: JSON for a value, a phrase for a choice."""
+        named = self._named(pattern, api, path)
+        return phrase(named) if _is_choice(named) else leaf_text(named)  # type: ignore[arg-type] # no choice within it
+
+    def _named(self, pattern: Pattern, api: str, path: str) -> Pattern:
+        match pattern:
+            case OneOf(values):
+                return OneOf(tuple(self._named(value, api, path) for value in values))
+            case InAnyOrder(items):
+                return InAnyOrder(tuple(self._named(item, api, f"{path}[]") for item in items))
+            case Containing(items):
+                return Containing(tuple(self._named(item, api, f"{path}[]") for item in items))
+            case _:
+                return self._named_plain(pattern, api, path)
+
+    def _named_plain(self, pattern: Pattern, api: str, path: str) -> Pattern:
+        if isinstance(pattern, Mapping):
+            return {name: self._named(item, api, f"{path}.{name}") for name, item in pattern.items()}
+        if isinstance(pattern, Sequence) and not isinstance(pattern, str | bytes):
+            return tuple(self._named(item, api, f"{path}[]") for item in pattern)
+        return self._canonicaliser.text(pattern) if isinstance(pattern, str) else pattern
+
+
+def _is_choice(pattern: Pattern) -> bool:
+    """Tell whether there is anything in a pattern that JSON has no word for."""
+    if isinstance(pattern, Mapping):
+        return any(_is_choice(item) for item in pattern.values())
+    if isinstance(pattern, Sequence) and not isinstance(pattern, str | bytes):
+        return any(_is_choice(item) for item in pattern)
+    return is_dataclass(pattern)
+
+
+def _groups_of(script: Script, events: Sequence[Event]) -> dict[str, str]:
+    """Find what ids the groups had, by holding the requests as scripted against those that were sent.
+
+    A group that no request named keeps its name for an id: no answer can speak of it.
+    """
+    groups: dict[str, str] = {}
+    for event in events:
+        step = script.steps[event.step] if 0 <= event.step < len(script.steps) else None
+        if event.kind == EventKind.REQUEST and isinstance(step, Send | Repeat):
+            groups.update(_named_groups(step.fields, read_fields(event.fields)))
+    patterns = (getattr(step, name, None) for step in script.steps for name in ("fields", "until"))
+    names = (name for pattern in patterns for name in _group_names(pattern))
+    return {name: f"group:{name}" for name in names} | groups
+
+
+def _named_groups(scripted: Pattern, sent: object) -> Iterator[tuple[str, str]]:
+    if isinstance(scripted, GroupRef) and isinstance(sent, str):
+        yield scripted.name, sent
+    elif isinstance(scripted, Mapping) and isinstance(sent, Mapping):
+        for name in scripted:
+            yield from _named_groups(scripted[name], sent.get(name))
+    elif _is_sequence(scripted) and _is_sequence(sent):
+        for one, other in zip(scripted, sent, strict=False):
+            yield from _named_groups(one, other)
+
+
+def _group_names(pattern: Pattern) -> Iterator[str]:
+    match pattern:
+        case GroupRef(name):
+            yield name
+        case OneOf(items) | InAnyOrder(items) | Containing(items):
+            for item in items:
+                yield from _group_names(item)
+        case Mapping():
+            for item in pattern.values():
+                yield from _group_names(item)
+        case Sequence() if _is_sequence(pattern):
+            for item in pattern:
+                yield from _group_names(item)
+        case _:
+            pass
+
+
+def _is_sequence(value: object) -> TypeGuard[Sequence[Pattern]]:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)

@@ -1,0 +1,260 @@
+"""What a scenario's page shows, as values that a template can write down."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from harness.diff.model import Difference, Judgement
+from harness.report.field_rows import FieldRow, Mark, aligned_fields
+from harness.report.hexdump import hexdump
+from harness.report.names import css_name, first_difference_anchor, target_anchor
+from harness.report.phrases import GLYPHS, expectation_entry, place, reproduction_line
+from harness.report.run_data import Run, ScriptPage
+from harness.report.standing import NEEDS_ATTENTION, Standing, standing
+from harness.report.tables import Side, oracle_side, target_side
+from harness.spark.rows import AlignedStep, TargetSummary
+from harness.trace.events import EventKind
+from harness.verdict import Outcome
+
+FLOW_LENGTH_MAX: Final = 200
+"""Fields that are equal on both sides and together no longer than this run on in one paragraph."""
+
+ARROWS: Final = {
+    EventKind.REQUEST: "→",
+    EventKind.RESPONSE: "←",
+    EventKind.MALFORMED: "↚",
+    EventKind.UNSOLICITED: "⇠",
+    EventKind.NO_ANSWER: "∅",
+    EventKind.SILENCE: "⋯",
+    EventKind.CLOSED: "⊘",
+    EventKind.DISCONNECTED: "⊗",
+    EventKind.ELAPSED: "◷",
+    EventKind.CONTROL: "↻",
+    EventKind.ABANDONED: "■",
+    EventKind.NOT_APPLICABLE: "–",
+    EventKind.HARNESS_ERROR: "!",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventCell:
+    """One event on one side."""
+
+    arrow: str
+    headline: str
+    kind: str
+    at: str
+    elapsed: str
+    note: str
+    raw: str
+    """The frame as a hex dump; empty where nothing was on the wire."""
+    raw_size: int
+    decoded: str
+    """The fields as they came, indented, where the canonical ones are not the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One difference in words."""
+
+    place: str
+    difference_class: str
+    against: str
+    expected: str
+    actual: str
+    signature: str
+    is_first: bool
+    is_lenient: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventRow:
+    """One event on both sides."""
+
+    oracle: EventCell | None
+    target: EventCell | None
+    is_different: bool
+    is_kind_different: bool
+    is_flowing: bool
+    """Whether its fields may run on in one paragraph."""
+    fields: tuple[FieldRow, ...]
+    findings: tuple[Finding, ...]
+    """Told above the event."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRows:
+    """One step of the script and what came of it."""
+
+    index: int
+    text: str
+    rows: tuple[EventRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetSection:
+    """One scenario with one target."""
+
+    judgement: Judgement
+    summary: TargetSummary
+    glyph: str
+    outcome: str
+    expectation: str
+    standing: Standing
+    needs_attention: bool
+    is_open: bool
+    anchor: str
+    first_difference_anchor: str
+    finding: Finding | None
+    before: tuple[StepRows, ...]
+    """What went before the first difference; empty where there is none."""
+    after: tuple[StepRows, ...]
+    reproduction: str
+    entry: str
+    """A TOML entry that foresees the result; empty where none is due."""
+
+
+def target_sections(run: Run, scenario_id: str, judgements: Sequence[Judgement]) -> tuple[TargetSection, ...]:
+    """Lay out one scenario with each target that it was held with."""
+    rows = run.steps.of_scenario(scenario_id)
+    script = run.scripts.get(scenario_id)
+    return tuple(_section(run, judgement, rows.get(judgement.target, ()), script) for judgement in judgements)
+
+
+def _section(
+    run: Run, judgement: Judgement, rows: Sequence[AlignedStep], script: ScriptPage | None
+) -> TargetSection:
+    differences = run.differences.get((judgement.target, judgement.scenario_id), ())
+    summary = run.target(judgement.target)
+    steps = tuple(_steps(rows, differences, script))
+    first = next((each for each in differences if each.ordinal == 0), None)
+    how = standing(judgement)
+    return TargetSection(
+        judgement=judgement,
+        summary=summary,
+        glyph=GLYPHS[Outcome(judgement.outcome)],
+        outcome=css_name(judgement.outcome),
+        expectation=css_name(judgement.expectation),
+        standing=how,
+        needs_attention=how in NEEDS_ATTENTION,
+        is_open=how is not Standing.PASSED or bool(differences),
+        anchor=target_anchor(judgement.target),
+        first_difference_anchor=first_difference_anchor(judgement.target),
+        finding=_finding(first) if first else None,
+        before=tuple(step for step in steps if first and 0 <= step.index < first.step),
+        after=tuple(step for step in steps if not (first and 0 <= step.index < first.step)),
+        reproduction=reproduction_line(summary.spec, judgement.scenario_id),
+        entry=expectation_entry(judgement, summary) if how in _MAY_BE_FORESEEN else "",
+    )
+
+
+_MAY_BE_FORESEEN: Final = (Standing.FAILED, Standing.INDETERMINATE)
+
+
+def _finding(difference: Difference) -> Finding:
+    return Finding(
+        place=place(difference),
+        difference_class=difference.difference_class,
+        against=difference.against,
+        expected=difference.expected,
+        actual=difference.actual,
+        signature=difference.signature,
+        is_first=difference.ordinal == 0,
+        is_lenient=difference.is_lenient,
+    )
+
+
+def _steps(
+    rows: Sequence[AlignedStep], differences: Iterable[Difference], script: ScriptPage | None
+) -> Iterable[StepRows]:
+    texts = [step.text for step in script.steps] if script else []
+    recorded = tuple(differences)
+    told: set[int] = set()
+    for index, members in groupby(rows, key=lambda row: row.step):
+        text = texts[index] if 0 <= index < len(texts) else ""
+        here = [each for each in recorded if each.step == index]
+        told.add(index)
+        yield StepRows(index=index, text=text, rows=tuple(_events(tuple(members), here)))
+    for index in sorted({each.step for each in recorded} - told):
+        missing = tuple(_finding(each) for each in recorded if each.step == index)
+        text = texts[index] if 0 <= index < len(texts) else ""
+        yield StepRows(index=index, text=text, rows=(_bare(missing),))
+
+
+def _bare(findings: tuple[Finding, ...]) -> EventRow:
+    """Make a row for differences at a step of which neither side has an event."""
+    return EventRow(
+        oracle=None,
+        target=None,
+        is_different=True,
+        is_kind_different=False,
+        is_flowing=False,
+        fields=(),
+        findings=findings,
+    )
+
+
+def _events(rows: Sequence[AlignedStep], differences: Sequence[Difference]) -> Iterable[EventRow]:
+    """Lay out a step's events; its differences are told at the event that they are about."""
+    concerned = _concerned(rows) if differences else -1
+    for index, row in enumerate(rows):
+        yield _event(row, differences if index == concerned else ())
+
+
+def _concerned(rows: Sequence[AlignedStep]) -> int:
+    """Return which of a step's events the differences are about: the first unequal one that is no request."""
+    candidates = [index for index, row in enumerate(rows) if row.target_kind != EventKind.REQUEST]
+    unequal = [index for index in candidates if rows[index].is_different]
+    return next(iter(unequal or candidates), 0)
+
+
+def _event(row: AlignedStep, differences: Sequence[Difference]) -> EventRow:
+    oracle, target = oracle_side(row), target_side(row)
+    marks = {
+        each.field: Mark.LENIENT if each.is_lenient else Mark.DIFFERS for each in differences if each.field
+    }
+    fields = aligned_fields(_shown(oracle if row.oracle else target), _shown(target), marks)
+    is_calm = all(field.mark is Mark.SAME and field.oracle == field.target for field in fields)
+    return EventRow(
+        oracle=_cell(row, oracle) if oracle else None,
+        target=_cell(row, target) if target else None,
+        is_different=bool(differences),
+        is_kind_different=bool(row.oracle) and row.oracle_kind != row.target_kind,
+        is_flowing=is_calm
+        and sum(len(field.key) + len(field.target or "") for field in fields) <= FLOW_LENGTH_MAX,
+        fields=fields,
+        findings=tuple(_finding(each) for each in differences),
+    )
+
+
+def _shown(side: Side | None) -> str | None:
+    """Return what is compared, else what came."""
+    return (side.canonical or side.fields) if side else None
+
+
+def _cell(row: AlignedStep, side: Side) -> EventCell:
+    raw = side.raw or ""
+    is_message = side.kind in {EventKind.REQUEST, EventKind.RESPONSE}
+    api = f"{row.api} v{row.api_version}" if row.api else ""
+    words = (row.actor or "", "" if is_message else side.kind, api)
+    return EventCell(
+        arrow=ARROWS.get(EventKind(side.kind), "·"),
+        headline=" ".join(word for word in words if word),
+        kind=css_name(side.kind),
+        at="" if side.at_ms is None else f"{side.at_ms:.1f}",
+        elapsed="" if side.elapsed_ms is None else f"{side.elapsed_ms:.1f}",
+        note=side.note or "",
+        raw=hexdump(raw),
+        raw_size=len(raw) // 2,
+        decoded=indented(side.fields) if side.fields and side.fields != side.canonical else "",
+    )
+
+
+def indented(text: str) -> str:
+    """Lay out JSON text over lines; what is no JSON is returned as it is."""
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except ValueError:
+        return text

@@ -1,0 +1,23 @@
+"""Bytes as people read them."""
+
+from typing import Final
+
+BYTES_A_LINE: Final = 16
+
+
+def hexdump(digits: str) -> str:
+    """Lay out hexadecimal digits: offset, sixteen bytes, and what of them is printable ASCII.
+
+    What is no even number of hexadecimal digits is returned as it is.
+    """
+    try:
+        frame = bytes.fromhex(digits)
+    except ValueError:
+        return digits
+    lines = (frame[start : start + BYTES_A_LINE] for start in range(0, len(frame), BYTES_A_LINE))
+    return "\n".join(_line(index * BYTES_A_LINE, chunk) for index, chunk in enumerate(lines))
+
+
+def _line(offset: int, chunk: bytes) -> str:
+    text = "".join(chr(byte) if chr(byte).isascii() and chr(byte).isprintable() else "·" for byte in chunk)
+    return f"{offset:04x}  {chunk.hex(' '):<{BYTES_A_LINE * 3 - 1}}  {text}"

@@ -1,0 +1,42 @@
+"""Whether a script can be held with a broker at all."""
+
+from collections.abc import Collection
+
+from harness.scenario.script import Script
+from harness.targets.base import BrokerDescription, Capability
+from harness.wire.schema import api_key, has_version
+
+
+def why_not_applicable(
+    script: Script, capabilities: Collection[Capability], description: BrokerDescription
+) -> str | None:
+    """Return why a script cannot be held with a broker, naming what is missing, or None if it can."""
+    lacking = [name for name in script.needs if Capability(name) not in capabilities]
+    if lacking:
+        return f"{description.spec} lacks the capability {', '.join(lacking)}"
+    return _missing_version(script, description) or _other_config(script, description)
+
+
+def _missing_version(script: Script, description: BrokerDescription) -> str | None:
+    ranges = {item.api_key: item for item in description.api_ranges}
+    for api, version in script.api_versions:
+        served = ranges.get(api_key(api))
+        if served is None:
+            return f"{description.spec} does not serve {api}"
+        if not served.min_version <= version <= served.max_version:
+            return (
+                f"{description.spec} serves {api} v{served.min_version} to v{served.max_version}, "
+                f"not v{version}"
+            )
+        if not has_version(api, version):
+            return f"the codec (kio) does not know {api} v{version}"
+    return None
+
+
+def _other_config(script: Script, description: BrokerDescription) -> str | None:
+    for name, value in script.broker_config.items():
+        actual = description.broker_config.get(name)
+        if actual != value:
+            told = "unknown" if actual is None else actual
+            return f"needs {name}={value}; on {description.spec} it is {told}"
+    return None

@@ -1,0 +1,229 @@
+"""Drives one target with many scripts at once."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from harness.runner.applicable import why_not_applicable
+from harness.runner.interpreter import Interpreter
+from harness.runner.recorder import Place, Recorder
+from harness.scenario.bindings import Bindings
+from harness.scenario.script import Script
+from harness.scenario.values import GroupRef, Pattern
+from harness.targets.base import Broker, BrokerDescription, Capability, Stage, Target, TargetError
+from harness.trace.canonical import Canonicaliser
+from harness.trace.events import Event, EventKind
+
+_NOWHERE = Place(step=-1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How long things may take, and how many go on at once."""
+
+    scenario_s: float = 60.0
+    drive_s: float = 600.0
+    """For all scenarios of one target."""
+    jobs: int = 64
+    """Scenarios at once on one broker."""
+
+
+class Watcher(Protocol):
+    """Told how a drive goes on, for a progress display."""
+
+    def target_says(self, target: str, text: str) -> None:
+        """Tell what a target's slow start is busy with."""
+
+    def drive_begins(self, target: str, scenario_count: int) -> None:
+        """Tell how many scenarios a target is about to be driven with."""
+
+    def scenario_ended(self, target: str, scenario_id: str) -> None:
+        """Tell that one of them has come to its end, however."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriveSinks:
+    """Where a drive leaves what it learns."""
+
+    write: Callable[[Event], None]
+    broker_ready: Callable[[BrokerDescription, float], None]
+    """Told of each broker that got ready, and in how many milliseconds."""
+    logs: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriveResult:
+    """How driving one target went."""
+
+    drive_ms: float
+    """From the first broker's readiness to the last scenario's end."""
+    lost: str | None
+    """Why a broker was gone before its scenarios were through."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Drive:
+    """Drives one target."""
+
+    run_id: str
+    target: Target
+    target_name: str
+    """What traces and displays call it."""
+    limits: Limits
+    sinks: DriveSinks
+    watcher: Watcher
+    base_config: Mapping[str, str] = field(default_factory=dict)
+    """Properties for every broker, below those of a scenario; an oracle gets its target's here."""
+    _lost: str | None = field(default=None, init=False)
+    _first_ready_s: float | None = field(default=None, init=False)
+
+    async def run(self, scripts: Sequence[Script]) -> DriveResult:
+        """Hold every script with a broker of the configuration that it wants.
+
+        Raises:
+            TargetError: no broker could be had; what was recorded by others stays.
+        """
+        groups = [
+            (dict(config), group, self._logs(number))
+            for number, (config, group) in enumerate(self._by_config(scripts).items())
+        ]
+        self.watcher.drive_begins(self.target_name, len(scripts))
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for config, group, directory in groups:
+                    tasks.create_task(self._drive_broker(config, group, directory))
+        except* TargetError as errors:
+            raise errors.exceptions[0] from None
+        began_s = self._first_ready_s or time.monotonic()
+        return DriveResult(drive_ms=round((time.monotonic() - began_s) * 1000, 1), lost=self._lost)
+
+    def _logs(self, number: int) -> Path:
+        directory = self.sinks.logs / f"broker-{number}"
+        directory.mkdir(parents=True, exist_ok=True)
+        return directory
+
+    def _by_config(self, scripts: Sequence[Script]) -> Mapping[tuple[tuple[str, str], ...], list[Script]]:
+        """Group scripts by the broker that they want; who cannot configure brokers has one for all."""
+        configurable = Capability.BROKER_CONFIG in self.target.capabilities
+        groups: dict[tuple[tuple[str, str], ...], list[Script]] = {}
+        for script in scripts:
+            restarts = Capability.RESTART in script.needs and Capability.RESTART in self.target.capabilities
+            config = dict(script.broker_config) if configurable else {}
+            # A restart disturbs everybody on the broker, so whoever restarts has one of its own.
+            alone = {"": script.id} if restarts and configurable else {}
+            groups.setdefault(tuple(sorted({**config, **alone}.items())), []).append(script)
+        return groups
+
+    async def _drive_broker(self, config: dict[str, str], scripts: Sequence[Script], directory: Path) -> None:
+        config.pop("", None)
+        began_s = time.monotonic()
+        broker = await self.target.start(
+            broker_config={**self.base_config, **config},
+            directory=directory,
+            progress=lambda text: self.watcher.target_says(self.target_name, text),
+        )
+        ready_s = time.monotonic()
+        self._first_ready_s = self._first_ready_s or ready_s
+        try:
+            self.sinks.broker_ready(broker.description, round((ready_s - began_s) * 1000, 1))
+            await self._hold_all(broker, scripts)
+            self._lost = self._lost or broker.failure()
+        finally:
+            await asyncio.shield(broker.stop())
+
+    async def _hold_all(self, broker: Broker, scripts: Sequence[Script]) -> None:
+        slots = asyncio.Semaphore(self.limits.jobs)
+        ended: set[str] = set()
+
+        async def hold(script: Script) -> None:
+            async with slots:
+                await self._hold(broker, script)
+            ended.add(script.id)
+            self.watcher.scenario_ended(self.target_name, script.id)
+
+        try:
+            async with asyncio.timeout(self.limits.drive_s), asyncio.TaskGroup() as tasks:
+                for script in scripts:
+                    tasks.create_task(hold(script))
+        except TimeoutError:
+            for script in scripts:
+                if script.id not in ended:
+                    note = f"the drive's limit of {self.limits.drive_s:g} s had passed"
+                    self._recorder(script).note(EventKind.ABANDONED, _NOWHERE, note)
+
+    async def _hold(self, broker: Broker, script: Script) -> None:
+        reason = why_not_applicable(script, self.target.capabilities, broker.description)
+        recorder = self._recorder(script)
+        if reason is not None:
+            recorder.note(EventKind.NOT_APPLICABLE, _NOWHERE, reason)
+            return
+        failure = broker.failure()
+        if failure is not None:
+            recorder.note(EventKind.ABANDONED, _NOWHERE, f"target lost: {failure}")
+            return
+        stage = broker.open_stage(script.id)
+        recorder.now_ms = stage.now_ms
+        try:
+            async with asyncio.timeout(self.limits.scenario_s):
+                await self._converse(broker, script, stage, recorder)
+        except TimeoutError:
+            note = f"the scenario's limit of {self.limits.scenario_s:g} s had passed"
+            recorder.note(EventKind.ABANDONED, _NOWHERE, note)
+        except asyncio.CancelledError:
+            recorder.note(EventKind.ABANDONED, _NOWHERE, "interrupted")
+            raise
+        except TargetError as error:
+            recorder.note(EventKind.ABANDONED, _NOWHERE, f"target lost: {error}")
+        except Exception as error:  # noqa: BLE001 - our fault is a result too, and must not stop the others
+            recorder.note(EventKind.HARNESS_ERROR, _NOWHERE, repr(error))
+        finally:
+            await stage.close()
+
+    async def _converse(self, broker: Broker, script: Script, stage: Stage, recorder: Recorder) -> None:
+        interpreter = Interpreter(
+            script=script,
+            stage=stage,
+            recorder=recorder,
+            bindings=Bindings(groups=self._groups(script)),
+            broker_failure=broker.failure,
+        )
+        await interpreter.hold()
+
+    def _recorder(self, script: Script) -> Recorder:
+        groups = {real: name for name, real in self._groups(script).items()}
+        return Recorder(
+            run_id=self.run_id,
+            target=self.target_name,
+            script=script,
+            canonicaliser=Canonicaliser(groups=groups),
+            write=self.sinks.write,
+            now_ms=lambda: 0.0,
+        )
+
+    def _groups(self, script: Script) -> Mapping[str, str]:
+        """Give every group of a script an id that no other scenario, and no other run, has."""
+        slug = script.id.replace("/", ".")
+        return {name: f"{self.run_id}.{slug}.{name}" for name in group_names(script)}
+
+
+def group_names(script: Script) -> tuple[str, ...]:
+    """Return the symbolic names of a script's groups, in the order of their first mention."""
+    found: dict[str, None] = {"main": None}
+
+    def visit(value: Pattern) -> None:
+        if isinstance(value, GroupRef):
+            found[value.name] = None
+        elif isinstance(value, Mapping):
+            for item in value.values():
+                visit(item)
+        elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            for item in value:
+                visit(item)
+
+    for step in script.steps:
+        visit(getattr(step, "fields", {}))
+        visit(getattr(step, "until", {}))
+    return tuple(found)

@@ -1,0 +1,285 @@
+"""Holds one script with one stage.
+
+Whatever happens is recorded and the conversation goes on: an answer that is not as expected, a closed
+connection, no answer at all. It ends early only where a value is missing that the rest cannot do without, or
+where the broker is gone.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from harness.runner.line import Answered, Line, OpenRequest
+from harness.runner.recorder import Place, Recorder
+from harness.scenario.bindings import Bindings
+from harness.scenario.errors import UnboundReferenceError
+from harness.scenario.matching import mismatches
+from harness.scenario.script import (
+    Disconnect,
+    Elapse,
+    Receive,
+    ReleaseLoading,
+    Repeat,
+    RestartCoordinator,
+    Script,
+    SeeClosed,
+    Send,
+    SendBytes,
+    StayParked,
+    Step,
+)
+from harness.targets.base import ConnectionLost, NoAnswer, Stage
+from harness.trace.events import EventKind
+from harness.wire.codec import FieldValue, encode_request
+
+
+class TargetLost(Exception):  # noqa: N818 - an observation about the target, not our fault
+    """The broker is gone; `str()` tells how."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Interpreter:
+    """Holds one conversation."""
+
+    script: Script
+    stage: Stage
+    recorder: Recorder
+    bindings: Bindings
+    broker_failure: Callable[[], str | None]
+    """Tells why the broker is gone, if it is."""
+    _lines: dict[tuple[str, str], Line] = field(default_factory=dict, init=False)
+    _correlation_id: int = field(default=0, init=False)
+
+    async def hold(self) -> None:
+        """Hold the conversation to its end, or record why it ended before."""
+        index = 0
+        try:
+            for index, step in enumerate(self.script.steps):
+                await self._take(index, step)
+        except UnboundReferenceError as error:
+            self.recorder.note(EventKind.ABANDONED, Place(step=index), str(error))
+        except TargetLost as lost:
+            self.recorder.note(EventKind.ABANDONED, Place(step=index), f"target lost: {lost}")
+
+    async def _take(self, index: int, step: Step) -> None:  # noqa: C901 - one flat case a kind of step
+        match step:
+            case Send():
+                await self._send(index, step)
+            case SendBytes():
+                await self._send_bytes(index, step)
+            case Receive():
+                await self._receive(index, step)
+            case StayParked():
+                await self._stay_parked(index, step)
+            case SeeClosed():
+                await self._see_closed(index, step)
+            case Repeat():
+                await self._repeat(index, step)
+            case Disconnect():
+                await self._drop_line(step.actor, step.connection)
+                self.recorder.note(EventKind.DISCONNECTED, self._place(index, step))
+            case Elapse():
+                await self.stage.elapse(step.duration_ms)
+                self.recorder.note(EventKind.ELAPSED, Place(step=index), elapsed_ms=step.duration_ms)
+            case RestartCoordinator():
+                await self.stage.restart_coordinator(hold_loading=step.hold_loading)
+                self.recorder.note(EventKind.CONTROL, Place(step=index), "coordinator restarted")
+            case ReleaseLoading():
+                await self.stage.release_loading()
+                self.recorder.note(EventKind.CONTROL, Place(step=index), "loading released")
+
+    async def _send(self, index: int, step: Send) -> None:
+        sent = await self._write_request(self._place(index, step), step, step.fields)
+        if sent and self._is_left_waiting(index):
+            await self._settle()
+
+    async def _send_bytes(self, index: int, step: SendBytes) -> None:
+        place = self._place(index, step)
+        try:
+            line = await self._line(step.actor, step.connection)
+            self.recorder.note(EventKind.REQUEST, place, step.says, payload=step.payload)
+            await line.connection.send(step.payload)
+        except ConnectionLost as lost:
+            await self._lost(place, lost)
+
+    async def _receive(self, index: int, step: Receive) -> None:
+        place = self._place(index, step)
+        line = self._lines.get((step.actor, step.connection))
+        if line is None:
+            self.recorder.note(EventKind.CLOSED, place, "the connection was closed before")
+            return
+        started_ms = self.stage.now_ms()
+        try:
+            answered = await line.answer_to(step.sent_at, place, timeout_ms=step.within_ms)
+        except NoAnswer:
+            waited_ms = self.stage.now_ms() - started_ms
+            self.recorder.note(EventKind.NO_ANSWER, place, elapsed_ms=waited_ms)
+        except ConnectionLost as lost:
+            await self._lost(place, lost)
+        else:
+            self._learn(index, place, answered)
+
+    async def _stay_parked(self, index: int, step: StayParked) -> None:
+        sent = self.script.steps[step.sent_at]
+        assert isinstance(sent, Send)
+        place = self._place(index, step, api=sent.api, api_version=sent.api_version)
+        line = self._lines.get((step.actor, step.connection))
+        if line is None:
+            self.recorder.note(EventKind.CLOSED, place, "the connection was closed before")
+            return
+        try:
+            answered = await line.answer_to(step.sent_at, place, timeout_ms=step.for_ms)
+        except NoAnswer:
+            self.recorder.note(EventKind.SILENCE, place, elapsed_ms=step.for_ms)
+        except ConnectionLost as lost:
+            await self._lost(place, lost)
+        else:
+            self._learn(index, place, answered)
+            line.put_back(answered)
+
+    async def _see_closed(self, index: int, step: SeeClosed) -> None:
+        place = self._place(index, step)
+        line = self._lines.get((step.actor, step.connection))
+        if line is None:
+            self.recorder.note(EventKind.CLOSED, place)
+            return
+        try:
+            how = await line.closed(place, timeout_ms=step.within_ms)
+        except NoAnswer:
+            self.recorder.note(EventKind.NO_ANSWER, place, "it stayed open", elapsed_ms=step.within_ms)
+        else:
+            await self._drop_line(step.actor, step.connection)
+            self.recorder.note(EventKind.CLOSED, place, how)
+
+    async def _repeat(self, index: int, step: Repeat) -> None:
+        place = self._place(index, step)
+        deadline_ms = self.stage.now_ms() + step.within_ms
+        while True:
+            if not await self._write_request(place, step, step.fields):
+                return
+            line = self._lines[step.actor, step.connection]
+            try:
+                left_ms = max(float(step.every_ms), deadline_ms - self.stage.now_ms())
+                answered = await line.answer_to(index, place, timeout_ms=left_ms)
+            except NoAnswer:
+                self.recorder.note(EventKind.NO_ANSWER, place, elapsed_ms=step.within_ms)
+                return
+            except ConnectionLost as lost:
+                await self._lost(place, lost)
+                return
+            is_last = self.stage.now_ms() + step.every_ms > deadline_ms
+            if answered.decoded is None or is_last or self._satisfies(index, step, answered):
+                self._learn(index, place, answered)
+                return
+            self._record_answer(EventKind.POLL, place, answered)
+            await self.stage.elapse(step.every_ms)
+
+    def _satisfies(self, index: int, step: Repeat, answered: Answered) -> bool:
+        assert answered.decoded is not None
+        self.bindings.learn(step=index, actor=step.actor, api=step.api, fields=answered.decoded.fields)
+        return not mismatches(self.bindings.resolve(step.until), answered.decoded.fields)
+
+    async def _write_request(self, place: Place, step: Send | Repeat, fields: Mapping[str, object]) -> bool:
+        """Send a request; tells whether it could be."""
+        self._correlation_id += 1
+        resolved: Mapping[str, FieldValue] = self.bindings.resolve_fields(fields)  # type: ignore[arg-type,assignment] # a resolved request holds plain values only
+        payload = encode_request(
+            step.api,
+            step.api_version,
+            correlation_id=self._correlation_id,
+            client_id=self._client_id(step.actor),
+            fields=resolved,
+        )
+        request = OpenRequest(
+            step=place.step,
+            api=step.api,
+            api_version=step.api_version,
+            correlation_id=self._correlation_id,
+            sent_at_ms=self.stage.now_ms(),
+        )
+        try:
+            line = await self._line(step.actor, step.connection)
+            self.recorder.request(place, payload, correlation_id=self._correlation_id, fields=resolved)
+            await line.send(request, payload)
+        except ConnectionLost as lost:
+            await self._lost(place, lost)
+            return False
+        return True
+
+    def _learn(self, index: int, place: Place, answered: Answered) -> None:
+        if answered.decoded is not None:
+            assert place.actor is not None
+            self.bindings.learn(
+                step=index, actor=place.actor, api=answered.request.api, fields=answered.decoded.fields
+            )
+        self._record_answer(EventKind.RESPONSE, place, answered)
+
+    def _record_answer(self, kind: EventKind, place: Place, answered: Answered) -> None:
+        if answered.decoded is None:
+            self.recorder.note(
+                EventKind.MALFORMED,
+                place,
+                answered.fault,
+                payload=answered.frame.payload,
+                correlation_id=answered.request.correlation_id,
+                elapsed_ms=answered.elapsed_ms,
+            )
+            return
+        self.recorder.response(
+            kind,
+            place,
+            answered.decoded,
+            payload=answered.frame.payload,
+            elapsed_ms=answered.elapsed_ms,
+            permitted=answered.frame.permitted,
+        )
+
+    async def _line(self, actor: str, connection: str) -> Line:
+        line = self._lines.get((actor, connection))
+        if line is None:
+            opened = await self.stage.connect()
+            line = Line(stage=self.stage, connection=opened, recorder=self.recorder)
+            self._lines[actor, connection] = line
+        return line
+
+    async def _drop_line(self, actor: str, connection: str) -> None:
+        line = self._lines.pop((actor, connection), None)
+        if line is not None:
+            await line.connection.close()
+
+    async def _lost(self, place: Place, lost: ConnectionLost) -> None:
+        """Record a closed connection, unless the whole broker is gone."""
+        self.recorder.note(EventKind.CLOSED, place, str(lost))
+        if place.actor is not None and place.connection is not None:
+            await self._drop_line(place.actor, place.connection)
+        failure = self.broker_failure()
+        if failure is not None:
+            raise TargetLost(failure)
+
+    async def _settle(self) -> None:
+        if self.stage.settle_ms:
+            await self.stage.elapse(self.stage.settle_ms)
+
+    def _is_left_waiting(self, index: int) -> bool:
+        """Tell whether somebody else acts before this request is answered, so that their order matters."""
+        following = self.script.steps[index + 1] if index + 1 < len(self.script.steps) else None
+        return not (isinstance(following, Receive | StayParked) and following.sent_at == index)
+
+    def _client_id(self, actor: str) -> str | None:
+        return next(sheet.client_id for sheet in self.script.actors if sheet.name == actor)
+
+    def _place(
+        self,
+        index: int,
+        step: Send | SendBytes | Receive | StayParked | SeeClosed | Repeat | Disconnect,
+        *,
+        api: str | None = None,
+        api_version: int | None = None,
+    ) -> Place:
+        spoken = step if isinstance(step, Send | Receive | Repeat) else None
+        return Place(
+            step=index,
+            actor=step.actor,
+            connection=step.connection,
+            api=spoken.api if spoken else api,
+            api_version=spoken.api_version if spoken else api_version,
+        )

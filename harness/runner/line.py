@@ -1,0 +1,104 @@
+"""One actor's connection: requests that await their answers, and answers that came early."""
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from harness.runner.recorder import Place, Recorder
+from harness.targets.base import Connection, ConnectionLost, Frame, Stage
+from harness.trace.events import EventKind
+from harness.wire.codec import Decoded, decode_response
+from harness.wire.errors import MalformedResponse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenRequest:
+    """A request that was sent and not yet answered to its actor."""
+
+    step: int
+    api: str
+    api_version: int
+    correlation_id: int
+    sent_at_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A frame that came for a request, read if it could be."""
+
+    request: OpenRequest
+    frame: Frame
+    decoded: Decoded | None
+    fault: str | None
+    """Why it could not be read."""
+    elapsed_ms: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Line:
+    """A connection with its bookkeeping."""
+
+    stage: Stage
+    connection: Connection
+    recorder: Recorder
+    _open: "OrderedDict[int, OpenRequest]" = field(default_factory=OrderedDict)
+    """By correlation id, oldest first."""
+    _early: dict[int, Answered] = field(default_factory=dict)
+    """By the step that sent the request."""
+
+    async def send(self, request: OpenRequest, payload: bytes) -> None:
+        """Send a request; `ConnectionLost` when it cannot be."""
+        await self.connection.send(payload)
+        self._open[request.correlation_id] = request
+
+    async def answer_to(self, sent_at: int, place: Place, *, timeout_ms: float) -> Answered:
+        """Wait for the answer to one step's request; `NoAnswer` or `ConnectionLost` if it does not come."""
+        deadline_ms = self.stage.now_ms() + timeout_ms
+        while True:
+            early = self._early.pop(sent_at, None)
+            if early is not None:
+                return early
+            left_ms = max(0.0, deadline_ms - self.stage.now_ms())
+            frame = await self.connection.receive(timeout_ms=left_ms)
+            answered = self._read(frame, place)
+            if answered is not None:
+                self._early[answered.request.step] = answered
+
+    def put_back(self, answered: Answered) -> None:
+        """Keep an answer that came too early for the step that will ask for it."""
+        self._early[answered.request.step] = answered
+
+    async def closed(self, place: Place, *, timeout_ms: float) -> str:
+        """Wait until the other side closes; `NoAnswer` if it does not. Frames meanwhile are recorded."""
+        deadline_ms = self.stage.now_ms() + timeout_ms
+        while True:
+            try:
+                frame = await self.connection.receive(timeout_ms=max(0.0, deadline_ms - self.stage.now_ms()))
+            except ConnectionLost as lost:
+                return str(lost)
+            self._unsolicited(frame, place, "a frame came where the connection was to be closed")
+
+    def _read(self, frame: Frame, place: Place) -> Answered | None:
+        correlation_id = int.from_bytes(frame.payload[:4], "big", signed=True)
+        request = self._open.get(correlation_id)
+        if request is None and len(frame.payload) < 4:
+            # Too short to say what it answers: Kafka answers in the order of asking.
+            request = next(iter(self._open.values()), None)
+        if request is None:
+            self._unsolicited(frame, place, f"correlation id {correlation_id} awaits no answer")
+            return None
+        del self._open[request.correlation_id]
+        decoded, fault = None, None
+        try:
+            decoded = decode_response(request.api, request.api_version, frame.payload)
+        except MalformedResponse as error:
+            fault = str(error)
+        return Answered(
+            request=request,
+            frame=frame,
+            decoded=decoded,
+            fault=fault,
+            elapsed_ms=self.stage.now_ms() - request.sent_at_ms,
+        )
+
+    def _unsolicited(self, frame: Frame, place: Place, note: str) -> None:
+        self.recorder.note(EventKind.UNSOLICITED, place, note, payload=frame.payload)

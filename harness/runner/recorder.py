@@ -1,0 +1,149 @@
+"""Turns what happens in one conversation into events."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from harness.scenario.script import Script
+from harness.targets.base import PermittedValue
+from harness.trace.canonical import Canonicaliser, canonical_json, digest, fields_json
+from harness.trace.events import Event, EventKind
+from harness.wire.codec import Decoded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where in a conversation something happens."""
+
+    step: int
+    actor: str | None = None
+    connection: str | None = None
+    api: str | None = None
+    api_version: int | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Recorder:
+    """Writes the events of one scenario with one target, each as soon as it is known."""
+
+    run_id: str
+    target: str
+    script: Script
+    canonicaliser: Canonicaliser
+    write: Callable[[Event], None]
+    now_ms: Callable[[], float]
+    _sequence: int = field(default=0, init=False)
+
+    def request(
+        self, place: Place, payload: bytes, *, correlation_id: int, fields: Mapping[str, object]
+    ) -> None:
+        """Record that a request was sent, with the values that its references had."""
+        self._event(
+            EventKind.REQUEST,
+            place,
+            correlation_id=correlation_id,
+            payload=payload,
+            fields=fields_json(fields),  # type: ignore[arg-type] # resolved fields are plain values
+        )
+
+    def response(
+        self,
+        kind: EventKind,
+        place: Place,
+        decoded: Decoded,
+        *,
+        payload: bytes,
+        elapsed_ms: float,
+        permitted: tuple[PermittedValue, ...] = (),
+    ) -> None:
+        """Record a response that could be read: RESPONSE, or POLL for one that did not satisfy yet."""
+        assert place.actor is not None
+        assert place.api is not None
+        canonical = canonical_json(
+            self.canonicaliser.canonical(actor=place.actor, api=place.api, fields=decoded.fields)
+        )
+        self._event(
+            kind,
+            place,
+            correlation_id=decoded.correlation_id,
+            elapsed_ms=elapsed_ms,
+            payload=payload,
+            fields=fields_json(decoded.fields),
+            canonical=canonical,
+            reencodes=decoded.reencodes,
+            permitted=self._permitted_json(place, permitted),
+        )
+
+    def note(
+        self,
+        kind: EventKind,
+        place: Place,
+        note: str | None = None,
+        *,
+        payload: bytes | None = None,
+        correlation_id: int | None = None,
+        elapsed_ms: float | None = None,
+    ) -> None:
+        """Record anything that carries no readable response."""
+        self._event(
+            kind, place, note=note, payload=payload, correlation_id=correlation_id, elapsed_ms=elapsed_ms
+        )
+
+    def _event(
+        self,
+        kind: EventKind,
+        place: Place,
+        *,
+        correlation_id: int | None = None,
+        elapsed_ms: float | None = None,
+        payload: bytes | None = None,
+        fields: str | None = None,
+        canonical: str | None = None,
+        reencodes: bool | None = None,
+        permitted: str | None = None,
+        note: str | None = None,
+    ) -> None:
+        self.write(
+            Event(
+                run_id=self.run_id,
+                target=self.target,
+                scenario_id=self.script.id,
+                sequence=self._sequence,
+                step=place.step,
+                kind=kind.value,
+                actor=place.actor,
+                connection=place.connection,
+                api=place.api,
+                api_version=place.api_version,
+                correlation_id=correlation_id,
+                at_ms=round(self.now_ms(), 3),
+                elapsed_ms=None if elapsed_ms is None else round(elapsed_ms, 3),
+                raw=None if payload is None else payload.hex(),
+                fields=fields,
+                canonical=canonical,
+                digest=digest(kind.value, place.api, place.api_version, canonical),
+                reencodes=reencodes,
+                permitted=permitted,
+                note=note,
+            )
+        )
+        self._sequence += 1
+
+    def _permitted_json(self, place: Place, permitted: tuple[PermittedValue, ...]) -> str | None:
+        if not permitted:
+            return None
+        assert place.actor is not None
+        assert place.api is not None
+        choices = []
+        for value in permitted:
+            alternatives = [
+                self._canonical_field(place.actor, place.api, value.field, alternative)
+                for alternative in value.any_of
+            ]
+            choices.append({"field": value.field, "any_of": alternatives, "reason": value.reason})
+        return json.dumps(choices, ensure_ascii=False)
+
+    def _canonical_field(self, actor: str, api: str, name: str, value: object) -> object:
+        canonical = self.canonicaliser.canonical(actor=actor, api=api, fields={name: value})  # type: ignore[dict-item] # a field's alternative is a field's value
+        assert isinstance(canonical, Mapping)
+        return json.loads(canonical_json(canonical))[name]

@@ -1,0 +1,170 @@
+"""The job that turns any number of runs into a report's tables.
+
+python -m harness.spark.job RUN… [--out FOLDER] [--master URL]
+"""
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as sf
+
+from harness.diff.model import Judgement
+from harness.spark import mart
+from harness.spark.rows import (
+    AlignedStep,
+    ClusteredDifference,
+    DifferenceCount,
+    ErrorCodeCount,
+    LatencyQuantile,
+    SignatureCluster,
+    TargetSummary,
+)
+from harness.spark.session import LOCAL_MASTER, SparkError, spark_session
+from harness.spark.stage import Sources, stage
+from harness.trace.files import RunFolder
+from harness.trace.schema import TraceError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_PARTITION_BYTES: Final = 64 * 1024 * 1024
+"""Of trace for one partition: below that, more of them only cost time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mart:
+    """One table: its rows, what they are in order of, and how they come about."""
+
+    row: "type[DataclassInstance]"
+    order: tuple[str, ...]
+    build: Callable[[Sources], DataFrame]
+
+
+MARTS: Final[Mapping[str, Mart]] = {
+    "verdict_matrix": Mart(
+        row=Judgement,
+        order=("run_id", "scenario_id", "target"),
+        build=lambda of: mart.verdict_matrix(of.judgements),
+    ),
+    "target_summary": Mart(
+        row=TargetSummary,
+        order=("run_id", "target"),
+        build=lambda of: mart.target_summary(of.headers, of.footers, of.judgements, of.events),
+    ),
+    "aligned_steps": Mart(
+        row=AlignedStep,
+        order=("run_id", "scenario_id", "target", "step", "occurrence", "actor"),
+        build=lambda of: mart.aligned_steps(of.headers, of.events),
+    ),
+    "differences": Mart(
+        row=ClusteredDifference,
+        order=("run_id", "scenario_id", "target", "ordinal"),
+        build=lambda of: mart.clustered_differences(of.differences),
+    ),
+    "differences_by_api_and_class": Mart(
+        row=DifferenceCount,
+        order=("run_id", "target", "api", "difference_class"),
+        build=lambda of: mart.differences_by_api_and_class(of.differences),
+    ),
+    "signature_clusters": Mart(
+        row=SignatureCluster,
+        order=("cluster",),
+        build=lambda of: mart.signature_clusters(mart.clustered_differences(of.differences), of.runs),
+    ),
+    "latency_quantiles": Mart(
+        row=LatencyQuantile,
+        order=("run_id", "target", "api", "api_version"),
+        build=lambda of: mart.latency_quantiles(of.events),
+    ),
+    "error_codes": Mart(
+        row=ErrorCodeCount,
+        order=("run_id", "target", "api", "api_version", "error_code"),
+        build=lambda of: mart.error_codes(of.events),
+    ),
+}
+"""All tables by the name of their folder."""
+
+
+def build_tables(
+    runs: Sequence[Path],
+    out: Path,
+    *,
+    master: str = LOCAL_MASTER,
+    progress: Callable[[str], None] | None = None,
+) -> dict[str, int]:
+    """Make all tables from some runs, and say how many rows each has.
+
+    Args:
+        runs: folders of runs, in any order; naming one twice changes nothing.
+        out: gets a folder of Parquet files for each table; what was there is replaced when all are written.
+        master: a Spark master URL; with one that is not local, its executors must see the same paths.
+        progress: told what is being worked on.
+
+    Raises:
+        SparkError: Spark cannot be started.
+        TraceError: a run's files are missing or corrupt.
+    """
+    folders = [RunFolder(path) for path in dict.fromkeys(run.resolve() for run in runs)]
+    tell = progress or (lambda _: None)
+    partitions = 1 + sum(_trace_bytes(folder) for folder in folders) // _PARTITION_BYTES
+    tell("starting Spark")
+    with spark_session(master=master, partitions=partitions) as spark:
+        return _write_tables(spark, folders, out, partitions, tell)
+
+
+def _trace_bytes(folder: RunFolder) -> int:
+    paths = [folder.events(target) for target in folder.targets()]
+    return sum(path.stat().st_size for path in paths if path.exists())
+
+
+def _write_tables(
+    spark: SparkSession,
+    folders: Sequence[RunFolder],
+    out: Path,
+    partitions: int,
+    tell: Callable[[str], None],
+) -> dict[str, int]:
+    unfinished = out.with_name(f".{out.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    tell(f"reading {len(folders)} {'run' if len(folders) == 1 else 'runs'}")
+    sources = stage(spark, folders)
+    counts = {}
+    for name, table in MARTS.items():
+        tell(f"table {name}")
+        observed = Observation(name)
+        frame = table.build(sources).coalesce(partitions).sortWithinPartitions(*table.order)
+        frame.observe(observed, sf.count("*").alias("rows")).write.parquet((unfinished / name).as_uri())
+        counts[name] = int(observed.get["rows"])
+    shutil.rmtree(out, ignore_errors=True)
+    unfinished.replace(out)
+    return counts
+
+
+def main(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Folders of runs.")],
+    out: Annotated[Path | None, typer.Option(help="Where the tables go [`tables` in the last run].")] = None,
+    master: Annotated[str, typer.Option(help="A Spark master URL.")] = LOCAL_MASTER,
+) -> None:
+    """Make a report's tables from the traces of runs; exits with 65 for bad input, 69 without Spark."""
+    try:
+        counts = build_tables(
+            runs,
+            out or RunFolder(runs[-1].resolve()).tables,
+            master=master,
+            progress=partial(typer.echo, err=True),
+        )
+    except (TraceError, SparkError) as error:
+        typer.echo(error, err=True)
+        raise typer.Exit(65 if isinstance(error, TraceError) else 69) from error
+    for name, count in counts.items():
+        typer.echo(f"{count:>10}  {name}")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,194 @@
+"""From the records of runs to the tables of a report; pure functions of DataFrames, native expressions only.
+
+A mart's last `select` is its contract: the columns of its row class, in their order. It computes no verdict;
+what the checker has said is counted and laid side by side.
+"""
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from harness.diff.model import Judgement
+from harness.spark.rows import (
+    AlignedStep,
+    ClusteredDifference,
+    DifferenceCount,
+    ErrorCodeCount,
+    LatencyQuantile,
+    SignatureCluster,
+    TargetSummary,
+)
+from harness.spark.schemas import column_names
+from harness.trace.events import EventKind
+from harness.verdict import Expectation, Outcome
+
+_TARGET: Final = ["run_id", "target"]
+_ALIKE: Final = ["api", "api_version", "difference_class", "field", "expected", "actual"]
+_PLACE: Final = ["run_id", "target", "scenario_id", "step", "occurrence", "actor", "connection"]
+"""What target and oracle are aligned by."""
+_TOLD_ONCE: Final = ["oracle", "api", "api_version"]
+_TOLD_TWICE: Final = ["kind", "at_ms", "elapsed_ms", "raw", "fields", "canonical", "digest", "note"]
+_CLUSTER_DIGITS: Final = 16
+
+
+def verdict_matrix(judgements: DataFrame) -> DataFrame:
+    """Lay out the judgements. Grain: run, target, scenario. Columns: `Judgement`."""
+    return judgements.select(*column_names(Judgement))
+
+
+def target_summary(
+    headers: DataFrame, footers: DataFrame, judgements: DataFrame, events: DataFrame
+) -> DataFrame:
+    """Say of each target what it was and what came of it. Grain: run, target. Columns: `TargetSummary`.
+
+    Of several brokers the first, which has the plain configuration, stands for the target.
+    """
+    judged = judgements.groupBy(*_TARGET).agg(
+        sf.count("*").alias("scenario_count"),
+        *[_count_of("outcome", outcome) for outcome in Outcome],
+        *[_count_of("expectation", expectation) for expectation in Expectation],
+    )
+    exchanged = events.groupBy(*_TARGET).agg(
+        sf.count_if(sf.col("kind") == EventKind.REQUEST.value).alias("request_count"),
+        sf.count_if(sf.col("kind") == EventKind.RESPONSE.value).alias("response_count"),
+    )
+    drive_ms = footers.select("run_id", sf.from_json("drive_ms", "map<string,double>").alias("drive_ms"))
+    counts = [name for name in (*judged.columns, *exchanged.columns) if name not in _TARGET]
+    return (
+        headers.where(sf.col("broker_ordinal") == 0)
+        .join(drive_ms, on="run_id", how="left")
+        .withColumn("drive_ms", sf.try_element_at("drive_ms", sf.col("target")))
+        .join(judged, on=_TARGET, how="left")
+        .join(exchanged, on=_TARGET, how="left")
+        .na.fill(0, subset=counts)
+        .select(*column_names(TargetSummary))
+    )
+
+
+def _count_of(column: str, value: Outcome | Expectation) -> Column:
+    return sf.count_if(sf.col(column) == value.value).alias(value.name.lower())
+
+
+def aligned_steps(headers: DataFrame, events: DataFrame) -> DataFrame:
+    """Lay a target's events beside its oracle's. Grain and columns: `AlignedStep`.
+
+    Polls are left out before the events of a step are numbered: their number is chance, so it must not
+    shift what follows. Where the two take turns in another order, or one is shorter, a row has one side.
+    """
+    in_step = (
+        Window.partitionBy("run_id", "target", "scenario_id", "step")
+        .orderBy("sequence")
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    compared = events.where(sf.col("kind") != EventKind.POLL.value).withColumn(
+        "occurrence", sf.row_number().over(in_step).cast("long") - 1
+    )
+    pairs = headers.where(sf.col("broker_ordinal") == 0).select("run_id", "target", "oracle")
+    targets = _side(pairs.join(compared, on=_TARGET, how="inner"), "target")
+    oracles = _side(
+        pairs.join(compared.withColumnRenamed("target", "oracle"), on=["run_id", "oracle"], how="inner"),
+        "oracle",
+    )
+    return (
+        targets.join(oracles, on=_both_sides(_PLACE), how="full")
+        .withColumns(
+            {name: sf.coalesce(f"target_{name}", f"oracle_{name}") for name in (*_PLACE, *_TOLD_ONCE)}
+        )
+        .withColumn("is_different", sf.col("oracle").isNotNull() & ~_both_sides(["kind", "compared"]))
+        .select(*column_names(AlignedStep))
+    )
+
+
+def _side(events: DataFrame, side: str) -> DataFrame:
+    """Say of every column whose it is, and add what is compared: a request by its content alone."""
+    compared = sf.when(sf.col("kind") == EventKind.REQUEST.value, sf.col("canonical")).otherwise(
+        sf.col("digest")
+    )
+    names = [*_PLACE, *_TOLD_ONCE, *_TOLD_TWICE, "compared"]
+    return events.withColumn("compared", compared).select(
+        *[sf.col(name).alias(f"{side}_{name}") for name in names]
+    )
+
+
+def _both_sides(names: Sequence[str]) -> Column:
+    """Whether the two sides agree in these columns; null agrees with null."""
+    return reduce(and_, [sf.col(f"target_{name}").eqNullSafe(sf.col(f"oracle_{name}")) for name in names])
+
+
+def clustered_differences(differences: DataFrame) -> DataFrame:
+    """Give each difference its cluster. Grain and columns: `ClusteredDifference`."""
+    alike = sf.to_json(sf.struct(*_ALIKE), {"ignoreNullFields": "false"})
+    return differences.withColumn("cluster", sf.substring(sf.sha2(alike, 256), 1, _CLUSTER_DIGITS)).select(
+        *column_names(ClusteredDifference)
+    )
+
+
+def differences_by_api_and_class(differences: DataFrame) -> DataFrame:
+    """Count differences. Grain: run, target, API, class. Columns: `DifferenceCount`."""
+    return (
+        differences.groupBy(*_TARGET, "api", "difference_class")
+        .agg(
+            sf.count("*").alias("difference_count"),
+            sf.count_distinct("scenario_id").alias("scenario_count"),
+            sf.count_if(~sf.col("is_consequence")).alias("finding_count"),
+        )
+        .select(*column_names(DifferenceCount))
+    )
+
+
+def signature_clusters(clustered: DataFrame, runs: DataFrame) -> DataFrame:
+    """Gather equal differences of all runs. Grain: cluster. Columns: `SignatureCluster`."""
+    age = sf.struct("started_at", "run_id")
+    return (
+        clustered.join(runs.select("run_id", "started_at"), on="run_id", how="inner")
+        .groupBy("cluster", *_ALIKE)
+        .agg(
+            sf.array_sort(sf.collect_set("target")).alias("targets"),
+            sf.array_sort(sf.collect_set("scenario_id")).alias("scenario_ids"),
+            sf.array_sort(sf.collect_set("run_id")).alias("run_ids"),
+            sf.count_if(~sf.col("is_consequence")).alias("finding_count"),
+            sf.min_by("run_id", age).alias("first_run_id"),
+            sf.max_by("run_id", age).alias("last_run_id"),
+        )
+        .select(*column_names(SignatureCluster))
+    )
+
+
+def latency_quantiles(events: DataFrame) -> DataFrame:
+    """Tell how long answers took. Grain: run, target, API, version. Columns: `LatencyQuantile`.
+
+    A poll's answers are events of another kind and do not count; nor does an answer whose time is unknown.
+    """
+    quantiles = sf.percentile("elapsed_ms", [0.5, 0.95, 0.99])
+    return (
+        events.where((sf.col("kind") == EventKind.RESPONSE.value) & sf.col("elapsed_ms").isNotNull())
+        .groupBy(*_TARGET, "api", "api_version")
+        .agg(
+            sf.count("*").alias("response_count"),
+            quantiles.alias("quantiles"),
+            sf.max("elapsed_ms").alias("max_ms"),
+        )
+        .withColumns(
+            {name: sf.col("quantiles")[at] for at, name in enumerate(("p50_ms", "p95_ms", "p99_ms"))}
+        )
+        .select(*column_names(LatencyQuantile))
+    )
+
+
+def error_codes(events: DataFrame) -> DataFrame:
+    """Count error codes at top level. Grain: run, target, API, version, code. Columns: `ErrorCodeCount`.
+
+    A response without such a field, as OffsetCommit's, does not count.
+    """
+    return (
+        events.where(sf.col("kind") == EventKind.RESPONSE.value)
+        .withColumn("error_code", sf.get_json_object("canonical", "$.error_code"))
+        .where(sf.col("error_code").isNotNull())
+        .groupBy(*_TARGET, "api", "api_version", "error_code")
+        .agg(sf.count("*").alias("response_count"))
+        .select(*column_names(ErrorCodeCount))
+    )

@@ -1,0 +1,144 @@
+"""A Spark session that leaves nothing behind: no process, file, signal handler, or line on the terminal."""
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+LOCAL_MASTER: Final = "local[*]"
+"""Spark in one JVM on this machine, with all its cores."""
+_LOOPBACK: Final = "127.0.0.1"
+_GOODBYE_S: Final = 10.0
+_LAST_LINES: Final = 15
+
+
+class SparkError(Exception):
+    """Spark could not be started; the message names the remedy."""
+
+
+@contextmanager
+def spark_session(*, master: str = LOCAL_MASTER, partitions: int = 1) -> Iterator[SparkSession]:
+    """Start Spark, and stop it and its JVM afterwards; a session that is active already is lent instead.
+
+    Args:
+        master: a Spark master URL. A local one listens on the loopback interface alone.
+        partitions: into how many parts data is shuffled; with one, nothing is left to be adapted.
+
+    Raises:
+        SparkError: there is no usable Java, or the master cannot be reached.
+    """
+    if (active := SparkSession.getActiveSession()) is not None:
+        yield active
+        return
+    with TemporaryDirectory(prefix="kafka-conformance-spark-") as scratch, _signal_handler_kept():
+        spark = _start(master, partitions, Path(scratch))
+        try:
+            yield spark
+        finally:
+            _stop(spark)
+
+
+def _settings(master: str, partitions: int, scratch: Path) -> Mapping[str, str]:
+    settings = {
+        "spark.app.name": "kafka-conformance",
+        "spark.driver.memory": "2g",
+        "spark.local.dir": str(scratch),
+        "spark.sql.adaptive.enabled": str(partitions > 1).lower(),
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(partitions),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.ui.enabled": "false",
+    }
+    if _is_local(master):
+        settings |= {"spark.driver.bindAddress": _LOOPBACK, "spark.driver.host": _LOOPBACK}
+    return settings
+
+
+def _start(master: str, partitions: int, scratch: Path) -> SparkSession:
+    conf = SparkConf(loadDefaults=False).setMaster(master)
+    conf.setAll(list(_settings(master, partitions, scratch).items()))
+    log = scratch / "jvm.log"
+    try:
+        with log.open("wb") as output, _loopback_only(_is_local(master)):
+            streams = {"stdout": output, "stderr": subprocess.STDOUT}
+            gateway = launch_gateway(conf, popen_kwargs=streams)  # type: ignore[no-untyped-call]  # PySpark's gap
+            context = SparkContext(conf=conf, gateway=gateway)
+    except (OSError, PySparkRuntimeError) as error:
+        _end_jvm()
+        last_lines = "\n".join(log.read_text(errors="replace").splitlines()[-_LAST_LINES:])
+        raise SparkError(
+            f"Spark did not start with master {master}. It needs Java 17 or later on the PATH or in"
+            f" JAVA_HOME; `kafka-conformance doctor` looks for it. {error}\n{last_lines}"
+        ) from error
+    return SparkSession(context)
+
+
+def _stop(spark: SparkSession) -> None:
+    try:
+        spark.stop()
+    finally:
+        _end_jvm()
+
+
+def _end_jvm() -> None:
+    """End the JVM, which otherwise lives as long as this process, and let PySpark forget it."""
+    gateway = SparkContext._gateway  # noqa: SLF001 - PySpark has no public way to end its JVM
+    if gateway is None:
+        return
+    process: subprocess.Popen[bytes] | None = gateway.proc
+    gateway.shutdown()
+    SparkContext._gateway = None  # noqa: SLF001 - likewise
+    SparkContext._jvm = None  # noqa: SLF001 - likewise
+    if process is None:
+        return
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):
+        process.stdin.close()
+    try:
+        process.wait(timeout=_GOODBYE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _is_local(master: str) -> bool:
+    return master.startswith("local")
+
+
+@contextmanager
+def _loopback_only(wanted: bool) -> Iterator[None]:  # noqa: FBT001 - private, and called once
+    """Have the JVM that is started meanwhile take the loopback address for its own."""
+    name = "SPARK_LOCAL_IP"
+    before = os.environ.get(name)
+    if wanted:
+        os.environ[name] = _LOOPBACK
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = before
+
+
+@contextmanager
+def _signal_handler_kept() -> Iterator[None]:
+    """Put back the handler of Ctrl-C, which PySpark replaces with its own."""
+    is_ours = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if is_ours:
+            signal.signal(signal.SIGINT, handler)

@@ -1,0 +1,166 @@
+"""From the files of runs to a DataFrame for each kind of record: explicit schemas, no joins, no silent loss.
+
+Headers and footers are few and are read by `harness.trace.files`, with its strictness. JSON Lines may be
+many and are read by Spark; a line that is no record fails the job with the file and the count, but for the
+one that a writer was stopped in.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.types import StringType, StructField, StructType
+
+from harness.diff.model import Difference, Judgement
+from harness.spark.schemas import column_names, frame_of, struct_type
+from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
+from harness.trace.files import RunFolder, ends_within_a_line
+from harness.trace.schema import TraceError, columns
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_CORRUPT: Final = "_corrupt_record"
+_FILE: Final = "_file"
+_IS_RECORD: Final = "_is_record"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerHeader(TraceHeader):
+    """A trace header and its place among its target's. Grain: run, target, broker configuration."""
+
+    broker_ordinal: int
+    """From 0, in the order in which the brokers were started."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What runs left behind, each kind of record typed as its class says."""
+
+    runs: DataFrame
+    """`RunHeader`."""
+    footers: DataFrame
+    """`RunFooter`."""
+    headers: DataFrame
+    """`BrokerHeader`."""
+    events: DataFrame
+    """`Event`."""
+    judgements: DataFrame
+    """`Judgement`."""
+    differences: DataFrame
+    """`Difference`."""
+
+
+def stage(spark: SparkSession, folders: Sequence[RunFolder]) -> Sources:
+    """Read all records of some runs.
+
+    Raises:
+        TraceError: a run has no header, two have the same id, or a line is no record.
+    """
+    return Sources(
+        runs=stage_runs(spark, folders),
+        footers=stage_footers(spark, folders),
+        headers=stage_headers(spark, folders),
+        events=stage_events(spark, folders),
+        judgements=stage_judgements(spark, folders),
+        differences=stage_differences(spark, folders),
+    )
+
+
+def stage_runs(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
+    """Read what each run was. Grain: run."""
+    seen: dict[str, RunFolder] = {}
+    headers = []
+    for folder in folders:
+        header = folder.read_run()
+        other = seen.setdefault(header.run_id, folder)
+        if other is not folder:
+            raise TraceError(f"{folder.path} and {other.path} are both run {header.run_id}")
+        headers.append(header)
+    return frame_of(spark, RunHeader, headers)
+
+
+def stage_footers(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
+    """Read how each run ended that was not cut short. Grain: run."""
+    footers = [footer for folder in folders if (footer := folder.read_footer()) is not None]
+    return frame_of(spark, RunFooter, footers)
+
+
+def stage_headers(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
+    """Read what was driven, in the order of starting. Grain: run, target, broker configuration."""
+    headers = [
+        BrokerHeader(
+            **{name: getattr(header, name) for name in column_names(TraceHeader)}, broker_ordinal=ordinal
+        )
+        for folder in folders
+        for target in folder.targets()
+        for ordinal, header in enumerate(folder.read_headers(target))
+    ]
+    return frame_of(spark, BrokerHeader, headers)
+
+
+def stage_events(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
+    """Read all that was exchanged. Grain: run, target, scenario, sequence."""
+    paths = [folder.events(target) for folder in folders for target in folder.targets()]
+    return read_lines(spark, Event, paths)
+
+
+def stage_judgements(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
+    """Read what became of the scenarios. Grain: run, target, scenario."""
+    return read_lines(spark, Judgement, [folder.judgements for folder in folders])
+
+
+def stage_differences(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
+    """Read what differed. Grain: run, target, scenario, ordinal."""
+    return read_lines(spark, Difference, [folder.differences for folder in folders])
+
+
+def read_lines(spark: SparkSession, cls: "type[DataclassInstance]", paths: Sequence[Path]) -> DataFrame:
+    """Read JSON Lines of one kind of record; files that are not there have none.
+
+    Raises:
+        TraceError: lines are no such records, apart from a torn one at the end of a file.
+    """
+    there = [path for path in paths if path.exists()]
+    if not there:
+        return frame_of(spark, cls, [])
+    lines = spark.read.text([path.as_uri() for path in there], lineSep="\n")
+    parsed = parse_lines(lines.select("value", sf.col("_metadata.file_path").alias(_FILE)), cls).persist()
+    _refuse_corrupt(parsed)
+    return parsed.where(_IS_RECORD).select(*column_names(cls))
+
+
+def parse_lines(lines: DataFrame, cls: "type[DataclassInstance]") -> DataFrame:
+    """Type lines of JSON: columns `value`, `_file` in; those of the record, `_file` and `_is_record` out."""
+    schema = StructType([*struct_type(cls).fields, StructField(_CORRUPT, StringType())])
+    required = [sf.col(column.name).isNotNull() for column in columns(cls) if not column.nullable]
+    is_record = sf.col(_CORRUPT).isNull()
+    for is_there in required:
+        is_record &= is_there
+    return (
+        lines.select(
+            sf.from_json("value", schema, {"columnNameOfCorruptRecord": _CORRUPT}).alias("record"), _FILE
+        )
+        .select("record.*", _FILE)
+        .select(*column_names(cls), _FILE, is_record.alias(_IS_RECORD))
+    )
+
+
+def _refuse_corrupt(parsed: DataFrame) -> None:
+    counts = parsed.where(~sf.col(_IS_RECORD)).groupBy(_FILE).count().collect()
+    corrupt = {_path_of(row[_FILE]): int(row["count"]) for row in counts}
+    complaints = [
+        f"{path}: {count} corrupt"
+        for path, count in sorted(corrupt.items())
+        if count > int(ends_within_a_line(path))
+    ]
+    if complaints:
+        raise TraceError(f"lines that are no records; {'; '.join(complaints)}")
+
+
+def _path_of(uri: str) -> Path:
+    return Path(unquote(urlsplit(uri).path))

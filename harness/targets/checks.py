@@ -1,0 +1,104 @@
+"""Small checks of what local brokers need, for `doctor`; each says what is there and what to do about it."""
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from harness.targets.base import TargetError
+from harness.targets.cache import CACHE_VARIABLE, cache_directory
+from harness.targets.ivy import ivy_jar
+from harness.targets.jars import cached_versions
+from harness.targets.java import JAVA_VERSION_MIN, find_java, java_version
+from harness.targets.ports import free_port
+
+_MEMORY_MIN_BYTES: Final = 2 << 30
+_DISK_MIN_BYTES: Final = 1 << 30
+_MEMINFO: Final = Path("/proc/meminfo")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """The answer to one question about this machine."""
+
+    name: str
+    ok: bool
+    detail: str
+    remedy: str = ""
+    """What to do; empty when all is well."""
+
+
+def check_java() -> Check:
+    """Tell whether there is a Java that runs brokers and Spark."""
+    remedy = f"install Java {JAVA_VERSION_MIN} or newer (a full JRE), or set JAVA_HOME"
+    java = find_java()
+    if java is None:
+        return Check(name="java", ok=False, detail="not in JAVA_HOME, not on the PATH", remedy=remedy)
+    version = java_version(java)
+    if version is None:
+        return Check(name="java", ok=False, detail=f"{java} does not tell its version", remedy=remedy)
+    ok = version >= JAVA_VERSION_MIN
+    return Check(name="java", ok=ok, detail=f"{java}, Java {version}", remedy="" if ok else remedy)
+
+
+def check_ivy() -> Check:
+    """Tell whether the Ivy that resolves Kafka's jars is there."""
+    jar = ivy_jar()
+    if jar is None:
+        remedy = "install this project with its dependencies (`make conformance` does)"
+        return Check(name="ivy", ok=False, detail="PySpark is not installed", remedy=remedy)
+    return Check(name="ivy", ok=True, detail=jar.name)
+
+
+def check_cache() -> Check:
+    """Tell whether the cache of jars can be written, and which versions it has."""
+    directory = cache_directory()
+    existing = next(path for path in (directory, *directory.parents) if path.exists())
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            pass
+    except OSError as error:
+        remedy = f"let {CACHE_VARIABLE} name a directory that can be written"
+        return Check(name="cache", ok=False, detail=f"{directory}: {error.strerror}", remedy=remedy)
+    free_bytes = shutil.disk_usage(existing).free
+    versions = ", ".join(cached_versions(directory)) or "no version yet"
+    detail = f"{directory}: {versions}; {free_bytes >> 20} MiB free"
+    ok = free_bytes >= _DISK_MIN_BYTES
+    return Check(
+        name="cache", ok=ok, detail=detail, remedy="" if ok else "make room: a version takes 100 MiB"
+    )
+
+
+def check_port() -> Check:
+    """Tell whether a broker could listen on the loopback interface."""
+    try:
+        return Check(name="loopback port", ok=True, detail=f"127.0.0.1:{free_port()} is free")
+    except TargetError as error:
+        return Check(name="loopback port", ok=False, detail=str(error), remedy="stop what listens there")
+
+
+def check_memory() -> Check:
+    """Tell whether there is memory for two brokers and Spark."""
+    available = _available_bytes()
+    if available is None:
+        return Check(name="memory", ok=True, detail="this system does not tell how much is available")
+    ok = available >= _MEMORY_MIN_BYTES
+    remedy = "" if ok else f"free some: two brokers and Spark want {_MEMORY_MIN_BYTES >> 20} MiB"
+    return Check(name="memory", ok=ok, detail=f"{available >> 20} MiB available", remedy=remedy)
+
+
+def _available_bytes() -> int | None:
+    try:
+        for line in _MEMINFO.read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return None
+
+
+def all_checks() -> tuple[Check, ...]:
+    """Run every check of this module."""
+    return (check_java(), check_ivy(), check_cache(), check_port(), check_memory())

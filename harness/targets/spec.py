@@ -1,0 +1,118 @@
+"""Target specs, as users write them, to targets."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from harness.targets.base import Target, TargetError
+from harness.targets.external import ExternalTarget
+from harness.targets.jars import LATEST
+from harness.targets.kafka import START_TIMEOUT_MS, KafkaTarget
+from harness.targets.path import PathTarget
+from harness.targets.reference import ReferenceTarget
+from harness.targets.reference_tcp import ReferenceTcpTarget
+
+SPEC_FORMS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "reference[:PROFILE]": "the reference coordinator in process, in virtual time",
+        "reference-tcp[:PROFILE]": "the reference coordinator's server, in real time",
+        "kafka:VERSION": "Apache Kafka in a local JVM, e.g. kafka:3.9.2 or kafka:latest",
+        "path:DIR": "a local JVM from a directory of jars, a distribution or a working tree",
+        "external:HOST:PORT": "a broker that runs already",
+    }
+)
+"""Every kind of target by the form of its spec, with what it is."""
+_NOT_YET: Final = frozenset({"container", "librdkafka-mock"})
+_VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
+_ADDRESS: Final = re.compile(r"(?:\[(?P<ipv6>[^\]]+)\]|(?P<host>[^:\s]+)):(?P<port>\d{1,5})")
+_PORT_MAX: Final = 65535
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    profile: str | None
+    start_timeout_ms: float | None
+
+
+def parse_target(spec: str, *, profile: str | None = None, start_timeout_ms: float | None = None) -> Target:
+    """Return the target that a spec names.
+
+    Args:
+        spec: one of `SPEC_FORMS`.
+        profile: the profile of the reference to hold the target against; by default a version's own, or a
+            guess for a broker that tells none.
+        start_timeout_ms: how long a broker may take to get ready; by default what is right for its kind.
+
+    Raises:
+        TargetError: it names no target; the message lists what does.
+    """
+    kind, separator, rest = spec.partition(":")
+    parse = _PARSERS.get(kind)
+    if kind in _NOT_YET:
+        raise TargetError(f"{spec!r}: {kind} is planned, but not there yet; there is {_forms()}")
+    if parse is None:
+        raise TargetError(f"{spec!r} is no target; there is {_forms()}")
+    if separator and not rest:
+        raise TargetError(f"{spec!r} ends where something is missing; there is {_forms()}")
+    return parse(spec, rest, _Options(profile=profile, start_timeout_ms=start_timeout_ms))
+
+
+def _forms() -> str:
+    return ", ".join(SPEC_FORMS)
+
+
+def _reference(spec: str, rest: str, options: _Options) -> Target:
+    _refuse_two_profiles(spec, rest, options)
+    return ReferenceTarget(rest or options.profile, profile_in_spec=bool(rest))
+
+
+def _reference_tcp(spec: str, rest: str, options: _Options) -> Target:
+    _refuse_two_profiles(spec, rest, options)
+    return ReferenceTcpTarget(rest or options.profile, profile_in_spec=bool(rest))
+
+
+def _refuse_two_profiles(spec: str, rest: str, options: _Options) -> None:
+    if rest and options.profile not in (None, rest):
+        raise TargetError(f"{spec!r} names a profile, and so does --profile {options.profile}: say one")
+
+
+def _kafka(spec: str, rest: str, options: _Options) -> Target:
+    if rest != LATEST and _VERSION.fullmatch(rest) is None:
+        raise TargetError(f"{spec!r}: {rest!r} is no version; write for instance kafka:3.9.2 or kafka:latest")
+    return KafkaTarget(
+        rest, profile=options.profile, start_timeout_ms=options.start_timeout_ms or START_TIMEOUT_MS
+    )
+
+
+def _path(spec: str, rest: str, options: _Options) -> Target:
+    directory = Path(rest).expanduser()
+    if not directory.is_dir():
+        raise TargetError(f"{spec!r}: there is no directory {rest!r}")
+    return PathTarget(
+        directory, profile=options.profile, start_timeout_ms=options.start_timeout_ms or START_TIMEOUT_MS
+    )
+
+
+def _external(spec: str, rest: str, options: _Options) -> Target:
+    found = _ADDRESS.fullmatch(rest)
+    if found is None or not 0 < int(found["port"]) <= _PORT_MAX:
+        raise TargetError(f"{spec!r}: {rest!r} is no address; write for instance external:127.0.0.1:9092")
+    host = found["ipv6"] or found["host"]
+    timeout_ms = options.start_timeout_ms
+    if timeout_ms is None:
+        return ExternalTarget(host, int(found["port"]), profile=options.profile)
+    return ExternalTarget(host, int(found["port"]), profile=options.profile, timeout_ms=timeout_ms)
+
+
+_PARSERS: Final[Mapping[str, Callable[[str, str, _Options], Target]]] = MappingProxyType(
+    {
+        "reference": _reference,
+        "reference-tcp": _reference_tcp,
+        "kafka": _kafka,
+        "path": _path,
+        "external": _external,
+    }
+)

@@ -1,0 +1,296 @@
+"""What a broker answers from its own metadata: versions, topics, and who coordinates."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from reference_coordinator.api_versions import Api, ApiRanges
+from reference_coordinator.behaviours import Behaviour
+from reference_coordinator.broker_messages import (
+    AUTHORIZED_OPERATIONS_OMITTED,
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    Coordinator,
+    CreatableTopic,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from reference_coordinator.config import GroupCoordinatorConfig
+from reference_coordinator.errors import Errors
+from reference_coordinator.messages import RequestContext
+from reference_coordinator.profiles import Profile
+from reference_coordinator.topics import (
+    OFFSETS_TOPIC,
+    SHARE_STATE_TOPIC,
+    TRANSACTION_STATE_TOPIC,
+    Topic,
+    Topics,
+    is_legal_topic_name,
+)
+
+_CLUSTER_ID: Final = "reference-coordinator"
+_SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+_FIRST_SOFTWARE_NAME: Final = 3
+_FIRST_BATCHED_FIND_COORDINATOR: Final = 4
+_FIRST_SHARE_COORDINATOR: Final = 6
+_FIRST_TOPIC_IDS_IN_METADATA_REQUEST: Final = 12
+_CLUSTER_OPERATIONS_VERSIONS: Final = range(8, 11)
+_DEFAULT_NUM_PARTITIONS: Final = 1
+# Without an authorizer everything is allowed: one bit for each operation that the resource has.
+_CLUSTER_OPERATIONS: Final = 8096
+_TOPIC_OPERATIONS: Final = 3576
+_LOG_OF_TYPE: Final = {0: OFFSETS_TOPIC, 1: TRANSACTION_STATE_TOPIC, 2: SHARE_STATE_TOPIC}
+"""Where the coordinators of groups, transactions and share groups keep them, by FindCoordinator's type."""
+_SHARE_KEY: Final = re.compile(r".+:[A-Za-z0-9_-]{22}:\d+")
+_MESSAGES: Final = {
+    Errors.NONE: "NONE",
+    Errors.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    Errors.INVALID_REQUEST: (
+        "This most likely occurs because of a request being malformed by the client library or the "
+        "message was sent to an incompatible broker. See the broker logs for more details."
+    ),
+    Errors.UNKNOWN_SERVER_ERROR: ("The server experienced an unexpected error when processing the request."),
+}
+"""Kafka's texts on the wire. Source: Errors (4.3.1)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """The only broker there is, as clients reach it."""
+
+    node_id: int
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broker:
+    """What the answers here are made of."""
+
+    node: Node
+    ranges: ApiRanges
+    topics: Topics
+    config: GroupCoordinatorConfig
+    profile: Profile
+
+
+def handle_api_versions(
+    broker: Broker, request: ApiVersionsRequest, context: RequestContext
+) -> ApiVersionsResponse:
+    """Tell which versions are served.
+
+    Source: KafkaApis#handleApiVersionsRequest, ApiVersionsRequest#getErrorResponse (4.3.1).
+    """
+    if request.unsupported:
+        return ApiVersionsResponse(
+            error_code=Errors.UNSUPPORTED_VERSION, api_keys=(_api_version(broker, Api.API_VERSIONS),)
+        )
+    if context.api_version >= _FIRST_SOFTWARE_NAME and not (
+        _SOFTWARE.fullmatch(request.client_software_name)
+        and _SOFTWARE.fullmatch(request.client_software_version)
+    ):
+        return ApiVersionsResponse(error_code=Errors.INVALID_REQUEST, api_keys=())
+    return ApiVersionsResponse(
+        error_code=Errors.NONE, api_keys=tuple(_api_version(broker, api) for api in sorted(broker.ranges))
+    )
+
+
+def _api_version(broker: Broker, api: Api) -> ApiVersion:
+    served = broker.ranges[api]
+    return ApiVersion(api_key=api, min_version=served.min_version, max_version=served.max_version)
+
+
+def handle_topic_metadata(
+    broker: Broker, request: MetadataRequest, context: RequestContext
+) -> MetadataResponse:
+    """Tell of the broker and of topics; a missing topic may be created by asking for it.
+
+    Source: KafkaApis#handleTopicMetadataRequest (3.9.2).
+    """
+    operations = (
+        _TOPIC_OPERATIONS if request.include_topic_authorized_operations else AUTHORIZED_OPERATIONS_OMITTED
+    )
+    if request.topics is None:
+        topics = tuple(_shown(broker, topic, operations) for topic in broker.topics)
+    elif (
+        any(topic.name is None or topic.topic_id for topic in request.topics)
+        and context.api_version < _FIRST_TOPIC_IDS_IN_METADATA_REQUEST
+    ):
+        topics = tuple(_hidden(topic, Errors.INVALID_REQUEST) for topic in request.topics)
+    else:
+        topics = tuple(_asked(broker, request, topic, operations) for topic in dict.fromkeys(request.topics))
+    wants_cluster = (
+        request.include_cluster_authorized_operations and context.api_version in _CLUSTER_OPERATIONS_VERSIONS
+    )
+    node = broker.node
+    return MetadataResponse(
+        brokers=(MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port),),
+        cluster_id=_CLUSTER_ID,
+        controller_id=node.node_id,
+        topics=topics,
+        cluster_authorized_operations=_CLUSTER_OPERATIONS if wants_cluster else AUTHORIZED_OPERATIONS_OMITTED,
+    )
+
+
+def _asked(
+    broker: Broker, request: MetadataRequest, asked: MetadataRequestTopic, operations: int
+) -> MetadataResponseTopic:
+    if asked.topic_id is not None:
+        topic = broker.topics.get_by_id(asked.topic_id)
+        return _hidden(asked, Errors.UNKNOWN_TOPIC_ID) if topic is None else _shown(broker, topic, operations)
+    name = asked.name or ""
+    topic = broker.topics.get(name)
+    if topic is not None:
+        return _shown(broker, topic, operations)
+    if not is_legal_topic_name(name):
+        return _hidden(asked, Errors.INVALID_TOPIC_EXCEPTION)
+    if request.allow_auto_topic_creation:
+        create_internal_or_plain_topic(broker, name)
+    return _hidden(asked, Errors.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def create_internal_or_plain_topic(broker: Broker, name: str) -> None:
+    """Create a topic that somebody merely asked for. Source: AutoTopicCreationManager (3.9.2)."""
+    internal = {OFFSETS_TOPIC: broker.config.offsets_topic_num_partitions}
+    broker.topics.create(name, internal.get(name, _DEFAULT_NUM_PARTITIONS))
+
+
+def _shown(broker: Broker, topic: Topic, operations: int) -> MetadataResponseTopic:
+    here = (broker.node.node_id,)
+    return MetadataResponseTopic(
+        error_code=Errors.NONE,
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.is_internal,
+        partitions=tuple(
+            MetadataResponsePartition(
+                error_code=Errors.NONE,
+                partition_index=partition_index,
+                leader_id=broker.node.node_id,
+                leader_epoch=0,
+                replica_nodes=here,
+                isr_nodes=here,
+            )
+            for partition_index in range(topic.num_partitions)
+        ),
+        topic_authorized_operations=operations,
+    )
+
+
+def _hidden(asked: MetadataRequestTopic, error: Errors) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        error_code=error,
+        name=None if error is Errors.UNKNOWN_TOPIC_ID else asked.name or "",
+        topic_id=asked.topic_id,
+        is_internal=False,
+        partitions=(),
+        topic_authorized_operations=AUTHORIZED_OPERATIONS_OMITTED,
+    )
+
+
+def handle_create_topics(broker: Broker, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    """Create topics. Source: ReplicationControlManager#createTopics (4.3.1)."""
+    names = [topic.name for topic in request.topics]
+    return CreateTopicsResponse(
+        topics=tuple(
+            _refused(topic.name, Errors.INVALID_REQUEST, "the request names this topic twice")
+            if names.count(topic.name) > 1
+            else _create_topic(broker, topic, validate_only=request.validate_only)
+            for topic in request.topics
+        )
+    )
+
+
+def _create_topic(broker: Broker, topic: CreatableTopic, *, validate_only: bool) -> CreatableTopicResult:
+    num_partitions = _DEFAULT_NUM_PARTITIONS if topic.num_partitions == -1 else topic.num_partitions
+    if not is_legal_topic_name(topic.name):
+        return _refused(topic.name, Errors.INVALID_TOPIC_EXCEPTION, "not a legal topic name")
+    if broker.topics.get(topic.name) is not None:
+        return _refused(topic.name, Errors.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
+    if topic.has_assignments:
+        return _refused(topic.name, Errors.INVALID_REPLICA_ASSIGNMENT, "leave the assignment to the broker")
+    if topic.replication_factor not in {-1, 1}:
+        return _refused(topic.name, Errors.INVALID_REPLICATION_FACTOR, "there is one broker")
+    if num_partitions < 1:
+        return _refused(topic.name, Errors.INVALID_PARTITIONS, "a topic has at least one partition")
+    created = None if validate_only else broker.topics.create(topic.name, num_partitions)
+    return CreatableTopicResult(
+        name=topic.name,
+        error_code=Errors.NONE,
+        topic_id=None if created is None else created.topic_id,
+        num_partitions=num_partitions,
+        replication_factor=1,
+    )
+
+
+def _refused(name: str, error: Errors, why: str) -> CreatableTopicResult:
+    return CreatableTopicResult(name=name, error_code=error, error_message=why)
+
+
+def handle_find_coordinator(
+    broker: Broker, request: FindCoordinatorRequest, context: RequestContext
+) -> FindCoordinatorResponse:
+    """Tell who coordinates each key. The first question about a type creates its log and gets no answer.
+
+    Source: KafkaApis#handleFindCoordinatorRequest (4.3.1).
+    """
+    log = _log_of_type(broker, request.key_type)
+    if log is None:
+        # An exception goes through the request's error response, which brings a text in every version.
+        errors = dict.fromkeys(request.coordinator_keys, _unknown_type_error(broker.profile))
+        has_message = True
+    else:
+        errors = {key: _get_coordinator(broker, log, key, context) for key in request.coordinator_keys}
+        has_message = context.api_version < _FIRST_BATCHED_FIND_COORDINATOR
+        if Errors.COORDINATOR_NOT_AVAILABLE in errors.values() and log != SHARE_STATE_TOPIC:
+            create_internal_or_plain_topic(broker, log)
+    return FindCoordinatorResponse(
+        coordinators=tuple(
+            _coordinator(broker, key, errors[key], has_message=has_message)
+            for key in request.coordinator_keys
+        )
+    )
+
+
+def _log_of_type(broker: Broker, key_type: int) -> str | None:
+    log = _LOG_OF_TYPE.get(key_type)
+    knows_share = _FIRST_SHARE_COORDINATOR in broker.ranges[Api.FIND_COORDINATOR]
+    return None if log == SHARE_STATE_TOPIC and not knows_share else log
+
+
+def _unknown_type_error(profile: Profile) -> Errors:
+    if profile.has(Behaviour.COORDINATOR_TYPE_VALIDATED):
+        return Errors.INVALID_REQUEST
+    return Errors.UNKNOWN_SERVER_ERROR
+
+
+def _get_coordinator(broker: Broker, log: str, key: str, context: RequestContext) -> Errors:
+    """Say whether there is a coordinator. Source: KafkaApis#getCoordinator (4.3.1)."""
+    if log == SHARE_STATE_TOPIC:
+        is_too_old = context.api_version < _FIRST_SHARE_COORDINATOR
+        validates = broker.profile.has(Behaviour.SHARE_COORDINATOR_KEY_VALIDATED)
+        if is_too_old or (validates and not _SHARE_KEY.fullmatch(key)):
+            return Errors.INVALID_REQUEST
+    return Errors.COORDINATOR_NOT_AVAILABLE if broker.topics.get(log) is None else Errors.NONE
+
+
+def _coordinator(broker: Broker, key: str, error: Errors, *, has_message: bool) -> Coordinator:
+    is_known = error is Errors.NONE
+    return Coordinator(
+        key=key,
+        node_id=broker.node.node_id if is_known else -1,
+        host=broker.node.host if is_known else "",
+        port=broker.node.port if is_known else -1,
+        error_code=error,
+        error_message=_MESSAGES[error] if has_message else "",
+    )

@@ -1,0 +1,92 @@
+"""The orders in which the JVM's hash maps give out strings.
+
+Kafka breaks ties in a protocol vote, and finds a group's partition, by `String#hashCode`. That is as
+deterministic as the rest of the protocol, so the reference computes it rather than to shrug.
+"""
+
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
+from typing import Final
+
+_INT_MASK: Final = 0xFFFFFFFF
+_INT_MIN_UNSIGNED: Final = 0x80000000
+_SMALLEST_TABLE: Final = 16
+_LOAD_FACTOR: Final = 0.75
+_TRIE_BITS: Final = 5
+_TRIE_MASK: Final = 0b11111
+_HASH_BITS: Final = 32
+
+
+def utf16_length(text: str) -> int:
+    """Source: String#length, which counts UTF-16 code units."""
+    return len(_utf16_units(text))
+
+
+def string_hash_code(text: str) -> int:
+    """The hash of a string, as an unsigned 32-bit number. Source: String#hashCode."""
+    result = 0
+    for unit in _utf16_units(text):
+        result = (31 * result + unit) & _INT_MASK
+    return result
+
+
+def partition_for(group_id: str, num_partitions: int) -> int:
+    """The partition of `__consumer_offsets` that keeps a group.
+
+    Source: Utils#abs (4.3.1), for which the most negative number becomes 0.
+    """
+    unsigned = string_hash_code(group_id)
+    if unsigned == _INT_MIN_UNSIGNED:
+        return 0
+    absolute = unsigned if unsigned < _INT_MIN_UNSIGNED else _INT_MASK - unsigned + 1
+    return absolute % num_partitions
+
+
+def in_java_hash_map_order(keys: Sequence[str]) -> list[str]:
+    """Distinct keys, put in one after the other, as `java.util.HashMap` iterates them."""
+    pairs = _by_bucket(keys, [string_hash_code(key) for key in keys])
+    return [key for _, key in sorted(pairs, key=itemgetter(0))]
+
+
+def partitions_in_java_hash_map_order(partitions: Iterable[int]) -> list[int]:
+    """Distinct partitions of `__consumer_offsets` as a HashMap of them iterates.
+
+    Source: TopicPartition#hashCode (4.3.1).
+    """
+    distinct = list(dict.fromkeys(partitions))
+    topic = string_hash_code("__consumer_offsets")
+    codes = [(31 * (31 + partition) + topic) & _INT_MASK for partition in distinct]
+    named = _by_bucket([str(partition) for partition in distinct], codes)
+    positions = sorted(range(len(distinct)), key=lambda index: (named[index][0], index))
+    return [distinct[index] for index in positions]
+
+
+def in_scala_hash_map_order(keys: Sequence[str]) -> list[str]:
+    """Distinct keys as Scala's immutable HashMap iterates them.
+
+    Source: scala.util.hashing and scala.collection.immutable.HashMap (2.13): a trie of five bits a
+    level, over a hash that is mixed first.
+    """
+    return sorted(keys, key=_trie_path)
+
+
+def _utf16_units(text: str) -> list[int]:
+    # Lone surrogates cannot come from the wire, but a test may make them.
+    encoded = text.encode("utf-16-be", "surrogatepass")
+    return [int.from_bytes(encoded[at : at + 2], "big") for at in range(0, len(encoded), 2)]
+
+
+def _by_bucket(keys: Sequence[str], codes: Sequence[int]) -> list[tuple[int, str]]:
+    size = _SMALLEST_TABLE
+    while len(keys) > size * _LOAD_FACTOR:
+        size *= 2
+    return [((code ^ (code >> 16)) & (size - 1), key) for key, code in zip(keys, codes, strict=True)]
+
+
+def _trie_path(key: str) -> tuple[int, ...]:
+    mixed = string_hash_code(key)
+    mixed = (mixed + (~(mixed << 9) & _INT_MASK)) & _INT_MASK
+    mixed ^= mixed >> 14
+    mixed = (mixed + (mixed << 4)) & _INT_MASK
+    mixed ^= mixed >> 10
+    return tuple((mixed >> shift) & _TRIE_MASK for shift in range(0, _HASH_BITS, _TRIE_BITS))

@@ -1,0 +1,90 @@
+"""The committed offsets of the groups, and those on their way to the log."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from reference_coordinator.ids import GroupId, Millis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class TopicPartition:
+    """A partition that a group may have an offset for."""
+
+    topic: str
+    partition: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetAndMetadata:
+    """A committed offset. Source: OffsetAndMetadata (4.3.1)."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_timestamp_ms: Millis
+    expire_timestamp_ms: Millis | None
+    """Set where the commit named a retention of its own."""
+
+
+@dataclass(slots=True)
+class OffsetStore:
+    """Offsets by group and partition.
+
+    Source: OffsetMetadataManager (4.3.1), where offsets live apart from their group and may outlive
+    it in the log, and GroupMetadata (3.9.2).
+    """
+
+    _committed: dict[GroupId, dict[TopicPartition, OffsetAndMetadata]] = field(default_factory=dict)
+    _pending: dict[GroupId, dict[TopicPartition, OffsetAndMetadata]] = field(default_factory=dict)
+
+    def of_group(self, group_id: GroupId) -> Mapping[TopicPartition, OffsetAndMetadata]:
+        """A group's committed offsets, in the order of their first commit."""
+        return self._committed.get(group_id, {})
+
+    def put(self, group_id: GroupId, partition: TopicPartition, offset: OffsetAndMetadata) -> None:
+        """Let an offset be committed."""
+        self._committed.setdefault(group_id, {})[partition] = offset
+
+    def remove(self, group_id: GroupId, partition: TopicPartition) -> bool:
+        """Forget a committed offset; whether there was one."""
+        offsets = self._committed.get(group_id, {})
+        removed = offsets.pop(partition, None)
+        if not offsets:
+            self._committed.pop(group_id, None)
+        return removed is not None
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._committed.clear()
+        self._pending.clear()
+
+    def prepare_commit(self, group_id: GroupId, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Note offsets on their way to the log. Source: GroupMetadata#prepareOffsetCommit (3.9.2)."""
+        self._pending.setdefault(group_id, {}).update(offsets)
+
+    def forget_pending(
+        self, group_id: GroupId, partition: TopicPartition, offset: OffsetAndMetadata | None = None
+    ) -> None:
+        """End the way of an offset, or of whatever is on the way for a partition.
+
+        Source: GroupMetadata#failPendingOffsetWrite (3.9.2).
+        """
+        pending = self._pending.get(group_id, {})
+        if offset is None or pending.get(partition) == offset:
+            pending.pop(partition, None)
+        if not pending:
+            self._pending.pop(group_id, None)
+
+    def is_pending(self, group_id: GroupId, partition: TopicPartition) -> bool:
+        """Whether an offset is on its way.
+
+        Source: GroupMetadata#hasPendingOffsetCommitsForTopicPartition (3.9.2).
+        """
+        return partition in self._pending.get(group_id, {})
+
+    def has_offsets(self, group_id: GroupId) -> bool:
+        """Whether there are offsets, committed or on their way.
+
+        Source: GroupMetadata#hasOffsets (3.9.2).
+        """
+        return group_id in self._committed or group_id in self._pending
