@@ -25,6 +25,7 @@ from reference_coordinator.messages import (
     OffsetCommitResponse,
 )
 from reference_coordinator.offset_store import OffsetAndMetadata, TopicPartition
+from reference_coordinator.parked import Join
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,7 +61,7 @@ class StaticMemberStored:
 class GroupCreated:
     """A group that a JoinGroup made was to be written."""
 
-    token: ResponseToken
+    join: Join
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

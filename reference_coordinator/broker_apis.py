@@ -46,6 +46,7 @@ _FIRST_SHARE_COORDINATOR: Final = 6
 _FIRST_TOPIC_IDS_IN_METADATA_REQUEST: Final = 12
 _CLUSTER_OPERATIONS_VERSIONS: Final = range(8, 11)
 _DEFAULT_NUM_PARTITIONS: Final = 1
+_TRANSACTION_STATE_PARTITIONS: Final = 50
 # Without an authorizer everything is allowed: one bit for each operation that the resource has.
 _CLUSTER_OPERATIONS: Final = 8096
 _TOPIC_OPERATIONS: Final = 3576
@@ -161,7 +162,10 @@ def _asked(
 
 def create_internal_or_plain_topic(broker: Broker, name: str) -> None:
     """Create a topic that somebody merely asked for. Source: AutoTopicCreationManager (3.9.2)."""
-    internal = {OFFSETS_TOPIC: broker.config.offsets_topic_num_partitions}
+    internal = {
+        OFFSETS_TOPIC: broker.config.offsets_topic_num_partitions,
+        TRANSACTION_STATE_TOPIC: _TRANSACTION_STATE_PARTITIONS,
+    }
     broker.topics.create(name, internal.get(name, _DEFAULT_NUM_PARTITIONS))
 
 

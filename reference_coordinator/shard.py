@@ -1,7 +1,7 @@
 """What all handlers of the coordinator share: the groups, their offsets, the clock and what goes out."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, unique
 
 from reference_coordinator.appends import Continuation
@@ -150,7 +150,10 @@ class Shard:
         *,
         replays: bool = False,
     ) -> None:
-        """Write records to the group's partition. Source: CoordinatorRuntime#scheduleWriteOperation (4.3.1)."""
+        """Write records to the group's partition.
+
+        Source: CoordinatorRuntime#scheduleWriteOperation (4.3.1).
+        """
         self._last_append_id += 1
         append_id = AppendId(self._last_append_id)
         partition = self.partition_for(group_id)
@@ -163,6 +166,15 @@ class Shard:
             records=records, replays=replays, creations=creations, then=then
         )
         self._effects.append(AppendRecords(append_id=append_id, partition=partition, records=records))
+
+    @property
+    def last_append_id(self) -> AppendId:
+        """The newest write."""
+        return AppendId(self._last_append_id)
+
+    def continue_with(self, append_id: AppendId, then: Continuation) -> None:
+        """Go on otherwise when a write is through than its writer meant to."""
+        self._appends[append_id] = replace(self._appends[append_id], then=then)
 
     def take_append(self, append_id: AppendId) -> PendingAppend | None:
         """The write that is through, or None if nobody cares any more."""

@@ -1,12 +1,13 @@
 """The judgement of a run: its traces and scripts in, judgements and differences on file."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from harness.diff.check import CheckedRun, TargetTrace, check_run
 from harness.diff.expectations import load_expectations
 from harness.diff.model import Judgement
+from harness.report.exit_code import ExitCode, exit_code
 from harness.scenario.script import Script, script_from_json
 from harness.trace.events import Event
 from harness.trace.files import RunFolder, read_events, read_records, write_records
@@ -39,6 +40,24 @@ def judge_run(
     write_records(folder.judgements, checked.judgements)
     write_records(folder.differences, checked.differences)
     return checked
+
+
+def judge_run_again(
+    folder: RunFolder,
+    *,
+    expectation_files: Sequence[Path],
+    catalogue: frozenset[str],
+    baseline: Path | None,
+) -> ExitCode:
+    """Judge a stored run with today's expectations, and say how a process that ran it would end."""
+    checked = judge_run(
+        folder,
+        expectation_files=expectation_files,
+        catalogue=catalogue,
+        baseline=baseline,
+        today=datetime.now(UTC).date(),
+    )
+    return exit_code(checked.judgements, folder.read_footer())
 
 
 def read_scripts(folder: RunFolder) -> Mapping[str, Script]:

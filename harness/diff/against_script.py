@@ -1,11 +1,12 @@
 """What a target did, held against what its script expects: the expectation side of the comparison."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from harness.diff.answers import answers_by_step, awaits, kind_words
+from harness.diff.paths import unindexed
 from harness.diff.retelling import Retelling
 from harness.diff.seen import Against, Seen, field_class
-from harness.scenario.matching import MISSING, Mismatch, mismatches
+from harness.scenario.matching import MISSING, mismatches
 from harness.scenario.script import Receive, Repeat, Script, SeeClosed, Send, SendBytes, StayParked, Step
 from harness.scenario.values import Pattern
 from harness.trace.events import Event, EventKind
@@ -33,7 +34,12 @@ def _seen(step: Step, event: Event, retelling: Retelling) -> Iterator[Seen]:
         case EventKind.RESPONSE:
             yield from _response_seen(step, event, retelling)
         case EventKind.MALFORMED:
-            yield whole_answer(event, DifferenceClass.ENCODING, "a response of that API and version")
+            yield _noted(
+                event,
+                DifferenceClass.ENCODING,
+                "a response of that API and version",
+                kind_words(event.kind),
+            )
         case EventKind.UNSOLICITED:
             yield _noted(event, DifferenceClass.ENCODING, "answers to what was asked", "an answer to nothing")
         case EventKind.NO_ANSWER | EventKind.SILENCE | EventKind.CLOSED:
@@ -51,9 +57,9 @@ def _response_seen(step: Step, event: Event, retelling: Retelling) -> Iterator[S
             retelling.learn(event)
             yield from _field_mismatches(event, retelling, step.until, on_a_ladder=False)
         case StayParked():
-            yield whole_answer(event, DifferenceClass.ORDERING, "no answer meanwhile")
+            yield _noted(event, DifferenceClass.ORDERING, kind_words(EventKind.SILENCE), "an answer")
         case SeeClosed():
-            yield whole_answer(event, DifferenceClass.LIVENESS, "the connection closed")
+            yield _noted(event, DifferenceClass.LIVENESS, kind_words(EventKind.CLOSED), "an answer")
         case _:
             pass
     if event.reencodes is False:
@@ -68,7 +74,7 @@ def _response_seen(step: Step, event: Event, retelling: Retelling) -> Iterator[S
 def _nothing_seen(step: Step, event: Event) -> Iterator[Seen]:
     expected = _expected_words(step)
     if expected is not None and expected != kind_words(event.kind):
-        yield whole_answer(event, DifferenceClass.LIVENESS, expected)
+        yield _noted(event, DifferenceClass.LIVENESS, expected, kind_words(event.kind))
 
 
 def _expected_words(step: Step) -> str | None:
@@ -86,16 +92,77 @@ def _expected_words(step: Step) -> str | None:
 
 
 def _field_mismatches(
-    event: Event, retelling: Retelling, fields: dict[str, Pattern], *, on_a_ladder: bool
+    event: Event, retelling: Retelling, expected: Mapping[str, Pattern], *, on_a_ladder: bool
 ) -> Iterator[Seen]:
-    """Compare field by field.
-
-    A reference means what was known before this answer; only what no earlier answer brought (an actor's
-    first id in its first answer) may come from the answer itself.
-    """
     assert event.api is not None
-    answered = retelling.answered(event)
-    for name, pattern in retelling.resolved(fields, with_answer=event).items():
-        arranged = retelling.arranged({name: pattern}, api=event.api)
-        for mismatch in mismatches(arranged, answered):
-            yield _mismatched(event, retelling, mismatch, on_a_ladder=on_a_ladder)
+    resolved = retelling.resolved(expected, event)
+    arranged = retelling.arranged(resolved, api=event.api)
+    for mismatch in mismatches(arranged, retelling.answered(event)):
+        presence_differs = mismatch.actual is MISSING or (mismatch.expected is None) != (
+            mismatch.actual is None
+        )
+        path = unindexed(mismatch.path)
+        yield Seen(
+            step=event.step,
+            api=event.api,
+            api_version=event.api_version,
+            against=Against.EXPECTATION,
+            difference_class=field_class(
+                mismatch.path, presence_differs=presence_differs, on_a_ladder=on_a_ladder
+            ),
+            field=mismatch.path,
+            expected=retelling.expected_text(mismatch.expected, api=event.api, path=path),
+            actual=retelling.actual_text(mismatch.actual, api=event.api, path=path),
+        )
+
+
+def _out_of_time(step: Receive, event: Event) -> Iterator[Seen]:
+    """Hold the time that an answer took against its bounds; the measured time is chance and not told."""
+    took_ms = event.elapsed_ms
+    if took_ms is None:
+        return
+    if step.not_before_ms is not None and took_ms < step.not_before_ms:
+        bound = f"{step.not_before_ms} ms"
+        yield _noted(event, DifferenceClass.TIMING, f"not before {bound}", f"earlier than {bound}")
+    if step.not_after_ms is not None and took_ms > step.not_after_ms:
+        bound = f"{step.not_after_ms} ms"
+        yield _noted(event, DifferenceClass.TIMING, f"not after {bound}", f"later than {bound}")
+
+
+def _noted(event: Event, difference_class: DifferenceClass, expected: str, actual: str) -> Seen:
+    return Seen(
+        step=event.step,
+        api=event.api,
+        api_version=event.api_version,
+        against=Against.EXPECTATION,
+        difference_class=difference_class,
+        field=None,
+        expected=expected,
+        actual=actual,
+    )
+
+
+def _holes(script: Script, events: Sequence[Event]) -> Iterator[Seen]:
+    """Find steps that were passed although nothing is on record of what they awaited."""
+    answers = answers_by_step(events)
+    last = max((event.step for event in events), default=-1)
+    for index, step in enumerate(script.steps[: max(last, 0)]):
+        if awaits(step) and index not in answers:
+            spoken = _spoken(script, step)
+            yield Seen(
+                step=index,
+                api=spoken.api if spoken else None,
+                api_version=spoken.api_version if spoken else None,
+                against=Against.EXPECTATION,
+                difference_class=DifferenceClass.LIVENESS,
+                field=None,
+                expected=_expected_words(step) or "",
+                actual="nothing on record",
+            )
+
+
+def _spoken(script: Script, step: Step) -> Send | Receive | Repeat | None:
+    if isinstance(step, StayParked):
+        sent = script.steps[step.sent_at]
+        return sent if isinstance(sent, Send) else None
+    return step if isinstance(step, Receive | Repeat) else None

@@ -53,15 +53,22 @@ class Retelling:
         """Return a response's decoded fields, in canonical order where Kafka gives none."""
         return self._canonicaliser.arranged(read_fields(event.fields), api=event.api or "")
 
-    def resolved(self, expected: Mapping[str, Pattern]) -> dict[str, Pattern]:
-        """Put what is known now where references stand; a reference to what nobody was told stays."""
-        resolved: dict[str, Pattern] = {}
-        for name, pattern in expected.items():
-            try:
-                resolved[name] = self._bindings.resolve(pattern)
-            except UnboundReferenceError:
-                resolved[name] = pattern
-        return resolved
+    def resolved(self, expected: Mapping[str, Pattern], event: Event) -> dict[str, Pattern]:
+        """Put values where references stand, and learn from the answer that is expected to be so.
+
+        A reference means what was known before the answer, so that `ana.member_id` cannot be satisfied by
+        whatever comes. Only what no earlier answer brought, an actor's first id, may come from the answer
+        itself. What then is still unknown stays a reference, which nothing equals.
+        """
+        before = {name: self._resolve(pattern) for name, pattern in expected.items()}
+        self.learn(event)
+        return {name: self._resolve(pattern) for name, pattern in before.items()}
+
+    def _resolve(self, pattern: Pattern) -> Pattern:
+        try:
+            return self._bindings.resolve(pattern)
+        except UnboundReferenceError:
+            return pattern
 
     def arranged(self, pattern: Pattern, *, api: str, path: str = "") -> Pattern:
         """Return a resolved pattern with its unordered collections in canonical order, where it pins one."""

@@ -79,14 +79,11 @@ class Seen:
         )
 
 
-def field_class(field: str, expected: Leaf, actual: Leaf, *, on_a_ladder: bool) -> DifferenceClass:
-    """Tell what kind of difference two values of a field make."""
-    name = unindexed(field).rpartition(".")[2]
-    if name == "error_code":
+def field_class(field: str, *, presence_differs: bool, on_a_ladder: bool = False) -> DifferenceClass:
+    """Tell what kind of difference it makes that a field has another value, or one where none is due."""
+    if unindexed(field).rpartition(".")[2] == "error_code":
         return DifferenceClass.ERROR_PRECEDENCE if on_a_ladder else DifferenceClass.ERROR_CODE
-    if (expected in (None, ABSENT)) != (actual in (None, ABSENT)) or ABSENT in (expected, actual):
-        return DifferenceClass.FIELD_PRESENCE
-    return DifferenceClass.FIELD_VALUE
+    return DifferenceClass.FIELD_PRESENCE if presence_differs else DifferenceClass.FIELD_VALUE
 
 
 def leaf_text(value: Leaf) -> str:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from typing import Final
 
@@ -33,7 +34,7 @@ ARROWS: Final = {
     EventKind.ELAPSED: "◷",
     EventKind.CONTROL: "↻",
     EventKind.ABANDONED: "■",
-    EventKind.NOT_APPLICABLE: "–",
+    EventKind.NOT_APPLICABLE: "—",
     EventKind.HARNESS_ERROR: "!",
 }
 
@@ -222,11 +223,14 @@ def _event(row: AlignedStep, differences: Sequence[Difference]) -> EventRow:
         target=_cell(row, target) if target else None,
         is_different=bool(differences),
         is_kind_different=bool(row.oracle) and row.oracle_kind != row.target_kind,
-        is_flowing=is_calm
-        and sum(len(field.key) + len(field.target or "") for field in fields) <= FLOW_LENGTH_MAX,
+        is_flowing=is_calm and _length(fields) <= FLOW_LENGTH_MAX,
         fields=fields,
         findings=tuple(_finding(each) for each in differences),
     )
+
+
+def _length(fields: Iterable[FieldRow]) -> int:
+    return sum(len(field.key) + len(field.target or "") for field in fields)
 
 
 def _shown(side: Side | None) -> str | None:
@@ -238,10 +242,10 @@ def _cell(row: AlignedStep, side: Side) -> EventCell:
     raw = side.raw or ""
     is_message = side.kind in {EventKind.REQUEST, EventKind.RESPONSE}
     api = f"{row.api} v{row.api_version}" if row.api else ""
-    words = (row.actor or "", "" if is_message else side.kind, api)
+    kind = "" if is_message else f"{side.kind}:"
     return EventCell(
         arrow=ARROWS.get(EventKind(side.kind), "·"),
-        headline=" ".join(word for word in words if word),
+        headline=" ".join(word for word in (row.actor, kind, api) if word).removesuffix(":"),
         kind=css_name(side.kind),
         at="" if side.at_ms is None else f"{side.at_ms:.1f}",
         elapsed="" if side.elapsed_ms is None else f"{side.elapsed_ms:.1f}",
@@ -252,6 +256,7 @@ def _cell(row: AlignedStep, side: Side) -> EventCell:
     )
 
 
+@lru_cache(maxsize=4096)
 def indented(text: str) -> str:
     """Lay out JSON text over lines; what is no JSON is returned as it is."""
     try:

@@ -55,7 +55,7 @@ PRIORITY: Final = (
     ExitCode.STALE,
     ExitCode.EXPECTED,
 )
-"""Which code wins when several apply, first to last; `USAGE` ends a process before anything else can apply."""
+"""Which code wins when several apply, first to last; `USAGE` ends a process before others can apply."""
 
 ENDED_COMPLETE: Final = "complete"
 ENDED_INTERRUPTED: Final = "interrupted"

@@ -56,6 +56,8 @@ def aligned_fields(
         marks: what the checker recorded, by path (`members[0].assignment`); an ancestor's counts for what
             is below it.
     """
+    if oracle is None and target is None:
+        return ()
     left = _ABSENT if oracle is None else _parsed(oracle)
     right = _ABSENT if target is None else _parsed(target)
     rows = tuple(_children("", left, right, 0, marks or {}, Mark.SAME))
@@ -72,7 +74,7 @@ def compact(value: object) -> str:
     if isinstance(value, str) and value.isupper() and value.replace("_", "").isalnum():
         return value
     if _is_bytes(value):
-        return f"0x{value[BYTES]}"
+        return f"0x{value[BYTES]}" if value[BYTES] else "no bytes"
     return _BYTES_IN_JSON.sub(r"0x\1", json.dumps(value, ensure_ascii=False, separators=(", ", ": ")))
 
 
@@ -103,14 +105,8 @@ def _children(
         if _stands_in_one_line(a, b):
             yield _leaf(name, a, b, depth, _mark(mark, a, b))
         else:
-            heading = FieldRow(
-                depth=depth,
-                key=name,
-                oracle=_heading(a),
-                target=_heading(b),
-                mark=marks.get(child_path, Mark.SAME),
-            )
-            yield heading
+            of_its_own = marks.get(child_path, Mark.SAME)
+            yield FieldRow(depth=depth, key=name, oracle=_heading(a), target=_heading(b), mark=of_its_own)
             yield from _children(child_path, a, b, depth + 1, marks, mark)
 
 

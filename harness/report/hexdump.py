@@ -1,10 +1,13 @@
 """Bytes as people read them."""
 
+from functools import lru_cache
 from typing import Final
 
 BYTES_A_LINE: Final = 16
+_PRINTABLE: Final = bytes(byte if 0x20 <= byte < 0x7F else ord(".") for byte in range(256))
 
 
+@lru_cache(maxsize=4096)
 def hexdump(digits: str) -> str:
     """Lay out hexadecimal digits: offset, sixteen bytes, and what of them is printable ASCII.
 
@@ -19,5 +22,5 @@ def hexdump(digits: str) -> str:
 
 
 def _line(offset: int, chunk: bytes) -> str:
-    text = "".join(chr(byte) if chr(byte).isascii() and chr(byte).isprintable() else "·" for byte in chunk)
+    text = chunk.translate(_PRINTABLE).decode("ascii")
     return f"{offset:04x}  {chunk.hex(' '):<{BYTES_A_LINE * 3 - 1}}  {text}"

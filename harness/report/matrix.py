@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Final
 
 from harness.diff.model import Judgement
 from harness.report.names import css_name, scenario_page, target_anchor
@@ -12,6 +13,10 @@ from harness.report.run_data import Run
 from harness.report.standing import NEEDS_ATTENTION, Standing, standing
 from harness.spark.rows import LatencyQuantile, TargetSummary
 from harness.verdict import Delta, Outcome
+
+
+THREE_DIGITS_MS: Final = 100
+"""From here on a duration is told in whole milliseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,4 +212,4 @@ def _blank_zero(count: int) -> str:
 
 
 def _ms(duration_ms: float) -> str:
-    return f"{duration_ms:.1f}" if duration_ms < 100 else f"{duration_ms:.0f}"  # noqa: PLR2004 - three digits
+    return f"{duration_ms:.1f}" if duration_ms < THREE_DIGITS_MS else f"{duration_ms:.0f}"

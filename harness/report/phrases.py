@@ -14,7 +14,7 @@ PROGRAM: Final = "kafka-conformance"
 GLYPHS: Final = {
     Outcome.CONFORMS: "✓",
     Outcome.LENIENT: "≈",
-    Outcome.NOT_APPLICABLE: "–",
+    Outcome.NOT_APPLICABLE: "—",
     Outcome.INDETERMINATE: "?",
     Outcome.DIVERGES: "✗",
     Outcome.HARNESS_ERROR: "!",

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol, Self, TypeVar
 
-import pyarrow as pa
 from pydantic import TypeAdapter, ValidationError
 
 from harness.diff.model import Judgement
 from harness.report.errors import ReportError
-from harness.report.tables import read_rows, read_table, rows_of
+from harness.report.tables import StepTable, read_rows, read_table
 from harness.spark.rows import (
     AlignedStep,
     ClusteredDifference,
@@ -45,29 +44,6 @@ class ScriptPage:
     needs: tuple[str, ...]
     broker_config: Mapping[str, str | int | float | bool]
     steps: tuple[ScriptStep, ...]
-
-
-class StepTable:
-    """The aligned steps, turned into values a scenario at a time: with many targets they are by far the most."""
-
-    def __init__(self, table: pa.Table) -> None:
-        self._table = table.sort_by([("scenario_id", "ascending"), ("step", "ascending")])
-        self._slices: dict[str, tuple[int, int]] = {}
-        for index, scenario_id in enumerate(self._table.column("scenario_id").to_pylist()):
-            start, length = self._slices.get(scenario_id, (index, 0))
-            self._slices[scenario_id] = (start, length + 1)
-
-    def of_scenario(self, scenario_id: str) -> dict[str, tuple[AlignedStep, ...]]:
-        """Return a scenario's steps by target, in the order of happening; what belongs to no step comes last."""
-        start, length = self._slices.get(scenario_id, (0, 0))
-        by_target: dict[str, list[AlignedStep]] = defaultdict(list)
-        for step in rows_of(self._table.slice(start, length), AlignedStep):
-            by_target[step.target].append(step)
-        return {target: tuple(sorted(steps, key=_happening)) for target, steps in by_target.items()}
-
-
-def _happening(row: AlignedStep) -> tuple[bool, int, int, str]:
-    return (row.step < 0, row.step, row.occurrence, row.actor or "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,13 +5,14 @@ a `ReportError`: a report on half of the facts would look like a report on all o
 here asks for are left alone.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow as pa  # type: ignore[import-untyped] # it ships no types
+import pyarrow.parquet as pq  # type: ignore[import-untyped] # likewise
 
 from harness.report.errors import ReportError
 from harness.spark.rows import AlignedStep, TargetSummary
@@ -120,3 +121,26 @@ def _complaint(table: pa.Table, column: Column) -> str | None:
     if found.null_count and not column.nullable:
         return f"has {found.null_count} nulls where none may be"
     return None
+
+
+class StepTable:
+    """The aligned steps, by far the most rows; they become values a scenario at a time."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table.sort_by("scenario_id")
+        self._slices: dict[str, tuple[int, int]] = {}
+        for index, scenario_id in enumerate(self._table.column("scenario_id").to_pylist()):
+            start, length = self._slices.get(scenario_id, (index, 0))
+            self._slices[scenario_id] = (start, length + 1)
+
+    def of_scenario(self, scenario_id: str) -> dict[str, tuple[AlignedStep, ...]]:
+        """Return a scenario's steps by target, as they happened; what belongs to no step comes last."""
+        start, length = self._slices.get(scenario_id, (0, 0))
+        by_target: dict[str, list[AlignedStep]] = defaultdict(list)
+        for step in rows_of(self._table.slice(start, length), AlignedStep):
+            by_target[step.target].append(step)
+        return {target: tuple(sorted(steps, key=_happening)) for target, steps in by_target.items()}
+
+
+def _happening(row: AlignedStep) -> tuple[bool, int, int, str]:
+    return (row.step < 0, row.step, row.occurrence, row.actor or "")

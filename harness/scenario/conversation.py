@@ -63,9 +63,7 @@ class Conversation:
         self.steps: list[Step] = []
         self.sheets: dict[str, ActorSheet] = {}
 
-    def actor(
-        self, name: str, *, group_instance_id: str | None = None, client_id: str | None = ""
-    ) -> Actor:
+    def actor(self, name: str, *, group_instance_id: str | None = None, client_id: str | None = "") -> Actor:
         """Bring in an actor with connections of its own; its client id is its name unless told otherwise."""
         if name in self.sheets:
             raise ScenarioError(f"two actors are called {name!r}")

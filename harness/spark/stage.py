@@ -6,6 +6,7 @@ one that a writer was stopped in.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -56,18 +57,30 @@ class Sources:
 
 
 def stage(spark: SparkSession, folders: Sequence[RunFolder]) -> Sources:
-    """Read all records of some runs.
+    """Read all records of some runs, all kinds at once, for a small run is mostly waiting for the driver.
 
     Raises:
         TraceError: a run has no header, two have the same id, or a line is no record.
     """
+    with ThreadPoolExecutor(thread_name_prefix="stage") as pool:
+        runs, footers, headers, events, judgements, differences = [
+            pool.submit(read, spark, folders)
+            for read in (
+                stage_runs,
+                stage_footers,
+                stage_headers,
+                stage_events,
+                stage_judgements,
+                stage_differences,
+            )
+        ]
     return Sources(
-        runs=stage_runs(spark, folders),
-        footers=stage_footers(spark, folders),
-        headers=stage_headers(spark, folders),
-        events=stage_events(spark, folders),
-        judgements=stage_judgements(spark, folders),
-        differences=stage_differences(spark, folders),
+        runs=runs.result(),
+        footers=footers.result(),
+        headers=headers.result(),
+        events=events.result(),
+        judgements=judgements.result(),
+        differences=differences.result(),
     )
 
 

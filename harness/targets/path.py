@@ -12,8 +12,9 @@ from typing_extensions import override
 from harness.targets.base import Broker, Capability, Progress, Target, TargetError
 from harness.targets.cache import cache_directory
 from harness.targets.jars import KafkaJars
-from harness.targets.kafka import START_TIMEOUT_MS, LocalPlan, start_local
+from harness.targets.local import START_TIMEOUT_MS, LocalPlan, start_local
 
+_KAFKA_JAR_PREFIX: Final = "kafka_2."
 _KAFKA_JAR: Final = re.compile(r"kafka_2\.\d+-(\d[\w.-]*?)\.jar")
 _CLIENTS_JAR: Final = re.compile(r"kafka-clients-(\d[\w.-]*?)\.jar")
 _VERSION_ENTRY: Final = "kafka/kafka-version.properties"
@@ -101,7 +102,7 @@ def jars_in(directory: Path) -> KafkaJars:
         TargetError: no Kafka is there; it says where was looked.
     """
     for jars in (_flat(directory), _flat(directory / "libs"), _working_tree(directory)):
-        if any(_KAFKA_JAR.fullmatch(jar.name) for jar in jars):
+        if any(jar.name.startswith(_KAFKA_JAR_PREFIX) for jar in jars):
             binding, notes = _logging_binding(jars)
             return KafkaJars(
                 version=_version_of(jars),

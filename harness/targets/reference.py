@@ -40,6 +40,7 @@ from reference_coordinator.profiles import Profile, UnknownProfileError, profile
 DEFAULT_PROFILE: Final = "4.4"
 """The newest release that the reference's table tells of."""
 _HOST: Final = "127.0.0.1"
+_CLIENT_HOST: Final = "/127.0.0.1"
 _PORT: Final = 9092
 _READY_TIMEOUT_MS: Final = 60_000.0
 
@@ -154,7 +155,7 @@ class ReferenceStage(Stage):
         return self._clock_ms - self._opened_ms
 
     async def prepared(self) -> Prepared:
-        """Bring the coordinator to where a scenario may begin, once; what that took is before the clock's 0."""
+        """Bring the coordinator to where a scenario may begin, once; the clock begins after that."""
         if self._prepared is None:
             self._is_preparing = True
             self._prepared = await prepare(self, topics=CONFORMANCE_TOPICS, timeout_ms=_READY_TIMEOUT_MS)
@@ -166,7 +167,7 @@ class ReferenceStage(Stage):
     async def connect(self) -> Connection:
         if not self._is_preparing:
             await self.prepared()
-        connection_id = self._listener.connected(client_host=_HOST)
+        connection_id = self._listener.connected(client_host=_CLIENT_HOST)
         connection = ReferenceConnection(self, connection_id)
         self._connections[connection_id] = connection
         return connection
@@ -207,7 +208,7 @@ class ReferenceStage(Stage):
         return self._clock_ms + ceil(timeout_ms)
 
     def jump(self, limit_ms: int) -> bool:
-        """Let time pass to the listener's next deadline, or to a limit before it; tell whether there was one."""
+        """Let time pass to the next deadline, or to a limit before it; tell whether there was one."""
         deadline = self._listener.next_deadline()
         if deadline is None or deadline > limit_ms:
             self._clock_ms = max(self._clock_ms, limit_ms)

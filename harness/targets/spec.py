@@ -10,7 +10,8 @@ from typing import Final
 from harness.targets.base import Target, TargetError
 from harness.targets.external import ExternalTarget
 from harness.targets.jars import LATEST
-from harness.targets.kafka import START_TIMEOUT_MS, KafkaTarget
+from harness.targets.kafka import KafkaTarget
+from harness.targets.local import START_TIMEOUT_MS
 from harness.targets.path import PathTarget
 from harness.targets.reference import ReferenceTarget
 from harness.targets.reference_tcp import ReferenceTcpTarget

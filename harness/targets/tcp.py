@@ -113,6 +113,8 @@ class StreamConnection(Connection):
 def _told(error: OSError) -> str:
     if isinstance(error, ConnectionResetError | BrokenPipeError):
         return "reset by the peer"
+    if isinstance(error, ConnectionRefusedError):
+        return "connection refused"
     return error.strerror or str(error) or type(error).__name__
 
 

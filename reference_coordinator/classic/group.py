@@ -23,7 +23,7 @@ from reference_coordinator.ids import (
     Millis,
     ResponseToken,
 )
-from reference_coordinator.messages import JoinGroupRequest, JoinGroupRequestProtocol
+from reference_coordinator.messages import JoinGroupRequestProtocol
 from reference_coordinator.profiles import Profile
 
 BEFORE_FIRST_GENERATION: Final = GenerationId(0)
@@ -136,7 +136,9 @@ class ClassicGroup:
         self,
         member: ClassicGroupMember,
         protocols: tuple[JoinGroupRequestProtocol, ...],
-        timeouts: JoinGroupRequest | ClassicGroupMember,
+        *,
+        rebalance_timeout_ms: Millis,
+        session_timeout_ms: Millis,
         awaiting_join: ResponseToken | None,
     ) -> None:
         """Let a member bring new protocols and timeouts and park its JoinGroup.
@@ -147,8 +149,8 @@ class ClassicGroup:
         """
         member.supported_protocols = protocols
         if self.profile.has(Behaviour.REJOIN_UPDATES_TIMEOUTS):
-            member.rebalance_timeout_ms = timeouts.rebalance_timeout_ms
-            member.session_timeout_ms = timeouts.session_timeout_ms
+            member.rebalance_timeout_ms = rebalance_timeout_ms
+            member.session_timeout_ms = session_timeout_ms
         member.awaiting_join = awaiting_join
 
     def validate_member(

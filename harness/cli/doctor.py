@@ -1,0 +1,71 @@
+"""`doctor`: what this machine has and lacks, and the remedy for what it lacks."""
+
+import shutil
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from harness.cli.errors import ends_with_exit_code
+from harness.report.exit_code import ExitCode
+from harness.scenario.errors import ScenarioError
+from harness.scenario.registry import collect
+from harness.targets.checks import Check, all_checks
+
+_PACKAGES: Final = ("kio", "pyspark", "pytest", "kafka-python", "confluent-kafka", "allure-pytest", "pyarrow")
+_PYTHON_MIN: Final = (3, 11)
+_OPTIONAL: Final = {
+    "npx": "install Node.js 20 or newer to have the Allure report rendered; all else works without",
+    "docker": "install a Docker engine for container targets; all else works without",
+}
+
+
+@ends_with_exit_code
+def doctor(
+    *, suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites"
+) -> ExitCode:
+    """Tell what is there, what is missing and what to do about it."""
+    checks = (_python(), _packages(), _suites(suites), *all_checks())
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for column in ("mark", "name", "detail"):
+        table.add_column(column, overflow="fold")
+    for check in checks:
+        table.add_row("[green]✓[/]" if check.ok else "[red]✗[/]", check.name, _detail(check))
+    for program, remedy in _OPTIONAL.items():
+        found = shutil.which(program)
+        table.add_row("[green]✓[/]" if found else "[dim]·[/]", program, found or f"[dim]absent: {remedy}[/]")
+    Console().print(table)
+    return ExitCode.EXPECTED if all(check.ok for check in checks) else ExitCode.UNAVAILABLE
+
+
+def _detail(check: Check) -> str:
+    return check.detail if check.ok else f"{check.detail}\n[bold]remedy:[/] {check.remedy}"
+
+
+def _python() -> Check:
+    found = sys.version.split(maxsplit=1)[0]
+    ok = sys.version_info >= _PYTHON_MIN
+    return Check(name="python", ok=ok, detail=found, remedy="" if ok else "use Python 3.11 or newer")
+
+
+def _packages() -> Check:
+    found, missing = [], []
+    for package in _PACKAGES:
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            missing.append(package)
+    detail = ", ".join(missing or found)
+    remedy = "run `make setup`" if missing else ""
+    return Check(name="packages", ok=not missing, detail=detail, remedy=remedy)
+
+
+def _suites(package: str) -> Check:
+    try:
+        count = len(collect(package))
+    except (ScenarioError, ImportError) as error:
+        return Check(name="suites", ok=False, detail=str(error), remedy="mend the scenario that it names")
+    return Check(name="suites", ok=True, detail=f"{count} scenarios in package {package!r}")

@@ -1,0 +1,145 @@
+"""`run` and `report`: from a command line to a run folder, or from a run folder to its pages."""
+
+import shlex
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from harness.cli.errors import ends_with_exit_code
+from harness.cli.progress import ProgressDisplay
+from harness.conduct.expectation_files import expectation_files
+from harness.conduct.judging import judge_run_again
+from harness.conduct.plan import PlanError, RunPlan, new_run_id, parse_targets, select_scripts
+from harness.conduct.run import conduct
+from harness.conduct.run import report as make_report
+from harness.report.exit_code import ExitCode
+from harness.report.terminal import print_summary
+from harness.runner.drive import Limits
+from harness.scenario.registry import collect
+from harness.spark.session import LOCAL_MASTER
+from harness.trace.files import LATEST, RunFolder
+
+_SCENARIOS = typer.Argument(help="Scenario ids or globs; all if none is given.", show_default=False)
+_TARGET = typer.Option(
+    "--target",
+    "-t",
+    help="What to drive; may be repeated. `reference`, `kafka:3.9.2`, `external:HOST:PORT` …",
+)
+_PROFILE = typer.Option(
+    help="Hold targets against this profile, e.g. `3.9` for a broker that claims to be like it."
+)
+_SKIP = typer.Option(help="Leave these out; id or glob, may be repeated.")
+_OUT = typer.Option(help="Where run folders are made.")
+_RUN_ID = typer.Option(help="Name of the run folder; made of the time if not given.")
+_EXPECT = typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False)
+_BASELINE = typer.Option(help="A run folder to compare outcomes with.", exists=True, file_okay=False)
+_SUITES = typer.Option(help="The Python package that holds the scenarios.")
+_MASTER = typer.Option(help="Spark's master: `local[*]`, `spark://…`.")
+
+
+@ends_with_exit_code
+def run(
+    scenarios: Annotated[list[str] | None, _SCENARIOS] = None,
+    *,
+    target: Annotated[list[str] | None, _TARGET] = None,
+    profile: Annotated[str | None, _PROFILE] = None,
+    skip: Annotated[list[str] | None, _SKIP] = None,
+    out: Annotated[Path, _OUT] = Path("reports"),
+    run_id: Annotated[str | None, _RUN_ID] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Scenarios at once on a broker.")] = 64,
+    scenario_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one scenario.")] = 60.0,
+    run_timeout: Annotated[float, typer.Option(min=1, help="Seconds for one target.")] = 600.0,
+    expect: Annotated[list[Path] | None, _EXPECT] = None,
+    baseline: Annotated[Path | None, _BASELINE] = None,
+    suites: Annotated[str, _SUITES] = "suites",
+    allure: Annotated[
+        bool, typer.Option(help="Write Allure results, and render them if Node is there.")
+    ] = True,
+    spark_master: Annotated[str, _MASTER] = LOCAL_MASTER,
+    only_drive: Annotated[
+        bool, typer.Option("--no-report", help="Drive and judge, but make no report.")
+    ] = False,
+) -> ExitCode:
+    """Hold scenarios with targets, judge what differs, and write a report."""
+    catalogue = collect(suites)
+    plan = RunPlan(
+        run_id=run_id or new_run_id(),
+        scripts=select_scripts(catalogue, scenarios or [], skip or []),
+        catalogue=frozenset(catalogue),
+        targets=parse_targets(target or ["reference"], profile=profile),
+        reports=out,
+        seed=0,
+        command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
+        limits=Limits(scenario_s=scenario_timeout, drive_s=run_timeout, jobs=jobs),
+        expectation_files=expectation_files(suites, expect or []),
+        baseline=baseline,
+    )
+    return carry_out(plan, ReportOptions(wanted=not only_drive, allure=allure, spark_master=spark_master))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportOptions:
+    """What is to be made of a run."""
+
+    wanted: bool
+    allure: bool
+    spark_master: str
+
+
+def carry_out(plan: RunPlan, options: ReportOptions) -> ExitCode:
+    """Conduct a plan under a progress display, report, and print the summary."""
+    console = Console()
+    console.print(f"[bold]run {plan.run_id}[/]  {len(plan.scripts)} scenarios", highlight=False)
+    began_s = time.monotonic()
+    with ProgressDisplay(console) as display:
+        conducted = conduct(plan, display)
+        if options.wanted:
+            _report(conducted.folder, options, display)
+    if options.wanted:
+        print_summary(conducted.folder.path, console)
+    console.print(f"[dim]{time.monotonic() - began_s:.1f} s in all[/]", highlight=False)
+    return conducted.exit_code
+
+
+def _report(folder: RunFolder, options: ReportOptions, display: ProgressDisplay) -> None:
+    tell = display.teller("report")
+    rendered = make_report(folder, allure=options.allure, spark_master=options.spark_master, progress=tell)
+    if rendered.allure_problem:
+        tell(f"Allure's report was not rendered: {rendered.allure_problem}")
+    display.finish("report")
+
+
+@ends_with_exit_code
+def report(
+    run_folder: Annotated[Path, typer.Argument(help="A run's folder; the newest if none is given.")] = Path(
+        "reports", LATEST
+    ),
+    *,
+    expect: Annotated[list[Path] | None, _EXPECT] = None,
+    baseline: Annotated[Path | None, _BASELINE] = None,
+    suites: Annotated[str, _SUITES] = "suites",
+    allure: Annotated[
+        bool, typer.Option(help="Write Allure results, and render them if Node is there.")
+    ] = True,
+    spark_master: Annotated[str, _MASTER] = LOCAL_MASTER,
+) -> ExitCode:
+    """Judge a stored run again, with today's expectations, and make its report anew."""
+    folder = RunFolder(run_folder.resolve())
+    if not folder.run_json.exists():
+        raise PlanError(f"{run_folder} is no run's folder; `kafka-conformance run` makes one")
+    console = Console()
+    with ProgressDisplay(console) as display:
+        code = judge_run_again(
+            folder,
+            expectation_files=expectation_files(suites, expect or []),
+            catalogue=frozenset(collect(suites)),
+            baseline=baseline,
+        )
+        _report(folder, ReportOptions(wanted=True, allure=allure, spark_master=spark_master), display)
+    print_summary(folder.path, console)
+    return code

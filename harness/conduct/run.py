@@ -1,0 +1,117 @@
+"""A run from its plan to its report, step by step; whatever fails later loses nothing recorded before."""
+
+import asyncio
+import json
+import platform
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+
+from harness.conduct.driving import DriveReport, RunDrive
+from harness.conduct.judging import judge_run
+from harness.conduct.plan import RunPlan
+from harness.diff.check import CheckedRun
+from harness.diff.expectations import load_expectations
+from harness.report.exit_code import ExitCode, exit_code
+from harness.report.render import Rendered, render_all
+from harness.runner.drive import Watcher
+from harness.scenario.script import script_to_json
+from harness.spark.job import build_tables
+from harness.trace.events import RunFooter, RunHeader
+from harness.trace.files import RunFolder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConductedRun:
+    """What is left of a run that was driven and judged."""
+
+    folder: RunFolder
+    checked: CheckedRun
+    footer: RunFooter
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """How the process that ran it should end."""
+        return exit_code(self.checked.judgements, self.footer)
+
+
+def conduct(plan: RunPlan, watcher: Watcher) -> ConductedRun:
+    """Drive a plan's targets and judge what was recorded.
+
+    Raises:
+        ExpectationError: an expectation file is wrong; nothing was driven.
+        TraceError: the run folder is there already.
+    """
+    load_expectations(plan.expectation_files, catalogue=plan.catalogue)
+    folder = RunFolder.create(plan.reports, plan.run_id)
+    folder.write_run(_header(plan))
+    folder.write_scripts({name: script_to_json(script) for name, script in plan.scripts.items()})
+    driven = asyncio.run(RunDrive(plan=plan, folder=folder, watcher=watcher).run())
+    footer = _footer(plan, driven)
+    folder.write_footer(footer)
+    checked = judge_run(
+        folder,
+        expectation_files=plan.expectation_files,
+        catalogue=plan.catalogue,
+        baseline=plan.baseline,
+        today=datetime.now(UTC).date(),
+    )
+    return ConductedRun(folder=folder, checked=checked, footer=footer)
+
+
+def report(
+    folder: RunFolder, *, allure: bool, spark_master: str, progress: Callable[[str], None]
+) -> Rendered:
+    """Make a judged run's tables and everything that people and machines read of them."""
+    progress("Spark computes the tables")
+    build_tables([folder.path], folder.tables, master=spark_master, progress=progress)
+    progress("rendering")
+    return render_all(folder.path, allure=allure)
+
+
+def _header(plan: RunPlan) -> RunHeader:
+    return RunHeader(
+        run_id=plan.run_id,
+        started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        harness_version=version("kafka-conformance"),
+        harness_commit=_commit(),
+        scenario_digest=_digest(plan),
+        seed=plan.seed,
+        targets=tuple(target.name for target in plan.targets),
+        machine=f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        command=plan.command,
+    )
+
+
+def _footer(plan: RunPlan, driven: DriveReport) -> RunFooter:
+    return RunFooter(
+        run_id=plan.run_id,
+        finished_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        ended=driven.ended,
+        scenario_count=len(plan.scripts),
+        drive_ms=json.dumps(dict(driven.drive_ms)),
+    )
+
+
+def _digest(plan: RunPlan) -> str:
+    digests = "".join(plan.scripts[name].digest() for name in sorted(plan.scripts))
+    return sha256(digests.encode()).hexdigest()[:16]
+
+
+def _commit() -> str | None:
+    """Return the commit of the checkout that this code runs from, if it does and git is there."""
+    try:
+        answer = subprocess.run(
+            ["git", "rev-parse", "--short=12", "HEAD"],  # noqa: S607 - the user's own git
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:
+        return None
+    return answer.stdout.strip() or None

@@ -1,0 +1,111 @@
+"""What a target did, held against what the reference did at the same step of the same script.
+
+Looking at canonical answers only, so that ids, hosts and accidental orders are no differences. Where Kafka's
+answer hangs on chance, the reference declares the values that are right, and any of them is accepted.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.diff.answers import answers_by_step, kind_words
+from harness.diff.paths import ABSENT, Leaf, unequal_leaves, value_at
+from harness.diff.seen import Against, Seen, field_class, leaf_text
+from harness.trace.canonical import Json, canonical_json
+from harness.trace.events import Event, EventKind
+from harness.verdict import DifferenceClass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Permitted:
+    """Values that the reference declares right at a place."""
+
+    place: re.Pattern[str]
+    any_of: tuple[str, ...]
+
+
+def against_reference(events: Sequence[Event], oracle_events: Sequence[Event]) -> tuple[Seen, ...]:
+    """Return everything that the reference did otherwise, as far as both conversations went."""
+    answers, oracle_answers = answers_by_step(events), answers_by_step(oracle_events)
+    return tuple(
+        seen
+        for step in sorted(answers.keys() & oracle_answers.keys())
+        for event, oracle_event in zip(answers[step], oracle_answers[step], strict=False)
+        for seen in _compared(event, oracle_event)
+    )
+
+
+def _compared(event: Event, oracle_event: Event) -> Iterator[Seen]:
+    if event.kind != oracle_event.kind:
+        yield Seen(
+            step=event.step,
+            api=event.api,
+            api_version=event.api_version,
+            against=Against.REFERENCE,
+            difference_class=_kind_class(event.kind, oracle_event.kind),
+            field=None,
+            expected=kind_words(oracle_event.kind),
+            actual=kind_words(event.kind),
+        )
+    elif event.kind == EventKind.RESPONSE and event.digest != oracle_event.digest:
+        yield from _fields_compared(event, oracle_event)
+
+
+def _kind_class(kind: str, oracle_kind: str) -> DifferenceClass:
+    if kind == EventKind.MALFORMED:
+        return DifferenceClass.ENCODING
+    waited_in_vain = oracle_kind in (EventKind.SILENCE, EventKind.NO_ANSWER)
+    if kind == EventKind.RESPONSE and waited_in_vain:
+        return DifferenceClass.ORDERING
+    return DifferenceClass.LIVENESS
+
+
+def _fields_compared(event: Event, oracle_event: Event) -> Iterator[Seen]:
+    actual, expected = _read(event.canonical), _read(oracle_event.canonical)
+    permitted = _read_permitted(oracle_event.permitted)
+    for path, due, came in unequal_leaves(expected, actual):
+        if not any(_accepts(entry, actual, path) for entry in permitted):
+            yield Seen(
+                step=event.step,
+                api=event.api,
+                api_version=event.api_version,
+                against=Against.REFERENCE,
+                difference_class=field_class(path, presence_differs=_has_nothing(due) != _has_nothing(came)),
+                field=path,
+                expected=leaf_text(due),
+                actual=leaf_text(came),
+            )
+
+
+def _has_nothing(value: Leaf) -> bool:
+    return value is None or value is ABSENT
+
+
+def _read(text: str | None) -> Json:
+    value: Json = json.loads(text) if text else {}
+    return value
+
+
+def _read_permitted(text: str | None) -> tuple[_Permitted, ...]:
+    return tuple(
+        _Permitted(
+            place=_place(entry["field"]),
+            any_of=tuple(canonical_json(value) for value in entry["any_of"]),
+        )
+        for entry in (json.loads(text) if text else ())
+    )
+
+
+def _place(field: str) -> re.Pattern[str]:
+    """Compile a field's path; `[]` in it stands for every item of a list."""
+    return re.compile(re.escape(field).replace(r"\[\]", r"\[\d+\]") + r"(?=[.\[]|$)")
+
+
+def _accepts(entry: _Permitted, actual: Json, path: str) -> bool:
+    """Tell whether what stands in the declared place, on or above a path, is one of the right values."""
+    found = entry.place.match(path)
+    if found is None:
+        return False
+    value = value_at(actual, found.group())
+    return value is not ABSENT and leaf_text(value) in entry.any_of

@@ -1,0 +1,286 @@
+"""Differences that are known and explained: TOML files beside the suites, and what they make of a run.
+
+    [[expect]]
+    scenario  = "classic/join/**"                    # an id, or a pattern: * within a part, ** across parts
+    targets   = ["kafka:>=3.9,<4.0", "external:*"]   # a spec or a target's name; versions or wildcards
+    outcome   = "diverges"                           # or "lenient" or "indeterminate"; this is the default
+    signature = "9c1e0b77a2d4"                       # only this finding; otherwise any
+    reason    = "why this is as it is"
+    link      = "KAFKA-12345"                        # a KAFKA-number, a KIP or an address
+    expires   = "2027-01-01"                         # the last day on which the entry holds
+    owner     = "who looks after it"
+
+An entry explains what happened and excuses nothing else: another finding than the pinned one is unexpected,
+and an entry whose difference does not show any more, or that has expired, is stale. Both are red.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from harness.diff.judge import TargetInfo
+from harness.diff.model import Judgement
+from harness.diff.target_pattern import is_target_pattern, matches_target
+from harness.verdict import Expectation, Outcome
+
+_LINK: Final = re.compile(r"KAFKA-\d+|KIP-\d+|https?://\S+")
+_PLACEHOLDERS: Final = ("todo", "tbd", "fixme", "xxx")
+_SIGNATURE_PATTERN: Final = "^[0-9a-f]{12}$"
+_QUIET: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.NOT_APPLICABLE))
+"""Outcomes that need no entry."""
+
+
+class ExpectationError(Exception):
+    """An expectation file cannot be read; the message names file, entry and field, and says the remedy."""
+
+
+def _explained(text: object) -> object:
+    if isinstance(text, str) and (not text.strip() or text.strip().lower().startswith(_PLACEHOLDERS)):
+        raise ValueError("say why the difference is as it is")
+    return text
+
+
+def _linked(text: object) -> object:
+    if isinstance(text, str) and _LINK.fullmatch(text) is None:
+        raise ValueError('write a KAFKA-number, a KIP or an address, e.g. "KAFKA-12345"')
+    return text
+
+
+def _targeted(pattern: object) -> object:
+    if isinstance(pattern, str) and not is_target_pattern(pattern):
+        raise ValueError(
+            f'{pattern!r} is no pattern of targets; write e.g. "kafka:>=3.9,<4.0" or "reference:*"'
+        )
+    return pattern
+
+
+def _dated(value: object) -> object:
+    return date.fromisoformat(value) if isinstance(value, str) else value
+
+
+class Entry(BaseModel):
+    """One known difference."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    scenario: Annotated[str, Field(min_length=1)]
+    targets: Annotated[list[Annotated[str, BeforeValidator(_targeted)]], Field(min_length=1)]
+    outcome: Literal["diverges", "lenient", "indeterminate"] = "diverges"
+    signature: Annotated[str, Field(pattern=_SIGNATURE_PATTERN)] | None = None
+    reason: Annotated[str, BeforeValidator(_explained)]
+    link: Annotated[str, BeforeValidator(_linked)]
+    expires: Annotated[date, BeforeValidator(_dated)] | None = None
+    owner: str | None = None
+
+    def concerns(self, scenario_id: str, info: TargetInfo) -> bool:
+        """Tell whether the entry speaks of a scenario with a target."""
+        return matches_scenario(self.scenario, scenario_id) and any(
+            matches_target(pattern, info) for pattern in self.targets
+        )
+
+    def foresaw(self, judgement: Judgement) -> bool:
+        """Tell whether what happened is what the entry says."""
+        is_pinned_finding = self.signature is None or self.signature == judgement.signature
+        return judgement.outcome == self.outcome and is_pinned_finding
+
+    def has_expired(self, today: date) -> bool:
+        """Tell whether its last day is over."""
+        return self.expires is not None and self.expires < today
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcedEntry:
+    """An entry and where it stands."""
+
+    entry: Entry
+    source: str
+    """File and number of the entry, e.g. `known.toml, entry 3`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaleEntry:
+    """An entry that has expired, or whose difference did not show in any conversation that it speaks of."""
+
+    source: str
+    scenario: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """Judgements with their expectation set, and the entries that no longer hold."""
+
+    judgements: tuple[Judgement, ...]
+    stale_entries: tuple[StaleEntry, ...]
+
+
+def load_expectations(paths: Sequence[Path]) -> tuple[SourcedEntry, ...]:
+    """Read expectation files.
+
+    Raises:
+        ExpectationError: a file is missing, is no TOML, or an entry is wrong; all faults of a file at once.
+    """
+    return tuple(entry for path in paths for entry in _load(path))
+
+
+def check_scenarios(entries: Sequence[SourcedEntry], catalogue: Sequence[str]) -> None:
+    """Refuse entries that speak of no scenario at all: a typo, or a scenario that was renamed.
+
+    Raises:
+        ExpectationError: such an entry exists.
+    """
+    faults = [
+        f"{one.source}, field 'scenario': {one.entry.scenario!r} matches no scenario; "
+        "see `kafka-conformance list` for the ids"
+        for one in entries
+        if not any(matches_scenario(one.entry.scenario, scenario_id) for scenario_id in catalogue)
+    ]
+    if faults:
+        raise ExpectationError("\n".join(faults))
+
+
+def apply_expectations(
+    judgements: Sequence[Judgement],
+    infos: Mapping[str, TargetInfo],
+    entries: Sequence[SourcedEntry],
+    today: date,
+) -> Applied:
+    """Set the expectation of every judgement.
+
+    Args:
+        judgements: of one run.
+        infos: the run's targets by name.
+        entries: of all files.
+        today: on which expiry is judged.
+    """
+    applied: list[Judgement] = []
+    spoken_of: dict[str, StaleEntry] = {}
+    fired: set[str] = set()
+    for judgement in judgements:
+        info = infos[judgement.target]
+        concerned = [one for one in entries if one.entry.concerns(judgement.scenario_id, info)]
+        applied.append(_with_expectation(judgement, concerned, today))
+        if judgement.outcome == Outcome.NOT_APPLICABLE:
+            continue
+        for one in concerned:
+            spoken_of.setdefault(one.source, _stale(one, today))
+            if one.entry.foresaw(judgement) and not one.entry.has_expired(today):
+                fired.add(one.source)
+    stale = tuple(entry for source, entry in spoken_of.items() if source not in fired)
+    return Applied(judgements=tuple(applied), stale_entries=stale)
+
+
+def _with_expectation(judgement: Judgement, concerned: Sequence[SourcedEntry], today: date) -> Judgement:
+    if judgement.outcome in (Outcome.NOT_APPLICABLE, Outcome.HARNESS_ERROR) or not concerned:
+        is_quiet = judgement.outcome in _QUIET
+        return replace(
+            judgement, expectation=(Expectation.EXPECTED if is_quiet else Expectation.UNEXPECTED).value
+        )
+    firing = [one for one in concerned if one.entry.foresaw(judgement)]
+    if not firing:
+        return _not_foreseen(judgement, concerned)
+    firing.sort(key=lambda one: one.entry.has_expired(today))
+    entry = firing[0].entry
+    if entry.has_expired(today):
+        why = f"{firing[0].source} expired on {entry.expires}"
+        return replace(
+            judgement,
+            expectation=Expectation.STALE.value,
+            reason=f"{judgement.reason}; {why}",
+            link=entry.link,
+        )
+    return replace(
+        judgement,
+        expectation=Expectation.EXPECTED.value,
+        reason=f"{entry.reason} [{judgement.reason}]",
+        link=entry.link,
+    )
+
+
+def _not_foreseen(judgement: Judgement, concerned: Sequence[SourcedEntry]) -> Judgement:
+    """Judge what an entry speaks of but did not foresee: another difference, or none any more."""
+    sources = ", ".join(one.source for one in concerned)
+    if judgement.outcome in _QUIET:
+        return replace(
+            judgement,
+            expectation=Expectation.STALE.value,
+            reason=f"{judgement.reason}; {sources} foresaw a difference that does not show: remove the entry",
+            link=concerned[0].entry.link,
+        )
+    return replace(
+        judgement,
+        expectation=Expectation.UNEXPECTED.value,
+        reason=f"{judgement.reason}; not what {sources} foresaw",
+    )
+
+
+def _stale(one: SourcedEntry, today: date) -> StaleEntry:
+    entry = one.entry
+    expired = entry.has_expired(today)
+    why = f"expired on {entry.expires}" if expired else f"no {entry.outcome!r} was seen as it says"
+    return StaleEntry(source=one.source, scenario=entry.scenario, why=why)
+
+
+@cache
+def _scenario_regex(pattern: str) -> re.Pattern[str]:
+    translated = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
+    return re.compile("".join(translated.get(part, re.escape(part)) for part in parts))
+
+
+def matches_scenario(pattern: str, scenario_id: str) -> bool:
+    """Tell whether a scenario's id fits a pattern: `*` stays within a part, `**` crosses parts."""
+    return _scenario_regex(pattern).fullmatch(scenario_id) is not None
+
+
+def _load(path: Path) -> tuple[SourcedEntry, ...]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ExpectationError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ExpectationError(f"{path}: is no TOML: {error}") from error
+    unknown = sorted(content.keys() - {"expect"})
+    tables = content.get("expect", [])
+    if unknown or not isinstance(tables, list):
+        raise ExpectationError(
+            f"{path}: holds {', '.join(unknown) or 'something else'}; only [[expect]] entries belong here"
+        )
+    return _entries(path, tables)
+
+
+def _entries(path: Path, tables: list[object]) -> tuple[SourcedEntry, ...]:
+    faults: list[str] = []
+    entries: list[SourcedEntry] = []
+    for number, table in enumerate(tables, start=1):
+        source = f"{path.name}, entry {number}"
+        try:
+            entries.append(SourcedEntry(entry=Entry.model_validate(table), source=source))
+        except ValidationError as error:
+            faults += [f"{path}, entry {number}, {_fault(one)}" for one in error.errors()]
+    if faults:
+        raise ExpectationError("\n".join(faults))
+    return tuple(entries)
+
+
+def _fault(error: ErrorDetails) -> str:
+    """Say what is wrong with a field and what to write instead."""
+    field = ".".join(str(part) for part in error["loc"]) or "entry"
+    match error["type"]:
+        case "missing":
+            remedy = "is missing; every entry must have it"
+        case "extra_forbidden":
+            remedy = f"is unknown; an entry has {', '.join(Entry.model_fields)}"
+        case "string_pattern_mismatch":
+            remedy = "must be the 12 hexadecimal digits that the report shows for the finding"
+        case _:
+            remedy = error["msg"].removeprefix("Value error, ")
+    return f"field {field!r}: {remedy}"

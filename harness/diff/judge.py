@@ -1,0 +1,204 @@
+"""The outcome of one scenario with one target, from what is on record and from nothing else.
+
+Doubt never becomes a pass: a conversation that broke off, a reference that cannot serve as a measure and a
+checker that fails are each told apart from a target that conforms and from one that diverges.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from harness.diff.answers import awaits
+from harness.diff.compare import differences
+from harness.diff.model import Difference, Judgement
+from harness.diff.seen import Against
+from harness.scenario.script import Script, step_text
+from harness.trace.events import Event, EventKind
+from harness.verdict import Delta, Expectation, Outcome
+
+TARGET_LOST: Final = "target lost"
+"""How the note of an event begins after which the target was no longer there."""
+CONFORMS_REASON: Final = "every answer is as the script expects and as the reference gives it"
+ALONE_REASON: Final = "every answer is as the script expects"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetInfo:
+    """What a checker must know of a target beside its trace."""
+
+    run_id: str
+    target: str
+    """The target's name, e.g. `kafka-3.9.2`."""
+    spec: str
+    """As the user wrote it, e.g. `kafka:3.9.2`."""
+    profile: str
+    oracle: str | None
+    """Name of the target that it is held against; None for a reference."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A judgement, with expectation and delta still to be set, and the differences that it rests on."""
+
+    judgement: Judgement
+    differences: tuple[Difference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ruling:
+    outcome: Outcome
+    reason: str
+    differences: tuple[Difference, ...] = ()
+
+
+def judge(
+    script: Script, info: TargetInfo, events: Sequence[Event], oracle_events: Sequence[Event] | None
+) -> Judged:
+    """Judge one scenario with one target.
+
+    Args:
+        script: what the conversation was to be.
+        info: the target.
+        events: what is on record of it, in sequence; none at all is our fault.
+        oracle_events: what is on record of the reference, when `info.oracle` names one.
+    """
+    try:
+        ruling = _rule(script, info, events, oracle_events)
+    except Exception as error:  # noqa: BLE001 - whatever a trace does to the checker must not become a pass
+        ruling = _Ruling(
+            outcome=Outcome.HARNESS_ERROR,
+            reason=f"the checker failed on this trace: {type(error).__name__}: {error}",
+        )
+    return Judged(judgement=_judgement(script, info, events, ruling), differences=ruling.differences)
+
+
+def _rule(
+    script: Script, info: TargetInfo, events: Sequence[Event], oracle_events: Sequence[Event] | None
+) -> _Ruling:
+    refused = _refused(events)
+    if refused is not None:
+        return refused
+    kept, broke_off = _until_break(script, events)
+    doubt = None if info.oracle is None else _doubt_about_oracle(script, info.oracle, oracle_events)
+    measure = None if info.oracle is None or doubt else oracle_events
+    found = differences(script, kept, measure)
+    finding = found[0] if found else None
+    if finding is not None and not finding.is_lenient:
+        reason = _reason(script, kept, finding)
+        return _Ruling(outcome=Outcome.DIVERGES, reason=reason, differences=found)
+    open_questions = [question for question in (broke_off, doubt) if question]
+    if open_questions:
+        reason = "; ".join(open_questions)
+        return _Ruling(outcome=Outcome.INDETERMINATE, reason=reason, differences=found)
+    if finding is not None:
+        reason = f"{_reason(script, kept, finding)}; no client should take notice"
+        return _Ruling(outcome=Outcome.LENIENT, reason=reason, differences=found)
+    return _Ruling(outcome=Outcome.CONFORMS, reason=ALONE_REASON if info.oracle is None else CONFORMS_REASON)
+
+
+def _refused(events: Sequence[Event]) -> _Ruling | None:
+    """Return the ruling where there is no conversation to judge."""
+    if not events:
+        return _Ruling(outcome=Outcome.HARNESS_ERROR, reason="nothing was recorded")
+    for kind, outcome in (
+        (EventKind.HARNESS_ERROR, Outcome.HARNESS_ERROR),
+        (EventKind.NOT_APPLICABLE, Outcome.NOT_APPLICABLE),
+    ):
+        event = _first(events, kind)
+        if event is not None:
+            return _Ruling(outcome=outcome, reason=event.note or kind.value)
+    return None
+
+
+def _until_break(script: Script, events: Sequence[Event]) -> tuple[Sequence[Event], str | None]:
+    """Return the events that can be judged, and why the conversation broke off if it did.
+
+    What the actors saw at the step in which the target went away tells of its end, not of its behaviour.
+    An event that breaks a conversation off may belong to no step: the limit of a whole drive, say.
+    """
+    lost = next((event for event in events if (event.note or "").startswith(TARGET_LOST)), None)
+    if lost is not None:
+        at = lost.step if lost.step >= 0 else max(event.step for event in events)
+        return [event for event in events if event.step < at], f"at step {at}: {lost.note}"
+    abandoned = _first(events, EventKind.ABANDONED)
+    if abandoned is not None:
+        kept = [event for event in events if event is not abandoned]
+        at = abandoned.step if abandoned.step >= 0 else max(event.step for event in events)
+        return kept, f"abandoned at step {at}: {abandoned.note}"
+    last = max(event.step for event in events)
+    due = next((i for i, step in enumerate(script.steps) if i > last and awaits(step)), None)
+    ended = None if due is None else f"the trace ends after step {last}, before {_at(script, due)}"
+    return events, ended
+
+
+def _doubt_about_oracle(script: Script, oracle: str, events: Sequence[Event] | None) -> str | None:
+    """Tell why the reference's trace is no measure, or None when it is one."""
+    if not events:
+        return f"{oracle} has no trace to compare with"
+    for kind in (EventKind.HARNESS_ERROR, EventKind.NOT_APPLICABLE, EventKind.ABANDONED):
+        event = _first(events, kind)
+        if event is not None:
+            return f"{oracle} is no measure, {kind.value}: {event.note}"
+    _, broke_off = _until_break(script, events)
+    if broke_off is not None:
+        return f"{oracle} is no measure: {broke_off}"
+    astray = next((one for one in differences(script, events, None) if not one.is_lenient), None)
+    if astray is not None:
+        return f"{oracle} is no measure, it departs from the script itself: {_reason(script, events, astray)}"
+    return None
+
+
+def _reason(script: Script, events: Sequence[Event], finding: Difference) -> str:
+    """Say in one sentence what was expected, what came, and where."""
+    whose = "expected" if finding.against == Against.EXPECTATION else "the reference gives"
+    what = f"{finding.field} is {finding.actual}" if finding.field else finding.actual
+    detail = _detail(events, finding)
+    return f"{_at(script, finding.step)}: {what}{detail}, {whose} {finding.expected}"
+
+
+def _at(script: Script, step: int) -> str:
+    return (
+        f"step {step} ({step_text(script.steps[step])})" if 0 <= step < len(script.steps) else f"step {step}"
+    )
+
+
+def _detail(events: Sequence[Event], finding: Difference) -> str:
+    """Return what was measured or noted; it differs from run to run and is therefore in no difference."""
+    if finding.field is not None:
+        return ""
+    event = next((one for one in reversed(events) if one.step == finding.step), None)
+    if event is None:
+        return ""
+    parts = [f"after {event.elapsed_ms:g} ms"] if event.elapsed_ms is not None else []
+    parts += [event.note] if event.note else []
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _first(events: Sequence[Event], kind: EventKind) -> Event | None:
+    return next((event for event in events if event.kind == kind), None)
+
+
+def _judgement(script: Script, info: TargetInfo, events: Sequence[Event], ruling: _Ruling) -> Judgement:
+    finding = ruling.differences[0] if ruling.differences else None
+    times = [event.at_ms for event in events]
+    return Judgement(
+        run_id=info.run_id,
+        target=info.target,
+        oracle=info.oracle,
+        scenario_id=script.id,
+        title=script.title,
+        suite=script.suite,
+        apis=script.apis,
+        clauses=script.clauses,
+        source=script.source,
+        outcome=ruling.outcome.value,
+        expectation=Expectation.UNEXPECTED.value,
+        delta=Delta.NO_BASELINE.value,
+        reason=ruling.reason,
+        link=None,
+        signature=finding.signature if finding else None,
+        first_step=finding.step if finding else None,
+        difference_count=len(ruling.differences),
+        event_count=len(events),
+        duration_ms=max(times) - min(times) if times else 0.0,
+    )

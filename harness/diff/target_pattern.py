@@ -1,0 +1,62 @@
+"""Which targets a pattern such as `kafka:>=3.9,<4.0` speaks of."""
+
+from fnmatch import fnmatchcase
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from harness.diff.judge import TargetInfo
+
+_COMPARISONS = ("<", ">", "=", "!", "~")
+
+
+def is_target_pattern(pattern: str) -> bool:
+    """Tell whether a text can match any target at all."""
+    kind, _, rest = pattern.partition(":")
+    if not kind.strip() or pattern != pattern.strip():
+        return False
+    return not rest.startswith(_COMPARISONS) or _specifiers(rest) is not None
+
+
+def matches_target(pattern: str, info: TargetInfo) -> bool:
+    """Tell whether a target is meant: by a range of versions, or by spec or name with wildcards.
+
+    The version is that in the spec (`kafka:3.9.2`, the tag of `container:apache/kafka:3.9.2`); a spec that
+    has none (`path:…`, `external:…`) goes by the profile that it is held against.
+    """
+    kind, _, rest = pattern.partition(":")
+    spec_kind, _, spec_rest = info.spec.partition(":")
+    specifiers = _specifiers(rest) if rest.startswith(_COMPARISONS) else None
+    if specifiers is None:
+        is_whole_kind = rest == "*" and fnmatchcase(spec_kind, kind)
+        return is_whole_kind or fnmatchcase(info.spec, pattern) or fnmatchcase(info.target, pattern)
+    version = _version(_version_text(spec_kind, spec_rest)) or _version(info.profile)
+    return (
+        fnmatchcase(spec_kind, kind)
+        and version is not None
+        and specifiers.contains(version, prereleases=True)
+    )
+
+
+def _version_text(spec_kind: str, rest: str) -> str:
+    match spec_kind:
+        case "path" | "external":
+            return ""
+        case "container":
+            return rest.rpartition(":")[2]
+        case _:
+            return rest
+
+
+def _specifiers(text: str) -> SpecifierSet | None:
+    try:
+        return SpecifierSet(text)
+    except InvalidSpecifier:
+        return None
+
+
+def _version(text: str) -> Version | None:
+    try:
+        return Version(text)
+    except InvalidVersion:
+        return None

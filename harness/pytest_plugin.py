@@ -1,0 +1,196 @@
+"""`pytest suites/ --target …`: the same run as `kafka-conformance run`, with an item a scenario and target.
+
+Items are collected without any target. When all are chosen, the whole run is conducted at once, so that
+scenarios go on side by side; an item then only reports its judgement.
+"""
+
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+import pytest
+from rich.console import Console
+from typing_extensions import override
+
+from harness.cli.progress import ProgressDisplay
+from harness.conduct.expectation_files import expectation_files
+from harness.conduct.plan import PlanError, RunPlan, new_run_id, parse_targets
+from harness.conduct.run import ConductedRun, conduct, report
+from harness.diff.expectations import ExpectationError
+from harness.diff.model import Judgement
+from harness.report.phrases import reproduction_line
+from harness.runner.drive import Limits
+from harness.scenario.registry import collect, record, scenario_functions
+from harness.scenario.script import Script
+from harness.spark.session import LOCAL_MASTER
+from harness.targets.base import Target
+from harness.verdict import Expectation, Outcome
+
+
+@dataclass(slots=True)
+class _State:
+    """What the plug-in keeps for one pytest session."""
+
+    targets: tuple[Target, ...]
+    conducted: ConductedRun | None = None
+    judgements: Mapping[tuple[str, str], Judgement] = field(default_factory=dict)
+
+
+_STATE: Final = pytest.StashKey[_State]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options that choose targets."""
+    group = parser.getgroup("kafka-conformance")
+    group.addoption(
+        "--target",
+        action="append",
+        default=None,
+        help="what to hold scenarios with, e.g. reference, kafka:3.9.2, external:HOST:PORT; may be repeated",
+    )
+    group.addoption("--target-profile", default=None, help="hold targets against this profile")
+    group.addoption("--conformance-out", default="reports", help="where run folders are made")
+    group.addoption(
+        "--no-conformance-report", action="store_true", default=False, help="make no report at the end"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Parse the targets, so that a wrong one ends the session before anything is collected."""
+    try:
+        targets = parse_targets(
+            config.getoption("target") or ["reference"], profile=config.getoption("target_profile")
+        )
+    except PlanError as error:
+        raise pytest.UsageError(str(error)) from error
+    config.stash[_STATE] = _State(targets)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "ScenarioFile | None":
+    """Collect scenarios from the modules of the suites package."""
+    root = parent.config.rootpath / "suites"
+    if file_path.suffix != ".py" or not file_path.is_relative_to(root) or file_path.stem.startswith("__"):
+        return None
+    collected: ScenarioFile = ScenarioFile.from_parent(parent, path=file_path)
+    return collected
+
+
+class ScenarioFile(pytest.File):
+    """A module of scenarios."""
+
+    @override
+    def collect(self) -> Iterable["ScenarioItem"]:
+        relative = self.path.relative_to(self.config.rootpath).with_suffix("")
+        for function in scenario_functions(import_module(".".join(relative.parts))):
+            script = record(function)
+            for target in self.config.stash[_STATE].targets:
+                item: ScenarioItem = ScenarioItem.from_parent(
+                    self, name=f"{script.id}[{target.name}]", script=script, target=target.name
+                )
+                yield item
+
+
+class ScenarioItem(pytest.Item):
+    """One scenario with one target."""
+
+    def __init__(self, *, script: Script, target: str, **rest: object) -> None:
+        super().__init__(**rest)  # type: ignore[arg-type] # pytest's own construction arguments
+        self.script = script
+        self.target = target
+        self.user_properties.append(("scenario", script.id))
+        self.user_properties.append(("target", target))
+
+    @override
+    def runtest(self) -> None:
+        judgement = self.config.stash[_STATE].judgements.get((self.script.id, self.target))
+        if judgement is None:
+            raise ScenarioFailed("nothing was recorded of it")
+        self.user_properties.extend(
+            [
+                ("outcome", judgement.outcome),
+                ("expectation", judgement.expectation),
+                ("signature", judgement.signature or ""),
+            ]
+        )
+        _report_judgement(judgement, self._spec())
+
+    @override
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
+        if isinstance(excinfo.value, ScenarioFailed):
+            return str(excinfo.value)
+        return str(super().repr_failure(excinfo))
+
+    @override
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, f"{self.script.id} [{self.target}]"
+
+    def _spec(self) -> str:
+        return next(t.spec for t in self.config.stash[_STATE].targets if t.name == self.target)
+
+
+class ScenarioFailed(Exception):  # noqa: N818 - what pytest shows for a judgement, not a fault of ours
+    """A judgement that is not as expected, in words."""
+
+
+def _report_judgement(judgement: Judgement, spec: str) -> None:
+    if judgement.outcome == Outcome.NOT_APPLICABLE:
+        pytest.skip(judgement.reason)
+    if judgement.expectation == Expectation.EXPECTED:
+        if judgement.outcome not in (Outcome.CONFORMS, Outcome.LENIENT):
+            pytest.xfail(judgement.reason)
+        return
+    raise ScenarioFailed(
+        f"{judgement.outcome} ({judgement.expectation}): {judgement.reason}\n"
+        f"signature {judgement.signature}\n"
+        f"again: {reproduction_line(spec, judgement.scenario_id)}"
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
+    """Conduct the whole run before the first item reports."""
+    chosen = [item for item in session.items if isinstance(item, ScenarioItem)]
+    if chosen and not session.config.option.collectonly:
+        _conduct(session.config, chosen)
+    return (yield)
+
+
+def _conduct(config: pytest.Config, chosen: list[ScenarioItem]) -> None:
+    state = config.stash[_STATE]
+    wanted = {item.target for item in chosen}
+    plan = RunPlan(
+        run_id=new_run_id(),
+        scripts={item.script.id: item.script for item in chosen},
+        catalogue=frozenset(collect("suites")),
+        targets=tuple(target for target in state.targets if target.name in wanted),
+        reports=Path(config.getoption("conformance_out")),
+        seed=0,
+        command=shlex.join(["pytest", *sys.argv[1:]]),
+        limits=Limits(),
+        expectation_files=expectation_files("suites", ()),
+    )
+    try:
+        with ProgressDisplay(Console(stderr=True, quiet=config.option.verbose < 1)) as display:
+            state.conducted = conduct(plan, display)
+    except ExpectationError as error:
+        raise pytest.UsageError(str(error)) from error
+    state.judgements = {
+        (judgement.scenario_id, judgement.target): judgement
+        for judgement in state.conducted.checked.judgements
+    }
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+) -> None:
+    """Make the report, as `kafka-conformance run` does, and say where it is."""
+    del exitstatus
+    conducted = config.stash[_STATE].conducted
+    if conducted is None or config.getoption("no_conformance_report"):
+        return
+    rendered = report(conducted.folder, allure=True, spark_master=LOCAL_MASTER, progress=lambda _: None)
+    terminalreporter.write_line(f"conformance report: {rendered.index}")

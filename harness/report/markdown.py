@@ -1,0 +1,76 @@
+"""A summary in Markdown, as a pipeline shows it beside its jobs; small enough for any of them."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from harness.diff.model import Judgement
+from harness.report.phrases import contrast, headline, place, reproduction_line, shortened
+from harness.report.run_data import Run
+from harness.report.site import banner
+from harness.report.standing import NEEDS_ATTENTION, standing
+from harness.report.tables import applicable_count
+
+SIZE_MAX: Final = 1_000_000
+"""Bytes; GitHub refuses a step summary from one MiB on."""
+_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@-])")
+
+
+def write_summary(run_dir: Path) -> Path:
+    """Write a run's summary and return the file."""
+    run = Run.load(run_dir)
+    concerning = [each for each in run.judgements if standing(each) in NEEDS_ATTENTION]
+    concerning.sort(key=lambda each: NEEDS_ATTENTION.index(standing(each)))
+    text = "\n".join(_head(run))
+    for index, judgement in enumerate(concerning):
+        entry = "\n".join(_entry(run, judgement))
+        if len(text.encode(errors="replace")) + len(entry.encode(errors="replace")) > SIZE_MAX:
+            text += f"\n\n… and {len(concerning) - index} more; see the report."
+            break
+        text += f"\n{entry}"
+    path = run_dir / "summary.md"
+    path.write_text(f"{text}\n", encoding="utf-8", errors="backslashreplace")
+    return path
+
+
+def _head(run: Run) -> Iterator[str]:
+    yield f"# Conformance run {_escaped(run.header.run_id)}"
+    yield ""
+    if incomplete := banner(run.footer):
+        yield f"> **{_escaped(incomplete)}**"
+        yield ""
+    sentence = headline(Counter(standing(each) for each in run.judgements))
+    yield f"{sentence[0].upper()}{sentence[1:]}."
+    yield ""
+    yield "| target | conforms / applicable | lenient | diverges | indeterminate | not applicable | errors | unexpected | stale |"  # noqa: E501 - a row of a table is one line
+    yield "| --- | --: | --: | --: | --: | --: | --: | --: | --: |"
+    for each in run.targets:
+        figures = (
+            f"{each.conforms} / {applicable_count(each)}",
+            *(each.lenient, each.diverges, each.indeterminate, each.not_applicable),
+            *(each.harness_error, each.unexpected, each.stale),
+        )
+        yield f"| {_escaped(each.target)} | {' | '.join(str(figure) for figure in figures)} |"
+
+
+def _entry(run: Run, judgement: Judgement) -> Iterator[str]:
+    finding = run.first_difference(judgement)
+    yield ""
+    yield f"### {_escaped(judgement.scenario_id)} on {_escaped(judgement.target)}: {standing(judgement).value}"
+    yield ""
+    yield _escaped(judgement.title)
+    yield ""
+    if finding:
+        yield f"First difference: {_escaped(place(finding))}: {_escaped(contrast(finding))}."
+    else:
+        yield _escaped(shortened(judgement.reason))
+    command = reproduction_line(run.target(judgement.target).spec, judgement.scenario_id)
+    yield ""
+    yield "\n".join(f"    {line}" for line in command.splitlines())
+
+
+def _escaped(value: str) -> str:
+    """Make text of what a target may have sent: no markup, no mention, no new line."""
+    return _SPECIAL.sub(r"\\\1", " ".join(value.split()))

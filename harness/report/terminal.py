@@ -1,0 +1,122 @@
+"""What a terminal shows when a run has ended: a table, the worst results, and where to read on."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from harness.diff.model import Judgement
+from harness.report.phrases import (
+    GLYPHS,
+    contrast,
+    expectation_entry,
+    headline,
+    place,
+    reproduction_line,
+    shortened,
+)
+from harness.report.run_data import Run
+from harness.report.site import banner
+from harness.report.standing import NEEDS_ATTENTION, Standing, standing
+from harness.report.tables import applicable_count
+from harness.spark.rows import TargetSummary
+from harness.verdict import Outcome
+
+RESULT_COUNT_MAX: Final = 10
+VALUE_LENGTH_MAX: Final = 160
+_STYLES: Final = {
+    Outcome.CONFORMS: "green",
+    Outcome.LENIENT: "cyan",
+    Outcome.NOT_APPLICABLE: "bright_black",
+    Outcome.INDETERMINATE: "yellow",
+    Outcome.DIVERGES: "red",
+    Outcome.HARNESS_ERROR: "magenta",
+}
+
+
+def print_summary(run_dir: Path, console: Console) -> None:
+    """Print a run's summary. Nothing that a target sent is read as markup or reaches the terminal as control."""
+    run = Run.load(run_dir)
+    console.print(_table(run))
+    concerning = [each for each in run.judgements if standing(each) in NEEDS_ATTENTION]
+    concerning.sort(key=lambda each: NEEDS_ATTENTION.index(standing(each)))
+    for judgement in concerning[:RESULT_COUNT_MAX]:
+        _print_result(run, judgement, console)
+    if len(concerning) > RESULT_COUNT_MAX:
+        console.print(f"… and {len(concerning) - RESULT_COUNT_MAX} more; the report has them all.\n")
+    _print_entry(run, concerning, console)
+    if incomplete := banner(run.footer):
+        console.print(_plain(incomplete, "bold yellow"), soft_wrap=True)
+    sentence = headline(Counter(standing(each) for each in run.judgements))
+    console.print(_plain(f"{sentence[0].upper()}{sentence[1:]}.", "bold red" if concerning else "bold green"))
+    console.print(_plain(f"Report: {run_dir / 'index.html'}"), soft_wrap=True)
+
+
+def _table(run: Run) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("target", overflow="fold")
+    table.add_column("conforms / applicable", justify="right")
+    for outcome in Outcome:
+        if outcome is not Outcome.CONFORMS:
+            table.add_column(Text(f"{GLYPHS[outcome]} {outcome.value}", _STYLES[outcome]), justify="right")
+    for heading in ("unexpected", "stale"):
+        table.add_column(heading, justify="right")
+    for summary in run.targets:
+        table.add_row(*_cells(summary))
+    return table
+
+
+def _cells(summary: TargetSummary) -> tuple[Text, ...]:
+    counts = (
+        summary.not_applicable,
+        summary.lenient,
+        summary.indeterminate,
+        summary.diverges,
+        summary.harness_error,
+        summary.unexpected,
+        summary.stale,
+    )
+    return (
+        _plain(summary.target, "bold"),
+        Text(f"{summary.conforms} / {applicable_count(summary)}"),
+        *(Text(str(count) if count else "·", "" if count else "bright_black") for count in counts),
+    )
+
+
+def _print_result(run: Run, judgement: Judgement, console: Console) -> None:
+    """Print a result in three lines: what, the first difference, how to repeat it."""
+    outcome = Outcome(judgement.outcome)
+    what = Text.assemble(
+        (f"{GLYPHS[outcome]} {standing(judgement).value} ", _STYLES[outcome]),
+        _plain(judgement.scenario_id, "bold"),
+        " on ",
+        _plain(judgement.target, "bold"),
+    )
+    finding = run.first_difference(judgement)
+    found = f"{place(finding)}: {contrast(finding)}" if finding else judgement.reason
+    command = reproduction_line(run.target(judgement.target).spec, judgement.scenario_id)
+    console.print(what, soft_wrap=True)
+    console.print(_plain(f"  {shortened(found, VALUE_LENGTH_MAX)}"), soft_wrap=True)
+    console.print(_plain(f"  {command}\n", "bright_black"), soft_wrap=True)
+
+
+def _print_entry(run: Run, concerning: list[Judgement], console: Console) -> None:
+    """Print the entry that foresees the first unexpected difference; its page in the report has each other's."""
+    failed = [each for each in concerning if standing(each) in {Standing.FAILED, Standing.INDETERMINATE}]
+    if not failed:
+        return
+    console.print("To foresee the first, once it has a reason and a link:", style="bright_black")
+    for line in expectation_entry(failed[0], run.target(failed[0].target)).splitlines():
+        console.print(_plain(f"  {line}"), soft_wrap=True)
+    console.print()
+
+
+def _plain(value: str, style: str = "") -> Text:
+    """Make text of what a target may have sent, its control characters spelt out."""
+    body = value.removesuffix("\n")
+    shown = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in body)
+    return Text(shown + value[len(body) :], style)

@@ -1,0 +1,221 @@
+"""Traces of a conversation with a well-behaved coordinator, to be spoilt by tests."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from harness.diff.judge import TargetInfo
+from harness.diff.paths import read_fields
+from harness.scenario.bindings import Bindings
+from harness.scenario.conversation import Conversation
+from harness.scenario.expected import heartbeat_response, join_group_response, leave_group_response
+from harness.scenario.requests import heartbeat, join_group, leave_group
+from harness.scenario.script import Receive, Script, Send, StayParked
+from harness.scenario.values import Pattern
+from harness.trace.canonical import Canonicaliser, FieldValue, canonical_json, digest, fields_json
+from harness.trace.events import Event, EventKind
+
+Fields = Mapping[str, FieldValue]
+TODAY_SCENARIO: Final = "classic/heartbeat/follower-rejoins"
+ANA_ID: Final = "ana-11111111-2222-3333-4444-555555555555"
+BOB_ID: Final = "bob-99999999-8888-7777-6666-555555555555"
+
+
+def script(scenario_id: str = TODAY_SCENARIO) -> Script:
+    """Two members join in one rebalance; then one of them leaves and the other is told."""
+    talk = Conversation()
+    ana, bob = talk.actors("ana", "bob")
+    ana.sends(join_group(member_id=""))
+    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    bob.sends(join_group(member_id=""))
+    bob.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    ana.sends(join_group())
+    ana.stays_parked(for_ms=100)
+    bob.sends(join_group())
+    ana.receives(
+        join_group_response(error_code="NONE", leader=ana.member_id), not_before_ms=100, not_after_ms=3000
+    )
+    bob.receives(join_group_response(error_code="NONE", leader=ana.member_id, members=()))
+    ana.sends(heartbeat(generation_id=ana.generation_id))
+    ana.climbs([(heartbeat(generation_id=7), heartbeat_response(error_code="ILLEGAL_GENERATION"))][:0])
+    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.climbs([(heartbeat(generation_id=7), heartbeat_response(error_code="ILLEGAL_GENERATION"))])
+    bob.sends(leave_group())
+    bob.receives(leave_group_response(error_code="NONE"))
+    return Script(
+        id=scenario_id,
+        title="Two members join and one leaves.",
+        source="GroupMetadataManager#classicGroupLeave",
+        clauses=("JG-01",),
+        needs=(),
+        broker_config={},
+        actors=tuple(talk.sheets.values()),
+        steps=tuple(talk.steps),
+    )
+
+
+def _join_error(member_id: str) -> Fields:
+    return {
+        "throttle_time_ms": 0,
+        "error_code": "MEMBER_ID_REQUIRED",
+        "generation_id": -1,
+        "protocol_name": "",
+        "leader": "",
+        "member_id": member_id,
+        "members": [],
+    }
+
+
+def _joined(member_id: str, leader: str, members: Sequence[str]) -> Fields:
+    return {
+        "throttle_time_ms": 0,
+        "error_code": "NONE",
+        "generation_id": 1,
+        "protocol_name": "range",
+        "leader": leader,
+        "member_id": member_id,
+        "members": [
+            {"member_id": one, "group_instance_id": None, "metadata": b"\x00\x01"} for one in members
+        ],
+    }
+
+
+def answers(
+    ana: str = ANA_ID, bob: str = BOB_ID, *, members: Sequence[str] | None = None
+) -> tuple[Fields | None, ...]:
+    """Return what a coordinator answers at each awaiting step; None where it keeps silent."""
+    in_map_order = members or (ana, bob)
+    left = {"member_id": bob, "group_instance_id": None, "error_code": "NONE"}
+    return (
+        _join_error(ana),
+        _join_error(bob),
+        None,
+        _joined(ana, ana, in_map_order),
+        _joined(bob, ana, ()),
+        {"throttle_time_ms": 0, "error_code": "REBALANCE_IN_PROGRESS"},
+        {"throttle_time_ms": 0, "error_code": "ILLEGAL_GENERATION"},
+        {"throttle_time_ms": 0, "error_code": "NONE", "members": [left]},
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Telling:
+    script: Script
+    target: str
+    group_id: str
+    answers: list[Fields | None]
+    events: list[Event] = field(default_factory=list)
+
+    def tell(self) -> tuple[Event, ...]:
+        bindings = Bindings(groups={"main": self.group_id})
+        canonicaliser = Canonicaliser(groups={self.group_id: "main"})
+        for index, step in enumerate(self.script.steps):
+            if isinstance(step, Send):
+                sent: Mapping[str, Pattern] = bindings.resolve_fields(step.fields)
+                self._event(index, EventKind.REQUEST, step, fields=fields_json(sent))  # type: ignore[arg-type] # resolved
+            elif isinstance(step, StayParked):
+                assert self.answers.pop(0) is None
+                self._event(index, EventKind.SILENCE, step, elapsed_ms=float(step.for_ms))
+            elif isinstance(step, Receive):
+                answer = self.answers.pop(0)
+                assert answer is not None
+                bindings.learn(step=index, actor=step.actor, api=step.api, fields=answer)
+                canonical = canonicaliser.canonical(actor=step.actor, api=step.api, fields=answer)
+                text = canonical_json(canonical)
+                self._event(
+                    index,
+                    EventKind.RESPONSE,
+                    step,
+                    fields=fields_json(answer),
+                    canonical=text,
+                    elapsed_ms=120.0,
+                )
+        return tuple(self.events)
+
+    def _event(
+        self,
+        index: int,
+        kind: EventKind,
+        step: Send | Receive | StayParked,
+        *,
+        fields: str | None = None,
+        canonical: str | None = None,
+        elapsed_ms: float | None = None,
+    ) -> None:
+        spoken = None if isinstance(step, StayParked) else step
+        api, version = (spoken.api, spoken.api_version) if spoken else ("JoinGroup", 6)
+        self.events.append(
+            Event(
+                run_id="run-1",
+                target=self.target,
+                scenario_id=self.script.id,
+                sequence=len(self.events),
+                step=index,
+                kind=kind.value,
+                actor=step.actor,
+                connection=step.connection,
+                api=api,
+                api_version=version,
+                correlation_id=index,
+                at_ms=10.0 * index,
+                elapsed_ms=elapsed_ms,
+                raw="00",
+                fields=fields,
+                canonical=canonical,
+                digest=digest(kind.value, api, version, canonical),
+                reencodes=True if kind == EventKind.RESPONSE else None,
+                permitted=None,
+                note=None,
+            )
+        )
+
+
+def trace(
+    given: Sequence[Fields | None] | None = None,
+    *,
+    of: Script | None = None,
+    target: str = "kafka-3.9.2",
+    group_id: str = "kc-1.main",
+) -> tuple[Event, ...]:
+    """Return the trace of a conversation in which a target gave these answers."""
+    told = list(answers() if given is None else given)
+    return _Telling(script=of or script(), target=target, group_id=group_id, answers=told).tell()
+
+
+def reference_trace() -> tuple[Event, ...]:
+    """Return the trace of a reference with ids and a group name of its own."""
+    ids = ("ana-00000000-0000-0000-0000-000000000001", "bob-00000000-0000-0000-0000-000000000002")
+    return trace(answers(*ids), target="reference", group_id="kc-0.main")
+
+
+def spoilt(
+    events: Sequence[Event], step: int, change: Callable[[dict[str, FieldValue]], None]
+) -> tuple[Event, ...]:
+    """Return a trace whose answer at one step was another one, told from its fields anew."""
+    given: list[Fields | None] = []
+    for event in events:
+        if event.kind == EventKind.SILENCE:
+            given.append(None)
+        elif event.kind == EventKind.RESPONSE:
+            fields = read_fields(event.fields)
+            if event.step == step:
+                change(fields)
+            given.append(fields)
+    request = json.loads(events[0].fields or "{}")
+    return trace(given, target=events[0].target, group_id=request["group_id"])
+
+
+def with_event(events: Sequence[Event], step: int, **changes: object) -> tuple[Event, ...]:
+    """Return a trace whose answer at one step is changed as an event: its kind, its time, its note."""
+    return tuple(
+        replace(event, **changes) if event.step == step and event.kind != EventKind.REQUEST else event  # type: ignore[arg-type] # names of fields
+        for event in events
+    )
+
+
+def info(
+    target: str = "kafka-3.9.2", *, spec: str = "kafka:3.9.2", oracle: str | None = "reference"
+) -> TargetInfo:
+    """Return a target."""
+    return TargetInfo(run_id="run-1", target=target, spec=spec, profile="3.9", oracle=oracle)

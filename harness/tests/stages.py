@@ -1,0 +1,76 @@
+"""A stage in memory for tests of the harness itself: it answers whatever a test wants, in virtual time."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from harness.targets.base import Connection, ConnectionLost, Frame, NoAnswer, Stage
+
+CLOSE = object()
+"""What a responder returns to close the connection."""
+Responder = Callable[[bytes], object]
+"""From a request frame to a response frame, None for no answer, or `CLOSE`."""
+
+
+@dataclass(slots=True)
+class MemoryConnection(Connection):
+    """A connection whose other end is a function."""
+
+    stage: "MemoryStage"
+    frames: deque[bytes] = field(default_factory=deque)
+    lost: str | None = None
+
+    async def send(self, payload: bytes) -> None:
+        if self.lost is not None:
+            raise ConnectionLost(self.lost)
+        answer = self.stage.responder(payload)
+        if answer is CLOSE:
+            self.lost = "closed by the other side"
+        elif isinstance(answer, bytes):
+            self.frames.append(answer)
+
+    async def receive(self, *, timeout_ms: float) -> Frame:
+        await asyncio.sleep(0)
+        if self.frames:
+            return Frame(payload=self.frames.popleft())
+        if self.lost is not None:
+            raise ConnectionLost(self.lost)
+        self.stage.clock_ms += timeout_ms
+        raise NoAnswer
+
+    async def close(self) -> None:
+        self.lost = self.lost or "closed by the actor"
+
+
+@dataclass(slots=True)
+class MemoryStage(Stage):
+    """A stage on which every connection is answered by the same function."""
+
+    responder: Responder
+    clock_ms: float = 0.0
+    refuses: bool = False
+
+    @property
+    def settle_ms(self) -> float:
+        return 0
+
+    def now_ms(self) -> float:
+        return self.clock_ms
+
+    async def connect(self) -> Connection:
+        if self.refuses:
+            raise ConnectionLost("connection refused")
+        return MemoryConnection(self)
+
+    async def elapse(self, duration_ms: float) -> None:
+        self.clock_ms += duration_ms
+
+    async def restart_coordinator(self, *, hold_loading: bool) -> None:
+        raise NotImplementedError
+
+    async def release_loading(self) -> None:
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        return

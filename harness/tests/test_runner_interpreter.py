@@ -1,0 +1,179 @@
+import asyncio
+import json
+from collections.abc import Callable
+
+import pytest
+
+from harness.runner.interpreter import Interpreter
+from harness.runner.recorder import Recorder
+from harness.scenario import (
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    record,
+    scenario,
+)
+from harness.scenario.bindings import Bindings
+from harness.scenario.script import Script
+from harness.tests.stages import CLOSE, MemoryStage, Responder
+from harness.trace.canonical import Canonicaliser
+from harness.trace.events import Event, EventKind
+
+
+def script_of(function: Callable[[Conversation], None]) -> Script:
+    return record(scenario("classic/test/one", source="GroupMetadataManager#x")(function))
+
+
+def hold(script: Script, responder: Responder, *, failure: str | None = None) -> list[Event]:
+    """Hold a script with a stage that answers by a function, and return what was recorded."""
+    events: list[Event] = []
+    stage = MemoryStage(responder)
+    recorder = Recorder(
+        run_id="r",
+        target="t",
+        script=script,
+        canonicaliser=Canonicaliser(groups={"g": "main"}),
+        write=events.append,
+        now_ms=stage.now_ms,
+    )
+    interpreter = Interpreter(
+        script=script,
+        stage=stage,
+        recorder=recorder,
+        bindings=Bindings(groups={"main": "g"}),
+        broker_failure=lambda: failure,
+    )
+    asyncio.run(interpreter.hold())
+    return events
+
+
+def answer(request: bytes, body: str, *, correlation_id: bytes | None = None) -> bytes:
+    """Answer with a flexible body given in hexadecimal digits."""
+    return (correlation_id or request[4:8]) + b"\0" + bytes.fromhex(body)
+
+
+HEARTBEAT_NONE = "00000000 0000 00"
+
+
+def two_heartbeats(talk: Conversation) -> None:
+    """Two heartbeats are answered in turn."""
+    ana = talk.actor("ana")
+    for generation_id in (1, 2):
+        ana.sends(heartbeat(member_id="m", generation_id=generation_id))
+        ana.receives(heartbeat_response(error_code="NONE"), within_ms=100)
+
+
+def kinds(events: list[Event]) -> list[str]:
+    return [event.kind for event in events]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "note"),
+    [
+        ("00000000 03e5 00", EventKind.RESPONSE, None),
+        ("00000000 0000 01 05 02 6162", EventKind.MALFORMED, "tag"),
+        ("00000000 0000 00 ff", EventKind.MALFORMED, "left over"),
+        ("00000000 00", EventKind.MALFORMED, "not a Heartbeat v4"),
+    ],
+    ids=["unknown-error-code", "unknown-tagged-field", "trailing-bytes", "missing-bytes"],
+)
+def test_strange_bytes_are_recorded_and_the_conversation_goes_on(
+    body: str, kind: EventKind, note: str | None
+) -> None:
+    events = hold(script_of(two_heartbeats), lambda request: answer(request, body))
+    assert kinds(events) == [EventKind.REQUEST, kind, EventKind.REQUEST, kind]
+    assert events[1].raw is not None
+    assert events[1].raw.endswith(body.replace(" ", ""))
+    assert (note or "") in (events[1].note or "")
+
+
+def test_a_wrong_correlation_id_is_unsolicited_and_the_answer_is_still_awaited() -> None:
+    wrong = (999).to_bytes(4, "big")
+    events = hold(
+        script_of(two_heartbeats), lambda request: answer(request, HEARTBEAT_NONE, correlation_id=wrong)
+    )
+    assert kinds(events)[:3] == [EventKind.REQUEST, EventKind.UNSOLICITED, EventKind.NO_ANSWER]
+    assert "999" in (events[1].note or "")
+
+
+def test_two_bytes_are_taken_for_the_answer_to_the_oldest_request() -> None:
+    events = hold(script_of(two_heartbeats), lambda _: b"\0\0")
+    assert kinds(events) == [EventKind.REQUEST, EventKind.MALFORMED] * 2
+
+
+def test_no_answer_is_recorded_with_the_time_that_was_waited() -> None:
+    events = hold(script_of(two_heartbeats), lambda _: None)
+    assert kinds(events) == [EventKind.REQUEST, EventKind.NO_ANSWER] * 2
+    assert events[1].elapsed_ms == 100
+
+
+def test_a_closed_connection_is_recorded_and_the_next_request_opens_another() -> None:
+    answers = iter([CLOSE, None])
+    events = hold(
+        script_of(two_heartbeats),
+        lambda request: CLOSE if next(answers) is CLOSE else answer(request, HEARTBEAT_NONE),
+    )
+    assert kinds(events) == [EventKind.REQUEST, EventKind.CLOSED, EventKind.REQUEST, EventKind.RESPONSE]
+
+
+def test_a_lost_target_ends_the_conversation_and_says_how() -> None:
+    events = hold(script_of(two_heartbeats), lambda _: CLOSE, failure="exit status 137")
+    assert kinds(events) == [EventKind.REQUEST, EventKind.CLOSED, EventKind.ABANDONED]
+    assert events[-1].note == "target lost: exit status 137"
+
+
+def test_a_value_that_never_came_ends_the_conversation() -> None:
+    def joins(talk: Conversation) -> None:
+        """A heartbeat needs the member id that a join brings."""
+        ana = talk.actor("ana")
+        ana.sends(join_group())
+        ana.receives(join_group_response(error_code="NONE"), within_ms=10)
+        ana.sends(heartbeat())
+        ana.receives(heartbeat_response(error_code="NONE"))
+
+    events = hold(script_of(joins), lambda _: None)
+    assert kinds(events) == [EventKind.REQUEST, EventKind.NO_ANSWER, EventKind.ABANDONED]
+    assert events[-1].note == "no answer brought ana.generation_id"
+
+
+def test_an_answer_that_comes_while_parked_is_recorded_there_and_given_to_who_awaits_it() -> None:
+    def parks(talk: Conversation) -> None:
+        """A request that was to stay parked is answered."""
+        ana = talk.actor("ana")
+        ana.sends(heartbeat(member_id="m", generation_id=1))
+        ana.stays_parked(for_ms=50)
+        ana.receives(heartbeat_response(error_code="NONE"), within_ms=50)
+
+    answered = hold(script_of(parks), lambda request: answer(request, HEARTBEAT_NONE))
+    assert kinds(answered) == [EventKind.REQUEST, EventKind.RESPONSE, EventKind.RESPONSE]
+    silent = hold(script_of(parks), lambda _: None)
+    assert kinds(silent) == [EventKind.REQUEST, EventKind.SILENCE, EventKind.NO_ANSWER]
+
+
+def test_a_poll_ends_with_the_first_satisfying_answer_or_with_its_time() -> None:
+    def polls(talk: Conversation) -> None:
+        """A heartbeat is repeated until a rebalance shows."""
+        ana = talk.actor("ana")
+        ana.repeats(
+            heartbeat(member_id="m", generation_id=1),
+            until=heartbeat_response(error_code="REBALANCE_IN_PROGRESS"),
+            within_ms=200,
+            every_ms=50,
+        )
+
+    bodies = iter([HEARTBEAT_NONE, HEARTBEAT_NONE, "00000000 001b 00"])
+    events = hold(script_of(polls), lambda request: answer(request, next(bodies)))
+    assert kinds(events).count(EventKind.POLL) == 2
+    assert json.loads(events[-1].fields or "")["error_code"] == "REBALANCE_IN_PROGRESS"
+
+    in_vain = hold(script_of(polls), lambda request: answer(request, HEARTBEAT_NONE))
+    assert in_vain[-1].kind == EventKind.RESPONSE
+    assert kinds(in_vain).count(EventKind.POLL) == 4
+
+
+def test_the_same_answers_give_the_same_events() -> None:
+    first = hold(script_of(two_heartbeats), lambda request: answer(request, HEARTBEAT_NONE))
+    again = hold(script_of(two_heartbeats), lambda request: answer(request, HEARTBEAT_NONE))
+    assert first == again

@@ -1,0 +1,240 @@
+import json
+import sys
+from types import FunctionType, ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.scenario import (
+    NON_EMPTY,
+    Capability,
+    Conversation,
+    ScenarioError,
+    containing,
+    heartbeat,
+    heartbeat_response,
+    in_any_order,
+    join_group,
+    join_group_response,
+    leave_group,
+    one_of,
+    record,
+    scenario,
+    script_from_json,
+    script_to_json,
+    starting_with,
+    step_text,
+    sync_group_response,
+)
+from harness.scenario.bindings import Bindings
+from harness.scenario.errors import UnboundReferenceError
+from harness.scenario.matching import mismatches
+from harness.scenario.registry import ScenarioFunction, collect, scenario_functions
+from harness.scenario.script import Receive, Send
+from harness.scenario.values import AnswerRef, Plus, Ref, from_json, to_json
+
+
+def made(function: ScenarioFunction, **sheet: object) -> ScenarioFunction:
+    facts: dict[str, object] = {"scenario_id": "classic/test/one", "source": "GroupMetadataManager#x"}
+    return scenario(**{**facts, **sheet})(function)  # type: ignore[arg-type] # some are wrong on purpose
+
+
+def beat(talk: Conversation) -> None:
+    """A member without a group is told so."""
+    ana = talk.actor("ana")
+    ana.sends(heartbeat(member_id="nobody", generation_id=1))
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+def test_recording_twice_gives_the_same_script() -> None:
+    assert record(made(beat)) == record(made(beat))
+    assert record(made(beat)).digest() == record(made(beat)).digest()
+
+
+def test_a_script_survives_json() -> None:
+    def everything(talk: Conversation) -> None:
+        """Every kind of step and value is written and read again."""
+        ana, bob = talk.stable_group("ana", "bob")
+        answer = ana.repeats(heartbeat(), until=heartbeat_response(error_code=one_of("NONE", "X")))
+        ana.sends(heartbeat(generation_id=ana.generation_id - 1))
+        ana.stays_parked(for_ms=10)
+        ana.receives(heartbeat_response(error_code=answer["error_code"]), not_before_ms=1, not_after_ms=9)
+        bob.aside.sends(leave_group(members=((bob.member_id, None),)))
+        bob.aside.disconnects()
+        bob.sends(join_group(protocols=(("range", b"\x00\xff"),)))
+        bob.receives(
+            join_group_response(members=in_any_order({"member_id": NON_EMPTY}), leader=starting_with("a"))
+        )
+        ana.sends_bytes(b"\x00\x01", says="two bytes")
+        ana.finds_connection_closed()
+        talk.elapses(5)
+        talk.restarts_coordinator(hold_loading=True)
+        talk.releases_loading()
+
+    needs = (Capability.RESTART, Capability.HOLD_LOADING)
+    script = record(made(everything, needs=needs, broker_config={"group.max.size": 2}))
+    again = script_from_json(json.loads(json.dumps(script_to_json(script))))
+    assert again == script
+    assert [step_text(step) for step in again.steps] == [step_text(step) for step in script.steps]
+
+
+def test_what_is_left_out_of_a_request_is_the_actors_own() -> None:
+    talk = Conversation()
+    ana = talk.actor("ana", group_instance_id="i-1")
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE"))
+    ana.sends(join_group())
+
+    first, _, second = talk.steps
+    assert isinstance(first, Send)
+    assert isinstance(second, Send)
+    assert (first.fields["member_id"], first.fields["group_instance_id"]) == ("", "i-1")
+    assert second.fields["member_id"] == Ref("ana", "member_id")
+
+
+def test_a_field_that_the_version_lacks_is_left_out_only_when_nobody_named_it() -> None:
+    talk = Conversation()
+    ana = talk.actor("ana", group_instance_id="i-1")
+    ana.sends(heartbeat(version=2, member_id="m", generation_id=1))
+    step = talk.steps[0]
+    assert isinstance(step, Send)
+    assert "group_instance_id" not in step.fields
+
+
+def test_an_answer_goes_to_the_oldest_open_request_of_its_connection() -> None:
+    talk = Conversation()
+    ana = talk.actor("ana")
+    ana.sends(heartbeat(member_id="a", generation_id=1))
+    ana.aside.sends(heartbeat(member_id="b", generation_id=1))
+    ana.sends(heartbeat(member_id="c", generation_id=1))
+    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.aside.receives(heartbeat_response(error_code="NONE"))
+    assert [step.sent_at for step in talk.steps if isinstance(step, Receive)] == [0, 2, 1]
+
+
+def faulty(talk: Conversation) -> None:
+    """No full stop"""
+    talk.elapses(1)
+
+
+def refers_to_nobody(talk: Conversation) -> None:
+    """A reference to an actor that never joined is refused."""
+    ana = talk.actor("ana")
+    ana.sends(heartbeat(generation_id=1, member_id=ana.member_id))
+    ana.receives(heartbeat_response(error_code="NONE"))
+
+
+def receives_too_much(talk: Conversation) -> None:
+    """An answer without a request is refused."""
+    talk.actor("ana").receives(heartbeat_response(error_code="NONE"))
+
+
+def receives_another_api(talk: Conversation) -> None:
+    """An answer of another API is refused."""
+    ana = talk.actor("ana")
+    ana.sends(heartbeat(generation_id=1, member_id="m"))
+    ana.receives(sync_group_response(error_code="NONE"))
+
+
+def expects_a_field_of_another_version(talk: Conversation) -> None:
+    """A field that the response of that version lacks is refused."""
+    ana = talk.actor("ana")
+    ana.sends(join_group(version=6))
+    ana.receives(join_group_response(protocol_type="consumer"))
+
+
+def restarts(talk: Conversation) -> None:
+    """A restart that was not announced is refused."""
+    talk.restarts_coordinator()
+    beat(talk)
+
+
+@pytest.mark.parametrize(
+    ("function", "sheet", "says"),
+    [
+        (faulty, {}, "one sentence.*expects nothing"),
+        (beat, {"scenario_id": "Classic/x"}, "an id reads suite/subject"),
+        (beat, {"source": "somewhere"}, "names no Kafka Class#method"),
+        (beat, {"clauses": ("12",)}, "no row of the catalogue"),
+        (refers_to_nobody, {}, "refers to ana.member_id, who has received no answer"),
+        (receives_too_much, {}, "no request of its own is open"),
+        (receives_another_api, {}, "sent Heartbeat and cannot receive SyncGroup"),
+        (
+            expects_a_field_of_another_version,
+            {},
+            "expects 'protocol_type', which a JoinGroup v6 response lacks",
+        ),
+        (restarts, {}, "it needs Capability.RESTART"),
+    ],
+)
+def test_a_faulty_scenario_is_refused_by_name(
+    function: ScenarioFunction, sheet: dict[str, object], says: str
+) -> None:
+    with pytest.raises(ScenarioError, match=f"(?s){says}"):
+        record(made(function, **sheet))
+
+
+def test_two_scenarios_cannot_share_an_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("twins")
+    module.__path__ = []
+    for name in ("one", "two"):
+        twin = FunctionType(beat.__code__, globals(), name)
+        twin.__doc__, twin.__module__ = beat.__doc__, "twins"
+        setattr(module, name, made(twin))
+    monkeypatch.setitem(sys.modules, "twins", module)
+
+    assert len(scenario_functions(module)) == 2
+    with pytest.raises(ScenarioError, match="written twice"):
+        collect("twins")
+
+
+def test_references_resolve_to_what_was_learnt_last_and_answers_to_their_step() -> None:
+    bindings = Bindings(groups={"main": "g-1"})
+    bindings.learn(step=1, actor="ana", api="JoinGroup", fields={"member_id": "m1", "generation_id": 4})
+    bindings.learn(step=3, actor="ana", api="JoinGroup", fields={"member_id": "", "generation_id": -1})
+    bindings.learn(step=5, actor="ana", api="JoinGroup", fields={"member_id": "m2", "generation_id": 5})
+    assert bindings.resolve(Ref("ana", "member_id")) == "m2"
+    assert bindings.resolve(AnswerRef(1, ("member_id",))) == "m1"
+    assert bindings.resolve(Plus(Ref("ana", "generation_id"), -1)) == 4
+    with pytest.raises(UnboundReferenceError, match="no answer brought bob.member_id"):
+        bindings.resolve(Ref("bob", "member_id"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "actual", "paths"),
+    [
+        ({"a": 1}, {"a": 1, "b": 2}, []),
+        ({"a": 1}, {"a": 2}, ["a"]),
+        ({"a": 1}, {}, ["a"]),
+        ({"a": 0}, {"a": False}, ["a"]),
+        ({"a": ({"b": 1}, {"b": 2})}, {"a": [{"b": 1}, {"b": 3}]}, ["a[1].b"]),
+        ({"a": ()}, {"a": [1]}, ["a"]),
+        ({"a": in_any_order(1, 2)}, {"a": [2, 1]}, []),
+        ({"a": in_any_order(1, 1)}, {"a": [2, 1]}, ["a"]),
+        ({"a": containing(1)}, {"a": [2, 1]}, []),
+        ({"a": containing(3)}, {"a": [2, 1]}, ["a"]),
+        ({"a": one_of("x", "y")}, {"a": "y"}, []),
+        ({"a": starting_with("x-")}, {"a": "y-1"}, ["a"]),
+        ({"a": NON_EMPTY}, {"a": ""}, ["a"]),
+    ],
+)
+def test_mismatches_name_their_place(pattern: object, actual: object, paths: list[str]) -> None:
+    assert [mismatch.path for mismatch in mismatches(pattern, actual)] == paths  # type: ignore[arg-type] # plain patterns
+
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.binary(),
+    lambda inner: st.lists(inner).map(tuple) | st.dictionaries(st.text(alphabet="abc_", min_size=1), inner),
+)
+
+
+@given(plain)
+def test_plain_values_survive_json(value: object) -> None:
+    assert from_json(json.loads(json.dumps(to_json(value)))) == value  # type: ignore[arg-type] # plain values
+
+
+@given(plain)
+def test_a_plain_value_matches_itself(value: object) -> None:
+    assert mismatches(value, value) == ()  # type: ignore[arg-type] # likewise

@@ -1,0 +1,84 @@
+"""Specs to targets."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.targets.base import Capability, TargetError
+from harness.targets.spec import SPEC_FORMS, parse_target
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("reference", "reference"),
+        ("reference:3.9", "reference-3.9"),
+        ("reference-tcp", "reference-tcp"),
+        ("reference-tcp:2.8.2", "reference-tcp-2.8.2"),
+        ("kafka:3.9.2", "kafka-3.9.2"),
+        ("kafka:latest", "kafka-latest"),
+        ("external:127.0.0.1:9092", "external-127.0.0.1-9092"),
+        ("external:[::1]:9092", "external-1-9092"),
+    ],
+)
+def test_a_target_keeps_its_spec_and_is_named_after_it(spec: str, name: str) -> None:
+    target = parse_target(spec)
+
+    assert (target.spec, target.name) == (spec, name)
+
+
+def test_a_path_is_named_after_its_last_part(tmp_path: Path) -> None:
+    directory = tmp_path / "my kafka+build"
+    directory.mkdir()
+
+    assert parse_target(f"path:{directory}").name == "path-my-kafka-build"
+
+
+@pytest.mark.parametrize("spec", ["kafak:3.9.2", "", "3.9.2", "Kafka:3.9.2", "kafka:"])
+def test_what_names_no_target_is_refused_with_every_form_there_is(spec: str) -> None:
+    with pytest.raises(TargetError) as refusal:
+        parse_target(spec)
+
+    assert all(form in str(refusal.value) for form in SPEC_FORMS)
+
+
+@pytest.mark.parametrize("spec", ["container:apache/kafka:4.1.0", "librdkafka-mock"])
+def test_a_planned_kind_says_that_it_is_planned(spec: str) -> None:
+    with pytest.raises(TargetError, match="planned"):
+        parse_target(spec)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "kafka:3.9",
+        "kafka:newest",
+        "path:/no/such/directory",
+        "external:localhost",
+        "external:localhost:0",
+        "external:localhost:65536",
+        "external::9092",
+        "reference:banana",
+        "reference:2.3",
+    ],
+)
+def test_what_cannot_be_is_refused_by_its_spec(spec: str) -> None:
+    with pytest.raises(TargetError, match=spec.partition(":")[2].partition(":")[0]):
+        parse_target(spec)
+
+
+def test_two_different_profiles_are_refused() -> None:
+    with pytest.raises(TargetError, match="say one"):
+        parse_target("reference:3.9", profile="4.4")
+
+
+def test_a_bare_kafka_needs_a_version() -> None:
+    with pytest.raises(TargetError, match="no version"):
+        parse_target("kafka")
+
+
+def test_only_what_we_start_can_be_configured() -> None:
+    assert parse_target("reference").capabilities == frozenset(Capability)
+    assert parse_target("kafka:3.9.2").capabilities == {Capability.BROKER_CONFIG}
+    assert parse_target("reference-tcp").capabilities == {Capability.BROKER_CONFIG}
+    assert parse_target("external:localhost:9092").capabilities == frozenset()

@@ -1,0 +1,140 @@
+"""Frames over TCP, and what is no frame."""
+
+import asyncio
+import struct
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from harness.targets.base import ConnectionLost, NoAnswer, TargetError
+from harness.targets.ports import free_port
+from harness.targets.tcp import StreamConnection, TcpStage, new_connect_slots
+
+_Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+async def _with_server(serve: _Serve, talk: Callable[[StreamConnection], Awaitable[None]]) -> None:
+    async def serve_and_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await serve(reader, writer)
+        writer.close()
+
+    server = await asyncio.start_server(serve_and_close, "127.0.0.1", 0)
+    connection = await StreamConnection.open(*server.sockets[0].getsockname()[:2])
+    try:
+        await talk(connection)
+    finally:
+        await connection.close()
+        server.close()
+        await server.wait_closed()
+
+
+def _sending(*chunks: bytes) -> _Serve:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for chunk in chunks:
+            writer.write(chunk)
+            await writer.drain()
+
+    return serve
+
+
+async def _until_closed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read()
+
+
+def test_a_frame_comes_back_without_its_size() -> None:
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.readexactly(4 + 5))
+
+    async def talk(connection: StreamConnection) -> None:
+        await connection.send(b"hello")
+        assert (await connection.receive(timeout_ms=5000)).payload == b"hello"
+
+    asyncio.run(_with_server(echo, talk))
+
+
+@pytest.mark.parametrize("size", [-1, -(2**31), 100 * 1024 * 1024 + 1, 2**31 - 1])
+def test_an_absurd_size_loses_the_connection_and_is_told(size: int) -> None:
+    async def talk(connection: StreamConnection) -> None:
+        with pytest.raises(ConnectionLost, match=f"frame of {size} bytes announced"):
+            await connection.receive(timeout_ms=5000)
+        with pytest.raises(ConnectionLost, match=f"frame of {size} bytes announced"):
+            await connection.send(b"")
+
+    asyncio.run(_with_server(_sending(struct.pack(">i", size)), talk))
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        (b"", "closed by the peer$"),
+        (b"\x00\x00", "closed by the peer after 2 bytes of a frame's size"),
+        (b"\x00\x00\x00\x05abc", "closed by the peer after 3 of a frame's 5 bytes"),
+        (b"\x00\x00\x00\x05", "closed by the peer after 0 of a frame's 5 bytes"),
+    ],
+)
+def test_an_end_says_in_the_middle_of_what_it_came(sent: bytes, told: str) -> None:
+    async def talk(connection: StreamConnection) -> None:
+        with pytest.raises(ConnectionLost, match=told):
+            await connection.receive(timeout_ms=5000)
+
+    asyncio.run(_with_server(_sending(sent), talk))
+
+
+def test_silence_is_no_answer_and_the_connection_goes_on() -> None:
+    async def talk(connection: StreamConnection) -> None:
+        for _ in range(2):
+            with pytest.raises(NoAnswer):
+                await connection.receive(timeout_ms=1)
+
+    asyncio.run(_with_server(_until_closed, talk))
+
+
+def test_a_frame_whose_rest_comes_after_the_timeout_is_not_torn() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"\x00\x00\x00\x06abc")
+        await reader.readexactly(4)
+        writer.write(b"def")
+
+    async def talk(connection: StreamConnection) -> None:
+        with pytest.raises(NoAnswer):
+            await connection.receive(timeout_ms=50)
+        await connection.send(b"")
+        assert (await connection.receive(timeout_ms=5000)).payload == b"abcdef"
+
+    asyncio.run(_with_server(serve, talk))
+
+
+def test_a_stage_closes_what_was_left_open_and_has_a_clock_of_its_own() -> None:
+    async def play() -> None:
+        gone = asyncio.Event()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()
+            writer.close()
+            gone.set()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        stage = TcpStage(*server.sockets[0].getsockname()[:2], connect_slots=new_connect_slots())
+        await stage.connect()
+        await stage.elapse(5)
+        assert stage.now_ms() >= 5
+        await stage.close()
+        await asyncio.wait_for(gone.wait(), 5)
+        server.close()
+
+    asyncio.run(play())
+
+
+def test_a_stage_without_a_broker_tells_who_does_not_accept() -> None:
+    port = free_port()
+    stage = TcpStage("127.0.0.1", port, connect_slots=new_connect_slots())
+
+    with pytest.raises(ConnectionLost, match=f"127.0.0.1:{port} does not accept: connection refused"):
+        asyncio.run(stage.connect())
+
+
+def test_a_stage_over_a_network_refuses_what_it_cannot_do() -> None:
+    stage = TcpStage("127.0.0.1", 1, connect_slots=new_connect_slots())
+
+    with pytest.raises(TargetError):
+        asyncio.run(stage.restart_coordinator(hold_loading=False))

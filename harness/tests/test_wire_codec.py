@@ -1,0 +1,120 @@
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.wire.codec import decode_response, encode_request, error_name
+from harness.wire.errors import MalformedResponse, WireError
+from harness.wire.schema import API_KEYS, has_version, request_shape, response_shape
+
+GROUP_APIS = (
+    "JoinGroup",
+    "SyncGroup",
+    "Heartbeat",
+    "LeaveGroup",
+    "DescribeGroups",
+    "ListGroups",
+    "DeleteGroups",
+    "OffsetCommit",
+    "OffsetFetch",
+    "OffsetDelete",
+    "FindCoordinator",
+    "ApiVersions",
+)
+
+
+def heartbeat_v4(*, error_code: int) -> bytes:
+    return (
+        (7).to_bytes(4, "big")
+        + b"\0"
+        + (5).to_bytes(4, "big")
+        + error_code.to_bytes(2, "big", signed=True)
+        + b"\0"
+    )
+
+
+def test_a_response_becomes_plain_fields_by_kafkas_names() -> None:
+    decoded = decode_response("Heartbeat", 4, heartbeat_v4(error_code=27))
+    assert decoded.correlation_id == 7
+    assert decoded.fields == {"throttle_time_ms": 5, "error_code": "REBALANCE_IN_PROGRESS"}
+    assert decoded.reencodes
+
+
+def test_an_error_code_that_no_release_knows_is_shown_not_refused() -> None:
+    decoded = decode_response("Heartbeat", 4, heartbeat_v4(error_code=997))
+    assert decoded.fields["error_code"] == "ERROR_997"
+    assert error_name(-1) == "UNKNOWN_SERVER_ERROR"
+
+
+@pytest.mark.parametrize(
+    ("payload", "says", "correlation_id"),
+    [
+        (b"", "0 bytes are too few", None),
+        (b"\0\0", "2 bytes are too few", None),
+        (heartbeat_v4(error_code=0)[:-3], "not a Heartbeat v4 response", 7),
+        (heartbeat_v4(error_code=0) + b"\0\0", "2 bytes are left over", 7),
+        (heartbeat_v4(error_code=0)[:-1] + b"\x01\x05\x02ab", "tag", 7),
+    ],
+    ids=["empty", "no-correlation-id", "short", "trailing", "unknown-tag"],
+)
+def test_bytes_that_are_no_response_say_what_is_wrong(
+    payload: bytes, says: str, correlation_id: int | None
+) -> None:
+    with pytest.raises(MalformedResponse, match=says) as caught:
+        decode_response("Heartbeat", 4, payload)
+    assert caught.value.correlation_id == correlation_id
+
+
+def test_a_non_canonical_encoding_is_noticed() -> None:
+    # The tagged-field count 0 as a two-byte varint reads as 0 but is not what anybody writes.
+    decoded = decode_response("Heartbeat", 4, heartbeat_v4(error_code=0)[:-1] + b"\x80\x00")
+    assert not decoded.reencodes
+
+
+@given(payload=st.binary(max_size=200), api=st.sampled_from(GROUP_APIS), version=st.integers(0, 11))
+def test_no_bytes_make_the_decoder_raise_anything_but_its_declared_errors(
+    payload: bytes, api: str, version: int
+) -> None:
+    with suppress(WireError):
+        decode_response(api, version, payload)
+
+
+@pytest.mark.parametrize("api", GROUP_APIS)
+def test_every_version_that_kio_knows_can_be_written_from_no_fields_at_all(api: str) -> None:
+    versions = [version for version in range(16) if has_version(api, version)]
+    assert versions
+    for version in versions:
+        frame = encode_request(api, version, correlation_id=1, fields={})
+        assert frame[:8] == API_KEYS[api].to_bytes(2, "big") + version.to_bytes(2, "big") + b"\0\0\0\x01"
+
+
+def test_durations_are_milliseconds_and_left_out_fields_have_kafkas_default() -> None:
+    shape = request_shape("JoinGroup", 9)
+    assert shape.fields["rebalance_timeout_ms"].default == -1
+    assert shape.fields["group_instance_id"].default is None
+    assert shape.fields["member_id"].default == ""
+    assert "throttle_time_ms" in response_shape("JoinGroup", 9).fields
+
+
+@pytest.mark.parametrize(
+    ("api", "version", "fields", "says"),
+    [
+        ("Heartbeat", 0, {"group_instance_id": "i"}, "no field 'group_instance_id'; it has group_id"),
+        ("Heartbeat", 99, {}, "kio knows no Heartbeat v99"),
+        ("Hartbeat", 0, {}, "no API is called 'Hartbeat'"),
+        ("JoinGroup", 5, {"protocols": "range"}, "protocols takes a sequence"),
+        ("JoinGroup", 5, {"protocols": ["range"]}, "protocols takes fields"),
+        ("Heartbeat", 4, {"generation_id": "one"}, "cannot be written"),
+    ],
+)
+def test_a_request_that_cannot_be_written_says_why(
+    api: str, version: int, fields: dict[str, object], says: str
+) -> None:
+    with pytest.raises(WireError, match=says):
+        encode_request(api, version, correlation_id=1, fields=fields)  # type: ignore[arg-type] # wrong on purpose
+
+
+def test_a_null_for_a_field_that_the_version_lacks_is_left_out() -> None:
+    with_null = encode_request("Heartbeat", 0, correlation_id=1, fields={"group_instance_id": None})
+    assert with_null == encode_request("Heartbeat", 0, correlation_id=1, fields={})

@@ -1,0 +1,193 @@
+"""The broker's front of frames, sans-IO: what the TCP server and a harness in the same process share.
+
+A connection has one request in progress; what comes behind it waits until the answer has left, as Kafka
+mutes a channel. A malformed frame closes its connection and nothing else.
+
+Source: SocketServer.Processor#processCompletedReceives (3.9.2).
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, NewType
+
+from reference_coordinator.api_versions import ApiRanges
+from reference_coordinator.broker_apis import Node
+from reference_coordinator.broker_messages import BrokerResponse
+from reference_coordinator.choices import Choices
+from reference_coordinator.config import GroupCoordinatorConfig
+from reference_coordinator.effects import Permitted, Respond
+from reference_coordinator.ids import Millis, ResponseToken
+from reference_coordinator.kafka_apis import Answers, KafkaApis
+from reference_coordinator.messages import RequestContext
+from reference_coordinator.profiles import Profile
+from reference_coordinator.wire import (
+    MalformedRequestError,
+    RequestHeader,
+    UnwritableResponseError,
+    read_request,
+    write_response,
+)
+
+ConnectionId = NewType("ConnectionId", int)
+_NO_TOPICS: Final[Mapping[str, int]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendFrame:
+    """Send a frame, without its size prefix, to a connection."""
+
+    connection: ConnectionId
+    frame: bytes
+    permitted: tuple[Permitted, ...] = ()
+    """What Kafka may put into the response instead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloseConnection:
+    """Close a connection, which the listener has forgotten already."""
+
+    connection: ConnectionId
+    reason: str
+
+
+Outgoing = SendFrame | CloseConnection
+
+
+@dataclass(slots=True, kw_only=True)
+class _Channel:
+    client_host: str
+    waiting: deque[bytes] = field(default_factory=deque)
+    is_muted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _InProgress:
+    connection: ConnectionId
+    header: RequestHeader
+
+
+class Listener:
+    """One broker, reached through frames."""
+
+    def __init__(
+        self,
+        *,
+        profile: Profile,
+        config: GroupCoordinatorConfig,
+        choices: Choices,
+        host: str,
+        port: int,
+        node_id: int = 1,
+        topics: Mapping[str, int] = _NO_TOPICS,
+    ) -> None:
+        node = Node(node_id=node_id, host=host, port=port)
+        self.apis = KafkaApis(config=config, profile=profile, choices=choices, node=node)
+        """The broker behind the frames, for who wants to make its writes fail."""
+        for name, num_partitions in topics.items():
+            self.apis.broker.topics.create(name, num_partitions)
+        self._channels: dict[ConnectionId, _Channel] = {}
+        self._in_progress: dict[ResponseToken, _InProgress] = {}
+        self._connections = 0
+        self._tokens = 0
+
+    @property
+    def ranges(self) -> ApiRanges:
+        """The API versions that the broker advertises."""
+        return self.apis.broker.ranges
+
+    def connected(self, *, client_host: str) -> ConnectionId:
+        """Open a connection from an address, e.g. `127.0.0.1`; groups show it as Java prints it."""
+        self._connections += 1
+        connection = ConnectionId(self._connections)
+        self._channels[connection] = _Channel(client_host=f"/{client_host}")
+        return connection
+
+    def received(self, connection: ConnectionId, frame: bytes, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Take a frame; without effect on a connection that was closed from this side."""
+        channel = self._channels.get(connection)
+        if channel is None:
+            return ()
+        channel.waiting.append(frame)
+        return self._process(deque((connection,)), now_ms=now_ms)
+
+    def disconnected(self, connection: ConnectionId, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Forget a connection. Its request in progress goes on, and its answer is dropped."""
+        del now_ms  # No group notices that a connection is gone.
+        self._channels.pop(connection, None)
+        return ()
+
+    def advance(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Let every deadline fire that is due."""
+        return self._send(self.apis.advance(now_ms=now_ms), now_ms=now_ms)
+
+    def next_deadline(self) -> Millis | None:
+        """Return when `advance` is due."""
+        return self.apis.next_deadline()
+
+    def restart(self, *, hold_loading: bool, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Make the coordinator load its log anew; connections stay."""
+        return self._send(self.apis.restart(hold_loading=hold_loading, now_ms=now_ms), now_ms=now_ms)
+
+    def release_loading(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Finish a load that was held."""
+        return self._send(self.apis.release_loading(now_ms=now_ms), now_ms=now_ms)
+
+    def _send(self, answers: Answers, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        unmuted: deque[ConnectionId] = deque()
+        outgoing = tuple(self._outgoing(answers, unmuted))
+        return outgoing + self._process(unmuted, now_ms=now_ms)
+
+    def _process(self, ready: deque[ConnectionId], *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Work off the waiting frames of connections, and of those that become free by it."""
+        outgoing: list[Outgoing] = []
+        while ready:
+            connection = ready.popleft()
+            channel = self._channels.get(connection)
+            if channel is None or channel.is_muted or not channel.waiting:
+                continue
+            ready.append(connection)
+            try:
+                answers = self._handle(connection, channel, channel.waiting.popleft(), now_ms=now_ms)
+            except MalformedRequestError as error:
+                outgoing.append(self._close(connection, str(error)))
+            else:
+                outgoing.extend(self._outgoing(answers, ready))
+        return tuple(outgoing)
+
+    def _handle(
+        self, connection: ConnectionId, channel: _Channel, frame: bytes, *, now_ms: Millis
+    ) -> Answers:
+        request = read_request(frame, ranges=self.ranges)
+        self._tokens += 1
+        token = ResponseToken(self._tokens)
+        self._in_progress[token] = _InProgress(connection=connection, header=request.header)
+        channel.is_muted = True
+        context = RequestContext(
+            api_version=request.header.api_version,
+            client_id=request.header.client_id,
+            client_host=channel.client_host,
+        )
+        return self.apis.handle(request.message, context, token, now_ms=now_ms)
+
+    def _outgoing(self, answers: Answers, unmuted: deque[ConnectionId]) -> Iterable[Outgoing]:
+        for answer in answers:
+            answered = self._in_progress.pop(answer.token)
+            channel = self._channels.get(answered.connection)
+            if channel is None:
+                continue
+            channel.is_muted = False
+            unmuted.append(answered.connection)
+            yield self._frame(answered, answer)
+
+    def _frame(self, answered: _InProgress, answer: Respond[BrokerResponse]) -> Outgoing:
+        try:
+            frame = write_response(answered.header, answer.response)
+        except UnwritableResponseError as error:
+            return self._close(answered.connection, str(error))
+        return SendFrame(connection=answered.connection, frame=frame, permitted=answer.permitted)
+
+    def _close(self, connection: ConnectionId, reason: str) -> CloseConnection:
+        del self._channels[connection]
+        return CloseConnection(connection=connection, reason=reason)

@@ -1,0 +1,79 @@
+"""What is advertised, as live brokers advertised it."""
+
+import pytest
+from kio.index import load_request_schema, load_response_schema
+
+from reference_coordinator.api_versions import Api, VersionRange, served_ranges
+from reference_coordinator.profiles import profile_for
+
+KAFKA_3_9_2 = {
+    Api.METADATA: (0, 12),
+    Api.OFFSET_COMMIT: (0, 9),
+    Api.OFFSET_FETCH: (0, 9),
+    Api.FIND_COORDINATOR: (0, 6),
+    Api.JOIN_GROUP: (0, 9),
+    Api.HEARTBEAT: (0, 4),
+    Api.LEAVE_GROUP: (0, 5),
+    Api.SYNC_GROUP: (0, 5),
+    Api.DESCRIBE_GROUPS: (0, 5),
+    Api.LIST_GROUPS: (0, 5),
+    Api.API_VERSIONS: (0, 4),
+    Api.CREATE_TOPICS: (0, 7),
+    Api.DELETE_GROUPS: (0, 2),
+    Api.OFFSET_DELETE: (0, 0),
+}
+KAFKA_4_3_1 = KAFKA_3_9_2 | {
+    Api.METADATA: (0, 13),
+    Api.OFFSET_COMMIT: (2, 10),
+    Api.OFFSET_FETCH: (1, 10),
+    Api.DESCRIBE_GROUPS: (0, 6),
+    Api.CREATE_TOPICS: (2, 7),
+}
+NOT_DECODED_BELOW = {Api.OFFSET_COMMIT: 2, Api.OFFSET_FETCH: 1, Api.CREATE_TOPICS: 2}
+
+
+@pytest.mark.parametrize(("version", "observed"), [("3.9.2", KAFKA_3_9_2), ("4.3.1", KAFKA_4_3_1)])
+def test_a_profile_advertises_what_the_release_was_seen_to_advertise(
+    version: str, observed: dict[Api, tuple[int, int]]
+) -> None:
+    served = served_ranges(profile_for(version))
+
+    assert {api: (each.min_version, each.max_version) for api, each in served.items()} == {
+        api: (max(lowest, NOT_DECODED_BELOW.get(api, 0)), highest)
+        for api, (lowest, highest) in observed.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("version", "api", "expected"),
+    [
+        ("2.4", Api.JOIN_GROUP, (0, 6)),
+        ("2.5", Api.JOIN_GROUP, (0, 7)),
+        ("3.2", Api.JOIN_GROUP, (0, 9)),
+        ("4.0.0", Api.JOIN_GROUP, (2, 9)),
+        ("4.0.1", Api.JOIN_GROUP, (0, 9)),
+        ("2.4", Api.SYNC_GROUP, (0, 4)),
+        ("3.1", Api.LEAVE_GROUP, (0, 4)),
+        ("3.4", Api.FIND_COORDINATOR, (0, 4)),
+        ("2.4", Api.OFFSET_FETCH, (1, 6)),
+        ("3.7", Api.OFFSET_COMMIT, (2, 9)),
+        ("4.1", Api.OFFSET_COMMIT, (2, 9)),
+        ("4.2", Api.OFFSET_COMMIT, (2, 10)),
+        ("2.4", Api.LIST_GROUPS, (0, 3)),
+        ("4.4", Api.DELETE_GROUPS, (0, 2)),
+    ],
+)
+def test_a_range_changes_in_the_release_that_changed_it(
+    version: str, api: Api, expected: tuple[int, int]
+) -> None:
+    lowest, highest = expected
+
+    assert served_ranges(profile_for(version))[api] == VersionRange(min_version=lowest, max_version=highest)
+
+
+@pytest.mark.parametrize("version", ["2.4", "2.8.2", "3.9", "4.0.0", "4.4"])
+def test_every_version_served_can_be_read_and_written(version: str) -> None:
+    for api, served in served_ranges(profile_for(version)).items():
+        for api_version in range(served.min_version, served.max_version + 1):
+            load_request_schema(api, api_version)
+            load_response_schema(api, api_version)

@@ -1,0 +1,370 @@
+"""Requests as frames, in every version, and frames that are none."""
+
+import contextlib
+import struct
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reference_coordinator.api_versions import Api, served_ranges
+from reference_coordinator.broker_messages import (
+    ApiVersionsRequest,
+    CreatableTopic,
+    CreateTopicsRequest,
+    FindCoordinatorRequest,
+    MetadataRequest,
+    MetadataRequestTopic,
+)
+from reference_coordinator.ids import (
+    GenerationId,
+    GroupId,
+    GroupInstanceId,
+    MemberId,
+    Millis,
+)
+from reference_coordinator.messages import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    LeaveGroupRequest,
+    ListGroupsRequest,
+    MemberIdentity,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetDeleteRequest,
+    OffsetDeleteRequestTopic,
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+)
+from reference_coordinator.profiles import profile_for
+from reference_coordinator.tests.wire_client import received, request_frame
+from reference_coordinator.wire import MalformedRequestError, read_request
+
+RANGES = served_ranges(profile_for("4.4"))
+ALL_VERSIONS = [
+    (api, version)
+    for api, served in RANGES.items()
+    for version in range(served.min_version, served.max_version + 1)
+]
+message = partial(received, RANGES)
+GROUP, MEMBER, INSTANCE = GroupId("g"), MemberId("m"), GroupInstanceId("i")
+
+
+@pytest.mark.parametrize(("api", "version"), ALL_VERSIONS)
+def test_every_served_version_of_an_empty_request_is_read(api: Api, version: int) -> None:
+    request = read_request(request_frame(api.name.lower(), version), ranges=RANGES)
+
+    assert (request.header.api, request.header.api_version) == (api, version)
+    assert (request.header.correlation_id, request.header.client_id) == (7, "client")
+
+
+@pytest.mark.parametrize(("api", "version"), ALL_VERSIONS)
+def test_a_frame_cut_short_anywhere_is_malformed(api: Api, version: int) -> None:
+    frame = request_frame(api.name.lower(), version)
+
+    for length in range(len(frame)):
+        with pytest.raises(MalformedRequestError):
+            read_request(frame[:length], ranges=RANGES)
+
+
+@pytest.mark.parametrize("version", range(10))
+def test_join_group_is_read_in_every_version(version: int) -> None:
+    since_1 = {"rebalance_timeout": 2000} if version >= 1 else {}
+    since_5 = {"group_instance_id": "i"} if version >= 5 else {}
+    since_8 = {"reason": "why"} if version >= 8 else {}
+
+    assert message(
+        "join_group",
+        version,
+        group_id="g",
+        session_timeout=1000,
+        member_id="m",
+        protocol_type="consumer",
+        protocols=({"name": "range", "metadata": b"\0\1"},),
+        **since_1,
+        **since_5,
+        **since_8,
+    ) == JoinGroupRequest(
+        group_id=GROUP,
+        session_timeout_ms=Millis(1000),
+        rebalance_timeout_ms=Millis(2000 if version >= 1 else 1000),
+        member_id=MEMBER,
+        group_instance_id=INSTANCE if version >= 5 else None,
+        protocol_type="consumer",
+        protocols=(JoinGroupRequestProtocol(name="range", metadata=b"\0\1"),),
+        reason="why" if version >= 8 else None,
+    )
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_sync_group_is_read_in_every_version(version: int) -> None:
+    since_3 = {"group_instance_id": "i"} if version >= 3 else {}
+    since_5 = {"protocol_type": "consumer", "protocol_name": "range"} if version >= 5 else {}
+
+    assert message(
+        "sync_group",
+        version,
+        group_id="g",
+        generation_id=3,
+        member_id="m",
+        assignments=({"member_id": "m", "assignment": b"a"},),
+        **since_3,
+        **since_5,
+    ) == SyncGroupRequest(
+        group_id=GROUP,
+        generation_id=GenerationId(3),
+        member_id=MEMBER,
+        group_instance_id=INSTANCE if version >= 3 else None,
+        protocol_type="consumer" if version >= 5 else None,
+        protocol_name="range" if version >= 5 else None,
+        assignments=(SyncGroupRequestAssignment(member_id=MEMBER, assignment=b"a"),),
+    )
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_heartbeat_is_read_in_every_version(version: int) -> None:
+    since_3 = {"group_instance_id": "i"} if version >= 3 else {}
+
+    assert message(
+        "heartbeat", version, group_id="g", generation_id=-1, member_id="m", **since_3
+    ) == HeartbeatRequest(
+        group_id=GROUP,
+        generation_id=GenerationId(-1),
+        member_id=MEMBER,
+        group_instance_id=INSTANCE if version >= 3 else None,
+    )
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_leave_group_brings_one_member_before_v3_and_a_batch_since(version: int) -> None:
+    member = {"member_id": "m"}
+    if version >= 3:
+        member["group_instance_id"] = "i"
+    if version >= 5:
+        member["reason"] = "why"
+    fields: dict[str, Any] = {"members": (member,)} if version >= 3 else member
+
+    assert message("leave_group", version, group_id="g", **fields) == LeaveGroupRequest(
+        group_id=GROUP,
+        members=(
+            MemberIdentity(
+                member_id=MEMBER,
+                group_instance_id=INSTANCE if version >= 3 else None,
+                reason="why" if version >= 5 else None,
+            ),
+        ),
+    )
+
+
+def test_admin_requests_are_read() -> None:
+    assert message("describe_groups", 2, groups=("g",)) == DescribeGroupsRequest(groups=(GROUP,))
+    assert message(
+        "describe_groups", 6, groups=("g",), include_authorized_operations=True
+    ) == DescribeGroupsRequest(groups=(GROUP,), include_authorized_operations=True)
+    assert message("list_groups", 0) == ListGroupsRequest()
+    assert message(
+        "list_groups", 5, states_filter=("Empty",), types_filter=("classic",)
+    ) == ListGroupsRequest(states_filter=("Empty",), types_filter=("classic",))
+    assert message("delete_groups", 2, groups_names=("g",)) == DeleteGroupsRequest(groups_names=(GROUP,))
+
+
+@pytest.mark.parametrize("version", [2, 4, 5, 6, 7, 8, 9])
+def test_offset_commit_is_read_in_every_shape(version: int) -> None:
+    partition: dict[str, Any] = {"partition_index": 1, "committed_offset": 42, "committed_metadata": None}
+    if version >= 6:
+        partition["committed_leader_epoch"] = 5
+    before_5 = {"retention_time": 2**40} if version < 5 else {}
+    since_7 = {"group_instance_id": "i"} if version >= 7 else {}
+
+    assert message(
+        "offset_commit",
+        version,
+        group_id="g",
+        generation_id_or_member_epoch=3,
+        member_id="m",
+        topics=({"name": "orders", "partitions": (partition,)},),
+        **before_5,
+        **since_7,
+    ) == OffsetCommitRequest(
+        group_id=GROUP,
+        generation_id_or_member_epoch=GenerationId(3),
+        member_id=MEMBER,
+        group_instance_id=INSTANCE if version >= 7 else None,
+        retention_time_ms=Millis(2**40 if version < 5 else -1),
+        topics=(
+            OffsetCommitRequestTopic(
+                name="orders",
+                partitions=(
+                    OffsetCommitRequestPartition(
+                        partition_index=1,
+                        committed_offset=42,
+                        committed_leader_epoch=5 if version >= 6 else -1,
+                        committed_metadata=None,
+                    ),
+                ),
+            ),
+        ),
+    )
+
+
+@pytest.mark.parametrize("version", range(1, 10))
+def test_offset_fetch_brings_one_group_before_v8_and_a_batch_since(version: int) -> None:
+    group: dict[str, Any] = {"group_id": "g", "topics": ({"name": "orders", "partition_indexes": (0, 1)},)}
+    if version >= 9:
+        group |= {"member_id": "m", "member_epoch": 4}
+    fields: dict[str, Any] = {"groups": (group,)} if version >= 8 else group
+    if version >= 7:
+        fields["require_stable"] = True
+
+    assert message("offset_fetch", version, **fields) == OffsetFetchRequest(
+        groups=(
+            OffsetFetchRequestGroup(
+                group_id=GROUP,
+                member_id="m" if version >= 9 else None,
+                member_epoch=4 if version >= 9 else -1,
+                topics=(OffsetFetchRequestTopic(name="orders", partition_indexes=(0, 1)),),
+            ),
+        ),
+        require_stable=version >= 7,
+    )
+
+
+@pytest.mark.parametrize("version", range(2, 8))
+def test_offset_fetch_tells_all_topics_from_none(version: int) -> None:
+    everything = message("offset_fetch", version, group_id="g", topics=None)
+    nothing = message("offset_fetch", version, group_id="g", topics=())
+
+    assert isinstance(everything, OffsetFetchRequest)
+    assert everything.groups[0].topics is None
+    assert isinstance(nothing, OffsetFetchRequest)
+    assert nothing.groups[0].topics == ()
+
+
+def test_offset_delete_is_read() -> None:
+    assert message(
+        "offset_delete",
+        0,
+        group_id="g",
+        topics=({"name": "orders", "partitions": ({"partition_index": 2},)},),
+    ) == OffsetDeleteRequest(
+        group_id=GROUP, topics=(OffsetDeleteRequestTopic(name="orders", partition_indexes=(2,)),)
+    )
+
+
+def test_find_coordinator_brings_one_key_before_v4_and_a_batch_since() -> None:
+    assert message("find_coordinator", 0, key="g") == FindCoordinatorRequest(
+        key_type=0, coordinator_keys=("g",)
+    )
+    assert message("find_coordinator", 3, key="t", key_type=1) == FindCoordinatorRequest(
+        key_type=1, coordinator_keys=("t",)
+    )
+    assert message("find_coordinator", 4, coordinator_keys=("a", "b")) == FindCoordinatorRequest(
+        key_type=0, coordinator_keys=("a", "b")
+    )
+
+
+def test_metadata_asks_for_all_topics_with_an_empty_array_in_v0_and_with_null_since() -> None:
+    assert message("metadata", 0, topics=()) == MetadataRequest(topics=None)
+    assert message("metadata", 1, topics=None) == MetadataRequest(topics=None)
+    assert message("metadata", 1, topics=()) == MetadataRequest(topics=())
+    assert message("metadata", 12, topics=({"name": "orders"},)) == MetadataRequest(
+        topics=(MetadataRequestTopic(name="orders"),)
+    )
+
+
+def test_create_topics_is_read() -> None:
+    topic = {"name": "orders", "num_partitions": 3, "replication_factor": 1}
+
+    assert message(
+        "create_topics", 7, topics=(topic,), timeout=100, validate_only=True
+    ) == CreateTopicsRequest(
+        topics=(CreatableTopic(name="orders", num_partitions=3, replication_factor=1),),
+        timeout_ms=Millis(100),
+        validate_only=True,
+    )
+
+
+def test_api_versions_in_a_version_that_is_not_served_is_answered_in_v0() -> None:
+    for header in (struct.pack(">hhihB", 18, 99, 7, -1, 0), struct.pack(">hhih", 18, -1, 7, -1)):
+        request = read_request(header, ranges=RANGES)
+
+        assert request.message == ApiVersionsRequest(unsupported=True)
+        assert request.header.api_version == 0
+
+
+@pytest.mark.parametrize(
+    ("frame", "why"),
+    [
+        (b"", "RequestHeader"),
+        (struct.pack(">hhih", 999, 0, 7, -1), "no API with key 999"),
+        (struct.pack(">hhih", 11, 10, 7, -1), "JOIN_GROUP v10 is not served"),
+        (struct.pack(">hhih", 11, -1, 7, -1), "JOIN_GROUP v-1 is not served"),
+        (struct.pack(">hhih", 18, 99, 7, -1), "tagged fields"),
+        (struct.pack(">hhihh", 12, 0, 7, -1, -1), "group_id is null"),
+        (struct.pack(">hhihi", 15, 0, 7, -1, -1), "groups is null"),
+        (struct.pack(">hhihi", 15, 0, 7, -1, 2**31 - 1), "DescribeGroupsRequest"),
+    ],
+)
+def test_what_is_no_request_says_why(frame: bytes, why: str) -> None:
+    with pytest.raises(MalformedRequestError, match=why):
+        read_request(frame, ranges=RANGES)
+
+
+def test_bytes_behind_a_request_are_not_looked_at() -> None:
+    assert (
+        message("heartbeat", 0)
+        == read_request(request_frame("heartbeat", 0) + b"more", ranges=RANGES).message
+    )
+
+
+def test_tagged_fields_that_no_schema_knows_are_skipped() -> None:
+    frame = request_frame("heartbeat", 4, group_id="g")
+
+    assert read_request(frame[:-1] + b"\x01\x07\x02\xff\xff", ranges=RANGES).message == message(
+        "heartbeat", 4, group_id="g"
+    )
+
+
+def test_tagged_fields_of_a_protocol_are_kept() -> None:
+    frame = request_frame("join_group", 9, protocols=({"name": "range", "metadata": b""},))
+    protocol = b"\x06range\x01"
+
+    tagged = frame.replace(protocol + b"\x00", protocol + b"\x01\x07\x02\xff\xfe")
+
+    request = read_request(tagged, ranges=RANGES).message
+    assert isinstance(request, JoinGroupRequest)
+    assert request.protocols[0].unknown_tags == ((7, b"\xff\xfe"),)
+
+
+def test_a_null_client_id_is_told_from_an_empty_one() -> None:
+    for client_id in (None, ""):
+        frame = request_frame("heartbeat", 4, client_id=client_id)
+
+        assert read_request(frame, ranges=RANGES).header.client_id == client_id
+
+
+def test_text_that_is_not_utf_8_is_mended() -> None:
+    for version in (0, 4):
+        frame = request_frame("heartbeat", version, group_id="gggg").replace(b"gggg", b"g\xff\xffg")
+
+        request = read_request(frame, ranges=RANGES).message
+        assert isinstance(request, HeartbeatRequest)
+        assert request.group_id == "g\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}g"
+
+
+@given(st.sampled_from(ALL_VERSIONS), st.binary(max_size=80))
+def test_any_bytes_are_a_request_or_malformed(served: tuple[Api, int], body: bytes) -> None:
+    api, version = served
+
+    with contextlib.suppress(MalformedRequestError):
+        request = read_request(struct.pack(">hhih", api, version, 7, -1) + body, ranges=RANGES)
+        assert request.header.api is api

@@ -1,0 +1,215 @@
+"""Dead groups: whatever is asked of a deleted group is answered as if it had never existed."""
+
+from harness.scenario import (
+    Actor,
+    Conversation,
+    delete_groups,
+    delete_groups_response,
+    describe_groups,
+    describe_groups_response,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    offset_commit,
+    offset_commit_response,
+    offset_delete,
+    offset_delete_response,
+    offset_fetch,
+    offset_fetch_response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+
+
+def _bereaved(talk: Conversation) -> Actor:
+    """Return a member, with id and generation, whose group has been deleted together with an offset."""
+    (ana,) = talk.stable_group("ana")
+    ana.sends(offset_commit(topics={"orders": {0: 7}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+    ana.sends(delete_groups())
+    ana.receives(delete_groups_response("NONE"))
+    return ana
+
+
+@scenario(
+    "admin/dead/heartbeat",
+    source="GroupMetadataManager#classicGroupHeartbeat",
+    clauses=("CO-19", "HB-04"),
+)
+def a_heartbeat_to_a_dead_group_is_unknown(talk: Conversation) -> None:
+    """A heartbeat to a deleted group, as to one that never was, is told UNKNOWN_MEMBER_ID."""
+    ana = _bereaved(talk)
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.sends(heartbeat(group_id=talk.group("never")))
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario("admin/dead/sync", source="GroupMetadataManager#classicGroupSync", clauses=("CO-18", "VF-09"))
+def a_sync_to_a_dead_group_is_unknown(talk: Conversation) -> None:
+    """A SyncGroup to a deleted group, as to one that never was, is told UNKNOWN_MEMBER_ID."""
+    ana = _bereaved(talk)
+
+    ana.sends(sync_group())
+    ana.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
+    ana.sends(sync_group(group_id=talk.group("never")))
+    ana.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
+
+
+@scenario("admin/dead/leave", source="GroupMetadataManager#classicGroupLeave", clauses=("LV-03", "CO-22"))
+def a_leave_from_a_dead_group_is_unknown(talk: Conversation) -> None:
+    """LeaveGroup from a deleted group, as from one that never was, says UNKNOWN_MEMBER_ID of each member."""
+    ana = _bereaved(talk)
+    unknown = {"member_id": ana.member_id, "error_code": "UNKNOWN_MEMBER_ID"}
+
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE", members=(unknown,)))
+    ana.sends(leave_group(group_id=talk.group("never")))
+    ana.receives(leave_group_response(error_code="NONE", members=(unknown,)))
+    ana.sends(leave_group(members=()))
+    ana.receives(leave_group_response(error_code="NONE", members=()))
+
+
+@scenario(
+    "admin/dead/leave-low-version",
+    source="LeaveGroupResponse#LeaveGroupResponse",
+    clauses=("CO-21", "VF-11"),
+)
+def a_low_version_leave_from_a_dead_group_is_unknown(talk: Conversation) -> None:
+    """LeaveGroup v0 to v2 puts the UNKNOWN_MEMBER_ID of a deleted group on top."""
+    ana = _bereaved(talk)
+
+    ana.sends(leave_group(version=0))
+    ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.sends(leave_group(version=1))
+    ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.sends(leave_group(version=2, group_id=talk.group("never")))
+    ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "admin/dead/join-with-member-id",
+    source="GroupMetadataManager#classicGroupJoinToClassicGroup",
+    clauses=("CO-16", "CO-17", "JG-48"),
+)
+def a_former_member_cannot_rejoin_a_dead_group(talk: Conversation) -> None:
+    """A JoinGroup with a member id to a dead group is told UNKNOWN_MEMBER_ID, and makes no group."""
+    ana = _bereaved(talk)
+
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id, generation_id=-1))
+    ana.sends(join_group(group_instance_id="seat-a"))
+    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
+    ana.sends(join_group(group_id=talk.group("never")))
+    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
+
+    ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE", group_state="Dead"))
+
+
+@scenario("admin/dead/join-anew", source="GroupMetadataManager#classicGroupJoin", clauses=("RB-25", "JG-02"))
+def a_deleted_group_begins_again(talk: Conversation) -> None:
+    """Whoever joins a deleted group anew is the leader of its first generation."""
+    ana = _bereaved(talk)
+    bob = talk.actor("bob")
+
+    bob.obtains_member_id()
+    bob.sends(join_group())
+    bob.receives(join_group_response(error_code="NONE", generation_id=1, leader=bob.member_id))
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "admin/dead/commit",
+    source="OffsetMetadataManager#validateOffsetCommit",
+    clauses=("OC-02", "OC-04", "OC-07"),
+)
+def a_member_commits_to_a_dead_group_in_vain(talk: Conversation) -> None:
+    """A member's commit is told UNKNOWN_MEMBER_ID while its group is Empty, ILLEGAL_GENERATION once it is gone."""
+    (ana,) = talk.stable_group("ana")
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+
+    ana.sends(offset_commit(topics={"orders": {0: 1}}))
+    ana.receives(offset_commit_response({"orders": {0: "UNKNOWN_MEMBER_ID"}}))
+    ana.sends(delete_groups())
+    ana.receives(delete_groups_response("NONE"))
+    ana.sends(offset_commit(topics={"orders": {0: 1}}))
+    ana.receives(offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
+    ana.sends(offset_commit(group_id=talk.group("never"), generation_id=0, topics={"orders": {0: 1}}))
+    ana.receives(offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
+
+
+@scenario("admin/dead/describe", source="GroupMetadataManager#describeGroups", clauses=("DG-01", "DS-04"))
+def a_dead_group_is_described_as_dead(talk: Conversation) -> None:
+    """DescribeGroups says Dead, without an error, of a deleted group and of one that never was."""
+    ana = _bereaved(talk)
+    dead = describe_groups_response(
+        error_code="NONE", group_state="Dead", protocol_type="", protocol_data="", members=()
+    )
+
+    ana.repeats(describe_groups(), until=dead)
+    ana.sends(describe_groups(groups=(talk.group("never"),)))
+    ana.receives(dead)
+    ana.sends(describe_groups(version=0, groups=(talk.group("never"),)))
+    ana.receives(dead)
+
+
+@scenario("admin/dead/describe-v6", source="KIP-1043", clauses=("DS-04", "DG-01"))
+def describe_v6_does_not_find_a_dead_group(talk: Conversation) -> None:
+    """DescribeGroups v6 says GROUP_ID_NOT_FOUND of a group that never was, and why, and still calls it Dead."""
+    ana = talk.actor("ana")
+
+    ana.sends(describe_groups(version=6))
+    ana.receives(
+        describe_groups_response(
+            error_code="GROUP_ID_NOT_FOUND", group_state="Dead", protocol_type="", members=()
+        )
+    )
+
+
+@scenario("admin/dead/fetch", source="OffsetMetadataManager#fetchOffsets", clauses=("OF-02", "OF-03", "DL-02"))
+def a_dead_group_has_no_offsets(talk: Conversation) -> None:
+    """A dead group's offsets are fetched without an error: -1 for what is named, nothing for all."""
+    ana = _bereaved(talk)
+
+    ana.repeats(
+        offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: -1}})
+    )
+    ana.sends(offset_fetch())
+    ana.receives(offset_fetch_response({}))
+    ana.sends(offset_fetch(group_id=talk.group("never"), topics={"orders": (0,), "payments": (1,)}))
+    ana.receives(offset_fetch_response({"orders": {0: -1}, "payments": {1: -1}}))
+    ana.sends(offset_fetch(group_id=talk.group("never")))
+    ana.receives(offset_fetch_response({}))
+
+
+@scenario("admin/dead/offset-delete", source="OffsetMetadataManager#deleteOffsets", clauses=("OD-01", "OD-16"))
+def a_dead_group_has_no_offsets_to_delete(talk: Conversation) -> None:
+    """OffsetDelete finds neither a deleted group nor one that never was, and says nothing of the topics."""
+    ana = _bereaved(talk)
+    not_found = offset_delete_response(error_code="GROUP_ID_NOT_FOUND", errors={})
+
+    ana.sends(offset_delete(topics={"orders": (0,)}))
+    ana.receives(not_found)
+    ana.sends(offset_delete(group_id=talk.group("never"), topics={"orders": (0,), "no-such-topic": (0,)}))
+    ana.receives(not_found)
+
+
+@scenario("admin/dead/delete-again", source="GroupMetadataManager#validateDeleteGroup", clauses=("DL-01",))
+def a_dead_group_cannot_be_deleted(talk: Conversation) -> None:
+    """DeleteGroups finds neither a deleted group nor one that never was."""
+    ana = _bereaved(talk)
+
+    ana.sends(delete_groups())
+    ana.receives(delete_groups_response("GROUP_ID_NOT_FOUND"))
+    ana.sends(delete_groups(version=0, groups=(talk.group("never"),)))
+    ana.receives(delete_groups_response("GROUP_ID_NOT_FOUND"))

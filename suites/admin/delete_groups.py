@@ -1,0 +1,138 @@
+"""DeleteGroups: which groups may go, and what is left of those that may not."""
+
+from harness.scenario import (
+    Conversation,
+    delete_groups,
+    delete_groups_response,
+    describe_groups,
+    describe_groups_response,
+    heartbeat,
+    heartbeat_response,
+    in_any_order,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    offset_commit,
+    offset_commit_response,
+    offset_fetch,
+    offset_fetch_response,
+    response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+
+VALIDATES = "ClassicGroup#validateDeleteGroup"
+
+
+@scenario("admin/delete/simple-group", source="GroupCoordinatorShard#deleteGroups", clauses=("DL-02",))
+def a_simple_group_is_deleted_with_its_offsets(talk: Conversation) -> None:
+    """A group that only ever held offsets is deleted together with them."""
+    ana = talk.actor("ana")
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 3, 1: 4}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+
+    ana.sends(delete_groups())
+    ana.receives(delete_groups_response("NONE"))
+
+    ana.repeats(describe_groups(), until=describe_groups_response(group_state="Dead"))
+    ana.repeats(offset_fetch(), until=offset_fetch_response({}))
+
+
+@scenario("admin/delete/stable-group", source=VALIDATES, clauses=("DL-03",))
+def a_stable_group_is_not_deleted(talk: Conversation) -> None:
+    """A group with members is not empty: it stays Stable, and its members are served."""
+    ana, bob = talk.stable_group("ana", "bob")
+
+    ana.sends(delete_groups())
+    ana.receives(delete_groups_response("NON_EMPTY_GROUP"))
+
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="NONE"))
+    bob.sends(sync_group())
+    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+
+
+@scenario("admin/delete/rebalancing-group", source=VALIDATES, clauses=("DL-03",))
+def a_rebalancing_group_is_not_deleted(talk: Conversation) -> None:
+    """A group is not empty while it prepares a rebalance or completes one."""
+    ana, bob = talk.stable_group("ana", "bob")
+    ana.sends(join_group())
+
+    bob.sends(delete_groups())
+    bob.receives(delete_groups_response("NON_EMPTY_GROUP"))
+    bob.sends(join_group())
+    bob.receives(join_group_response(error_code="NONE"))
+    ana.receives(join_group_response(error_code="NONE"))
+    bob.sends(delete_groups())
+    bob.receives(delete_groups_response("NON_EMPTY_GROUP"))
+
+    ana.syncs_as_leader((ana, bob))
+
+
+@scenario("admin/delete/pending-member", source=VALIDATES, clauses=("DL-08", "CO-30", "JG-10"))
+def a_group_of_pending_members_is_deleted(talk: Conversation) -> None:
+    """A group that has only given out a member id is empty; once it is deleted, that id is unknown."""
+    ana = talk.actor("ana")
+    ana.obtains_member_id()
+
+    ana.sends(delete_groups())
+    ana.receives(delete_groups_response("NONE"))
+
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
+
+
+@scenario("admin/delete/each-on-its-own", source="GroupCoordinatorService#deleteGroups", clauses=("DL-05",))
+def each_group_is_judged_on_its_own(talk: Conversation) -> None:
+    """Of an empty, an inhabited and an unknown group in one request each gets a result of its own."""
+    ana, _ = talk.stable_group("ana", "bob")
+    empty, never = talk.group("empty"), talk.group("never")
+    ana.sends(offset_commit(group_id=empty, generation_id=-1, member_id="", topics={"orders": {0: 1}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+    ana.sends(delete_groups(groups=(talk.group("main"), never, empty)))
+    ana.receives(
+        response(
+            "DeleteGroups",
+            results=in_any_order(
+                {"group_id": talk.group("main"), "error_code": "NON_EMPTY_GROUP"},
+                {"group_id": never, "error_code": "GROUP_ID_NOT_FOUND"},
+                {"group_id": empty, "error_code": "NONE"},
+            ),
+        )
+    )
+
+
+@scenario("admin/delete/low-version", source="GroupCoordinatorShard#deleteGroups", clauses=("DL-02", "DL-03"))
+def low_versions_delete_alike(talk: Conversation) -> None:
+    """DeleteGroups v0 and v1 tell an inhabited group from an empty one as later versions do."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.sends(delete_groups(version=0))
+    ana.receives(delete_groups_response("NON_EMPTY_GROUP"))
+    ana.sends(leave_group(version=1))
+    ana.receives(leave_group_response(error_code="NONE"))
+    ana.sends(delete_groups(version=1))
+    ana.receives(delete_groups_response("NONE"))
+
+
+@scenario(
+    "admin/delete/group-without-name",
+    source="GroupCoordinatorService#isGroupIdNotEmpty",
+    clauses=("DL-04", "OC-20", "OF-14"),
+)
+def the_group_without_a_name_is_a_group(talk: Conversation) -> None:
+    """The empty text names a group that offsets are committed to, fetched from and deleted with."""
+    ana = talk.actor("ana")
+
+    ana.sends(offset_commit(group_id="", generation_id=-1, member_id="", topics={"orders": {2: 5}}))
+    ana.receives(offset_commit_response({"orders": {2: "NONE"}}))
+    ana.repeats(
+        offset_fetch(group_id="", topics={"orders": (2,)}), until=offset_fetch_response({"orders": {2: 5}})
+    )
+    ana.repeats(describe_groups(groups=("",)), until=describe_groups_response(group_state="Empty"))
+    ana.sends(delete_groups(groups=("",)))
+    ana.receives(delete_groups_response("NONE"))
+    ana.repeats(describe_groups(groups=("",)), until=describe_groups_response(group_state="Dead"))

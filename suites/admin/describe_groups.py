@@ -1,0 +1,212 @@
+"""DescribeGroups: what a group shows of itself in each of its states.
+
+A coordinator may describe what its log has committed, so what changed just now is asked for again and again.
+"""
+
+from harness.scenario import (
+    NON_EMPTY,
+    ORDERS,
+    Conversation,
+    describe_groups,
+    describe_groups_response,
+    in_any_order,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    offset_commit,
+    offset_commit_response,
+    response,
+    scenario,
+    starting_with,
+)
+
+DESCRIBES = "ClassicGroup#asDescribedGroup"
+
+
+@scenario("admin/describe/stable", source=DESCRIBES, clauses=("DG-03", "DS-01", "DS-07"))
+def a_stable_group_shows_metadata_and_assignments(talk: Conversation) -> None:
+    """A Stable group shows its protocol and, of each member, who it is, what it wants and what it has."""
+    ana, bob = talk.stable_group("ana", "bob")
+
+    ana.repeats(
+        describe_groups(),
+        until=describe_groups_response(
+            error_code="NONE",
+            group_state="Stable",
+            protocol_type="consumer",
+            protocol_data="range",
+            members=in_any_order(
+                *(
+                    {
+                        "member_id": member.member_id,
+                        "group_instance_id": None,
+                        "client_id": member.name,
+                        "client_host": starting_with("/"),
+                        "member_metadata": ORDERS,
+                        "member_assignment": member.part,
+                    }
+                    for member in (ana, bob)
+                )
+            ),
+        ),
+    )
+
+
+@scenario("admin/describe/static-member", source=DESCRIBES, clauses=("DG-07",))
+def a_static_member_shows_its_instance_id(talk: Conversation) -> None:
+    """A static member is shown with its instance id, from DescribeGroups v4 on."""
+    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+
+    members = in_any_order(
+        {"member_id": ana.member_id, "group_instance_id": None},
+        {"member_id": bob.member_id, "group_instance_id": "seat-b"},
+    )
+    ana.repeats(
+        describe_groups(version=4), until=describe_groups_response(group_state="Stable", members=members)
+    )
+
+
+@scenario("admin/describe/low-version", source=DESCRIBES, clauses=("DG-03",))
+def version_0_shows_a_stable_group(talk: Conversation) -> None:
+    """DescribeGroups v0 shows a Stable group's protocol, members and assignments."""
+    (ana,) = talk.stable_group("ana")
+
+    me = {"member_id": ana.member_id, "member_metadata": ORDERS, "member_assignment": ana.part}
+    ana.repeats(
+        describe_groups(version=0),
+        until=describe_groups_response(
+            error_code="NONE", group_state="Stable", protocol_data="range", members=(me,)
+        ),
+    )
+
+
+@scenario("admin/describe/preparing-rebalance", source=DESCRIBES, clauses=("DG-04", "DS-02"))
+def a_group_that_prepares_a_rebalance_hides_its_protocol(talk: Conversation) -> None:
+    """While a group prepares a rebalance its members are shown without protocol and metadata."""
+    ana, bob = talk.stable_group("ana", "bob")
+    ana.sends(join_group())
+    bob.sends(offset_commit(topics={"orders": {0: 1}}))
+    bob.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+    members = in_any_order(
+        {"member_id": ana.member_id, "client_id": "ana", "member_metadata": b""},
+        {"member_id": bob.member_id, "client_id": "bob", "member_metadata": b""},
+    )
+    bob.repeats(
+        describe_groups(),
+        until=describe_groups_response(
+            error_code="NONE",
+            group_state="PreparingRebalance",
+            protocol_type="consumer",
+            protocol_data="",
+            members=members,
+        ),
+    )
+
+
+@scenario("admin/describe/completing-rebalance", source=DESCRIBES, clauses=("DG-04", "DS-03"))
+def a_group_that_completes_a_rebalance_hides_its_protocol(talk: Conversation) -> None:
+    """While a group awaits its assignments its members are shown without protocol and metadata."""
+    ana = talk.actor("ana")
+    ana.joins()
+    ana.sends(
+        offset_commit(
+            group_id=talk.group("elsewhere"), generation_id=-1, member_id="", topics={"orders": {0: 1}}
+        )
+    )
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+    me = {"member_id": ana.member_id, "member_metadata": b"", "member_assignment": b""}
+    ana.repeats(
+        describe_groups(),
+        until=describe_groups_response(
+            error_code="NONE", group_state="CompletingRebalance", protocol_data="", members=(me,)
+        ),
+    )
+
+
+@scenario("admin/describe/empty", source=DESCRIBES, clauses=("DG-05", "PV-08"))
+def an_empty_group_remembers_its_protocol_type(talk: Conversation) -> None:
+    """A group whose members have left is Empty and keeps its protocol type, but no protocol."""
+    (ana,) = talk.stable_group("ana")
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+
+    ana.repeats(
+        describe_groups(),
+        until=describe_groups_response(
+            error_code="NONE", group_state="Empty", protocol_type="consumer", protocol_data="", members=()
+        ),
+    )
+
+
+@scenario("admin/describe/simple", source=DESCRIBES, clauses=("DG-06", "OC-01"))
+def a_group_of_offsets_alone_is_empty(talk: Conversation) -> None:
+    """A group that somebody only committed offsets to is Empty and has no protocol type."""
+    ana = talk.actor("ana")
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+    ana.repeats(
+        describe_groups(),
+        until=describe_groups_response(
+            error_code="NONE", group_state="Empty", protocol_type="", protocol_data="", members=()
+        ),
+    )
+
+
+@scenario("admin/describe/pending", source=DESCRIBES, clauses=("DS-05", "DS-06", "JG-01"))
+def a_pending_member_is_not_shown(talk: Conversation) -> None:
+    """A group that has only given out a member id is Empty, without protocol type and members."""
+    ana = talk.actor("ana")
+    ana.obtains_member_id()
+
+    ana.repeats(
+        describe_groups(),
+        until=describe_groups_response(
+            error_code="NONE", group_state="Empty", protocol_type="", members=()
+        ),
+    )
+
+
+@scenario("admin/describe/pending-in-stable", source=DESCRIBES, clauses=("JG-06",))
+def a_pending_member_does_not_disturb_a_stable_group(talk: Conversation) -> None:
+    """A member id given out by a Stable group is not shown, and the group stays Stable."""
+    (ana,) = talk.stable_group("ana")
+    bob = talk.actor("bob")
+    bob.obtains_member_id()
+
+    ana.repeats(
+        describe_groups(),
+        until=describe_groups_response(group_state="Stable", members=({"member_id": ana.member_id},)),
+    )
+
+
+@scenario("admin/describe/several", source="GroupMetadataManager#describeGroups", clauses=("DG-08", "DG-12"))
+def duplicates_are_described_twice(talk: Conversation) -> None:
+    """A group that is asked for twice is described twice; where none is asked for, none is described."""
+    ana = talk.actor("ana")
+    never = {"group_id": talk.group("never"), "error_code": "NONE", "group_state": "Dead"}
+
+    ana.sends(describe_groups(groups=(talk.group("never"), talk.group("never"))))
+    ana.receives(response("DescribeGroups", groups=(never, never)))
+    ana.sends(describe_groups(groups=()))
+    ana.receives(response("DescribeGroups", groups=()))
+
+
+@scenario("admin/describe/first-join-pending", source=DESCRIBES, clauses=("DG-04", "RB-01"),
+    broker_config={"group.initial.rebalance.delay.ms": "1000"})
+def a_group_in_its_initial_delay_is_answered_late(talk: Conversation) -> None:
+    """A first member waits for the initial rebalance delay and then is its group's only member, with its bytes."""
+    ana = talk.actor("ana", group_instance_id="seat-a")
+
+    ana.sends(join_group())
+    ana.receives(
+        join_group_response(
+            error_code="NONE", generation_id=1, members=({"metadata": ORDERS, "member_id": NON_EMPTY},)
+        ),
+        not_before_ms=800,
+    )
+    ana.syncs_as_leader((ana,))
+    ana.repeats(describe_groups(), until=describe_groups_response(group_state="Stable"))

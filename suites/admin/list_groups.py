@@ -1,0 +1,108 @@
+"""ListGroups: which groups are named, and how the filters sift them.
+
+A broker names the groups of all scenarios, so an answer is only ever expected to contain one's own.
+"""
+
+from harness.scenario import (
+    ANY,
+    Conversation,
+    containing,
+    leave_group,
+    leave_group_response,
+    list_groups,
+    list_groups_response,
+    offset_commit,
+    offset_commit_response,
+    scenario,
+)
+
+LISTS = "GroupMetadataManager#listGroups"
+
+
+@scenario("admin/list/all", source=LISTS, clauses=("LG-01",))
+def all_groups_are_listed_with_their_protocol_type(talk: Conversation) -> None:
+    """ListGroups names groups with members, emptied ones and simple ones, each with its protocol type."""
+    talk.stable_group("ana")
+    bob = talk.actor("bob")
+    simple = talk.group("simple")
+    bob.sends(offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 1}}))
+    bob.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+    listed = containing(
+        {"group_id": talk.group("main"), "protocol_type": "consumer"},
+        {"group_id": simple, "protocol_type": ""},
+    )
+    bob.repeats(list_groups(), until=list_groups_response(error_code="NONE", groups=listed))
+    bob.repeats(list_groups(version=0), until=list_groups_response(error_code="NONE", groups=listed))
+
+
+@scenario("admin/list/states", source="KIP-518", clauses=("LG-02", "LG-04"))
+def groups_are_listed_with_their_state(talk: Conversation) -> None:
+    """ListGroups v4 names the state of a group, and finds it by that state."""
+    (ana,) = talk.stable_group("ana")
+    stable = containing(
+        {"group_id": talk.group("main"), "protocol_type": "consumer", "group_state": "Stable"}
+    )
+    empty = containing(
+        {"group_id": talk.group("main"), "protocol_type": "consumer", "group_state": "Empty"}
+    )
+
+    ana.repeats(list_groups(version=4), until=list_groups_response(error_code="NONE", groups=stable))
+    ana.repeats(
+        list_groups(version=4, states_filter=("Dead", "Stable")),
+        until=list_groups_response(error_code="NONE", groups=stable),
+    )
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+    ana.repeats(
+        list_groups(version=4, states_filter=("Empty",)),
+        until=list_groups_response(error_code="NONE", groups=empty),
+    )
+
+
+@scenario("admin/list/unknown-state", source="KIP-518", clauses=("LG-07",))
+def an_unknown_state_is_nobodys(talk: Conversation) -> None:
+    """A state that Kafka does not have is no error; no group is in it."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.sends(list_groups(version=4, states_filter=("Asleep",)))
+    ana.receives(list_groups_response(error_code="NONE", groups=()))
+
+
+@scenario("admin/list/types", source="KIP-848", clauses=("LG-03", "LG-08"))
+def groups_are_listed_with_their_type(talk: Conversation) -> None:
+    """ListGroups v5 names the type of a group, and finds it by that type in letters large or small."""
+    (ana,) = talk.stable_group("ana")
+    classic = containing(
+        {"group_id": talk.group("main"), "group_state": "Stable", "group_type": "classic"}
+    )
+
+    ana.repeats(list_groups(version=5), until=list_groups_response(error_code="NONE", groups=classic))
+    ana.repeats(
+        list_groups(version=5, types_filter=("Classic",)),
+        until=list_groups_response(error_code="NONE", groups=classic),
+    )
+    ana.repeats(
+        list_groups(version=5, states_filter=("Stable",), types_filter=("classic",)),
+        until=list_groups_response(error_code="NONE", groups=classic),
+    )
+
+
+@scenario("admin/list/unknown-type", source="KIP-848", clauses=("LG-07",))
+def an_unknown_type_is_nobodys(talk: Conversation) -> None:
+    """A group type that Kafka does not have is no error; no group is of it."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.sends(list_groups(version=5, types_filter=("modern",)))
+    ana.receives(list_groups_response(error_code="NONE", groups=()))
+
+
+@scenario("admin/list/small-letters", source="KAFKA-16198", clauses=("LG-05", "LG-06"))
+def a_state_in_small_letters_is_no_error(talk: Conversation) -> None:
+    """A state in small letters or with blanks is no error; it finds groups from 3.8 on, with blanks from 4.0."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.sends(list_groups(version=4, states_filter=("stable",)))
+    ana.receives(list_groups_response(error_code="NONE", groups=ANY))
+    ana.sends(list_groups(version=4, states_filter=(" STABLE ",)))
+    ana.receives(list_groups_response(error_code="NONE", groups=ANY))

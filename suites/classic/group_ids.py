@@ -1,0 +1,167 @@
+"""Group ids: the empty one, the unknown one, and what brings a group into being."""
+
+from harness.scenario import (
+    Conversation,
+    delete_groups,
+    delete_groups_response,
+    describe_groups,
+    describe_groups_response,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+
+
+@scenario(
+    "classic/join/empty-group-id", source="GroupCoordinatorService#joinGroup", clauses=("CO-01", "VF-07")
+)
+def an_empty_group_id_cannot_be_joined(talk: Conversation) -> None:
+    """A JoinGroup with an empty group id is told INVALID_GROUP_ID and its member id again."""
+    ana = talk.actor("ana")
+
+    ana.sends(join_group(group_id="", member_id="nobody"))
+    ana.receives(
+        join_group_response(
+            error_code="INVALID_GROUP_ID", member_id="nobody", generation_id=-1, leader="", members=()
+        )
+    )
+
+
+@scenario(
+    "classic/sync/empty-group-id", source="GroupCoordinatorService#syncGroup", clauses=("CO-02", "VF-09")
+)
+def an_empty_group_id_cannot_be_synced(talk: Conversation) -> None:
+    """A SyncGroup with an empty group id is told INVALID_GROUP_ID, with an empty assignment."""
+    ana = talk.actor("ana")
+
+    ana.sends(sync_group(group_id="", generation_id=1, member_id="nobody"))
+    ana.receives(sync_group_response(error_code="INVALID_GROUP_ID", assignment=b""))
+
+
+@scenario("classic/heartbeat/empty-group-id", source="GroupCoordinatorService#heartbeat", clauses=("CO-03",))
+def an_empty_group_id_has_no_heartbeat(talk: Conversation) -> None:
+    """A Heartbeat with an empty group id is told INVALID_GROUP_ID."""
+    ana = talk.actor("ana")
+
+    ana.sends(heartbeat(group_id="", generation_id=1, member_id="nobody"))
+    ana.receives(heartbeat_response(error_code="INVALID_GROUP_ID"))
+
+
+@scenario(
+    "classic/join/unknown-group-with-a-member-id",
+    source="GroupMetadataManager#classicGroupJoinToClassicGroup",
+    clauses=("CO-16",),
+)
+def a_member_id_does_not_create_a_group(talk: Conversation) -> None:
+    """A JoinGroup with a member id in an unknown group is told UNKNOWN_MEMBER_ID and creates no group."""
+    ana = talk.actor("ana")
+
+    ana.sends(join_group(member_id="nobody"))
+    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="nobody", generation_id=-1))
+
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead", members=()))
+
+
+@scenario(
+    "classic/sync/unknown-group",
+    source="GroupMetadataManager#classicGroupSync",
+    clauses=("CO-18", "VF-09"),
+)
+def an_unknown_group_cannot_be_synced(talk: Conversation) -> None:
+    """A SyncGroup in an unknown group is told UNKNOWN_MEMBER_ID."""
+    ana = talk.actor("ana")
+
+    ana.sends(sync_group(generation_id=1, member_id="nobody"))
+    ana.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
+
+
+@scenario(
+    "classic/heartbeat/unknown-group",
+    source="GroupMetadataManager#classicGroupHeartbeat",
+    clauses=("CO-19",),
+)
+def an_unknown_group_has_no_heartbeat(talk: Conversation) -> None:
+    """A Heartbeat in an unknown group is told UNKNOWN_MEMBER_ID."""
+    ana = talk.actor("ana")
+
+    ana.sends(heartbeat(generation_id=1, member_id="nobody"))
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "classic/leave/unknown-group-before-v3",
+    source="GroupMetadataManager#classicGroupLeave",
+    clauses=("CO-21", "VF-11"),
+)
+def an_unknown_group_cannot_be_left(talk: Conversation) -> None:
+    """A LeaveGroup v2 in an unknown group is told UNKNOWN_MEMBER_ID at the top level."""
+    ana = talk.actor("ana")
+
+    ana.sends(leave_group(version=2, member_id="nobody"))
+    ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "classic/leave/nobody-leaves-an-unknown-group",
+    source="GroupMetadataManager#classicGroupLeave",
+    clauses=("CO-22",),
+)
+def an_empty_batch_leaves_an_unknown_group(talk: Conversation) -> None:
+    """A LeaveGroup that names no member is answered NONE even where the group is unknown."""
+    ana = talk.actor("ana")
+
+    ana.sends(leave_group(members=()))
+    ana.receives(leave_group_response(error_code="NONE", members=()))
+
+
+@scenario(
+    "classic/leave/nobody-leaves-a-stable-group",
+    source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
+    clauses=("CO-22",),
+)
+def an_empty_batch_starts_no_rebalance(talk: Conversation) -> None:
+    """A LeaveGroup that names no member leaves a Stable group as it was."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.sends(leave_group(members=()))
+    ana.receives(leave_group_response(error_code="NONE", members=()))
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario(
+    "classic/join/deleted-group-forgets-pending-id",
+    source="ClassicGroup#validateDeleteGroup",
+    clauses=("CO-30",),
+)
+def deleting_a_group_forgets_its_pending_ids(talk: Conversation) -> None:
+    """A group with nobody but a pending member can be deleted, and the pending id is forgotten."""
+    ana = talk.actor("ana")
+    ana.obtains_member_id()
+
+    ana.sends(delete_groups())
+    ana.receives(delete_groups_response("NONE"))
+
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
+
+
+@scenario("classic/join/odd-group-id", source="GroupCoordinatorService#joinGroup", clauses=("VF-19",))
+def any_characters_may_stand_in_a_group_id(talk: Conversation) -> None:
+    """A group id with spaces, slashes, a line break and letters beyond ASCII is as good as any other."""
+    ana = talk.actor("ana")
+    odd = talk.group("a group/of\n\N{LATIN SMALL LETTER U WITH DIAERESIS}ber-people")
+
+    ana.sends(join_group(version=3, group_id=odd))
+    ana.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id))
+
+    ana.sends(leave_group(group_id=odd))
+    ana.receives(leave_group_response(error_code="NONE"))

@@ -1,0 +1,232 @@
+"""The initial rebalance of an empty group, which waits for more members to arrive."""
+
+from harness.scenario import (
+    ANY,
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    in_any_order,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+
+ONE_SECOND = {"group.initial.rebalance.delay.ms": "1000"}
+
+
+@scenario(
+    "classic/initial-delay/first-member-waits",
+    source="GroupMetadataManager#prepareRebalance",
+    clauses=("RB-01", "RB-07", "JG-02"),
+    broker_config=ONE_SECOND,
+)
+def the_first_member_waits(talk: Conversation) -> None:
+    """The first member of an empty group is answered after the initial rebalance delay, not before."""
+    ana = talk.actor("ana")
+    ana.obtains_member_id()
+
+    ana.sends(join_group())
+    ana.receives(
+        join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id),
+        not_before_ms=900,
+        not_after_ms=2200,
+    )
+
+
+@scenario(
+    "classic/initial-delay/zero",
+    source="GroupMetadataManager#prepareRebalance",
+    clauses=("RB-26",),
+)
+def without_delay_the_first_member_is_answered_at_once(talk: Conversation) -> None:
+    """With an initial rebalance delay of zero the first member is answered at once."""
+    ana = talk.actor("ana")
+    ana.obtains_member_id()
+
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=1), not_after_ms=1000)
+
+
+@scenario(
+    "classic/initial-delay/second-member-extends",
+    source="GroupMetadataManager#tryCompleteInitialRebalanceElseSchedule",
+    clauses=("RB-02", "LD-01", "LD-04"),
+    broker_config=ONE_SECOND,
+)
+def a_second_member_extends_the_delay(talk: Conversation) -> None:
+    """A member that arrives within the initial delay has the coordinator wait once more as long."""
+    ana, bob = talk.actors("ana", "bob")
+    ana.sends(join_group(version=3))
+    talk.elapses(400)
+
+    bob.sends(join_group(version=3))
+
+    ana.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=1,
+            leader=ana.member_id,
+            members=in_any_order({"member_id": ana.member_id}, {}),
+        ),
+        not_before_ms=1800,
+        not_after_ms=3500,
+    )
+    bob.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id, members=()))
+
+
+@scenario(
+    "classic/initial-delay/emptied-group",
+    source="GroupMetadataManager#addMemberThenRebalanceOrCompleteJoin",
+    clauses=("RB-03",),
+    broker_config=ONE_SECOND,
+)
+def the_delay_is_due_again_in_an_emptied_group(talk: Conversation) -> None:
+    """A group that all have left waits for the initial delay again when it is joined.
+
+    Whether a second arrival extends it then is where the Scala coordinator (no) and the Java one (yes) differ.
+    """
+    ana, bob, carol = talk.actors("ana", "bob", "carol")
+    ana.sends(join_group(version=3))
+    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+
+    bob.sends(join_group(version=3))
+    talk.elapses(400)
+    carol.sends(join_group(version=3))
+
+    bob.receives(join_group_response(error_code="NONE", generation_id=3), not_before_ms=900)
+    carol.receives(join_group_response(error_code="NONE", generation_id=3))
+
+
+@scenario(
+    "classic/initial-delay/capped-by-rebalance-timeout",
+    source="GroupMetadataManager#tryCompleteInitialRebalanceElseSchedule",
+    clauses=("RB-04",),
+    broker_config=ONE_SECOND,
+)
+def the_rebalance_timeout_caps_the_delay(talk: Conversation) -> None:
+    """All extensions of the initial delay together are no longer than the rebalance timeout."""
+    ana, bob = talk.actors("ana", "bob")
+    ana.sends(join_group(version=3, rebalance_timeout_ms=1300))
+    talk.elapses(400)
+
+    bob.sends(join_group(version=3, rebalance_timeout_ms=1300))
+
+    ana.receives(
+        join_group_response(error_code="NONE", generation_id=1), not_before_ms=1200, not_after_ms=1900
+    )
+    bob.receives(join_group_response(error_code="NONE", generation_id=1))
+
+
+@scenario(
+    "classic/initial-delay/longer-than-rebalance-timeout",
+    source="GroupMetadataManager#prepareRebalance",
+    clauses=("RB-05", "JG-23"),
+    broker_config=ONE_SECOND,
+)
+def the_delay_is_kept_against_a_shorter_rebalance_timeout(talk: Conversation) -> None:
+    """A first member with a rebalance timeout of zero waits for the initial delay all the same."""
+    ana = talk.actor("ana")
+
+    ana.sends(join_group(version=3, rebalance_timeout_ms=0))
+    ana.receives(
+        join_group_response(error_code="NONE", generation_id=1), not_before_ms=900, not_after_ms=2200
+    )
+
+
+@scenario(
+    "classic/initial-delay/pending-id-expires",
+    source="GroupMetadataManager#removePendingMemberAndUpdateClassicGroup",
+    clauses=("RB-07", "JG-09"),
+    broker_config=ONE_SECOND,
+)
+def a_pending_id_expires_within_the_delay(talk: Conversation) -> None:
+    """A pending id that expires within the initial delay does not hold up the first member.
+
+    The Java coordinator then even ends the delay early; the Scala one waits until it is over.
+    """
+    ana, bob = talk.actors("ana", "bob")
+    bob.sends(join_group(session_timeout_ms=400))
+    bob.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+
+    ana.sends(join_group(version=3))
+    ana.receives(
+        join_group_response(error_code="NONE", generation_id=1, members=({"member_id": ana.member_id},)),
+        not_after_ms=2200,
+    )
+    bob.sends(join_group())
+    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "classic/initial-delay/only-member-leaves",
+    source="GroupMetadataManager#completeClassicGroupJoin",
+    clauses=("RB-09", "LV-16"),
+    broker_config=ONE_SECOND,
+)
+def the_only_member_leaves_within_the_delay(talk: Conversation) -> None:
+    """The only member's leaving answers its parked JoinGroup, and the delay ends with an empty generation 1."""
+    ana, bob = talk.actors("ana", "bob")
+    ana.obtains_member_id()
+    ana.sends(join_group())
+
+    ana.aside.sends(leave_group())
+    ana.aside.receives(leave_group_response(error_code="NONE"))
+    ana.receives(
+        join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="", generation_id=-1),
+        not_after_ms=800,
+    )
+    talk.elapses(1500)
+
+    bob.sends(join_group(version=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=2, leader=bob.member_id))
+
+
+@scenario(
+    "classic/initial-delay/heartbeats-before-the-first-generation",
+    source="GroupMetadataManager#validateClassicGroupHeartbeat",
+    clauses=("HB-10", "HB-02"),
+    broker_config=ONE_SECOND,
+)
+def generation_zero_may_heartbeat(talk: Conversation) -> None:
+    """Before the first generation a parked member may heartbeat with generation 0 and no other."""
+    ana = talk.actor("ana")
+    ana.obtains_member_id()
+    ana.sends(join_group())
+
+    ana.aside.sends(heartbeat(generation_id=0))
+    ana.aside.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.aside.sends(heartbeat(generation_id=-1))
+    ana.aside.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    ana.aside.sends(heartbeat(generation_id=1))
+    ana.aside.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+
+    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+
+
+@scenario(
+    "classic/initial-delay/syncs-before-the-first-generation",
+    source="GroupMetadataManager#validateClassicGroupSync",
+    clauses=("SG-09", "SG-15"),
+    broker_config=ONE_SECOND,
+)
+def a_sync_before_the_first_generation_comes_too_early(talk: Conversation) -> None:
+    """A SyncGroup v4 of generation 0 is told REBALANCE_IN_PROGRESS while the initial delay lasts.
+
+    At v5, with a protocol that none has been selected to agree with, Scala finds an inconsistent protocol.
+    """
+    ana = talk.actor("ana")
+    ana.obtains_member_id()
+    ana.sends(join_group())
+
+    ana.aside.sends(sync_group(generation_id=0))
+    ana.aside.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
+    ana.aside.sends(sync_group(version=5, generation_id=0))
+    ana.aside.receives(sync_group_response(error_code=ANY, assignment=b""))
+
+    ana.receives(join_group_response(error_code="NONE", generation_id=1))

@@ -1,0 +1,280 @@
+"""JoinGroup's conditions: timeouts, protocols, and who is let in while a rebalance goes on."""
+
+from harness.scenario import (
+    ANY,
+    ORDERS,
+    RANGE,
+    ROUND_ROBIN,
+    Conversation,
+    describe_groups,
+    describe_groups_response,
+    heartbeat,
+    heartbeat_response,
+    in_any_order,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+
+BOTH = (("range", ORDERS), ("roundrobin", ORDERS))
+
+
+@scenario(
+    "classic/join/session-timeout-at-the-bounds",
+    source="GroupCoordinatorService#joinGroup",
+    clauses=("JG-14",),
+)
+def a_session_timeout_at_the_bounds_is_accepted(talk: Conversation) -> None:
+    """The least and the greatest session timeout that the coordinator allows are themselves allowed."""
+    ana, bob = talk.actors("ana", "bob")
+
+    ana.sends(join_group(session_timeout_ms=100))
+    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    bob.sends(join_group(session_timeout_ms=1_800_000))
+    bob.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+
+
+@scenario(
+    "classic/join/session-timeout-out-of-bounds",
+    source="GroupCoordinatorService#joinGroup",
+    clauses=("JG-15", "VF-07"),
+)
+def a_session_timeout_out_of_bounds_is_refused(talk: Conversation) -> None:
+    """A session timeout one millisecond out of bounds is INVALID_SESSION_TIMEOUT, and no group is created."""
+    ana = talk.actor("ana")
+
+    ana.sends(join_group(member_id="nobody", session_timeout_ms=99))
+    ana.receives(join_group_response(error_code="INVALID_SESSION_TIMEOUT", member_id="nobody"))
+    ana.sends(join_group(member_id="", session_timeout_ms=1_800_001))
+    ana.receives(
+        join_group_response(error_code="INVALID_SESSION_TIMEOUT", member_id="", generation_id=-1, leader="")
+    )
+
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(group_state="Dead"))
+
+
+@scenario(
+    "classic/join/no-protocols",
+    source="ClassicGroup#supportsProtocols",
+    clauses=("JG-17",),
+)
+def a_member_without_protocols_is_refused(talk: Conversation) -> None:
+    """A first JoinGroup that lists no protocol is INCONSISTENT_GROUP_PROTOCOL, yet creates an Empty group."""
+    ana = talk.actor("ana")
+
+    ana.sends(join_group(protocols=()))
+    ana.receives(
+        join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id="", generation_id=-1)
+    )
+
+    ana.repeats(describe_groups(), until=describe_groups_response(group_state="Empty", members=()))
+
+
+@scenario(
+    "classic/join/no-protocol-type",
+    source="ClassicGroup#supportsProtocols",
+    clauses=("JG-18",),
+)
+def a_member_without_protocol_type_is_refused(talk: Conversation) -> None:
+    """A first JoinGroup with an empty protocol type is INCONSISTENT_GROUP_PROTOCOL."""
+    ana = talk.actor("ana")
+
+    ana.sends(join_group(protocol_type=""))
+    ana.receives(
+        join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id="", generation_id=-1)
+    )
+
+
+@scenario(
+    "classic/join/other-protocol-type",
+    source="ClassicGroup#supportsProtocols",
+    clauses=("JG-20",),
+)
+def a_member_of_another_protocol_type_is_refused(talk: Conversation) -> None:
+    """A JoinGroup whose protocol type is not the group's is INCONSISTENT_GROUP_PROTOCOL."""
+    talk.stable_group("ana")
+    bob = talk.actor("bob")
+
+    bob.sends(join_group(protocol_type="connect"))
+    bob.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id=""))
+
+
+@scenario(
+    "classic/join/no-protocol-common-to-all",
+    source="ClassicGroup#supportsProtocols",
+    clauses=("JG-20",),
+)
+def a_protocol_of_some_members_is_not_enough(talk: Conversation) -> None:
+    """A JoinGroup whose only protocol some members support, but not all, is INCONSISTENT_GROUP_PROTOCOL."""
+    (ana,) = talk.stable_group("ana", protocols=RANGE)
+    bob, carol = talk.actors("bob", "carol")
+    bob.obtains_member_id(protocols=BOTH)
+    bob.sends(join_group(protocols=BOTH))
+
+    carol.sends(join_group(protocols=ROUND_ROBIN))
+    carol.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id=""))
+
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", protocol_name="range"))
+    bob.receives(join_group_response(error_code="NONE", protocol_name="range"))
+
+
+@scenario(
+    "classic/join/empty-group-takes-another-type",
+    source="ClassicGroup#supportsProtocols",
+    clauses=("JG-21",),
+)
+def an_empty_group_takes_another_protocol_type(talk: Conversation) -> None:
+    """A group that its consumers have left may be joined by members of another protocol type."""
+    (ana,) = talk.stable_group("ana")
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+    bob = talk.actor("bob")
+
+    bob.sends(join_group(version=3, protocol_type="connect", protocols=(("compatible", b"worker"),)))
+    bob.receives(
+        join_group_response(
+            error_code="NONE",
+            protocol_name="compatible",
+            members=({"member_id": bob.member_id, "metadata": b"worker"},),
+        )
+    )
+
+
+@scenario(
+    "classic/join/lone-member-cannot-swap-protocols",
+    source="ClassicGroup#supportsProtocols",
+    clauses=("JG-22", "JG-41"),
+)
+def a_lone_member_cannot_swap_its_protocols_at_once(talk: Conversation) -> None:
+    """A lone member that drops all of its old protocols is refused: its own old list counts, too."""
+    (ana,) = talk.stable_group("ana", protocols=RANGE)
+
+    ana.sends(join_group(protocols=ROUND_ROBIN))
+    ana.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", generation_id=-1))
+    ana.sends(join_group(protocols=(("roundrobin", ORDERS), ("range", ORDERS))))
+    ana.receives(join_group_response(error_code="NONE", generation_id=2, protocol_name="roundrobin"))
+
+    ana.sends(join_group(protocols=ROUND_ROBIN))
+    ana.receives(join_group_response(error_code="NONE", generation_id=3, protocol_name="roundrobin"))
+
+
+@scenario(
+    "classic/join/rebalance-timeout-zero",
+    source="ClassicGroup#rebalanceTimeoutMs",
+    clauses=("JG-23",),
+)
+def a_rebalance_timeout_of_zero_is_accepted(talk: Conversation) -> None:
+    """A rebalance timeout of zero is no error: the member is answered, and then has no time to sync.
+
+    Source of what follows: KAFKA-12890; before 2.8.1 nobody was dropped for not syncing.
+    """
+    ana = talk.actor("ana")
+    ana.obtains_member_id()
+
+    ana.sends(join_group(rebalance_timeout_ms=0))
+    ana.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id))
+
+    talk.elapses(500)
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code=ANY))
+
+
+@scenario(
+    "classic/join/parked-newcomer-outlives-its-session",
+    source="ClassicGroupMember#hasSatisfiedHeartbeat",
+    clauses=("JG-25", "OR-04"),
+)
+def a_parked_newcomer_outlives_its_session(talk: Conversation) -> None:
+    """A newcomer whose JoinGroup is parked is not expelled when its session timeout passes."""
+    (ana,) = talk.stable_group("ana")
+    bob = talk.actor("bob")
+    bob.obtains_member_id()
+    bob.sends(join_group(session_timeout_ms=500))
+
+    bob.stays_parked(for_ms=1200)
+    ana.sends(join_group())
+
+    ana.receives(
+        join_group_response(
+            error_code="NONE",
+            members=in_any_order({"member_id": ana.member_id}, {"member_id": bob.member_id}),
+        )
+    )
+    bob.receives(join_group_response(error_code="NONE"))
+
+
+@scenario(
+    "classic/join/parked-newcomer-heartbeats",
+    source="ClassicGroupMember#hasSatisfiedHeartbeat",
+    clauses=("JG-26",),
+)
+def a_heartbeat_shortens_a_newcomers_patience(talk: Conversation) -> None:
+    """A newcomer that heartbeats while its JoinGroup is parked is from then on held to its session timeout.
+
+    So since 2.5; in 2.4 it stays parked.
+    """
+    (ana,) = talk.stable_group("ana")
+    bob = talk.actor("bob")
+    bob.obtains_member_id()
+    bob.sends(join_group(session_timeout_ms=500))
+
+    bob.aside.sends(heartbeat(generation_id=ana.generation_id))
+    bob.aside.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    talk.elapses(1200)
+    ana.sends(join_group())
+
+    ana.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
+    bob.receives(join_group_response())
+
+
+@scenario(
+    "classic/join/newcomer-ends-parked-syncs",
+    source="GroupMetadataManager#prepareRebalance",
+    clauses=("JG-08",),
+)
+def a_newcomer_ends_parked_syncs(talk: Conversation) -> None:
+    """A member added while assignments are awaited turns every parked SyncGroup into REBALANCE_IN_PROGRESS."""
+    ana, bob = talk.stable_group("ana", "bob")
+    ana.sends(join_group())
+    bob.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE"))
+    bob.receives(join_group_response(error_code="NONE"))
+    bob.sends(sync_group())
+    carol = talk.actor("carol")
+
+    carol.sends(join_group(version=3))
+
+    bob.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.sends(join_group())
+    bob.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", leader=ana.member_id))
+    carol.receives(join_group_response(error_code="NONE", leader=ana.member_id))
+
+
+@scenario(
+    "classic/join/retry-before-v4-makes-a-second-member",
+    source="GroupMetadataManager#classicGroupJoinNewDynamicMember",
+    clauses=("JG-29",),
+)
+def a_retry_before_v4_makes_a_second_member(talk: Conversation) -> None:
+    """A JoinGroup v3 without id that is sent again while the first is parked makes two members."""
+    (ana,) = talk.stable_group("ana")
+    bob = talk.actor("bob")
+    bob.sends(join_group(version=3, member_id=""))
+    bob.aside.sends(join_group(version=3, member_id=""))
+
+    ana.sends(join_group())
+
+    ana.receives(
+        join_group_response(error_code="NONE", members=in_any_order({"member_id": ana.member_id}, {}, {}))
+    )
+    bob.receives(join_group_response(error_code="NONE"))
+    bob.aside.receives(join_group_response(error_code="NONE"))

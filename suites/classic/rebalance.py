@@ -1,0 +1,273 @@
+"""A rebalance of a running group: whom it waits for, how long, and what ends it."""
+
+from harness.scenario import (
+    Conversation,
+    delete_groups,
+    delete_groups_response,
+    heartbeat,
+    heartbeat_response,
+    in_any_order,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    scenario,
+)
+
+
+@scenario(
+    "classic/rebalance/deadline-is-the-longest-timeout",
+    source="ClassicGroup#rebalanceTimeoutMs",
+    clauses=("RB-10", "RB-12", "JG-07"),
+)
+def the_deadline_is_the_longest_timeout(talk: Conversation) -> None:
+    """A rebalance waits as long as the longest rebalance timeout of all its members, the newcomer's too."""
+    ana, bob = talk.actors("ana", "bob")
+    talk.stable_group(ana, rebalance_timeout_ms=500)
+
+    bob.sends(join_group(version=3, rebalance_timeout_ms=1500))
+    bob.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=2,
+            leader=bob.member_id,
+            members=({"member_id": bob.member_id},),
+        ),
+        not_before_ms=1400,
+        not_after_ms=2500,
+    )
+
+
+@scenario(
+    "classic/rebalance/later-joiner-does-not-extend",
+    source="GroupMetadataManager#prepareRebalance",
+    clauses=("RB-11",),
+)
+def a_later_joiner_does_not_extend_the_deadline(talk: Conversation) -> None:
+    """A newcomer with a long rebalance timeout does not put off a rebalance that has begun."""
+    ana, bob, carol = talk.actors("ana", "bob", "carol")
+    talk.stable_group(ana, rebalance_timeout_ms=1200)
+    bob.sends(join_group(version=3, rebalance_timeout_ms=1200))
+
+    carol.sends(join_group(version=3, rebalance_timeout_ms=20_000))
+
+    bob.receives(
+        join_group_response(error_code="NONE", generation_id=2), not_before_ms=1100, not_after_ms=2200
+    )
+    carol.receives(join_group_response(error_code="NONE", generation_id=2))
+
+
+@scenario(
+    "classic/rebalance/absent-member-is-dropped",
+    source="GroupMetadataManager#completeClassicGroupJoin",
+    clauses=("RB-12", "RB-13", "LD-02"),
+)
+def an_absent_member_is_dropped(talk: Conversation) -> None:
+    """A member that has not rejoined by the deadline is dropped, and its id is UNKNOWN_MEMBER_ID."""
+    ana, bob = talk.stable_group("ana", "bob", rebalance_timeout_ms=1000)
+
+    ana.sends(join_group(rebalance_timeout_ms=1000))
+    ana.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=3,
+            leader=ana.member_id,
+            members=({"member_id": ana.member_id},),
+        ),
+        not_before_ms=900,
+        not_after_ms=2000,
+    )
+
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.sends(join_group())
+    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
+
+
+@scenario(
+    "classic/rebalance/pending-id-holds-it",
+    source="ClassicGroup#hasAllMembersJoined",
+    clauses=("RB-19",),
+)
+def a_pending_id_holds_the_rebalance(talk: Conversation) -> None:
+    """A rebalance that all members have joined still waits for a pending id to join."""
+    (ana,) = talk.stable_group("ana")
+    bob = talk.actor("bob")
+    bob.obtains_member_id()
+
+    ana.sends(join_group())
+    ana.stays_parked(for_ms=300)
+    bob.sends(join_group())
+
+    ana.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=2,
+            members=in_any_order({"member_id": ana.member_id}, {"member_id": bob.member_id}),
+        )
+    )
+    bob.receives(join_group_response(error_code="NONE", generation_id=2))
+
+
+@scenario(
+    "classic/rebalance/pending-id-leaves",
+    source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
+    clauses=("RB-19", "LV-12"),
+)
+def a_leaving_pending_id_ends_the_rebalance(talk: Conversation) -> None:
+    """A rebalance that waits for nobody but a pending id completes when that id leaves."""
+    (ana,) = talk.stable_group("ana")
+    bob = talk.actor("bob")
+    bob.obtains_member_id()
+    ana.sends(join_group())
+    ana.stays_parked(for_ms=300)
+
+    bob.sends(leave_group())
+    bob.receives(leave_group_response(error_code="NONE", members=({"error_code": "NONE"},)))
+
+    ana.receives(
+        join_group_response(error_code="NONE", generation_id=2, members=({"member_id": ana.member_id},))
+    )
+
+
+@scenario(
+    "classic/rebalance/pending-id-expires",
+    source="GroupMetadataManager#expireClassicGroupMemberHeartbeat",
+    clauses=("RB-19", "JG-09"),
+)
+def an_expiring_pending_id_ends_the_rebalance(talk: Conversation) -> None:
+    """A rebalance that waits for nobody but a pending id completes when that id's session is over."""
+    (ana,) = talk.stable_group("ana")
+    bob = talk.actor("bob")
+    bob.sends(join_group(session_timeout_ms=1000))
+    bob.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+
+    ana.sends(join_group())
+    ana.stays_parked(for_ms=300)
+
+    ana.receives(join_group_response(error_code="NONE", generation_id=2), not_after_ms=2500)
+    bob.sends(join_group())
+    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "classic/rebalance/pending-id-outlives-the-deadline",
+    source="GroupMetadataManager#completeClassicGroupJoin",
+    clauses=("RB-20", "RB-19"),
+)
+def a_pending_id_outlives_the_deadline(talk: Conversation) -> None:
+    """The deadline completes a rebalance without a pending id, which stays pending and may join later."""
+    (ana,) = talk.stable_group("ana", rebalance_timeout_ms=1000)
+    bob = talk.actor("bob")
+    bob.obtains_member_id()
+    ana.sends(join_group(rebalance_timeout_ms=1000))
+    ana.receives(
+        join_group_response(error_code="NONE", generation_id=2), not_before_ms=900, not_after_ms=2000
+    )
+
+    bob.sends(join_group())
+    ana.sends(join_group())
+
+    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+
+
+@scenario(
+    "classic/rebalance/missing-member-expires",
+    source="GroupMetadataManager#expireClassicGroupMemberHeartbeat",
+    clauses=("RB-21", "HB-12"),
+)
+def a_missing_member_expires(talk: Conversation) -> None:
+    """A rebalance that waits for one member completes when that member's session is over."""
+    ana, bob = talk.stable_group("ana", "bob", session_timeout_ms=1500)
+
+    ana.sends(join_group(session_timeout_ms=1500))
+    ana.receives(
+        join_group_response(error_code="NONE", generation_id=3, members=({"member_id": ana.member_id},)),
+        not_after_ms=3000,
+    )
+
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "classic/rebalance/missing-member-leaves",
+    source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
+    clauses=("RB-22", "LV-19"),
+)
+def a_missing_member_leaves(talk: Conversation) -> None:
+    """A rebalance that waits for one member completes when that member leaves."""
+    ana, bob = talk.stable_group("ana", "bob")
+    ana.sends(join_group())
+    ana.stays_parked(for_ms=300)
+
+    bob.sends(leave_group())
+    bob.receives(leave_group_response(error_code="NONE"))
+
+    ana.receives(
+        join_group_response(error_code="NONE", generation_id=3, members=({"member_id": ana.member_id},))
+    )
+
+
+@scenario(
+    "classic/rebalance/missing-member-heartbeats",
+    source="GroupMetadataManager#classicGroupHeartbeatToClassicGroup",
+    clauses=("RB-23", "HB-02"),
+)
+def a_missing_member_may_take_its_time(talk: Conversation) -> None:
+    """A member that heartbeats in a rebalance is waited for beyond its session timeout."""
+    ana, bob = talk.stable_group("ana", "bob", session_timeout_ms=1500)
+    ana.sends(join_group(session_timeout_ms=1500))
+
+    for _ in range(3):
+        talk.elapses(800)
+        bob.sends(heartbeat())
+        bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.stays_parked(for_ms=100)
+    bob.sends(join_group(session_timeout_ms=1500))
+
+    ana.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=3,
+            members=in_any_order({"member_id": ana.member_id}, {"member_id": bob.member_id}),
+        )
+    )
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+
+
+@scenario(
+    "classic/rebalance/generation-counts-on",
+    source="ClassicGroup#initNextGeneration",
+    clauses=("RB-25", "LV-02"),
+)
+def the_generation_counts_on_over_an_empty_group(talk: Conversation) -> None:
+    """A group that was left by all counts that as a generation, and counts on when it is joined again."""
+    ana, bob = talk.actors("ana", "bob")
+    ana.sends(join_group(version=3))
+    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+
+    bob.sends(join_group(version=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3, leader=bob.member_id))
+
+
+@scenario(
+    "classic/rebalance/generation-begins-again",
+    source="ClassicGroup#initNextGeneration",
+    clauses=("RB-25",),
+)
+def the_generation_begins_again_after_a_deletion(talk: Conversation) -> None:
+    """A group that was deleted and is joined again begins with generation 1."""
+    ana, bob = talk.actors("ana", "bob")
+    ana.sends(join_group(version=3))
+    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+    ana.sends(delete_groups())
+    ana.receives(delete_groups_response("NONE"))
+
+    bob.sends(join_group(version=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=1, leader=bob.member_id))

@@ -1,0 +1,209 @@
+"""Fencing: what a static member's former id is told, and which of several reasons to refuse comes first."""
+
+from harness.scenario import (
+    Actor,
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+
+VALIDATES = "ClassicGroup#validateMember"
+
+
+def _replaced(talk: Conversation) -> tuple[Actor, Actor]:
+    """Form a group whose static follower has restarted; return it before and after."""
+    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    bob_again.sends(join_group())
+    bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
+    return bob, bob_again
+
+
+@scenario("static_membership/fencing/heartbeat", source=VALIDATES, clauses=("ST-07", "ST-08"))
+def a_former_id_is_fenced_only_with_its_instance_id(talk: Conversation) -> None:
+    """A replaced member's heartbeat is told FENCED_INSTANCE_ID with its instance id, UNKNOWN_MEMBER_ID without."""
+    bob, _ = _replaced(talk)
+
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    bob.sends(heartbeat(group_instance_id=None))
+    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario("static_membership/fencing/sync", source=VALIDATES, clauses=("ST-07", "ST-08"))
+def a_former_id_gets_no_assignment(talk: Conversation) -> None:
+    """A replaced member's SyncGroup is told FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID without its instance id."""
+    bob, bob_again = _replaced(talk)
+
+    bob.sends(sync_group())
+    bob.receives(sync_group_response(error_code="FENCED_INSTANCE_ID", assignment=b""))
+    bob.sends(sync_group(group_instance_id=None))
+    bob.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
+    bob_again.sends(sync_group())
+    bob_again.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+
+
+@scenario("static_membership/fencing/join", source=VALIDATES, clauses=("ST-07", "ST-08", "VF-07"))
+def a_former_id_cannot_rejoin(talk: Conversation) -> None:
+    """A replaced member's JoinGroup is told FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID without its instance id."""
+    bob, _ = _replaced(talk)
+
+    bob.sends(join_group())
+    bob.receives(
+        join_group_response(
+            error_code="FENCED_INSTANCE_ID", generation_id=-1, leader="", member_id=bob.member_id, members=()
+        )
+    )
+    bob.sends(join_group(group_instance_id=None))
+    bob.receives(
+        join_group_response(error_code="UNKNOWN_MEMBER_ID", generation_id=-1, member_id=bob.member_id)
+    )
+
+
+@scenario("static_membership/fencing/low-versions", source="KIP-345", clauses=("VF-16",))
+def a_former_id_is_unknown_where_versions_know_no_instance_id(talk: Conversation) -> None:
+    """Versions without instance ids cannot fence: the former id is unknown there, the new one is served."""
+    bob, bob_again = _replaced(talk)
+
+    bob.sends(heartbeat(version=2))
+    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.sends(sync_group(version=2))
+    bob.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.sends(join_group(version=4))
+    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob_again.sends(heartbeat(version=2))
+    bob_again.receives(heartbeat_response(error_code="NONE"))
+    bob_again.sends(sync_group(version=2))
+    bob_again.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+
+
+@scenario(
+    "static_membership/fencing/heartbeat-ladder",
+    source="GroupMetadataManager#validateClassicGroupHeartbeat",
+    clauses=("HB-05", "HB-06", "HB-07"),
+)
+def a_heartbeat_is_fenced_before_its_generation_is_looked_at(talk: Conversation) -> None:
+    """A heartbeat's instance id is checked first, then its member id, then its generation."""
+    bob, bob_again = _replaced(talk)
+    past = bob.generation_id - 1
+
+    bob_again.climbs(
+        [
+            (heartbeat(member_id="", generation_id=past), heartbeat_response(error_code="FENCED_INSTANCE_ID")),
+            (
+                heartbeat(member_id="nobody", generation_id=past),
+                heartbeat_response(error_code="FENCED_INSTANCE_ID"),
+            ),
+            (
+                heartbeat(member_id=bob.member_id, generation_id=past),
+                heartbeat_response(error_code="FENCED_INSTANCE_ID"),
+            ),
+            (
+                heartbeat(member_id=bob.member_id, group_instance_id=None, generation_id=past),
+                heartbeat_response(error_code="UNKNOWN_MEMBER_ID"),
+            ),
+            (heartbeat(generation_id=past), heartbeat_response(error_code="ILLEGAL_GENERATION")),
+            (heartbeat(), heartbeat_response(error_code="NONE")),
+        ]
+    )
+
+
+@scenario(
+    "static_membership/fencing/sync-ladder",
+    source="GroupMetadataManager#validateSyncGroup",
+    clauses=("SG-11", "SG-12", "SG-13", "SG-14", "SG-19", "CO-02", "CO-06"),
+)
+def a_sync_is_fenced_before_generation_and_protocol_are_looked_at(talk: Conversation) -> None:
+    """SyncGroup v5 checks for a protocol, then group id, instance, member, generation, and the protocol last."""
+    bob, bob_again = _replaced(talk)
+    past = bob.generation_id - 1
+    former = bob.member_id
+
+    bob_again.climbs(
+        [
+            (
+                sync_group(version=5, group_id="", member_id="", protocol_type=None),
+                sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"),
+            ),
+            (
+                sync_group(version=5, group_id="", member_id="", protocol_type="connect"),
+                sync_group_response(error_code="INVALID_GROUP_ID"),
+            ),
+            *(
+                (
+                    sync_group(version=5, member_id=member_id, generation_id=past, protocol_type="connect"),
+                    sync_group_response(error_code="FENCED_INSTANCE_ID"),
+                )
+                for member_id in ("", "nobody", former)
+            ),
+            (
+                sync_group(
+                    version=5,
+                    member_id=former,
+                    group_instance_id=None,
+                    generation_id=past,
+                    protocol_type="connect",
+                ),
+                sync_group_response(error_code="UNKNOWN_MEMBER_ID"),
+            ),
+            (
+                sync_group(version=5, generation_id=past, protocol_type="connect"),
+                sync_group_response(error_code="ILLEGAL_GENERATION"),
+            ),
+            (
+                sync_group(version=5, protocol_type="connect"),
+                sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"),
+            ),
+            (
+                sync_group(version=5, protocol_name="roundrobin"),
+                sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"),
+            ),
+            (sync_group(version=5), sync_group_response(error_code="NONE", assignment=bob.part)),
+        ]
+    )
+
+
+@scenario(
+    "static_membership/fencing/join-ladder",
+    source="GroupMetadataManager#classicGroupJoinExistingMember",
+    clauses=("ST-25", "ST-26", "ST-27", "CO-01", "JG-15"),
+)
+def a_join_is_fenced_after_its_protocols_were_looked_at(talk: Conversation) -> None:
+    """JoinGroup checks group id, session timeout, protocols, instance id and member id, in this order."""
+    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    stranger = talk.actor("stranger", group_instance_id="seat-b")
+    foreign = (("sticky", b""),)
+
+    stranger.climbs(
+        [
+            (
+                join_group(group_id="", session_timeout_ms=1, member_id="nobody", protocols=foreign),
+                join_group_response(error_code="INVALID_GROUP_ID", member_id="nobody"),
+            ),
+            (
+                join_group(session_timeout_ms=1, member_id="nobody", protocols=foreign),
+                join_group_response(error_code="INVALID_SESSION_TIMEOUT", member_id="nobody"),
+            ),
+            (
+                join_group(member_id="nobody", protocols=foreign),
+                join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"),
+            ),
+            (
+                join_group(member_id="nobody"),
+                join_group_response(error_code="FENCED_INSTANCE_ID", member_id="nobody"),
+            ),
+            (
+                join_group(member_id="nobody", group_instance_id="seat-x"),
+                join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="nobody"),
+            ),
+            (
+                join_group(member_id=bob.member_id),
+                join_group_response(error_code="NONE", generation_id=bob.generation_id),
+            ),
+        ]
+    )

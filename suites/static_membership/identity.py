@@ -1,0 +1,212 @@
+"""Who a member is: its member id, its instance id, and what of the two must agree."""
+
+from harness.scenario import (
+    ANY,
+    Conversation,
+    containing,
+    describe_groups,
+    describe_groups_response,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    scenario,
+    starting_with,
+    sync_group,
+    sync_group_response,
+)
+
+VALIDATES = "ClassicGroup#validateMember"
+
+
+@scenario(
+    "static_membership/identity/no-member-id-required",
+    source="GroupMetadataManager#classicGroupJoinNewStaticMember",
+    clauses=("JG-04", "RB-25"),
+)
+def a_static_member_joins_in_one_step(talk: Conversation) -> None:
+    """A static member without member id is let in at once, under an id made from its instance id."""
+    ana = talk.actor("ana", group_instance_id="seat-a")
+
+    ana.sends(join_group())
+    ana.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=1,
+            leader=ana.member_id,
+            member_id=starting_with("seat-a-"),
+            members=({"member_id": ana.member_id, "group_instance_id": "seat-a"},),
+        )
+    )
+
+
+@scenario(
+    "static_membership/identity/instance-id-may-be-omitted",
+    source=VALIDATES,
+    clauses=("HB-09", "JG-47"),
+)
+def a_static_member_need_not_name_its_instance_id(talk: Conversation) -> None:
+    """A static member that speaks by member id alone is served and stays static."""
+    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+
+    bob.sends(heartbeat(group_instance_id=None))
+    bob.receives(heartbeat_response(error_code="NONE"))
+    bob.sends(sync_group(group_instance_id=None))
+    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.sends(join_group(group_instance_id=None))
+    bob.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
+
+    seat = {"member_id": bob.member_id, "group_instance_id": "seat-b"}
+    bob.repeats(describe_groups(), until=describe_groups_response(members=containing(seat)))
+
+
+@scenario(
+    "static_membership/identity/known-id-with-unmapped-instance",
+    source=VALIDATES,
+    clauses=("JG-45", "HB-08", "SG-18"),
+)
+def a_known_id_with_an_unmapped_instance_cannot_rejoin(talk: Conversation) -> None:
+    """A dynamic member that names an instance id nobody has is told UNKNOWN_MEMBER_ID by JoinGroup.
+
+    Heartbeat and SyncGroup overlooked the instance id before 3.0 and refuse it likewise since.
+    """
+    _, bob = talk.stable_group("ana", "bob")
+
+    bob.sends(heartbeat(group_instance_id="seat-x"))
+    bob.receives(heartbeat_response(error_code=ANY))
+    bob.sends(sync_group(group_instance_id="seat-x"))
+    bob.receives(sync_group_response(error_code=ANY))
+    bob.sends(join_group(group_instance_id="seat-x"))
+    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
+
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario(
+    "static_membership/identity/seat-of-another-member",
+    source=VALIDATES,
+    clauses=("JG-46", "HB-07"),
+)
+def a_member_that_claims_anothers_seat_is_fenced(talk: Conversation) -> None:
+    """A member that names another member's instance id is fenced, and both stay what they were."""
+    ana, bob = talk.stable_group(
+        talk.actor("ana", group_instance_id="seat-a"), talk.actor("bob", group_instance_id="seat-b")
+    )
+
+    bob.sends(join_group(group_instance_id="seat-a"))
+    bob.receives(join_group_response(error_code="FENCED_INSTANCE_ID", member_id=bob.member_id))
+    bob.sends(heartbeat(group_instance_id="seat-a"))
+    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    bob.sends(sync_group(group_instance_id="seat-a"))
+    bob.receives(sync_group_response(error_code="FENCED_INSTANCE_ID"))
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario(
+    "static_membership/identity/follower-rejoins-unchanged",
+    source="GroupMetadataManager#classicGroupJoinExistingMember",
+    clauses=("ST-24",),
+)
+def an_unchanged_static_follower_rejoins_without_a_rebalance(talk: Conversation) -> None:
+    """A static follower that rejoins with its id and the same protocols is answered at once, and keeps its id."""
+    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+
+    bob.sends(join_group())
+    bob.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=ana.generation_id,
+            leader=ana.member_id,
+            member_id=bob.member_id,
+            members=(),
+        )
+    )
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario(
+    "static_membership/identity/leader-rejoins-with-its-id",
+    source="GroupMetadataManager#classicGroupJoinExistingMember",
+    clauses=("ST-24", "LD-02"),
+)
+def a_static_leader_that_rejoins_with_its_id_starts_a_rebalance(talk: Conversation) -> None:
+    """A static leader that rejoins with its id waits for all others and leads the next generation."""
+    ana, bob = talk.stable_group(
+        talk.actor("ana", group_instance_id="seat-a"), talk.actor("bob", group_instance_id="seat-b")
+    )
+
+    ana.sends(join_group())
+    ana.stays_parked(for_ms=300)
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+
+    bob.sends(join_group())
+    bob.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id, members=()))
+    ana.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+
+
+@scenario(
+    "static_membership/identity/pending-id-with-instance",
+    source="GroupMetadataManager#classicGroupJoinExistingMember",
+    clauses=("JG-13", "CO-27"),
+)
+def a_pending_id_may_not_become_static(talk: Conversation) -> None:
+    """A pending member that brings an instance id with its second JoinGroup gets UNKNOWN_SERVER_ERROR."""
+    ana = talk.actor("ana")
+    ana.sends(join_group(version=5))
+    asked = ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+
+    ana.sends(join_group(version=5, group_instance_id="seat-a"))
+    ana.receives(join_group_response(error_code="UNKNOWN_SERVER_ERROR", member_id=""))
+
+    ana.sends(join_group(version=5))
+    ana.receives(
+        join_group_response(error_code="NONE", generation_id=1, member_id=asked["member_id"])
+    )
+
+
+@scenario("static_membership/identity/empty-instance-id", source="KIP-345", clauses=("VF-18",))
+def an_empty_instance_id_is_an_instance_id(talk: Conversation) -> None:
+    """An empty instance id makes a static member like any other: let in in one step, replaced, and fenced."""
+    ana = talk.actor("ana", group_instance_id="")
+    ana_again = talk.actor("ana-again", group_instance_id="")
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=1, member_id=starting_with("-")))
+    ana.syncs_as_leader((ana,))
+
+    ana_again.sends(join_group())
+    ana_again.receives(
+        join_group_response(error_code="NONE", generation_id=1, member_id=starting_with("-"))
+    )
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    ana_again.sends(heartbeat())
+    ana_again.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario("static_membership/identity/odd-instance-id", source="KIP-345", clauses=("VF-18",))
+def an_instance_id_is_not_validated(talk: Conversation) -> None:
+    """An instance id with spaces, slashes and letters beyond ASCII, 300 of them, is accepted and kept as it is."""
+    odd = "häuser / 北 " + "x" * 300
+    ana = talk.actor("ana", group_instance_id=odd)
+
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", member_id=starting_with(odd)))
+    ana.syncs_as_leader((ana,))
+
+    ana.repeats(
+        describe_groups(),
+        until=describe_groups_response(group_state="Stable", members=({"group_instance_id": odd},)),
+    )
+    ana.sends(leave_group(members=(("", odd),)))
+    ana.receives(leave_group_response(error_code="NONE", members=({"error_code": "NONE"},)))

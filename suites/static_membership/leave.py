@@ -1,0 +1,233 @@
+"""LeaveGroup of static members: by their own word or an administrator's, one by one and in batches."""
+
+from harness.scenario import (
+    ANY,
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    scenario,
+    subscription,
+)
+
+LEAVES = "GroupMetadataManager#classicGroupLeaveToClassicGroup"
+
+
+@scenario("static_membership/leave/by-itself", source=LEAVES, clauses=("LV-07", "LV-01", "VF-12"))
+def a_static_member_leaves_by_its_own_word(talk: Conversation) -> None:
+    """A static member that leaves with both its ids is gone at once, and the others rebalance."""
+    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+
+    bob.sends(leave_group())
+    bob.receives(
+        leave_group_response(
+            error_code="NONE",
+            members=({"member_id": bob.member_id, "group_instance_id": "seat-b", "error_code": "NONE"},),
+        )
+    )
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario("static_membership/leave/by-an-administrator", source=LEAVES, clauses=("LV-05", "VF-12"))
+def an_administrator_removes_a_seat(talk: Conversation) -> None:
+    """A seat is removed by its instance id alone; the answer repeats the empty member id, and the id is unknown."""
+    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    admin = talk.actor("admin")
+
+    admin.sends(leave_group(members=(("", "seat-b"),)))
+    admin.receives(
+        leave_group_response(
+            error_code="NONE",
+            members=({"member_id": "", "group_instance_id": "seat-b", "error_code": "NONE"},),
+        )
+    )
+
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+
+
+@scenario("static_membership/leave/removed-while-joining", source=LEAVES, clauses=("LV-16", "LV-05"))
+def an_administrator_ends_a_parked_join(talk: Conversation) -> None:
+    """When a seat is removed whose JoinGroup is parked, that JoinGroup is told UNKNOWN_MEMBER_ID without an id."""
+    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    admin = talk.actor("admin")
+    bob.sends(join_group(protocols=(("range", subscription("payments")),)))
+    bob.stays_parked(for_ms=200)
+
+    admin.sends(leave_group(members=(("", "seat-b"),)))
+    admin.receives(leave_group_response(error_code="NONE", members=({"error_code": "NONE"},)))
+    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", generation_id=-1, member_id=""))
+
+
+@scenario("static_membership/leave/fenced", source=LEAVES, clauses=("LV-08",))
+def a_former_id_cannot_leave_for_its_successor(talk: Conversation) -> None:
+    """A replaced member that leaves with its instance id is fenced, and its successor stays."""
+    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    bob_again.sends(join_group())
+    bob_again.receives(join_group_response(error_code="NONE"))
+
+    bob.sends(leave_group())
+    bob.receives(
+        leave_group_response(
+            error_code="NONE",
+            members=(
+                {
+                    "member_id": bob.member_id,
+                    "group_instance_id": "seat-b",
+                    "error_code": "FENCED_INSTANCE_ID",
+                },
+            ),
+        )
+    )
+
+    bob_again.sends(heartbeat())
+    bob_again.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario(
+    "static_membership/leave/low-version",
+    source="LeaveGroupResponse#LeaveGroupResponse",
+    clauses=("VF-11", "VF-16"),
+)
+def a_low_version_leaves_by_member_id_alone(talk: Conversation) -> None:
+    """LeaveGroup v2 knows no instance id: its one error stands on top, and the valid id of a static member leaves."""
+    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    bob_again.sends(join_group())
+    bob_again.receives(join_group_response(error_code="NONE"))
+
+    bob.sends(leave_group(version=2))
+    bob.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob_again.sends(leave_group(version=2))
+    bob_again.receives(leave_group_response(error_code="NONE"))
+    bob_again.sends(heartbeat())
+    bob_again.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario("static_membership/leave/twice-in-a-batch", source=LEAVES, clauses=("LV-14",))
+def the_same_seat_cannot_leave_twice(talk: Conversation) -> None:
+    """Of one seat named twice in a batch the first leaves, and the second is unknown."""
+    talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    admin = talk.actor("admin")
+
+    admin.sends(leave_group(members=(("", "seat-b"), ("", "seat-b"))))
+    admin.receives(
+        leave_group_response(
+            error_code="NONE",
+            members=(
+                {"group_instance_id": "seat-b", "error_code": "NONE"},
+                {"group_instance_id": "seat-b", "error_code": "UNKNOWN_MEMBER_ID"},
+            ),
+        )
+    )
+
+
+@scenario(
+    "static_membership/leave/mixed-batch", source=LEAVES, clauses=("LV-06", "LV-08", "LV-10", "LV-15")
+)
+def each_of_a_batch_is_judged_alone(talk: Conversation) -> None:
+    """In a batch every member gets a verdict of its own, in the order asked, and failures hold nobody back."""
+    ana, bob = talk.stable_group(
+        talk.actor("ana", group_instance_id="seat-a"), talk.actor("bob", group_instance_id="seat-b")
+    )
+    admin = talk.actor("admin")
+
+    admin.sends(
+        leave_group(
+            members=(
+                ("nobody", "seat-a"),
+                ("nobody", "seat-x"),
+                ("", "seat-x"),
+                ("nobody", None),
+                (bob.member_id, "seat-a"),
+                ("", "seat-b"),
+            )
+        )
+    )
+    admin.receives(
+        leave_group_response(
+            error_code="NONE",
+            members=(
+                {"member_id": "nobody", "error_code": "FENCED_INSTANCE_ID"},
+                {"member_id": "nobody", "error_code": "UNKNOWN_MEMBER_ID"},
+                {"member_id": "", "error_code": "UNKNOWN_MEMBER_ID"},
+                {"member_id": "nobody", "error_code": "UNKNOWN_MEMBER_ID"},
+                {"member_id": bob.member_id, "error_code": "FENCED_INSTANCE_ID"},
+                {"member_id": "", "error_code": "NONE"},
+            ),
+        )
+    )
+
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+
+
+@scenario("static_membership/leave/unmapped-instance", source=LEAVES, clauses=("LV-09",))
+def a_valid_id_with_an_unmapped_instance_may_not_count(talk: Conversation) -> None:
+    """A dynamic member that leaves with an instance id nobody has is removed before 3.0 and unknown since.
+
+    Either way its group goes on, and the leader is served.
+    """
+    ana, bob = talk.stable_group("ana", "bob")
+
+    bob.sends(leave_group(group_instance_id="seat-x"))
+    bob.receives(
+        leave_group_response(
+            error_code="NONE", members=({"member_id": bob.member_id, "group_instance_id": "seat-x"},)
+        )
+    )
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code=ANY))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code=ANY))
+
+
+@scenario(
+    "static_membership/leave/ladder", source=LEAVES, clauses=("LV-05", "LV-06", "LV-07", "LV-08", "LV-10")
+)
+def a_leave_is_checked_from_the_group_to_the_member(talk: Conversation) -> None:
+    """LeaveGroup checks the group id, then the group, then the instance, then the member."""
+    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    nowhere = talk.group("nowhere")
+    former = bob.member_id
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    bob_again.sends(join_group())
+    bob_again.receives(join_group_response(error_code="NONE"))
+
+    bob_again.climbs(
+        [
+            (
+                leave_group(group_id="", members=(("nobody", "seat-b"),)),
+                leave_group_response(error_code="INVALID_GROUP_ID", members=()),
+            ),
+            (
+                leave_group(group_id=nowhere, members=(("nobody", "seat-b"),)),
+                leave_group_response(error_code="NONE", members=({"error_code": "UNKNOWN_MEMBER_ID"},)),
+            ),
+            *(
+                (
+                    leave_group(members=((member_id, instance),)),
+                    leave_group_response(error_code="NONE", members=({"error_code": error},)),
+                )
+                for member_id, instance, error in (
+                    ("nobody", "seat-b", "FENCED_INSTANCE_ID"),
+                    (former, "seat-b", "FENCED_INSTANCE_ID"),
+                    (former, "seat-x", "UNKNOWN_MEMBER_ID"),
+                    (former, None, "UNKNOWN_MEMBER_ID"),
+                )
+            ),
+            (leave_group(), leave_group_response(error_code="NONE", members=({"error_code": "NONE"},))),
+        ]
+    )

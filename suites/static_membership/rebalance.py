@@ -1,0 +1,235 @@
+"""Static members in a rebalance: who is replaced in the middle of it, and who is kept without coming back."""
+
+from harness.scenario import (
+    Actor,
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    in_any_order,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    scenario,
+    starting_with,
+    subscription,
+    sync_group,
+    sync_group_response,
+)
+
+REPLACES = "GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin"
+COMPLETES = "GroupMetadataManager#completeClassicGroupJoin"
+CHANGED = (("range", subscription("orders", "payments")),)
+
+
+def _hasty_group(talk: Conversation) -> tuple[Actor, Actor]:
+    """Form a group of two static members, the first its leader, whose rebalances last no longer than 800 ms."""
+    ana = talk.actor("ana", group_instance_id="seat-a")
+    bob = talk.actor("bob", group_instance_id="seat-b")
+    ana.sends(join_group(rebalance_timeout_ms=800))
+    ana.receives(join_group_response(error_code="NONE"))
+    ana.syncs_as_leader((ana,))
+    bob.sends(join_group(rebalance_timeout_ms=800))
+    ana.sends(join_group(rebalance_timeout_ms=800))
+    ana.receives(join_group_response(error_code="NONE", generation_id=2))
+    bob.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
+    ana.syncs_as_leader((ana, bob))
+    bob.sends(sync_group())
+    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    return ana, bob
+
+
+@scenario("static_membership/rebalance/restart-while-syncing", source=REPLACES, clauses=("ST-14", "JG-08"))
+def a_parked_sync_is_fenced_by_a_restart(talk: Conversation) -> None:
+    """When a follower restarts while its SyncGroup is parked, that SyncGroup is told FENCED_INSTANCE_ID.
+
+    From 2.5 on the restart also starts a rebalance; 2.4 answers it at once.
+    """
+    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    ana.sends(join_group())
+    bob.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.sends(sync_group())
+
+    bob_again.sends(join_group())
+    bob.receives(sync_group_response(error_code="FENCED_INSTANCE_ID", assignment=b""))
+
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", leader=ana.member_id))
+    bob_again.receives(join_group_response(error_code="NONE", leader=ana.member_id, members=()))
+
+
+@scenario("static_membership/rebalance/restart-while-joining", source=REPLACES, clauses=("ST-15",))
+def a_parked_join_is_fenced_by_a_restart(talk: Conversation) -> None:
+    """When a follower restarts while its JoinGroup is parked, that one is fenced at once and the new one parked."""
+    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    bob.sends(join_group(protocols=CHANGED))
+    bob.stays_parked(for_ms=200)
+
+    bob_again.sends(join_group(protocols=CHANGED))
+    bob.receives(join_group_response(error_code="FENCED_INSTANCE_ID", member_id=bob.member_id))
+    bob_again.stays_parked(for_ms=300)
+
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob_again.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+
+
+@scenario("static_membership/rebalance/restart-counts-as-rejoining", source=REPLACES, clauses=("ST-16",))
+def a_restart_completes_the_join_phase(talk: Conversation) -> None:
+    """A restarted member counts as rejoined: if only it was missing, the rebalance is completed."""
+    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    ana.sends(join_group())
+    ana.stays_parked(for_ms=300)
+
+    bob_again.sends(join_group())
+    bob_again.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+    ana.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=3,
+            members=in_any_order({"member_id": ana.member_id}, {"member_id": bob_again.member_id}),
+        )
+    )
+
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+
+
+@scenario(
+    "static_membership/rebalance/restart-in-initial-delay",
+    source=REPLACES,
+    clauses=("ST-17", "RB-01"),
+    broker_config={"group.initial.rebalance.delay.ms": "1000"},
+)
+def a_restart_in_the_initial_delay_replaces_the_first_join(talk: Conversation) -> None:
+    """Of two joins with one instance id in the initial delay the first is fenced at once; the second is the group."""
+    bob = talk.actor("bob", group_instance_id="seat-b")
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    bob.sends(join_group())
+    bob.stays_parked(for_ms=200)
+
+    bob_again.sends(join_group())
+    bob.receives(join_group_response(error_code="FENCED_INSTANCE_ID"), not_after_ms=900)
+    bob_again.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=1,
+            leader=bob_again.member_id,
+            members=({"member_id": bob_again.member_id, "group_instance_id": "seat-b"},),
+        ),
+        not_before_ms=300,
+    )
+
+
+@scenario("static_membership/rebalance/absent-follower-is-kept", source=COMPLETES, clauses=("RB-14", "RB-15"))
+def an_absent_static_follower_is_kept(talk: Conversation) -> None:
+    """A static member that does not rejoin in time stays in the group, though its generation is past."""
+    ana, bob = _hasty_group(talk)
+
+    ana.sends(join_group(rebalance_timeout_ms=800))
+    ana.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=3,
+            leader=ana.member_id,
+            members=in_any_order({"member_id": ana.member_id}, {"member_id": bob.member_id}),
+        ),
+        not_before_ms=600,
+    )
+    ana.syncs_as_leader((ana, bob))
+
+    bob.sends(heartbeat(generation_id=2))
+    bob.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    bob.sends(heartbeat(generation_id=3))
+    bob.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario("static_membership/rebalance/absent-follower-may-sync", source=COMPLETES, clauses=("SG-31", "RB-14"))
+def an_absent_static_follower_may_sync(talk: Conversation) -> None:
+    """A static member that did not rejoin is given its assignment of the generation that it never joined."""
+    ana, bob = _hasty_group(talk)
+    ana.sends(join_group(rebalance_timeout_ms=800))
+    ana.receives(join_group_response(error_code="NONE", generation_id=3), not_before_ms=600)
+
+    bob.sends(sync_group(generation_id=3))
+    bob.stays_parked(for_ms=200)
+    ana.syncs_as_leader((ana, bob))
+    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+
+
+@scenario("static_membership/rebalance/absent-leader-is-succeeded", source=COMPLETES, clauses=("RB-16",))
+def an_absent_static_leader_is_succeeded(talk: Conversation) -> None:
+    """When a static leader does not rejoin in time, a member that did leads, and the old leader stays a member."""
+    ana, bob = _hasty_group(talk)
+
+    bob.sends(join_group(rebalance_timeout_ms=800, protocols=CHANGED))
+    bob.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=3,
+            leader=bob.member_id,
+            members=in_any_order({"member_id": ana.member_id}, {"member_id": bob.member_id}),
+        ),
+        not_before_ms=600,
+    )
+
+    bob.syncs_as_leader((ana, bob))
+    ana.sends(sync_group(generation_id=3))
+    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+
+
+@scenario(
+    "static_membership/rebalance/nobody-rejoined",
+    source=COMPLETES,
+    clauses=("RB-17", "RB-18", "LV-16"),
+)
+def a_rebalance_that_nobody_joined_is_prolonged(talk: Conversation) -> None:
+    """If nobody rejoins in time, a rebalance goes on in the old generation until a static member comes back."""
+    ana = talk.actor("ana", group_instance_id="seat-a")
+    ana_again = talk.actor("ana-again", group_instance_id="seat-a")
+    bob = talk.actor("bob", group_instance_id="seat-b")
+    ana.sends(join_group(rebalance_timeout_ms=500))
+    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.syncs_as_leader((ana,))
+    bob.sends(join_group(rebalance_timeout_ms=500))
+    bob.aside.sends(leave_group(members=(("", "seat-b"),)))
+    bob.aside.receives(leave_group_response(error_code="NONE"))
+    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=""))
+
+    talk.elapses(1_200)
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+
+    ana_again.sends(join_group(rebalance_timeout_ms=500))
+    ana_again.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=2,
+            leader=ana_again.member_id,
+            member_id=starting_with("seat-a-"),
+            members=({"member_id": ana_again.member_id},),
+        )
+    )
+
+
+@scenario(
+    "static_membership/rebalance/restart-in-full-group",
+    source="ClassicGroup#acceptJoiningMember",
+    clauses=("MX-12",),
+    broker_config={"group.max.size": "2"},
+)
+def a_full_group_lets_no_static_member_restart(talk: Conversation) -> None:
+    """A static member that restarts without its id is too many for a full group; the old id stays valid."""
+    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+
+    bob_again.sends(join_group())
+    bob_again.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
+
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="NONE"))

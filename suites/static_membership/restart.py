@@ -1,0 +1,258 @@
+"""A static member that restarts while its group is Stable: a JoinGroup without member id, its seat taken already."""
+
+from harness.scenario import (
+    ANY,
+    ORDERS,
+    ROUND_ROBIN,
+    Conversation,
+    describe_groups,
+    describe_groups_response,
+    heartbeat,
+    heartbeat_response,
+    containing,
+    in_any_order,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    scenario,
+    starting_with,
+    subscription,
+    sync_group,
+    sync_group_response,
+)
+
+REPLACES = "GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin"
+
+
+@scenario("static_membership/restart/follower-keeps-generation", source=REPLACES, clauses=("ST-01", "ST-20"))
+def a_restarted_follower_is_let_in_without_a_rebalance(talk: Conversation) -> None:
+    """A follower that restarts in Stable gets a new member id in the same generation, and nobody rebalances."""
+    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+
+    bob_again.sends(join_group())
+    bob_again.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=bob.generation_id,
+            protocol_name="range",
+            leader=ana.member_id,
+            member_id=starting_with("seat-b-"),
+            members=(),
+        )
+    )
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+    bob_again.sends(heartbeat())
+    bob_again.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario("static_membership/restart/follower-may-not-skip", source="KIP-814", clauses=("ST-04", "LD-05"))
+def a_restarted_follower_has_no_assignment_to_skip(talk: Conversation) -> None:
+    """A follower that restarts with JoinGroup v9 is told the living leader, and SkipAssignment is false."""
+    ana, bob = talk.stable_group(
+        talk.actor("ana", group_instance_id="seat-a"), talk.actor("bob", group_instance_id="seat-b")
+    )
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+
+    bob_again.sends(join_group(version=9))
+    bob_again.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=bob.generation_id,
+            protocol_type="consumer",
+            leader=ana.member_id,
+            skip_assignment=False,
+            members=(),
+        )
+    )
+
+
+@scenario("static_membership/restart/leader-is-told-its-dead-id", source=REPLACES, clauses=("ST-02",))
+def a_restarted_leader_is_told_its_dead_id(talk: Conversation) -> None:
+    """A leader that restarts with JoinGroup v6 is told that its own former member id leads, and does not assign."""
+    ana, _ = talk.stable_group(talk.actor("ana", group_instance_id="seat-a"), "bob")
+    ana_again = talk.actor("ana-again", group_instance_id="seat-a")
+
+    ana_again.sends(join_group())
+    ana_again.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=ana.generation_id,
+            leader=ana.member_id,
+            member_id=starting_with("seat-a-"),
+            members=(),
+        )
+    )
+
+    ana_again.sends(sync_group())
+    ana_again.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+
+
+@scenario("static_membership/restart/leader-skips-assignment", source="KIP-814", clauses=("ST-05",))
+def a_restarted_leader_skips_the_assignment(talk: Conversation) -> None:
+    """A leader that restarts with JoinGroup v9 leads under its new id, sees all members, and skips assigning."""
+    ana, bob = talk.stable_group(
+        talk.actor("ana", group_instance_id="seat-a"), talk.actor("bob", group_instance_id="seat-b")
+    )
+    ana_again = talk.actor("ana-again", group_instance_id="seat-a")
+
+    ana_again.sends(join_group(version=9))
+    ana_again.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=ana.generation_id,
+            leader=ana_again.member_id,
+            skip_assignment=True,
+            members=in_any_order(
+                {"member_id": ana_again.member_id, "group_instance_id": "seat-a", "metadata": ORDERS},
+                {"member_id": bob.member_id, "group_instance_id": "seat-b", "metadata": ORDERS},
+            ),
+        )
+    )
+
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario(
+    "static_membership/restart/inherits-assignment",
+    source="GroupMetadataManager#classicGroupSyncToClassicGroup",
+    clauses=("ST-06",),
+)
+def a_restarted_leader_inherits_its_assignment(talk: Conversation) -> None:
+    """A restarted leader that brings assignments to a Stable group gets its former one; what it brought is ignored."""
+    ana, bob = talk.stable_group(
+        talk.actor("ana", group_instance_id="seat-a"), talk.actor("bob", group_instance_id="seat-b")
+    )
+    ana_again = talk.actor("ana-again", group_instance_id="seat-a")
+    ana_again.sends(join_group())
+    ana_again.receives(join_group_response(error_code="NONE"))
+
+    ana_again.sends(
+        sync_group(assignments=((ana_again.member_id, b"all of it"), (bob.member_id, b"nothing")))
+    )
+    ana_again.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+
+    bob.sends(sync_group())
+    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+
+
+@scenario("static_membership/restart/changed-subscription", source=REPLACES, clauses=("ST-09",))
+def a_changed_subscription_does_not_rebalance(talk: Conversation) -> None:
+    """A follower that restarts with another subscription under the same protocol does not start a rebalance."""
+    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    payments = subscription("payments")
+
+    bob_again.sends(join_group(protocols=(("range", payments),)))
+    bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+    now = {"member_id": bob_again.member_id, "member_metadata": payments, "member_assignment": bob.part}
+    ana.repeats(
+        describe_groups(), until=describe_groups_response(group_state="Stable", members=containing(now))
+    )
+
+
+@scenario("static_membership/restart/changed-protocol", source=REPLACES, clauses=("ST-10",))
+def a_restart_that_changes_the_selected_protocol_is_let_in(talk: Conversation) -> None:
+    """A follower whose restart takes the selected protocol away is let in, at the latest when it is alone.
+
+    Since 2.6.1 such a restart starts a rebalance, which the leader learns by its heartbeat; earlier releases
+    answer at once and leave the group as it is.
+    """
+    both = (("range", ORDERS), ("roundrobin", ORDERS))
+    ana, _ = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"), protocols=both)
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+
+    bob_again.sends(join_group(protocols=ROUND_ROBIN))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code=ANY))
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+
+    bob_again.receives(join_group_response(error_code="NONE", member_id=starting_with("seat-b-")))
+
+
+@scenario("static_membership/restart/twice", source=REPLACES, clauses=("ST-07", "ST-20"))
+def every_restart_fences_all_former_ids(talk: Conversation) -> None:
+    """After two restarts of one static member only the latest member id is valid; both former ones are fenced."""
+    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    second = talk.actor("bob-second", group_instance_id="seat-b")
+    third = talk.actor("bob-third", group_instance_id="seat-b")
+    second.sends(join_group())
+    second.receives(join_group_response(error_code="NONE"))
+    third.sends(join_group())
+    third.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
+
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    second.sends(heartbeat())
+    second.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    third.sends(heartbeat())
+    third.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario("static_membership/restart/shorter-session", source="ClassicGroup#updateMember", clauses=("ST-28",))
+def a_restart_may_bring_a_shorter_session(talk: Conversation) -> None:
+    """A follower may restart with a shorter session timeout; since 3.3.2 silence beyond it costs the membership."""
+    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+
+    bob_again.sends(join_group(session_timeout_ms=1_000))
+    bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+    talk.elapses(1_800)
+
+    bob_again.sends(heartbeat())
+    bob_again.receives(heartbeat_response(error_code=ANY))
+
+
+@scenario(
+    "static_membership/restart/after-session-expired",
+    source="ClassicGroup#remove",
+    clauses=("ST-22", "HB-12"),
+)
+def an_expired_static_member_is_unknown_and_not_fenced(talk: Conversation) -> None:
+    """A static member whose session expired loses its seat: its old id is unknown with and without it."""
+    ana = talk.actor("ana", group_instance_id="seat-a")
+    ana.sends(join_group(session_timeout_ms=1_000))
+    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.syncs_as_leader((ana,))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+
+    talk.elapses(1_600)
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.sends(heartbeat(group_instance_id=None))
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "static_membership/restart/into-empty-group",
+    source="GroupMetadataManager#classicGroupJoinNewStaticMember",
+    clauses=("ST-21", "LV-02"),
+)
+def a_seat_in_an_empty_group_is_taken_anew(talk: Conversation) -> None:
+    """A static member that left is a plain new member when it comes back, two generations later."""
+    (ana,) = talk.stable_group(talk.actor("ana", group_instance_id="seat-a"))
+    ana_again = talk.actor("ana-again", group_instance_id="seat-a")
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+
+    ana_again.sends(join_group())
+    ana_again.receives(
+        join_group_response(
+            error_code="NONE", generation_id=ana.generation_id + 2, leader=ana_again.member_id
+        )
+    )
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
