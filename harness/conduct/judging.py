@@ -5,7 +5,8 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from harness.diff.check import CheckedRun, TargetTrace, check_run
-from harness.diff.expectations import load_expectations
+from harness.diff.expectations import SourcedEntry, check_scenarios, load_expectations
+from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.report.exit_code import ExitCode, exit_code
 from harness.scenario.script import Script, script_from_json
@@ -27,11 +28,10 @@ def judge_run(
         TraceError: a file of the run is damaged.
         ExpectationError: an expectation file is.
     """
-    entries = load_expectations(expectation_files, catalogue=catalogue)
+    entries = read_expectations(expectation_files, catalogue)
     earlier = None if baseline is None else read_records(Judgement, RunFolder(baseline).judgements)
     checked = check_run(
-        run_id=folder.read_run().run_id,
-        scripts=read_scripts(folder),
+        scripts=tuple(read_scripts(folder).values()),
         traces=read_traces(folder),
         entries=entries,
         baseline=earlier,
@@ -40,6 +40,17 @@ def judge_run(
     write_records(folder.judgements, checked.judgements)
     write_records(folder.differences, checked.differences)
     return checked
+
+
+def read_expectations(paths: Sequence[Path], catalogue: frozenset[str]) -> tuple[SourcedEntry, ...]:
+    """Read expectation files, and refuse entries that speak of no scenario.
+
+    Raises:
+        ExpectationError: a file or an entry is wrong.
+    """
+    entries = load_expectations(paths)
+    check_scenarios(entries, sorted(catalogue))
+    return entries
 
 
 def judge_run_again(
@@ -76,9 +87,12 @@ def _read_trace(folder: RunFolder, target: str) -> TargetTrace:
     for event in read_events(folder.events(target)).events:
         by_scenario.setdefault(event.scenario_id, []).append(event)
     return TargetTrace(
-        target=target,
-        spec=header.spec,
-        profile=header.profile,
-        oracle=header.oracle,
+        info=TargetInfo(
+            run_id=header.run_id,
+            target=target,
+            spec=header.spec,
+            profile=header.profile,
+            oracle=header.oracle,
+        ),
         events={name: tuple(events) for name, events in by_scenario.items()},
     )

@@ -4,9 +4,9 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
 from pathlib import Path
 
+from harness.diff.expectations import matches_scenario
 from harness.runner.drive import Limits
 from harness.scenario.script import Script
 from harness.targets.base import Target, TargetError
@@ -44,7 +44,7 @@ def new_run_id(now: datetime | None = None) -> str:
 def select_scripts(
     scripts: Mapping[str, Script], patterns: Sequence[str], skipped: Sequence[str] = ()
 ) -> Mapping[str, Script]:
-    """Choose scenarios by id or glob (`classic/join/*`, `**` as well); no pattern chooses all.
+    """Choose scenarios by id, by the beginning of an id (`classic/join`) or by glob; no pattern chooses all.
 
     Raises:
         PlanError: a pattern matches nothing, or nothing is left.
@@ -64,7 +64,7 @@ def select_scripts(
 
 
 def _matches(name: str, pattern: str) -> bool:
-    return fnmatchcase(name, pattern) or name.startswith(pattern.rstrip("/") + "/")
+    return matches_scenario(pattern, name) or name.startswith(pattern.rstrip("/") + "/")
 
 
 def parse_targets(specs: Sequence[str], *, profile: str | None = None) -> tuple[Target, ...]:

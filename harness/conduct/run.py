@@ -12,10 +12,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from harness.conduct.driving import DriveReport, RunDrive
-from harness.conduct.judging import judge_run
+from harness.conduct.judging import judge_run, read_expectations
 from harness.conduct.plan import RunPlan
 from harness.diff.check import CheckedRun
-from harness.diff.expectations import load_expectations
 from harness.report.exit_code import ExitCode, exit_code
 from harness.report.render import Rendered, render_all
 from harness.runner.drive import Watcher
@@ -46,7 +45,7 @@ def conduct(plan: RunPlan, watcher: Watcher) -> ConductedRun:
         ExpectationError: an expectation file is wrong; nothing was driven.
         TraceError: the run folder is there already.
     """
-    load_expectations(plan.expectation_files, catalogue=plan.catalogue)
+    read_expectations(plan.expectation_files, plan.catalogue)
     folder = RunFolder.create(plan.reports, plan.run_id)
     folder.write_run(_header(plan))
     folder.write_scripts({name: script_to_json(script) for name, script in plan.scripts.items()})

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness.diff.answers import answers_by_step, awaits, kind_words
-from harness.diff.paths import unindexed
 from harness.diff.retelling import Retelling
 from harness.diff.seen import Against, Seen, field_class
 from harness.scenario.matching import MISSING, mismatches
@@ -101,7 +100,6 @@ def _field_mismatches(
         presence_differs = mismatch.actual is MISSING or (mismatch.expected is None) != (
             mismatch.actual is None
         )
-        path = unindexed(mismatch.path)
         yield Seen(
             step=event.step,
             api=event.api,
@@ -111,8 +109,8 @@ def _field_mismatches(
                 mismatch.path, presence_differs=presence_differs, on_a_ladder=on_a_ladder
             ),
             field=mismatch.path,
-            expected=retelling.expected_text(mismatch.expected, api=event.api, path=path),
-            actual=retelling.actual_text(mismatch.actual, api=event.api, path=path),
+            expected=retelling.expected_text(mismatch),
+            actual=retelling.actual_text(mismatch, api=event.api),
         )
 
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import TypeGuard
 
-from harness.diff.paths import ABSENT, read_fields
+from harness.diff.paths import ABSENT, read_fields, unindexed
 from harness.diff.seen import leaf_text
 from harness.scenario.bindings import Bindings
 from harness.scenario.errors import UnboundReferenceError
-from harness.scenario.matching import MISSING
+from harness.scenario.matching import MISSING, Mismatch
 from harness.scenario.script import Repeat, Script, Send
 from harness.scenario.values import (
     Containing,
@@ -20,9 +20,17 @@ from harness.scenario.values import (
     InAnyOrder,
     OneOf,
     Pattern,
+    StartingWith,
     phrase,
 )
-from harness.trace.canonical import Canonicaliser, FieldValue, member_prefixes, sort_key, sort_key_fields
+from harness.trace.canonical import (
+    Canonicaliser,
+    FieldValue,
+    member_prefixes,
+    sort_key,
+    sort_key_fields,
+    spelling,
+)
 from harness.trace.events import Event, EventKind
 
 
@@ -108,34 +116,34 @@ class Retelling:
             return None
         return sort_key(self._canonicaliser.value(pinned, api=api, path=f"{path}[]"), key)
 
-    def actual_text(self, value: object, *, api: str, path: str) -> str:
-        """Write what came, with names instead of ids."""
-        if value is MISSING:
+    def actual_text(self, mismatch: Mismatch, *, api: str) -> str:
+        """Write what came, with names instead of ids; an id's spelling where that was what mattered."""
+        if mismatch.actual is MISSING:
             return leaf_text(ABSENT)
-        return leaf_text(self._canonicaliser.value(value, api=api, path=path))  # type: ignore[arg-type] # a part of decoded fields
+        if isinstance(mismatch.expected, StartingWith) and isinstance(mismatch.actual, str):
+            return leaf_text(spelling(mismatch.actual))
+        actual: FieldValue = mismatch.actual  # type: ignore[assignment] # a part of decoded fields
+        return leaf_text(self._canonicaliser.value(actual, api=api, path=unindexed(mismatch.path)))
 
-    def expected_text(self, pattern: Pattern, *, api: str, path: str) -> str:
+    def expected_text(self, mismatch: Mismatch) -> str:
         """Write what was expected, with names instead of ids: JSON for a value, a phrase for a choice."""
-        named = self._named(pattern, api, path)
+        named = self._named(mismatch.expected)
         return phrase(named) if _is_choice(named) else leaf_text(named)  # type: ignore[arg-type] # no choice within it
 
-    def _named(self, pattern: Pattern, api: str, path: str) -> Pattern:
+    def _named(self, pattern: Pattern) -> Pattern:
         match pattern:
             case OneOf(values):
-                return OneOf(tuple(self._named(value, api, path) for value in values))
+                return OneOf(tuple(self._named(value) for value in values))
             case InAnyOrder(items):
-                return InAnyOrder(tuple(self._named(item, api, f"{path}[]") for item in items))
+                return InAnyOrder(tuple(self._named(item) for item in items))
             case Containing(items):
-                return Containing(tuple(self._named(item, api, f"{path}[]") for item in items))
+                return Containing(tuple(self._named(item) for item in items))
+            case Mapping():
+                return {name: self._named(item) for name, item in pattern.items()}
+            case str():
+                return self._canonicaliser.text(pattern)
             case _:
-                return self._named_plain(pattern, api, path)
-
-    def _named_plain(self, pattern: Pattern, api: str, path: str) -> Pattern:
-        if isinstance(pattern, Mapping):
-            return {name: self._named(item, api, f"{path}.{name}") for name, item in pattern.items()}
-        if isinstance(pattern, Sequence) and not isinstance(pattern, str | bytes):
-            return tuple(self._named(item, api, f"{path}[]") for item in pattern)
-        return self._canonicaliser.text(pattern) if isinstance(pattern, str) else pattern
+                return tuple(self._named(item) for item in pattern) if _is_sequence(pattern) else pattern
 
 
 def _is_choice(pattern: Pattern) -> bool:

@@ -12,7 +12,6 @@ from math import ceil
 from pathlib import Path
 from typing import Final
 
-from reference_coordinator.listener import ConnectionId, Listener, Outgoing, SendFrame
 from typing_extensions import override
 
 from harness.targets.base import (
@@ -35,6 +34,7 @@ from harness.targets.prepare import Prepared, prepare
 from reference_coordinator.choices import DeterministicChoices
 from reference_coordinator.config import ConfigError, GroupCoordinatorConfig
 from reference_coordinator.ids import Millis
+from reference_coordinator.listener import ConnectionId, Listener, Outgoing, SendFrame
 from reference_coordinator.profiles import Profile, UnknownProfileError, profile_for
 
 DEFAULT_PROFILE: Final = "4.4"

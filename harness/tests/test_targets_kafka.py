@@ -14,6 +14,7 @@ from harness.targets.dialogue import Dialogue
 from harness.targets.external import ExternalTarget
 from harness.targets.kafka import KafkaTarget
 from harness.targets.local import LocalBroker
+from harness.wire.codec import Fields
 
 pytestmark = pytest.mark.broker
 _VERSION = "3.9.2"
@@ -55,7 +56,7 @@ def test_a_started_broker_serves_groups_and_has_the_topics_at_once(tmp_path: Pat
         stage = broker.open_stage("any")
         dialogue = Dialogue(await stage.connect())
         await dialogue.learn_versions()
-        heartbeat = {"group_id": "g", "generation_id": 0, "member_id": "m"}
+        heartbeat: Fields = {"group_id": "g", "generation_id": 0, "member_id": "m"}
         assert (await dialogue.ask("Heartbeat", 3, heartbeat)).text("error_code") == "UNKNOWN_MEMBER_ID"
         metadata = await dialogue.ask("Metadata", 7, {"topics": None})
         assert {

@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import shutil
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -24,6 +26,7 @@ from harness.targets.properties import (
 )
 from harness.targets.storage import cluster_id_of, new_cluster_id
 
+_NEEDS_SETPRIV = pytest.mark.skipif(shutil.which("setpriv") is None, reason="no setpriv here")
 _PORTS = Ports(broker=20001, controller=20002)
 
 
@@ -284,3 +287,37 @@ def test_a_check_without_java_names_the_remedy(monkeypatch: pytest.MonkeyPatch, 
 
     assert not check.ok
     assert "install Java 17" in check.remedy
+
+
+_STARTS_A_PROGRAM = """\
+import sys
+from pathlib import Path
+from harness.targets.program import Program
+program = Program(["sleep", "60"], log=Path(sys.argv[1]) / "sleep.log", directory=Path(sys.argv[1]))
+print(program.pid, flush=True)
+"""
+
+
+def _pid_started_by(directory: Path, *, is_killed: bool) -> int:
+    """Start a harness that starts a program, and let it be killed or end without stopping the program."""
+    waits = "import time; time.sleep(60)" if is_killed else ""
+    with subprocess.Popen(
+        [sys.executable, "-c", _STARTS_A_PROGRAM + waits, directory], stdout=subprocess.PIPE
+    ) as harness:
+        assert harness.stdout is not None
+        pid = int(harness.stdout.readline())
+        if is_killed:
+            harness.kill()
+    return pid
+
+
+@pytest.mark.parametrize("is_killed", [False, pytest.param(True, marks=_NEEDS_SETPRIV)])
+def test_a_harness_that_is_gone_leaves_no_program(tmp_path: Path, *, is_killed: bool) -> None:
+    pid = _pid_started_by(tmp_path, is_killed=is_killed)
+
+    async def until_gone() -> None:
+        async with asyncio.timeout(5):
+            while _running_and_not_a_zombie(pid):  # noqa: ASYNC110 - a process sets no event
+                await asyncio.sleep(0)
+
+    asyncio.run(until_gone())

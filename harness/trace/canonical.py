@@ -280,6 +280,12 @@ def member_prefixes(prefixes: Iterable[tuple[str, str | None]]) -> dict[str, str
     return {prefix: actors.pop() for prefix, actors in owners.items() if len(actors) == 1}
 
 
+def spelling(member_id: str) -> str:
+    """Return how a member id is made: all of it but the random part, for which `*` stands."""
+    found = _MINTED.fullmatch(member_id)
+    return f"{found['prefix']}-*" if found else member_id
+
+
 def sort_key_fields(api: str, path: str) -> tuple[str, ...] | None:
     """Return the fields that an unordered collection is sorted by; None for one whose order is behaviour."""
     return _SORT_KEYS.get((api, path))

@@ -15,7 +15,7 @@ from reference_coordinator.classic.rebalance import (
 )
 from reference_coordinator.classic.state import ClassicGroupState
 from reference_coordinator.errors import CoordinatorError, Errors, IllegalStateError
-from reference_coordinator.ids import UNKNOWN_MEMBER_ID, MemberId, ResponseToken
+from reference_coordinator.ids import UNKNOWN_MEMBER_ID, GroupInstanceId, MemberId, ResponseToken
 from reference_coordinator.messages import (
     LeaveGroupRequest,
     LeaveGroupResponse,
@@ -70,9 +70,8 @@ def _leave(shard: Shard, group: ClassicGroup, leaver: MemberIdentity) -> MemberR
     may_name_instance = shard.profile.has(Behaviour.LEAVING_PENDING_MEMBER_MAY_NAME_INSTANCE)
     try:
         if member_id == UNKNOWN_MEMBER_ID:
-            if instance_id is None or instance_id not in group.static_members:
-                raise CoordinatorError(Errors.UNKNOWN_MEMBER_ID)
-            remove_current_member_from_classic_group(shard, group, group.static_members[instance_id])
+            named_id = _member_of_instance(group, instance_id)
+            remove_current_member_from_classic_group(shard, group, named_id)
         elif member_id in group.pending_join_members and may_name_instance:
             remove_pending_member_from_classic_group(shard, group, member_id)
         elif member_id in group.pending_join_members:
@@ -87,6 +86,13 @@ def _leave(shard: Shard, group: ClassicGroup, leaver: MemberIdentity) -> MemberR
     except CoordinatorError as refusal:
         return _left(leaver, refusal.error)
     return _left(leaver, Errors.NONE)
+
+
+def _member_of_instance(group: ClassicGroup, instance_id: GroupInstanceId | None) -> MemberId:
+    """Whom an administrator means who gives no member id."""
+    if instance_id is None or instance_id not in group.static_members:
+        raise CoordinatorError(Errors.UNKNOWN_MEMBER_ID)
+    return group.static_members[instance_id]
 
 
 def _leave_pending_before_3_0(shard: Shard, group: ClassicGroup, leaver: MemberIdentity) -> None:

@@ -1,0 +1,323 @@
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from harness.diff.compare import differences
+from harness.diff.model import Difference
+from harness.diff.paths import is_within, unequal_leaves, unindexed, value_at
+from harness.scenario.conversation import Conversation
+from harness.scenario.expected import (
+    join_group_response,
+    list_groups_response,
+    offset_commit_response,
+)
+from harness.scenario.requests import join_group, list_groups, offset_commit
+from harness.scenario.script import Script
+from harness.scenario.values import containing, one_of, starting_with
+from harness.tests.diff_traces import (
+    ANA_ID,
+    BOB_ID,
+    answers,
+    reference_trace,
+    script,
+    spoilt,
+    trace,
+    with_event,
+)
+from harness.trace.canonical import FieldValue
+from harness.trace.events import Event, EventKind
+from harness.verdict import DifferenceClass
+
+ID_REQUIRED, PARKED, ANA_JOINS, BOB_JOINS, HEARTBEAT, RUNG, LEAVE = 1, 5, 7, 8, 10, 12, 14
+
+
+def found(events: Sequence[Event], oracle: Sequence[Event] | None = None) -> tuple[Difference, ...]:
+    return differences(script(), events, reference_trace() if oracle is None else oracle)
+
+
+def put(name: str, value: FieldValue, step: int) -> tuple[Event, ...]:
+    return spoilt(trace(), step, lambda fields: fields.update({name: value}))
+
+
+def test_conversations_that_differ_in_ids_groups_and_map_order_have_no_difference() -> None:
+    assert found(trace(answers(members=(BOB_ID, ANA_ID)))) == ()
+
+
+def test_another_error_code_is_an_error_code_difference_told_once() -> None:
+    (finding,) = found(put("error_code", "NONE", HEARTBEAT))
+    assert finding.difference_class == DifferenceClass.ERROR_CODE
+    assert (finding.step, finding.field, finding.api, finding.api_version) == (
+        10,
+        "error_code",
+        "Heartbeat",
+        4,
+    )
+    assert (finding.expected, finding.actual) == ('"REBALANCE_IN_PROGRESS"', '"NONE"')
+    assert (finding.against, finding.ordinal, finding.is_consequence) == ("expectation", 0, False)
+
+
+def test_another_error_code_on_a_ladder_is_one_of_precedence() -> None:
+    (finding,) = found(put("error_code", "UNKNOWN_MEMBER_ID", RUNG))
+    assert finding.difference_class == DifferenceClass.ERROR_PRECEDENCE
+
+
+def test_what_no_script_pins_is_held_against_the_reference() -> None:
+    (finding,) = found(put("generation_id", 2, ANA_JOINS))
+    assert finding.difference_class == DifferenceClass.FIELD_VALUE
+    assert (finding.against, finding.field, finding.expected, finding.actual) == (
+        "reference",
+        "generation_id",
+        "1",
+        "2",
+    )
+
+
+def test_a_null_where_a_value_is_due_is_a_difference_of_presence() -> None:
+    (finding,) = found(put("protocol_name", None, ANA_JOINS))
+    assert finding.difference_class == DifferenceClass.FIELD_PRESENCE
+
+
+def test_a_missing_field_is_a_difference_of_presence() -> None:
+    (finding,) = found(spoilt(trace(), ANA_JOINS, lambda fields: fields.pop("protocol_name")))
+    assert (finding.difference_class, finding.actual) == (DifferenceClass.FIELD_PRESENCE, "absent")
+
+
+def test_a_misspelt_id_is_a_difference() -> None:
+    (finding,) = found(put("leader", ANA_ID.upper(), BOB_JOINS))
+    assert (finding.field, finding.expected) == ("leader", '"member:ana"')
+    (finding,) = found(put("member_id", BOB_ID[:-1], BOB_JOINS))
+    assert finding.actual == '"member:bob#2"' or finding.actual.startswith('"bob-')
+
+
+def test_a_followers_name_where_the_leaders_is_due_is_a_difference() -> None:
+    (finding,) = found(put("leader", BOB_ID, BOB_JOINS))
+    assert (finding.expected, finding.actual) == ('"member:ana"', '"member:bob"')
+
+
+def test_a_member_too_few_is_a_difference_of_the_whole_list() -> None:
+    (finding,) = found(trace(answers(members=(ANA_ID,))))
+    assert (finding.field, finding.step) == ("members", ANA_JOINS)
+
+
+def test_other_bytes_are_a_difference_of_their_field() -> None:
+    def spoil(fields: dict[str, FieldValue]) -> None:
+        members = fields["members"]
+        assert isinstance(members, list)
+        members[1]["metadata"] = b"\x00\x02"
+
+    (finding,) = found(spoilt(trace(), ANA_JOINS, spoil))
+    assert (finding.field, finding.actual) == ("members[1].metadata", '{"$bytes":"0002"}')
+
+
+def test_reordered_leaving_members_are_a_difference() -> None:
+    members = [{"member_id": name, "error_code": "NONE"} for name in ("a", "b")]
+    ours = put("members", list(reversed(members)), LEAVE)
+    theirs = spoilt(reference_trace(), LEAVE, lambda fields: fields.update({"members": members}))
+    assert {one.field for one in found(ours, theirs)} == {"members[0].member_id", "members[1].member_id"}
+
+
+def test_an_answer_before_its_time_is_one_of_ordering() -> None:
+    early = with_event(trace(), PARKED, kind=EventKind.RESPONSE, fields="{}", canonical="{}", digest="x")
+    assert found(early)[0].difference_class == DifferenceClass.ORDERING
+    assert len(found(early)) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected_class"),
+    [
+        (EventKind.NO_ANSWER, DifferenceClass.LIVENESS),
+        (EventKind.CLOSED, DifferenceClass.LIVENESS),
+        (EventKind.MALFORMED, DifferenceClass.ENCODING),
+    ],
+)
+def test_no_readable_answer_is_told_once(kind: EventKind, expected_class: DifferenceClass) -> None:
+    (finding,) = found(
+        with_event(trace(), HEARTBEAT, kind=kind, fields=None, canonical=None, note="by chance")
+    )
+    assert (finding.difference_class, finding.field) == (expected_class, None)
+    assert "chance" not in finding.actual
+
+
+def test_an_answer_that_is_on_no_record_is_one_of_liveness() -> None:
+    dropped = tuple(event for event in trace() if event.step != HEARTBEAT)
+    (finding,) = found(dropped)
+    assert (finding.difference_class, finding.step) == (DifferenceClass.LIVENESS, HEARTBEAT)
+    assert finding.api == "Heartbeat"
+
+
+def test_a_frame_that_answers_nothing_is_one_of_encoding() -> None:
+    stray = replace(trace()[-1], kind=EventKind.UNSOLICITED, step=HEARTBEAT, fields=None, canonical=None)
+    (finding,) = found((*trace(), stray))
+    assert finding.difference_class == DifferenceClass.ENCODING
+
+
+def test_bytes_that_do_not_reencode_are_one_of_encoding() -> None:
+    (finding,) = found(with_event(trace(), HEARTBEAT, reencodes=False))
+    assert (finding.difference_class, finding.step) == (DifferenceClass.ENCODING, HEARTBEAT)
+
+
+@pytest.mark.parametrize(
+    ("elapsed_ms", "actual"), [(99.0, "earlier than 100 ms"), (3001.0, "later than 3000 ms")]
+)
+def test_an_answer_out_of_its_bounds_is_one_of_timing(elapsed_ms: float, actual: str) -> None:
+    (finding,) = found(with_event(trace(), ANA_JOINS, elapsed_ms=elapsed_ms))
+    assert (finding.difference_class, finding.actual) == (DifferenceClass.TIMING, actual)
+
+
+def test_polls_are_never_compared() -> None:
+    poll = replace(trace()[-1], kind=EventKind.POLL, canonical='{"error_code":"X"}', digest="x")
+    assert found((*trace(), poll)) == ()
+
+
+def test_the_first_difference_is_the_finding_and_what_follows_is_consequence() -> None:
+    late = put("error_code", "NONE", RUNG)
+    both = spoilt(late, HEARTBEAT, lambda fields: fields.update(error_code="NONE"))
+    assert [(one.step, one.ordinal, one.is_consequence) for one in found(both)] == [
+        (HEARTBEAT, 0, False),
+        (RUNG, 1, True),
+    ]
+
+
+def test_the_wording_of_a_message_is_lenient_and_never_the_finding_beside_another() -> None:
+    def worded(events: tuple[Event, ...], text: str) -> tuple[Event, ...]:
+        return spoilt(events, ID_REQUIRED, lambda fields: fields.update(error_message=text))
+
+    theirs = worded(reference_trace(), "You shall not pass")
+    (only,) = found(worded(trace(), "Go away"), theirs)
+    assert only.is_lenient
+    also = spoilt(worded(trace(), "Go away"), HEARTBEAT, lambda fields: fields.update(error_code="NONE"))
+    assert [(one.step, one.is_lenient) for one in found(also, theirs)] == [
+        (HEARTBEAT, False),
+        (ID_REQUIRED, True),
+    ]
+
+
+def permitting(field: str, *any_of: object) -> tuple[Event, ...]:
+    entry = {"field": field, "any_of": list(any_of), "reason": "map order"}
+    return with_event(reference_trace(), LEAVE, permitted=json.dumps([entry]))
+
+
+def test_a_permitted_value_is_no_difference_and_any_other_is() -> None:
+    other = put("throttle_time_ms", 5, LEAVE)
+    assert found(other, permitting("throttle_time_ms", 0, 5)) == ()
+    assert len(found(other, permitting("throttle_time_ms", 0, 6))) == 1
+    assert len(found(other, permitting("throttle", 0, 5))) == 1
+
+
+def test_a_permitted_whole_covers_what_is_in_it_and_permits_no_mixture() -> None:
+    members = [{"member_id": "member:bob", "group_instance_id": None, "error_code": "UNKNOWN_MEMBER_ID"}]
+    real: FieldValue = [{**members[0], "member_id": BOB_ID}]
+    other = put("members", real, LEAVE)
+    assert found(other, permitting("members", members)) == ()
+    assert found(other, permitting("members[].error_code", "UNKNOWN_MEMBER_ID")) == ()
+    assert len(found(other, permitting("members", []))) == 1
+
+
+def test_a_script_outranks_a_reference_that_departs_from_it() -> None:
+    astray = spoilt(reference_trace(), HEARTBEAT, lambda fields: fields.update(error_code="NONE"))
+    assert found(trace(), astray) == ()
+
+
+def test_without_a_reference_only_the_script_is_held_against() -> None:
+    assert differences(script(), put("generation_id", 2, ANA_JOINS), None) == ()
+    assert len(differences(script(), put("error_code", "NONE", HEARTBEAT), None)) == 1
+
+
+def test_signatures_are_the_same_in_every_run() -> None:
+    ids = ("ana-00000000-0000-4000-8000-00000000000a", "bob-00000000-0000-4000-8000-00000000000b")
+
+    def spoil(fields: dict[str, FieldValue]) -> None:
+        fields["leader"] = fields["member_id"]
+
+    one = spoilt(trace(), BOB_JOINS, spoil)
+    other = spoilt(trace(answers(*ids), group_id="another.run"), BOB_JOINS, spoil)
+    other = with_event(tuple(replace(event, run_id="run-2", at_ms=7.5) for event in other), 3, elapsed_ms=3.0)
+    assert [d.signature for d in found(one)] == [d.signature for d in found(other)]
+    assert len({d.signature for d in (*found(one), *found(put("leader", "x", BOB_JOINS)))}) == 2
+
+
+def scripted(talk: Conversation) -> Script:
+    return Script(
+        id="offsets/commit/some",
+        title="Some.",
+        source="KIP-1",
+        clauses=(),
+        needs=(),
+        broker_config={},
+        actors=tuple(talk.sheets.values()),
+        steps=tuple(talk.steps),
+    )
+
+
+def committed(*partitions: tuple[int, str]) -> dict[str, FieldValue]:
+    items = [{"partition_index": index, "error_code": error} for index, error in partitions]
+    return {"topics": [{"name": "orders", "partitions": items}]}
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["as asked", "map order"])
+def test_partitions_are_expected_in_whatever_order_and_a_wrong_one_is_named(order: tuple[int, int]) -> None:
+    talk = Conversation()
+    ana = talk.actor("ana")
+    ana.sends(offset_commit(offsets={"orders": {0: 1, 1: 1}}, generation_id=-1, member_id=""))
+    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+    told = scripted(talk)
+    right = trace([committed(*((index, "NONE") for index in order))], of=told)
+    assert differences(told, right, None) == ()
+    errors = {0: "NONE", 1: "INVALID_COMMIT_OFFSET_SIZE"}
+    wrong = trace([committed(*((index, errors[index]) for index in order))], of=told)
+    (finding,) = differences(told, wrong, None)
+    assert finding.field == "topics[0].partitions[1].error_code"
+    assert finding.difference_class == DifferenceClass.ERROR_CODE
+
+
+def test_patterns_are_matched_on_what_came_and_told_by_name() -> None:
+    talk = Conversation()
+    ana = talk.actor("ana")
+    ana.sends(join_group(member_id=""))
+    ana.receives(join_group_response(member_id=starting_with("ana-"), protocol_name=one_of("range", "x")))
+    told = scripted(talk)
+    fields: dict[str, FieldValue] = {"error_code": "NONE", "member_id": ANA_ID, "protocol_name": "range"}
+    assert differences(told, trace([fields], of=told), None) == ()
+    wrong = trace([{**fields, "member_id": BOB_ID, "protocol_name": None}], of=told)
+    assert [(one.field, one.expected, one.actual) for one in differences(told, wrong, None)] == [
+        ("member_id", "'ana-…'", '"member:ana"'),
+        ("protocol_name", "'range' or 'x'", "null"),
+    ]
+
+
+def test_a_reference_to_what_was_never_told_is_a_difference_and_no_crash() -> None:
+    talk = Conversation()
+    ana, bob = talk.actors("ana", "bob")
+    ana.sends(join_group(member_id=""))
+    ana.receives(join_group_response(leader=bob.member_id))
+    told = scripted(talk)
+    fields: dict[str, FieldValue] = {"error_code": "NONE", "member_id": ANA_ID, "leader": ANA_ID}
+    (finding,) = differences(told, trace([fields], of=told), None)
+    assert finding.expected == "bob.member_id"
+
+
+def test_a_group_that_others_made_is_not_expected_away() -> None:
+    talk = Conversation()
+    ana = talk.actor("ana")
+    ana.sends(join_group(member_id=""))
+    ana.receives(join_group_response(error_code="NONE"))
+    ana.sends(list_groups())
+    ana.receives(list_groups_response(groups=containing({"group_id": talk.group("main")})))
+    told = scripted(talk)
+    join: dict[str, FieldValue] = {"error_code": "NONE", "member_id": ANA_ID}
+    mine = {"error_code": "NONE", "groups": [{"group_id": "other"}, {"group_id": "kc-1.main"}]}
+    assert differences(told, trace([join, mine], of=told), None) == ()
+    (finding,) = differences(told, trace([join, {**mine, "groups": []}], of=told), None)
+    assert "group:main" in finding.expected
+
+
+def test_paths_lead_to_values() -> None:
+    value = {"members": [{"id": 1}, {"id": 2}]}
+    assert value_at(value, "members[1].id") == 2
+    assert str(value_at(value, "members[2].id")) == "absent"
+    assert unequal_leaves(value, {"members": [{"id": 1}, {"id": 3}]}) == (("members[1].id", 2, 3),)
+    assert unindexed("a[0].b[12]") == "a[].b[]"
+    assert is_within("members[0].id", "members")
+    assert not is_within("membership", "members")

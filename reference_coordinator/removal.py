@@ -1,0 +1,231 @@
+"""Forgetting: offsets that expire, groups that are left with nothing, and groups deleted on request."""
+
+from collections.abc import Callable, Iterable
+
+from reference_coordinator.append_errors import handle_operation_exception
+from reference_coordinator.appends import Deletion, GroupsDeleted, NobodyWaits
+from reference_coordinator.behaviours import Behaviour, CoordinatorFamily
+from reference_coordinator.classic.deadlines import CleanUpOffsets, OffsetExpirationKey
+from reference_coordinator.classic.group import BEFORE_FIRST_GENERATION, ClassicGroup
+from reference_coordinator.classic.state import ClassicGroupState
+from reference_coordinator.errors import CoordinatorError, Errors
+from reference_coordinator.ids import GroupId, Millis, ResponseToken
+from reference_coordinator.messages import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+)
+from reference_coordinator.offset_store import OffsetAndMetadata, TopicPartition
+from reference_coordinator.records import (
+    CoordinatorRecord,
+    GroupMetadataTombstone,
+    OffsetCommitTombstone,
+)
+from reference_coordinator.shard import Shard
+
+_BaseTimestamp = Callable[[OffsetAndMetadata], Millis]
+
+
+def schedule_group_metadata_expiration(shard: Shard) -> None:
+    """Look for what has expired one interval from now.
+
+    Source: GroupCoordinatorShard#scheduleGroupMetadataExpiration (4.3.1).
+    """
+    shard.timers.schedule(
+        OffsetExpirationKey(),
+        shard.now_ms + shard.config.offsets_retention_check_interval_ms,
+        CleanUpOffsets(),
+    )
+
+
+def cleanup_all_group_metadata(shard: Shard) -> None:
+    """Forget the offsets that have expired, and the groups that are left with nothing.
+
+    Source: GroupCoordinatorShard#cleanupGroupMetadata (4.3.1),
+    GroupMetadataManager#cleanupGroupMetadata (3.9.2).
+    """
+    for group in shard.groups():
+        expired = expired_offsets(shard, group)
+        match shard.profile.coordinator:
+            case CoordinatorFamily.SCALA:
+                cleanup_group_metadata(shard, group, expired)
+            case CoordinatorFamily.JAVA:
+                _append_tombstones(shard, group, expired)
+    schedule_group_metadata_expiration(shard)
+
+
+def cleanup_group_metadata(shard: Shard, group: ClassicGroup, partitions: Iterable[TopicPartition]) -> None:
+    """Forget offsets of a group at once, and the group if it is empty and has none left.
+
+    Whether the tombstones are written makes no difference.
+
+    Source: GroupMetadataManager#cleanupGroupMetadata (3.9.2).
+    """
+    records: list[CoordinatorRecord] = []
+    for each in partitions:
+        shard.offsets.forget_pending(group.group_id, each)
+        if shard.offsets.remove(group.group_id, each):
+            records.append(_offset_tombstone(group, each))
+    has_nothing = not shard.offsets.has_offsets(group.group_id)
+    if group.state is ClassicGroupState.EMPTY and has_nothing:
+        group.transition_to(ClassicGroupState.DEAD, now_ms=shard.now_ms)
+    if group.state is ClassicGroupState.DEAD:
+        shard.remove_group(group.group_id)
+        if group.generation_id > BEFORE_FIRST_GENERATION:
+            records.append(GroupMetadataTombstone(group_id=group.group_id))
+    if records:
+        shard.append(group.group_id, tuple(records), NobodyWaits())
+
+
+def expired_offsets(shard: Shard, group: ClassicGroup) -> list[TopicPartition]:
+    """The partitions whose offsets have outlived their retention.
+
+    Source: OffsetMetadataManager#cleanupExpiredOffsets (4.3.1), GroupMetadata#removeExpiredOffsets (3.9.2).
+    """
+    base_timestamp = offset_expiration_condition(shard, group)
+    if base_timestamp is None:
+        return []
+    return [
+        partition
+        for partition, offset in shard.offsets.of_group(group.group_id).items()
+        if not _is_in_use(shard, group, partition) and is_offset_expired(shard, offset, base_timestamp)
+    ]
+
+
+def _is_in_use(shard: Shard, group: ClassicGroup, partition: TopicPartition) -> bool:
+    is_active = group.state is not ClassicGroupState.EMPTY
+    is_read = is_active and group.is_subscribed_to_topic(partition.topic)
+    return is_read or shard.offsets.is_pending(group.group_id, partition)
+
+
+def offset_expiration_condition(shard: Shard, group: ClassicGroup) -> _BaseTimestamp | None:
+    """From when retention counts for a group's offsets; None while none of them expires.
+
+    Source: ClassicGroup#offsetExpirationCondition (4.3.1).
+    """
+    if group.protocol_type is None:
+        return _commit_timestamp
+    if group.state is ClassicGroupState.EMPTY:
+        since_ms = group.current_state_timestamp_ms
+        return _commit_timestamp if since_ms is None else lambda _: since_ms
+    stable_only = shard.profile.has(Behaviour.ONLY_STABLE_GROUPS_EXPIRE_OFFSETS)
+    if stable_only and group.state is not ClassicGroupState.STABLE:
+        return None
+    knows_topics = group.uses_consumer_group_protocol and group.subscribed_topics is not None
+    return _commit_timestamp if knows_topics else None
+
+
+def _commit_timestamp(offset: OffsetAndMetadata) -> Millis:
+    return offset.commit_timestamp_ms
+
+
+def is_offset_expired(shard: Shard, offset: OffsetAndMetadata, base_timestamp: _BaseTimestamp) -> bool:
+    """Whether an offset's own retention, or else the broker's, has passed.
+
+    Source: OffsetExpirationConditionImpl#isOffsetExpired (4.3.1).
+    """
+    if offset.expire_timestamp_ms is not None:
+        return shard.now_ms >= offset.expire_timestamp_ms
+    return shard.now_ms - base_timestamp(offset) >= shard.config.offsets_retention_ms
+
+
+def _append_tombstones(shard: Shard, group: ClassicGroup, expired: list[TopicPartition]) -> None:
+    """Source: GroupMetadataManager#maybeDeleteGroup (4.3.1)."""
+    records: list[CoordinatorRecord] = [_offset_tombstone(group, each) for each in expired]
+    all_expired = len(expired) == len(shard.offsets.of_group(group.group_id))
+    if all_expired and group.state is ClassicGroupState.EMPTY:
+        records.append(GroupMetadataTombstone(group_id=group.group_id))
+    if records:
+        shard.append(group.group_id, tuple(records), NobodyWaits(), replays=True)
+
+
+def delete_groups(shard: Shard, request: DeleteGroupsRequest, token: ResponseToken) -> None:
+    """Forget groups that nobody is in, with their offsets.
+
+    Source: GroupCoordinatorShard#deleteGroups (4.3.1), GroupCoordinator#handleDeleteGroups (3.9.2).
+    """
+    group_ids = tuple(dict.fromkeys(request.groups_names))
+    match shard.profile.coordinator:
+        case CoordinatorFamily.SCALA:
+            results = [_delete_at_once(shard, each) for each in group_ids]
+            shard.respond(token, DeleteGroupsResponse(results=tuple(results)))
+        case CoordinatorFamily.JAVA:
+            _delete_when_written(shard, group_ids, token)
+
+
+def validate_delete_group(shard: Shard, group_id: GroupId) -> ClassicGroup:
+    """Find a group and refuse it if somebody is in it; a pending member is not.
+
+    Raises:
+        CoordinatorError: GROUP_ID_NOT_FOUND or NON_EMPTY_GROUP.
+
+    Source: ClassicGroup#validateDeleteGroup (4.3.1), GroupCoordinator#handleDeleteGroups (3.9.2).
+    """
+    group = shard.group(group_id)
+    if group is None or group.state is ClassicGroupState.DEAD:
+        raise CoordinatorError(Errors.GROUP_ID_NOT_FOUND)
+    if group.state is not ClassicGroupState.EMPTY:
+        raise CoordinatorError(Errors.NON_EMPTY_GROUP)
+    return group
+
+
+def _delete_at_once(shard: Shard, group_id: GroupId) -> DeletableGroupResult:
+    try:
+        group = validate_delete_group(shard, group_id)
+    except CoordinatorError as refusal:
+        return DeletableGroupResult(group_id=group_id, error_code=refusal.error)
+    group.transition_to(ClassicGroupState.DEAD, now_ms=shard.now_ms)
+    cleanup_group_metadata(shard, group, list(shard.offsets.of_group(group_id)))
+    return DeletableGroupResult(group_id=group_id, error_code=Errors.NONE)
+
+
+def _delete_when_written(shard: Shard, group_ids: tuple[GroupId, ...], token: ResponseToken) -> None:
+    deletion = Deletion(token=token, outstanding=0, results=[])
+    records: dict[int, list[CoordinatorRecord]] = {}
+    deletable: dict[int, list[GroupId]] = {}
+    for group_id in group_ids:
+        try:
+            group = validate_delete_group(shard, group_id)
+        except CoordinatorError as refusal:
+            result = DeletableGroupResult(group_id=group_id, error_code=refusal.error)
+            deletion.results.append(result)
+            continue
+        partition = shard.partition_for(group_id)
+        deletable.setdefault(partition, []).append(group_id)
+        records.setdefault(partition, []).extend(
+            [
+                *(_offset_tombstone(group, each) for each in shard.offsets.of_group(group_id)),
+                GroupMetadataTombstone(group_id=group_id),
+            ]
+        )
+    deletion.outstanding = len(records)
+    for partition, tombstones in records.items():
+        named = tuple(deletable[partition])
+        deleted = GroupsDeleted(deletion=deletion, group_ids=named)
+        shard.append(named[0], tuple(tombstones), deleted, replays=True)
+    _answer_if_through(shard, deletion)
+
+
+def groups_deleted(shard: Shard, deleted: GroupsDeleted, error: Errors) -> None:
+    """Note that groups of one partition are gone or stay; answer when that was the last partition.
+
+    Source: GroupCoordinatorService#deleteGroups (4.3.1).
+    """
+    told = handle_operation_exception(error)
+    deletion = deleted.deletion
+    deletion.results.extend(
+        DeletableGroupResult(group_id=each, error_code=told) for each in deleted.group_ids
+    )
+    deletion.outstanding -= 1
+    _answer_if_through(shard, deletion)
+
+
+def _answer_if_through(shard: Shard, deletion: Deletion) -> None:
+    if deletion.outstanding == 0:
+        shard.respond(deletion.token, DeleteGroupsResponse(results=tuple(deletion.results)))
+
+
+def _offset_tombstone(group: ClassicGroup, partition: TopicPartition) -> OffsetCommitTombstone:
+    return OffsetCommitTombstone(
+        group_id=group.group_id, topic=partition.topic, partition=partition.partition
+    )

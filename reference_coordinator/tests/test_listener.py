@@ -1,0 +1,211 @@
+"""Connections: one request at a time, faults that stay with their connection, and the coordinator's lifecycle."""
+
+import struct
+
+import pytest
+
+from reference_coordinator.effects import AppendRecords
+from reference_coordinator.errors import Errors
+from reference_coordinator.tests.wire_broker import INITIAL_DELAY_MS, WireBroker, WireClient
+from reference_coordinator.tests.wire_client import request_frame
+
+
+@pytest.fixture(name="broker")
+def elected_broker() -> WireBroker:
+    broker = WireBroker()
+    broker.elect()
+    return broker
+
+
+def stable_member(broker: WireBroker) -> tuple[WireClient, str]:
+    client = broker.connect()
+    client.join()
+    broker.elapse(INITIAL_DELAY_MS)
+    member_id = client.take("join_group", 3).member_id
+    synced = client.ask(
+        "sync_group",
+        0,
+        group_id="g",
+        generation_id=1,
+        member_id=member_id,
+        assignments=({"member_id": member_id, "assignment": b"a"},),
+    )
+    assert (synced.error_code, synced.assignment) == (0, b"a")
+    return client, member_id
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"",
+        b"\0",
+        request_frame("heartbeat", 4, group_id="g")[:-1],
+        struct.pack(">hhih", 999, 0, 7, -1),
+        struct.pack(">hhih", 12, 5, 7, -1),
+        struct.pack(">hhih", 0, 7, 7, -1),
+    ],
+    ids=["empty", "short header", "short body", "unknown key", "version too high", "api not served"],
+)
+def test_a_malformed_frame_closes_its_connection_and_no_other(broker: WireBroker, frame: bytes) -> None:
+    bad, good = broker.connect(), broker.connect()
+
+    bad.send_frame(frame)
+
+    assert bad.close_reason()
+    bad.send("heartbeat", 0, group_id="g")
+    assert bad.frames() == []
+    assert good.ask("heartbeat", 0, group_id="g").error_code == Errors.UNKNOWN_MEMBER_ID
+
+
+def test_what_is_behind_a_malformed_frame_is_never_looked_at(broker: WireBroker) -> None:
+    client = broker.connect()
+    client.join()
+    client.send_frame(b"")
+    client.send("heartbeat", 0, group_id="g")
+
+    broker.elapse(INITIAL_DELAY_MS)
+
+    assert len(client.frames()) == 1
+    assert client.close_reason()
+
+
+def test_a_request_behind_a_parked_one_is_judged_after_its_answer(broker: WireBroker) -> None:
+    client = broker.connect()
+    client.join()
+    client.send("heartbeat", 0, group_id="g", generation_id=1, member_id="nobody")
+    client.send("list_groups", 0)
+    assert client.frames() == []
+
+    broker.elapse(INITIAL_DELAY_MS)
+
+    assert client.take("join_group", 3).generation_id == 1
+    assert client.take("heartbeat", 0).error_code == Errors.UNKNOWN_MEMBER_ID
+    assert [group.group_id for group in client.take("list_groups", 0).groups] == ["g"]
+
+
+def test_a_parked_request_holds_up_its_own_connection_only(broker: WireBroker) -> None:
+    parked, other = broker.connect(), broker.connect()
+    parked.join()
+
+    assert other.ask("heartbeat", 0, group_id="g").error_code == Errors.UNKNOWN_MEMBER_ID
+    assert parked.frames() == []
+
+
+def test_a_parked_member_that_goes_away_stays_a_member(broker: WireBroker) -> None:
+    client = broker.connect()
+    client.join()
+    client.close()
+
+    broker.elapse(INITIAL_DELAY_MS)
+
+    assert client.frames() == []
+    (group,) = broker.connect().ask("describe_groups", 0, groups=("g",)).groups
+    assert (group.group_state, len(group.members)) == ("CompletingRebalance", 1)
+    assert group.members[0].client_host == "/127.0.0.1"
+
+
+def test_requests_in_all_versions_are_answered_in_theirs(broker: WireBroker) -> None:
+    client = broker.connect()
+
+    for api, served in broker.listener.ranges.items():
+        for version in range(served.min_version, served.max_version + 1):
+            client.send(api.name.lower(), version)
+            client.take(api.name.lower(), version)
+
+
+def test_a_restart_answers_parked_requests_and_forgets_what_was_not_written(broker: WireBroker) -> None:
+    client = broker.connect()
+    client.join()
+
+    broker.restart()
+
+    assert client.take("join_group", 3).error_code == Errors.NOT_COORDINATOR
+    (group,) = client.ask("describe_groups", 0, groups=("g",)).groups
+    assert group.group_state == "Dead"
+
+
+def test_a_restart_brings_back_what_was_written(broker: WireBroker) -> None:
+    client, member_id = stable_member(broker)
+
+    broker.restart()
+
+    heartbeat = {"group_id": "g", "generation_id": 1, "member_id": member_id}
+    assert client.ask("heartbeat", 0, **heartbeat).error_code == Errors.NONE
+    (group,) = client.ask("describe_groups", 0, groups=("g",)).groups
+    assert (group.group_state, group.members[0].member_assignment) == ("Stable", b"a")
+
+
+def test_a_held_load_lasts_until_it_is_released(broker: WireBroker) -> None:
+    client, member_id = stable_member(broker)
+    broker.restart(hold_loading=True)
+    leave = {"group_id": "g", "member_id": member_id}
+
+    assert client.ask("leave_group", 0, **leave).error_code == Errors.COORDINATOR_LOAD_IN_PROGRESS
+    assert client.ask("find_coordinator", 0, key="g").error_code == Errors.NONE
+    broker.elapse(60_000)
+    assert client.ask("leave_group", 0, **leave).error_code == Errors.COORDINATOR_LOAD_IN_PROGRESS
+
+    broker.release_loading()
+    assert client.ask("leave_group", 0, **leave).error_code == Errors.NONE
+
+
+def test_a_release_without_a_held_load_changes_nothing(broker: WireBroker) -> None:
+    client, member_id = stable_member(broker)
+
+    broker.release_loading()
+
+    heartbeat = {"group_id": "g", "generation_id": 1, "member_id": member_id}
+    assert client.ask("heartbeat", 0, **heartbeat).error_code == Errors.NONE
+
+
+def test_a_restart_before_there_is_a_log_changes_nothing() -> None:
+    broker = WireBroker()
+
+    broker.restart()
+
+    assert broker.connect().ask("heartbeat", 0, group_id="g").error_code == Errors.NOT_COORDINATOR
+
+
+def test_a_failed_write_is_not_in_the_log(broker: WireBroker) -> None:
+    client = broker.connect()
+    broker.listener.apis.append_outcome = lambda _: Errors.NOT_ENOUGH_REPLICAS
+
+    committed = commit(client)
+
+    assert committed == Errors.COORDINATOR_NOT_AVAILABLE
+    assert broker.listener.apis.append_log == []
+
+
+def test_a_write_left_open_holds_its_answer_back(broker: WireBroker) -> None:
+    client = broker.connect()
+    opened: list[AppendRecords] = []
+
+    def leave_open(append: AppendRecords) -> Errors | None:
+        opened.append(append)
+
+    broker.listener.apis.append_outcome = leave_open
+    send_commit(client)
+    assert client.frames() == []
+
+    (append,) = opened
+    answers = broker.listener.apis.append_completed(append.append_id, Errors.NONE, now_ms=broker.now_ms)
+
+    assert len(answers) == 1
+    assert broker.listener.apis.append_log == list(append.records)
+
+
+def send_commit(client: WireClient) -> None:
+    partition = {"partition_index": 0, "committed_offset": 5, "committed_metadata": ""}
+    client.send(
+        "offset_commit",
+        5,
+        group_id="simple",
+        generation_id_or_member_epoch=-1,
+        topics=({"name": "orders", "partitions": (partition,)},),
+    )
+
+
+def commit(client: WireClient) -> int:
+    send_commit(client)
+    code: int = client.take("offset_commit", 5).topics[0].partitions[0].error_code
+    return code
