@@ -41,6 +41,10 @@ class OffsetStore:
         """A group's committed offsets, in the order of their first commit."""
         return self._committed.get(group_id, {})
 
+    def group_ids(self) -> tuple[GroupId, ...]:
+        """The groups that have committed offsets."""
+        return tuple(self._committed)
+
     def put(self, group_id: GroupId, partition: TopicPartition, offset: OffsetAndMetadata) -> None:
         """Let an offset be committed."""
         self._committed.setdefault(group_id, {})[partition] = offset

@@ -119,6 +119,10 @@ class Shard:
         assert token not in self._open, f"{token} is in use"
         self._open.add(token)
 
+    def is_open(self, token: ResponseToken) -> bool:
+        """Whether a request still awaits its answer."""
+        return token in self._open
+
     def respond(
         self, token: ResponseToken, response: GroupResponse, permitted: tuple[Permitted, ...] = ()
     ) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.model import Judgement
-from harness.report.phrases import contrast, place, reproduction_line
+from harness.report.phrases import contrast, instant, place, reproduction_line
 from harness.report.run_data import Run
 from harness.report.standing import Standing, standing
 from harness.spark.rows import TargetSummary
@@ -55,7 +55,7 @@ def _suite(run: Run, summary: TargetSummary, judgements: Sequence[Judgement]) ->
         errors=str(elements["error"]),
         skipped=str(elements["skipped"]),
         time=_seconds(summary.drive_ms or 0.0),
-        timestamp=run.header.started_at.removesuffix("Z"),
+        timestamp=instant(run.header.started_at).removesuffix(" UTC").replace(" ", "T"),
     )
     _properties(
         suite,

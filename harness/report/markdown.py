@@ -15,7 +15,7 @@ from harness.report.tables import applicable_count
 
 SIZE_MAX: Final = 1_000_000
 """Bytes; GitHub refuses a step summary from one MiB on."""
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@-])")
+_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 
 
 def write_summary(run_dir: Path) -> Path:
@@ -58,7 +58,8 @@ def _head(run: Run) -> Iterator[str]:
 def _entry(run: Run, judgement: Judgement) -> Iterator[str]:
     finding = run.first_difference(judgement)
     yield ""
-    yield f"### {_escaped(judgement.scenario_id)} on {_escaped(judgement.target)}: {standing(judgement).value}"
+    where = f"{_escaped(judgement.scenario_id)} on {_escaped(judgement.target)}"
+    yield f"### {where}: {standing(judgement).value}"
     yield ""
     yield _escaped(judgement.title)
     yield ""

@@ -14,7 +14,6 @@ from harness.report.standing import NEEDS_ATTENTION, Standing, standing
 from harness.spark.rows import LatencyQuantile, TargetSummary
 from harness.verdict import Delta, Outcome
 
-
 THREE_DIGITS_MS: Final = 100
 """From here on a duration is told in whole milliseconds."""
 

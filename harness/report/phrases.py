@@ -1,7 +1,9 @@
 """What every report says in the same words: marks, first differences, and lines ready to be pasted."""
 
 import json
+import re
 import shlex
+from datetime import UTC, datetime
 from typing import Final
 
 from harness.diff.model import Difference, Judgement
@@ -50,17 +52,18 @@ def shortened(value: str, length_max: int = VALUE_LENGTH_MAX) -> str:
 
 
 def expectation_entry(judgement: Judgement, summary: TargetSummary) -> str:
-    """Return a TOML entry that foresees this result; reason and link are left to be told."""
-    pairs = {
-        "scenario": judgement.scenario_id,
-        "target": summary.target,
-        "outcome": judgement.outcome,
-        "signature": judgement.signature,
-        "reason": "",
-        "link": "",
-    }
-    lines = [f"{key} = {_toml_string(value)}" for key, value in pairs.items() if value is not None]
-    return "\n".join(("[[expect]]", *lines))
+    """Return a TOML entry that foresees this result; it is refused until reason and link are told."""
+    signature = [f"signature = {_toml_string(judgement.signature)}"] if judgement.signature else []
+    lines = (
+        "[[expect]]",
+        f"scenario = {_toml_string(judgement.scenario_id)}",
+        f"targets = [{_toml_string(summary.spec)}]",
+        f"outcome = {_toml_string(judgement.outcome)}",
+        *signature,
+        'reason = ""',
+        'link = ""',
+    )
+    return "\n".join(lines)
 
 
 def _toml_string(value: str) -> str:
@@ -89,6 +92,23 @@ def headline(counts: dict[Standing, int]) -> str:
     return f"every result was expected ({known} known differences)" if known else "every result was expected"
 
 
-def safe_link(link: str) -> str:
-    """Return a link that a click may follow; nothing for one that is none on the web."""
-    return link if link.startswith(("https://", "http://")) else "#"
+def link_address(link: str) -> str:
+    """Return the address of a KAFKA-number, a KIP or an address; nothing for what is none on the web."""
+    if re.fullmatch(r"KAFKA-\d+", link):
+        return f"https://issues.apache.org/jira/browse/{link}"
+    if re.fullmatch(r"KIP-\d+", link):
+        return f"https://cwiki.apache.org/confluence/dosearchsite.action?queryString={link}"
+    return link if link.startswith(("https://", "http://")) else ""
+
+
+def links_in(text: str) -> tuple[str, ...]:
+    """Return the KAFKA-numbers and KIPs that a text names, each once."""
+    return tuple(dict.fromkeys(re.findall(r"\b(?:KAFKA|KIP)-\d+\b", text)))
+
+
+def instant(text: str) -> str:
+    """Write an ISO 8601 time as people read it; what is none is returned as it is."""
+    try:
+        return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except ValueError:
+        return text

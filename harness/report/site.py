@@ -25,7 +25,7 @@ from harness.report.matrix import (
     matrix_groups,
 )
 from harness.report.names import css_name, scenario_page, target_anchor
-from harness.report.phrases import GLYPHS, headline, safe_link, shortened
+from harness.report.phrases import GLYPHS, headline, instant, link_address, links_in, shortened
 from harness.report.run_data import Run
 from harness.report.standing import standing
 from harness.report.tables import applicable_count
@@ -111,7 +111,9 @@ def _environment() -> Environment:
         short=shortened,
         pretty=indented,
         applicable=applicable_count,
-        safe_link=safe_link,
+        instant=instant,
+        address=link_address,
+        links=links_in,
     )
     return environment
 

@@ -24,7 +24,7 @@ from harness.report.site import banner
 from harness.report.standing import NEEDS_ATTENTION, Standing, standing
 from harness.report.tables import applicable_count
 from harness.spark.rows import TargetSummary
-from harness.verdict import Outcome
+from harness.verdict import Expectation, Outcome
 
 RESULT_COUNT_MAX: Final = 10
 VALUE_LENGTH_MAX: Final = 160
@@ -39,7 +39,7 @@ _STYLES: Final = {
 
 
 def print_summary(run_dir: Path, console: Console) -> None:
-    """Print a run's summary. Nothing that a target sent is read as markup or reaches the terminal as control."""
+    """Print a run's summary; nothing that a target sent acts as markup or as a control sequence."""
     run = Run.load(run_dir)
     console.print(_table(run))
     concerning = [each for each in run.judgements if standing(each) in NEEDS_ATTENTION]
@@ -57,21 +57,33 @@ def print_summary(run_dir: Path, console: Console) -> None:
 
 
 def _table(run: Run) -> Table:
+    """Lay out the counts, a row a target; a column in which nothing is counted is left out."""
+    counts = {summary.target: _counts(summary) for summary in run.targets}
+    headings = [heading for heading in _HEADINGS if any(each[heading] for each in counts.values())]
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("target", overflow="fold")
-    table.add_column("conforms / applicable", justify="right")
-    for outcome in Outcome:
-        if outcome is not Outcome.CONFORMS:
-            table.add_column(Text(f"{GLYPHS[outcome]} {outcome.value}", _STYLES[outcome]), justify="right")
-    for heading in ("unexpected", "stale"):
-        table.add_column(heading, justify="right")
+    table.add_column("conforms / applicable", justify="right", no_wrap=True)
+    for heading in headings:
+        table.add_column(Text(heading, _HEADINGS[heading]), justify="right")
     for summary in run.targets:
-        table.add_row(*_cells(summary))
+        table.add_row(
+            _plain(summary.target, "bold"),
+            Text(f"{summary.conforms} / {applicable_count(summary)}"),
+            *(Text(str(counts[summary.target][heading] or "·")) for heading in headings),
+        )
     return table
 
 
-def _cells(summary: TargetSummary) -> tuple[Text, ...]:
-    counts = (
+_HEADINGS: Final = {
+    **{f"{GLYPHS[each]} {each.value}": _STYLES[each] for each in Outcome if each is not Outcome.CONFORMS},
+    Expectation.UNEXPECTED.value: "bold",
+    Expectation.STALE.value: "bold",
+}
+"""Style a heading, in the order of the columns."""
+
+
+def _counts(summary: TargetSummary) -> dict[str, int]:
+    figures = (
         summary.not_applicable,
         summary.lenient,
         summary.indeterminate,
@@ -80,11 +92,7 @@ def _cells(summary: TargetSummary) -> tuple[Text, ...]:
         summary.unexpected,
         summary.stale,
     )
-    return (
-        _plain(summary.target, "bold"),
-        Text(f"{summary.conforms} / {applicable_count(summary)}"),
-        *(Text(str(count) if count else "·", "" if count else "bright_black") for count in counts),
-    )
+    return dict(zip(_HEADINGS, figures, strict=True))
 
 
 def _print_result(run: Run, judgement: Judgement, console: Console) -> None:
@@ -105,7 +113,7 @@ def _print_result(run: Run, judgement: Judgement, console: Console) -> None:
 
 
 def _print_entry(run: Run, concerning: list[Judgement], console: Console) -> None:
-    """Print the entry that foresees the first unexpected difference; its page in the report has each other's."""
+    """Print the entry that foresees the first unexpected difference; the pages have the others'."""
     failed = [each for each in concerning if standing(each) in {Standing.FAILED, Standing.INDETERMINATE}]
     if not failed:
         return

@@ -136,25 +136,27 @@ class Drive:
 
     async def _hold_all(self, broker: Broker, scripts: Sequence[Script]) -> None:
         slots = asyncio.Semaphore(self.limits.jobs)
-        ended: set[str] = set()
+        waiting = {script.id: script for script in scripts}
 
-        async def hold(script: Script) -> None:
+        async def hold(script: Script, until_s: float) -> None:
             async with slots:
-                await self._hold(broker, script)
-            ended.add(script.id)
+                del waiting[script.id]
+                await self._hold(broker, script, until_s)
             self.watcher.scenario_ended(self.target_name, script.id)
 
+        until_s = asyncio.get_running_loop().time() + self.limits.drive_s
         try:
-            async with asyncio.timeout(self.limits.drive_s), asyncio.TaskGroup() as tasks:
+            async with asyncio.timeout_at(until_s), asyncio.TaskGroup() as tasks:
                 for script in scripts:
-                    tasks.create_task(hold(script))
+                    tasks.create_task(hold(script, until_s))
         except TimeoutError:
-            for script in scripts:
-                if script.id not in ended:
-                    note = f"the drive's limit of {self.limits.drive_s:g} s had passed"
-                    self._recorder(script).note(EventKind.ABANDONED, _NOWHERE, note)
+            for script in waiting.values():
+                self._recorder(script).note(EventKind.ABANDONED, _NOWHERE, self._limit_note())
 
-    async def _hold(self, broker: Broker, script: Script) -> None:
+    def _limit_note(self) -> str:
+        return f"the drive's limit of {self.limits.drive_s:g} s had passed"
+
+    async def _hold(self, broker: Broker, script: Script, until_s: float) -> None:
         reason = why_not_applicable(script, self.target.capabilities, broker.description)
         recorder = self._recorder(script)
         if reason is not None:
@@ -173,7 +175,8 @@ class Drive:
             note = f"the scenario's limit of {self.limits.scenario_s:g} s had passed"
             recorder.note(EventKind.ABANDONED, _NOWHERE, note)
         except asyncio.CancelledError:
-            recorder.note(EventKind.ABANDONED, _NOWHERE, "interrupted")
+            is_late = asyncio.get_running_loop().time() >= until_s
+            recorder.note(EventKind.ABANDONED, _NOWHERE, self._limit_note() if is_late else "interrupted")
             raise
         except TargetError as error:
             recorder.note(EventKind.ABANDONED, _NOWHERE, f"target lost: {error}")

@@ -27,7 +27,7 @@ from harness.spark.rows import (
     TargetSummary,
 )
 from harness.spark.session import LOCAL_MASTER, SparkError, spark_session
-from harness.spark.stage import Sources, stage
+from harness.spark.stage import Sources, hadoop_path, stage
 from harness.trace.files import RunFolder
 from harness.trace.schema import TraceError
 
@@ -156,7 +156,7 @@ def write_tables(
 def _write_table(table: Mart, sources: Sources, folder: Path, partitions: int) -> int:
     rows = Observation()
     frame = table.build(sources).coalesce(partitions).sortWithinPartitions(*table.order)
-    frame.observe(rows, sf.count("*").alias("count")).write.parquet(folder.as_uri())
+    frame.observe(rows, sf.count("*").alias("count")).write.parquet(hadoop_path(folder))
     return int(rows.get["count"])
 
 

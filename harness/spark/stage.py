@@ -5,6 +5,7 @@ many and are read by Spark; a line that is no record fails the job with the file
 one that a writer was stopped in.
 """
 
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from harness.trace.schema import TraceError, columns
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+_GLOB: Final = re.compile(r"[\\{}\[\]*?]")
+"""What Spark would take for a pattern in a path to be read."""
 _CORRUPT: Final = "_corrupt_record"
 _FILE: Final = "_file"
 _IS_RECORD: Final = "_is_record"
@@ -141,7 +144,7 @@ def read_lines(spark: SparkSession, cls: "type[DataclassInstance]", paths: Seque
     there = [path for path in paths if path.exists()]
     if not there:
         return frame_of(spark, cls, [])
-    lines = spark.read.text([path.as_uri() for path in there], lineSep="\n")
+    lines = spark.read.text([_GLOB.sub(r"\\\g<0>", hadoop_path(path)) for path in there], lineSep="\n")
     parsed = parse_lines(lines.select("value", sf.col("_metadata.file_path").alias(_FILE)), cls).persist()
     _refuse_corrupt(parsed)
     return parsed.where(_IS_RECORD).select(*column_names(cls))
@@ -173,6 +176,11 @@ def _refuse_corrupt(parsed: DataFrame) -> None:
     ]
     if complaints:
         raise TraceError(f"lines that are no records; {'; '.join(complaints)}")
+
+
+def hadoop_path(path: Path) -> str:
+    """Name a file of this machine as Hadoop wants it: with a scheme, but not percent-encoded."""
+    return f"file://{path.resolve()}"
 
 
 def _path_of(uri: str) -> Path:

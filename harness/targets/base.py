@@ -75,7 +75,7 @@ class Stage(Protocol):
 
     @property
     def settle_ms(self) -> float:
-        """How long a request must lie with the broker before a later one surely comes after it; 0 in virtual time."""
+        """How long until a request that is sent surely comes after the one before; 0 in virtual time."""
 
     def now_ms(self) -> float:
         """Return the stage's clock, 0 at its opening."""
@@ -177,7 +177,7 @@ CONFORMANCE_CONFIG: Mapping[str, str] = {
     "group.min.session.timeout.ms": "100",
     "offsets.topic.num.partitions": "1",
 }
-"""What every broker that we start is told, so that suites are quick; a scenario's own properties come on top."""
+"""What every broker that we start is told, so that suites are quick; a scenario's own come on top."""
 
 CONFORMANCE_TOPICS: Mapping[str, int] = {"orders": 3, "payments": 2}
 """Topics, with their partition counts, that every broker has before the first scenario."""

@@ -59,7 +59,7 @@ def test_an_id_that_comes_before_its_owner_was_told_is_recognised_by_its_prefix(
 
 
 @pytest.mark.parametrize("is_reversed", [False, True], ids=["one order", "the other order"])
-def test_ids_that_cannot_be_told_apart_get_one_name_in_whatever_order_they_come(is_reversed: bool) -> None:
+def test_ids_that_cannot_be_told_apart_get_one_name_in_whatever_order_they_come(*, is_reversed: bool) -> None:
     canon = talk(actors={"bob": "bob"})
     ids = [MINTED.format("bob", number) for number in (1, 2)]
     members = [{"member_id": one} for one in (reversed(ids) if is_reversed else ids)]
@@ -80,7 +80,7 @@ def test_of_two_groups_the_longer_id_is_not_taken_for_the_shorter() -> None:
 
 
 def test_hosts_ports_and_nodes_become_constants_and_none_stays_none() -> None:
-    found = {"node_id": 7, "host": "10.1.2.3", "port": 41234, "error_code": "NONE"}
+    found: dict[str, FieldValue] = {"node_id": 7, "host": "10.1.2.3", "port": 41234, "error_code": "NONE"}
     none: dict[str, FieldValue] = {"node_id": -1, "host": "", "port": -1, "error_code": "NONE"}
     assert talk().canonical(actor="ana", api="FindCoordinator", fields=found) == {
         "node_id": 0,
@@ -165,7 +165,7 @@ ids = st.lists(st.uuids(version=4), min_size=2, max_size=2, unique=True)
 
 @given(one=ids, other=ids, is_reversed=st.booleans(), groups=st.lists(st.uuids(), min_size=2, max_size=2))
 def test_conversations_that_differ_only_in_ids_have_equal_digests(
-    one: Sequence[UUID], other: Sequence[UUID], is_reversed: bool, groups: Sequence[UUID]
+    *, one: Sequence[UUID], other: Sequence[UUID], is_reversed: bool, groups: Sequence[UUID]
 ) -> None:
     first, second = [(f"ana-{pair[0]}", f"bob-{pair[1]}") for pair in (one, other)]
     in_map_order = tuple(reversed(second)) if is_reversed else second

@@ -59,13 +59,17 @@ _COLUMN_TYPES: Final[dict[object, ColumnType]] = {
 }
 
 
-@cache
 def columns(cls: "type[DataclassInstance]") -> tuple[Column, ...]:
     """Return a record class's columns, in the order of its fields.
 
     Raises:
         TypeError: a field's type is none that every schema can express.
     """
+    return _columns(cls)
+
+
+@cache
+def _columns(cls: type) -> tuple[Column, ...]:
     hints = get_type_hints(cls)
     descriptions = _field_descriptions(cls)
     return tuple(

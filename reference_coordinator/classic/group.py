@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, assert_never
 
 from reference_coordinator.behaviours import Behaviour
 from reference_coordinator.choices import Choices
@@ -330,3 +330,36 @@ class ClassicGroup:
             self.subscribed_topics = self.compute_subscribed_topics()
             self.transition_to(ClassicGroupState.EMPTY, now_ms=now_ms)
         self.pending_sync_members.clear()
+
+    def check_invariants(self) -> None:
+        """Assert what holds between any two inputs, whatever a client sends."""
+        has_members = bool(self.members)
+        match self.state:
+            case ClassicGroupState.EMPTY | ClassicGroupState.DEAD:
+                assert not has_members or self.state is ClassicGroupState.DEAD
+            case ClassicGroupState.COMPLETING_REBALANCE | ClassicGroupState.STABLE:
+                assert has_members
+                assert self.protocol_name is not None
+            case ClassicGroupState.PREPARING_REBALANCE:
+                assert not any(each.is_awaiting_sync for each in self.members.values())
+            case _:
+                assert_never(self.state)
+        if self.state is not ClassicGroupState.COMPLETING_REBALANCE:
+            assert not any(each.is_awaiting_sync for each in self.members.values())
+        self._check_membership()
+
+    def _check_membership(self) -> None:
+        assert all(key == member.member_id for key, member in self.members.items())
+        assert (self.leader_id is None) == (not self.members)
+        assert self.leader_id is None or self.leader_id in self.members
+        assert set(self.leader_candidates) <= set(self.members)
+        assert self.leader_id is None or self.leader_id in self.leader_candidates
+        assert self.pending_join_members.isdisjoint(self.members)
+        assert set(self.pending_sync_members) <= set(self.members)
+        if not self.profile.has(Behaviour.REJECTION_ERASES_STATIC_MAPPING):
+            static = {
+                each.group_instance_id: each.member_id
+                for each in self.members.values()
+                if each.group_instance_id is not None
+            }
+            assert self.static_members == static

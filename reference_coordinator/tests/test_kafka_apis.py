@@ -1,6 +1,7 @@
 """What the broker does before its coordinator is asked, and to what the coordinator says."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -21,12 +22,15 @@ def elected(profile: str = "3.9") -> WireBroker:
     return broker
 
 
-def topic_id_of(client: WireClient, name: str) -> Any:
+def topic_id_of(client: WireClient, name: str) -> UUID:
     (topic,) = client.ask("metadata", 12, topics=({"name": name},)).topics
+    assert isinstance(topic.topic_id, UUID)
     return topic.topic_id
 
 
-def commit(client: WireClient, version: int, *topics: dict[str, Any], generation_id: int = -1) -> Any:
+def commit(
+    client: WireClient, version: int, *topics: dict[str, Any], generation_id: int = -1
+) -> list[tuple[object, int, int]]:
     response = client.ask(
         "offset_commit",
         version,
@@ -187,9 +191,7 @@ def test_metadata_finds_a_topic_by_its_id(broker: WireBroker) -> None:
     topic_id = topic_id_of(client, "orders")
 
     (known,) = client.ask("metadata", 12, topics=({"name": None, "topic_id": topic_id},)).topics
-    (unknown,) = client.ask(
-        "metadata", 12, topics=({"name": None, "topic_id": type(topic_id)(int=1)},)
-    ).topics
+    (unknown,) = client.ask("metadata", 12, topics=({"name": None, "topic_id": UUID(int=1)},)).topics
     (too_old,) = client.ask("metadata", 10, topics=({"name": None, "topic_id": topic_id},)).topics
 
     assert (known.error_code, known.name) == (0, "orders")
@@ -251,7 +253,7 @@ def test_an_offset_commit_mixes_refused_and_judged_partitions_topic_by_topic(bro
 def test_an_offset_commit_by_topic_id_is_judged_by_name_and_answered_by_id() -> None:
     client = elected("4.2").connect()
     topic_id = topic_id_of(client, "orders")
-    unknown_id = type(topic_id)(int=1)
+    unknown_id = UUID(int=1)
 
     committed = commit(
         client,
@@ -269,7 +271,7 @@ def test_an_offset_fetch_by_topic_id_is_answered_by_id() -> None:
     topic_id = topic_id_of(client, "orders")
     commit(client, 10, {"topic_id": topic_id, "partitions": (1,)})
 
-    def fetched(topics: Any) -> list[tuple[Any, int, int, int]]:
+    def fetched(topics: object) -> list[tuple[UUID, int, int, int]]:
         (group,) = client.ask("offset_fetch", 10, groups=({"group_id": "g", "topics": topics},)).groups
         return [
             (topic.topic_id, each.partition_index, each.committed_offset, each.error_code)
@@ -304,8 +306,8 @@ def test_a_group_fetched_twice_is_answered_once_before_3_5(profile: str, answere
     assert [each.group_id for each in response.groups] == answered
 
 
-def offset_delete(client: WireClient) -> Any:
-    return client.ask(
+def offset_delete(client: WireClient) -> tuple[int, list[tuple[str, list[tuple[int, int]]]]]:
+    deleted = client.ask(
         "offset_delete",
         0,
         group_id="g",
@@ -314,34 +316,27 @@ def offset_delete(client: WireClient) -> Any:
             {"name": "orders", "partitions": ({"partition_index": 0}, {"partition_index": 99})},
         ),
     )
+    return deleted.error_code, [
+        (topic.name, [(each.partition_index, each.error_code) for each in topic.partitions])
+        for topic in deleted.topics
+    ]
 
 
 def test_an_offset_delete_always_asks_the_coordinator_whose_error_drops_the_topics(
     broker: WireBroker,
 ) -> None:
-    deleted = offset_delete(broker.connect())
-
-    assert (deleted.error_code, deleted.topics) == (Errors.GROUP_ID_NOT_FOUND, ())
+    assert offset_delete(broker.connect()) == (Errors.GROUP_ID_NOT_FOUND, [])
 
 
-@pytest.mark.parametrize(
-    ("profile", "answered"),
-    [
-        ("2.5", [("nope", [0]), ("orders", [99, 0]), ("orders", [99, 0])]),
-        ("2.6", [("nope", [0]), ("orders", [99, 0])]),
-    ],
-)
-def test_an_offset_delete_merges_what_was_refused(profile: str, answered: list[Any]) -> None:
+@pytest.mark.parametrize(("profile", "repeats"), [("2.5", 2), ("2.6", 1)])
+def test_an_offset_delete_merges_what_was_refused(profile: str, repeats: int) -> None:
     client = elected(profile).connect()
     commit(client, 5, {"name": "orders", "partitions": (0,)})
 
-    deleted = offset_delete(client)
-
-    assert deleted.error_code == 0
-    assert [
-        (topic.name, [each.partition_index for each in topic.partitions]) for topic in deleted.topics
-    ] == answered
-    assert {each.error_code for topic in deleted.topics for each in topic.partitions} == {0, 3}
+    assert offset_delete(client) == (
+        0,
+        [("nope", [(0, 3)])] + [("orders", [(99, 3), (0, 0)])] * repeats,
+    )
 
 
 @pytest.mark.parametrize("missing", ["protocol_type", "protocol_name"])

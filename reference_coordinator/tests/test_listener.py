@@ -1,4 +1,4 @@
-"""Connections: one request at a time, faults that stay with their connection, and the coordinator's lifecycle."""
+"""One request at a time, faults that stay with their connection, and the coordinator's lifecycle."""
 
 import struct
 

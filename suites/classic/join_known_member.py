@@ -221,7 +221,7 @@ def a_change_before_the_assignments_starts_over(talk: Conversation) -> None:
 
 @scenario(
     "classic/join/rejoin-with-a-shorter-session",
-    source="KAFKA-13419",
+    source="ClassicGroup#updateMember",
     clauses=("JG-42",),
 )
 def a_rejoin_may_shorten_the_session(talk: Conversation) -> None:

@@ -1,9 +1,11 @@
-"""SyncGroup: who is told what, and which of several reasons to refuse comes first."""
+"""SyncGroup: who is told what, and when."""
 
 from harness.scenario import (
     Conversation,
     join_group,
     join_group_response,
+    leave_group,
+    leave_group_response,
     scenario,
     sync_group,
     sync_group_response,
@@ -24,6 +26,21 @@ def a_sync_with_a_past_generation_is_refused(talk: Conversation) -> None:
 
 
 @scenario(
+    "classic/sync/future-generation",
+    source="GroupMetadataManager#validateSyncGroup",
+    clauses=("SG-12",),
+)
+def a_sync_with_a_future_or_no_generation_is_refused(talk: Conversation) -> None:
+    """A member that syncs with the generation after the current one, or with -1, is told ILLEGAL_GENERATION."""
+    ana, _ = talk.stable_group("ana", "bob")
+
+    ana.sends(sync_group(generation_id=ana.generation_id + 1))
+    ana.receives(sync_group_response(error_code="ILLEGAL_GENERATION", assignment=b""))
+    ana.sends(sync_group(generation_id=-1))
+    ana.receives(sync_group_response(error_code="ILLEGAL_GENERATION", assignment=b""))
+
+
+@scenario(
     "classic/sync/follower-waits-for-leader",
     source="GroupMetadataManager#classicGroupSyncToClassicGroup",
     clauses=("SG-01", "SG-02"),
@@ -40,3 +57,159 @@ def a_follower_waits_for_the_leader(talk: Conversation) -> None:
     bob.stays_parked(for_ms=300)
     ana.syncs_as_leader((ana, bob))
     bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+
+
+@scenario(
+    "classic/sync/assignment-is-kept",
+    source="GroupMetadataManager#classicGroupSyncToClassicGroup",
+    clauses=("SG-03", "SG-08"),
+)
+def an_assignment_is_kept(talk: Conversation) -> None:
+    """In a Stable group every member may sync again and gets what it had, whatever it brings along."""
+    ana, bob = talk.stable_group("ana", "bob")
+
+    ana.sends(sync_group(assignments=((ana.member_id, b"other"), (bob.member_id, b"other"))))
+    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    bob.sends(sync_group())
+    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+
+
+@scenario(
+    "classic/sync/member-without-assignment",
+    source="GroupMetadataManager#setAndPropagateAssignment",
+    clauses=("SG-05", "SG-07"),
+)
+def a_member_without_assignment_gets_an_empty_one(talk: Conversation) -> None:
+    """A member that the leader forgets gets empty bytes, and a stranger that it names is overlooked."""
+    ana, bob = talk.stable_group("ana", "bob")
+    ana.sends(join_group())
+    bob.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE"))
+    bob.receives(join_group_response(error_code="NONE"))
+    bob.sends(sync_group())
+
+    ana.sends(sync_group(assignments=((ana.member_id, b"all"), ("nobody", b"nothing"))))
+
+    ana.receives(sync_group_response(error_code="NONE", assignment=b"all"))
+    bob.receives(sync_group_response(error_code="NONE", assignment=b""))
+
+
+@scenario(
+    "classic/sync/leader-brings-nothing",
+    source="GroupMetadataManager#setAndPropagateAssignment",
+    clauses=("SG-05", "SG-01"),
+)
+def a_leader_may_bring_nothing(talk: Conversation) -> None:
+    """A leader that brings no assignments makes the group Stable with empty ones."""
+    ana = talk.actor("ana")
+    ana.joins()
+
+    ana.sends(sync_group())
+    ana.receives(sync_group_response(error_code="NONE", assignment=b""))
+    ana.sends(sync_group(assignments=((ana.member_id, b"late"),)))
+    ana.receives(sync_group_response(error_code="NONE", assignment=b""))
+
+
+@scenario(
+    "classic/sync/follower-brings-assignments",
+    source="GroupMetadataManager#classicGroupSyncToClassicGroup",
+    clauses=("SG-08", "SG-02"),
+)
+def a_followers_assignments_are_ignored(talk: Conversation) -> None:
+    """Assignments in a follower's SyncGroup count for nothing: it waits for the leader's."""
+    ana, bob = talk.stable_group("ana", "bob")
+    ana.sends(join_group())
+    bob.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE"))
+    bob.receives(join_group_response(error_code="NONE"))
+
+    bob.sends(sync_group(assignments=((ana.member_id, b"by bob"), (bob.member_id, b"by bob"))))
+    bob.stays_parked(for_ms=300)
+    ana.syncs_as_leader((ana, bob))
+
+    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+
+
+@scenario(
+    "classic/sync/during-a-rebalance",
+    source="GroupMetadataManager#classicGroupSyncToClassicGroup",
+    clauses=("SG-09", "JG-07"),
+)
+def a_sync_during_a_rebalance_comes_too_late(talk: Conversation) -> None:
+    """A member that syncs with its generation after a rebalance has begun is told REBALANCE_IN_PROGRESS."""
+    (ana,) = talk.stable_group("ana")
+    bob = talk.actor("bob")
+    bob.sends(join_group(version=3))
+
+    ana.sends(sync_group())
+    ana.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
+
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=2))
+    bob.receives(join_group_response(error_code="NONE", generation_id=2))
+
+
+@scenario(
+    "classic/sync/empty-group",
+    source="GroupMetadataManager#classicGroupSync",
+    clauses=("SG-10", "SG-11"),
+)
+def an_empty_group_knows_no_member_to_sync(talk: Conversation) -> None:
+    """A SyncGroup in a group that all members have left is told UNKNOWN_MEMBER_ID."""
+    (ana,) = talk.stable_group("ana")
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+
+    ana.sends(sync_group())
+    ana.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
+
+
+@scenario(
+    "classic/sync/protocol-is-echoed-since-v5",
+    source="KIP-559",
+    clauses=("VF-10", "SG-03"),
+)
+def the_protocol_is_echoed_since_v5(talk: Conversation) -> None:
+    """A SyncGroup v5 is answered with the group's protocol type and name."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.sends(sync_group(version=5))
+    ana.receives(
+        sync_group_response(
+            error_code="NONE", protocol_type="consumer", protocol_name="range", assignment=ana.part
+        )
+    )
+
+
+@scenario(
+    "classic/sync/other-protocol-since-v5",
+    source="ClassicGroup#isProtocolInconsistent",
+    clauses=("SG-13", "SG-14", "VF-09"),
+)
+def another_protocol_is_refused_since_v5(talk: Conversation) -> None:
+    """A SyncGroup v5 that names another protocol type or name than the group's is INCONSISTENT_GROUP_PROTOCOL."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.sends(sync_group(version=5, protocol_type="connect"))
+    ana.receives(
+        sync_group_response(
+            error_code="INCONSISTENT_GROUP_PROTOCOL", protocol_type=None, protocol_name=None, assignment=b""
+        )
+    )
+    ana.sends(sync_group(version=5, protocol_name="roundrobin"))
+    ana.receives(sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", assignment=b""))
+
+
+@scenario(
+    "classic/sync/protocol-is-mandatory-since-v5",
+    source="KafkaApis#handleSyncGroupRequest",
+    clauses=("CO-06", "VF-09"),
+)
+def the_protocol_is_mandatory_since_v5(talk: Conversation) -> None:
+    """A SyncGroup v5 that leaves out protocol type or name is INCONSISTENT_GROUP_PROTOCOL."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.sends(sync_group(version=5, protocol_type=None))
+    ana.receives(sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", assignment=b""))
+    ana.sends(sync_group(version=5, protocol_name=None))
+    ana.receives(sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", assignment=b""))

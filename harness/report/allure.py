@@ -1,0 +1,267 @@
+"""Allure results: the same facts for those who read Allure; a result is one scenario with one target.
+
+Allure knows only passed, failed, broken and skipped, so a status follows from `Standing`, and the axes
+themselves stand beside it as labels. A known difference passes, marked as known: it is explained, and a
+report that shows it red every day is read by nobody.
+"""
+
+import hashlib
+import json
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from allure_commons.logger import AllureFileLogger
+from allure_commons.model2 import (
+    Attachment,
+    Label,
+    Link,
+    Parameter,
+    Status,
+    StatusDetails,
+    TestResult,
+    TestStepResult,
+)
+from allure_commons.types import LabelType, Severity
+
+from harness.diff.model import Difference, Judgement
+from harness.report.hexdump import hexdump
+from harness.report.phrases import contrast, link_address, links_in, place, reproduction_line
+from harness.report.run_data import Run
+from harness.report.standing import Standing, standing
+from harness.report.tables import Side, oracle_side, target_side
+from harness.spark.rows import AlignedStep
+from harness.verdict import DifferenceClass
+
+_STATUS: Final = {
+    Standing.PASSED: Status.PASSED,
+    Standing.KNOWN: Status.PASSED,
+    Standing.SKIPPED: Status.SKIPPED,
+    Standing.INDETERMINATE: Status.BROKEN,
+    Standing.STALE: Status.FAILED,
+    Standing.FAILED: Status.FAILED,
+    Standing.ERROR: Status.BROKEN,
+}
+_SEVERITY: Final = {
+    Standing.FAILED: Severity.CRITICAL,
+    Standing.ERROR: Severity.CRITICAL,
+    Standing.STALE: Severity.MINOR,
+}
+_SIDES: Final = ("target", "oracle")
+
+
+class _Results:
+    """The folder of results; Allure's own writer, with types."""
+
+    def __init__(self, directory: Path) -> None:
+        self._logger = AllureFileLogger(directory)  # type: ignore[no-untyped-call] # it has no annotations
+
+    def add(self, result: TestResult) -> None:
+        self._logger.report_result(result)  # type: ignore[no-untyped-call] # likewise
+
+    def attach(self, name: str, text: str, kind: str) -> Attachment:
+        extension = "json" if kind == "application/json" else "txt"
+        source = f"{uuid.uuid4()}-attachment.{extension}"
+        content = text.encode(errors="backslashreplace")
+        self._logger.report_attached_data(content, source)  # type: ignore[no-untyped-call] # likewise
+        return Attachment(name=name, source=source, type=kind)
+
+
+def write_allure_results(run_dir: Path) -> Path:
+    """Write a run's results for Allure and return their folder, which holds nothing else."""
+    run = Run.load(run_dir)
+    directory = run_dir / "allure-results"
+    shutil.rmtree(directory, ignore_errors=True)
+    results = _Results(directory)
+    for scenario_id, judgements in groupby(run.judgements, key=lambda each: each.scenario_id):
+        steps = run.steps.of_scenario(scenario_id)
+        for judgement in judgements:
+            results.add(_result(run, judgement, steps.get(judgement.target, ()), results))
+    _write_json(directory / "categories.json", _categories())
+    _write_json(directory / "executor.json", {"name": "kafka-conformance", "buildName": run.header.run_id})
+    (directory / "environment.properties").write_text(_environment(run), encoding="utf-8")
+    return directory
+
+
+def _result(run: Run, judgement: Judgement, steps: Sequence[AlignedStep], results: _Results) -> TestResult:
+    how = standing(judgement)
+    start = _epoch_ms(run.header.started_at)
+    full_name = f"{judgement.target}: {judgement.scenario_id}"
+    differences = run.differences.get((judgement.target, judgement.scenario_id), ())
+    result = TestResult(
+        uuid=_stable(judgement.run_id, full_name),
+        name=judgement.title,
+        fullName=full_name,
+        historyId=_stable(full_name),
+        testCaseId=_stable(judgement.scenario_id),
+        titlePath=[judgement.target, *judgement.scenario_id.split("/")[:-1]],
+        description=_description(run, judgement),
+        status=_STATUS[how],
+        statusDetails=_details(judgement, differences),
+        stage="finished",
+        start=start,
+        stop=start + round(judgement.duration_ms),
+        labels=list(_labels(judgement, how)),
+        parameters=[
+            Parameter(name="target", value=judgement.target),
+            Parameter(name="profile", value=run.target(judgement.target).profile),
+        ],
+        links=[_link(name) for name in dict.fromkeys(_link_names(judgement)) if link_address(name)],
+    )
+    result.steps = list(_steps(run, judgement, steps, results))
+    if differences:
+        text = "\n\n".join(_difference_text(each) for each in differences)
+        result.attachments.append(results.attach("Differences", text, "text/plain"))
+    return result
+
+
+def _labels(judgement: Judgement, how: Standing) -> Iterator[Label]:
+    suite, _, rest = judgement.scenario_id.partition("/")
+    apis = judgement.apis or ("no API",)
+    values = (
+        (LabelType.EPIC, judgement.target),
+        *((LabelType.FEATURE, api) for api in apis),
+        (LabelType.STORY, judgement.suite),
+        (LabelType.PARENT_SUITE, judgement.target),
+        (LabelType.SUITE, suite),
+        (LabelType.SUB_SUITE, rest.rpartition("/")[0]),
+        (LabelType.SEVERITY, _SEVERITY.get(how, Severity.NORMAL).value),
+        (LabelType.FRAMEWORK, "kafka-conformance"),
+        (LabelType.LANGUAGE, "python"),
+        ("conformance_outcome", judgement.outcome),
+        ("conformance_expectation", judgement.expectation),
+        ("signature", judgement.signature or ""),
+        *((LabelType.TAG, "known-difference") for _ in range(how is Standing.KNOWN)),
+    )
+    yield from (Label(name=name, value=value) for name, value in values if value)
+
+
+def _description(run: Run, judgement: Judgement) -> str:
+    """Describe a result in Markdown; what a target may have sent stays out of it."""
+    command = reproduction_line(run.target(judgement.target).spec, judgement.scenario_id)
+    lines = (judgement.title, f"Source: `{judgement.source}`", f"Repeat it: `{command}`")
+    return "\n\n".join(lines)
+
+
+def _details(judgement: Judgement, differences: Sequence[Difference]) -> StatusDetails:
+    how = standing(judgement)
+    kind = f"[{differences[0].difference_class}] " if differences and how is Standing.FAILED else ""
+    return StatusDetails(
+        known=how is Standing.KNOWN,
+        flaky=False,
+        message="" if how is Standing.PASSED else f"{kind}{how.value}: {judgement.reason}",
+        trace=_difference_text(differences[0]) if differences else "",
+    )
+
+
+def _difference_text(difference: Difference) -> str:
+    manner = "follows from it" if difference.is_consequence else "first difference"
+    return (
+        f"{manner} ({difference.difference_class}, against the {difference.against})\n"
+        f"{place(difference)}\n{contrast(difference)}"
+    )
+
+
+def _link_names(judgement: Judgement) -> tuple[str, ...]:
+    return (*links_in(judgement.source), *((judgement.link,) if judgement.link else ()))
+
+
+def _link(name: str) -> Link:
+    kind = "issue" if name.startswith("KAFKA-") else "link"
+    return Link(type=kind, url=link_address(name), name=name)
+
+
+def _steps(
+    run: Run, judgement: Judgement, rows: Iterable[AlignedStep], results: _Results
+) -> Iterator[TestStepResult]:
+    """Make a step of each of the script's, with what was exchanged attached."""
+    script = run.scripts.get(judgement.scenario_id)
+    texts = [step.text for step in script.steps] if script else []
+    start = _epoch_ms(run.header.started_at)
+    for index, events in groupby(rows, key=lambda row: row.step):
+        members = tuple(events)
+        times = [row.target_at_ms for row in members if row.target_at_ms is not None] or [0.0]
+        is_first_difference = judgement.first_step == index and standing(judgement) is Standing.FAILED
+        step = TestStepResult(
+            name=texts[index] if 0 <= index < len(texts) else "outside the script",
+            status=Status.FAILED if is_first_difference else Status.PASSED,
+            stage="finished",
+            start=start + round(min(times)),
+            stop=start + round(max(times)),
+        )
+        step.attachments = [each for row in members for each in _attachments(row, results)]
+        yield step
+
+
+def _attachments(row: AlignedStep, results: _Results) -> Iterator[Attachment]:
+    for name, side in zip(_SIDES, (target_side(row), oracle_side(row)), strict=True):
+        if side is None or (name == "oracle" and not row.is_different):
+            continue
+        title = f"{name}: {row.actor or ''} {row.api or ''} {side.kind}"
+        if side.fields:
+            yield results.attach(f"{title}, fields", _pretty(side.fields), "application/json")
+        if text := _wire_text(side):
+            yield results.attach(f"{title}, bytes", text, "text/plain")
+
+
+def _wire_text(side: Side) -> str:
+    return "\n".join(part for part in (side.note, hexdump(side.raw or "")) if part)
+
+
+def _pretty(text: str) -> str:
+    try:
+        return json.dumps(json.loads(text), indent=2)
+    except ValueError:
+        return text
+
+
+def _categories() -> list[dict[str, object]]:
+    """Sort what is red by difference class, and everything else that needs a word by its standing."""
+    matched = (
+        *((f"Unexpected: {each.value}", "failed", f"\\[{each.value}\\]") for each in DifferenceClass),
+        ("Stale expectations", "failed", f"{Standing.STALE.value}:"),
+        ("Indeterminate", "broken", f"{Standing.INDETERMINATE.value}:"),
+        ("Harness errors", "broken", f"{Standing.ERROR.value}:"),
+        ("Known differences", "passed", f"{Standing.KNOWN.value}:"),
+        ("Not applicable", "skipped", f"{Standing.SKIPPED.value}:"),
+    )
+    return [
+        {"name": name, "matchedStatuses": [status], "messageRegex": f"(?s){beginning}.*"}
+        for name, status, beginning in matched
+    ]
+
+
+def _environment(run: Run) -> str:
+    values = asdict(run.header) | {"ended": run.footer.ended if run.footer else "cut short"}
+    targets = {
+        f"target.{each.target}": f"{each.implementation}, profile {each.profile}" for each in run.targets
+    }
+    lines = {key: value for key, value in values.items() if key != "targets"} | targets
+    return "".join(f"{_property(key)}={' '.join(str(value).split())}\n" for key, value in lines.items())
+
+
+def _property(key: str) -> str:
+    """Make a key of a name: neither separator nor white space may stand in one."""
+    return "".join("-" if each in ":= \t\r\n" else each for each in key)
+
+
+def _write_json(path: Path, content: object) -> None:
+    path.write_text(json.dumps(content, indent=2), encoding="utf-8")
+
+
+def _stable(*parts: str) -> str:
+    return hashlib.md5("\0".join(parts).encode(errors="replace"), usedforsecurity=False).hexdigest()
+
+
+def _epoch_ms(instant: str) -> int:
+    """Read an ISO 8601 time; one that is none stands for now."""
+    try:
+        moment = datetime.fromisoformat(instant)
+    except ValueError:
+        moment = datetime.now(UTC)
+    return round(moment.timestamp() * 1000)

@@ -1,0 +1,82 @@
+"""Allure's own pages, made of the results by its program where Node can run it.
+
+A run never fails for want of them: whatever goes wrong here is told as the reason why they are missing.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from harness.targets.cache import cache_directory
+
+ALLURE_VERSION: Final = "3.18.0"
+"""Of the npm package `allure`."""
+INSTALL_TIMEOUT_S: Final = 120.0
+GENERATE_TIMEOUT_S: Final = 180.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllurePages:
+    """Where Allure's pages are, or why there are none."""
+
+    index: Path | None
+    problem: str | None
+
+
+class _UnavailableError(Exception):
+    """Allure's program cannot be had or failed; the message tells why."""
+
+
+def render_allure(run_dir: Path) -> AllurePages:
+    """Make pages of a run's Allure results, which must have been written before."""
+    pages = run_dir / "allure"
+    try:
+        program = _program()
+        shutil.rmtree(pages, ignore_errors=True)
+        results = run_dir / "allure-results"
+        arguments = ("generate", str(results), "-o", str(pages), "--report-name", f"Run {run_dir.name}")
+        _call((str(program), *arguments), cwd=run_dir, timeout_s=GENERATE_TIMEOUT_S)
+    except _UnavailableError as reason:
+        return AllurePages(index=None, problem=str(reason))
+    return AllurePages(index=pages / "index.html", problem=None)
+
+
+def _program() -> Path:
+    """Return Allure's program: the working directory's, the cached one, or one that npm brings now."""
+    if shutil.which("node") is None:
+        raise _UnavailableError("node is not on the PATH; install Node.js 20 or later")
+    local = Path("node_modules/.bin/allure").absolute()
+    cache = cache_directory() / f"allure-{ALLURE_VERSION}"
+    cached = cache / "node_modules/.bin/allure"
+    for program in (local, cached):
+        if program.is_file():
+            return program
+    _install(cache)
+    return cached
+
+
+def _install(cache: Path) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise _UnavailableError(f"npm is not on the PATH, and allure {ALLURE_VERSION} is not installed")
+    cache.mkdir(parents=True, exist_ok=True)
+    flags = ("--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(cache))
+    _call((npm, "install", *flags, f"allure@{ALLURE_VERSION}"), cwd=cache, timeout_s=INSTALL_TIMEOUT_S)
+
+
+def _call(command: Sequence[str], *, cwd: Path, timeout_s: float) -> None:
+    name = Path(command[0]).name
+    try:
+        done = subprocess.run(  # noqa: S603 - a program of ours or of the user's PATH, and no shell
+            command, cwd=cwd, capture_output=True, text=True, timeout=timeout_s, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _UnavailableError(f"{name} {command[1]} did not end within {timeout_s:.0f} s") from error
+    except OSError as error:
+        raise _UnavailableError(f"{name} cannot be started: {error}") from error
+    if done.returncode:
+        last = (done.stderr or done.stdout).strip().splitlines()[-3:]
+        raise _UnavailableError(f"{name} {command[1]} ended with {done.returncode}: {' '.join(last)}")

@@ -1,0 +1,167 @@
+"""Records to vary, and files to put them into; for tests of traces and of Spark."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from harness.diff.model import Difference, Judgement
+from harness.spark.schemas import frame_of
+from harness.spark.stage import BrokerHeader, Sources
+from harness.trace.events import Event, EventKind, RunFooter, RunHeader, TraceHeader
+from harness.trace.files import EventWriter, RunFolder, write_records
+
+RUN: Final = RunHeader(
+    run_id="run-1",
+    started_at="2026-01-02T03:04:05Z",
+    harness_version="0.1.0",
+    harness_commit=None,
+    scenario_digest="d1",
+    seed=1,
+    targets=("reference", "kafka-3.9.2"),
+    machine="a machine",
+    command="kafka-conformance run",
+)
+FOOTER: Final = RunFooter(
+    run_id="run-1",
+    finished_at="2026-01-02T03:05:05Z",
+    ended="complete",
+    scenario_count=1,
+    drive_ms='{"reference": 12.5, "kafka-3.9.2": 3000}',
+)
+REFERENCE: Final = BrokerHeader(
+    run_id="run-1",
+    target="reference",
+    spec="reference",
+    profile="3.9",
+    implementation="the reference",
+    bootstrap="in process",
+    broker_config="{}",
+    api_ranges="{}",
+    notes=(),
+    oracle=None,
+    started_at="2026-01-02T03:04:06Z",
+    start_ms=0.0,
+    broker_ordinal=0,
+)
+KAFKA: Final = replace(
+    REFERENCE, target="kafka-3.9.2", spec="kafka:3.9.2", oracle="reference", start_ms=4000.0
+)
+EVENT: Final = Event(
+    run_id="run-1",
+    target="kafka-3.9.2",
+    scenario_id="classic/heartbeat/works",
+    sequence=0,
+    step=0,
+    kind=EventKind.RESPONSE.value,
+    actor="ana",
+    connection="main",
+    api="Heartbeat",
+    api_version=4,
+    correlation_id=1,
+    at_ms=5.0,
+    elapsed_ms=2.0,
+    raw="0000",
+    fields='{"error_code":"NONE"}',
+    canonical='{"error_code":"NONE"}',
+    digest="same",
+    reencodes=True,
+    permitted=None,
+    note=None,
+)
+JUDGEMENT: Final = Judgement(
+    run_id="run-1",
+    target="kafka-3.9.2",
+    oracle="reference",
+    scenario_id="classic/heartbeat/works",
+    title="A heartbeat works.",
+    suite="classic",
+    apis=("Heartbeat",),
+    clauses=(),
+    source="GroupMetadataManager#classicGroupHeartbeat",
+    outcome="conforms",
+    expectation="expected",
+    delta="no baseline",
+    reason="",
+    link=None,
+    signature=None,
+    first_step=None,
+    difference_count=0,
+    event_count=1,
+    duration_ms=5.0,
+)
+DIFFERENCE: Final = Difference(
+    run_id="run-1",
+    target="kafka-3.9.2",
+    scenario_id="classic/heartbeat/works",
+    ordinal=0,
+    is_consequence=False,
+    against="reference",
+    step=0,
+    api="Heartbeat",
+    api_version=4,
+    difference_class="error code",
+    field="error_code",
+    expected='"NONE"',
+    actual='"UNKNOWN_MEMBER_ID"',
+    signature="s1",
+    is_lenient=False,
+)
+
+
+def sources(
+    session: SparkSession,
+    *,
+    runs: Iterable[RunHeader] = (RUN,),
+    footers: Iterable[RunFooter] = (FOOTER,),
+    headers: Iterable[BrokerHeader] = (REFERENCE, KAFKA),
+    events: Iterable[Event] = (),
+    judgements: Iterable[Judgement] = (),
+    differences: Iterable[Difference] = (),
+) -> Sources:
+    return Sources(
+        runs=frame_of(session, RunHeader, runs),
+        footers=frame_of(session, RunFooter, footers),
+        headers=frame_of(session, BrokerHeader, headers),
+        events=frame_of(session, Event, events),
+        judgements=frame_of(session, Judgement, judgements),
+        differences=frame_of(session, Difference, differences),
+    )
+
+
+def rows(frame: DataFrame) -> list[dict[str, object]]:
+    return [row.asDict() for row in frame.collect()]
+
+
+def write_run(
+    reports: Path,
+    *,
+    run: RunHeader = RUN,
+    headers: Sequence[TraceHeader] = (REFERENCE, KAFKA),
+    events: Sequence[Event] = (EVENT,),
+) -> RunFolder:
+    """Write a run as far as one that is killed before it is judged gets."""
+    folder = RunFolder.create(reports, run.run_id)
+    folder.write_run(run)
+    for header in headers:
+        plain = {name: getattr(header, name) for name in TraceHeader.__dataclass_fields__}
+        folder.write_headers(header.target, [TraceHeader(**plain | {"run_id": run.run_id})])
+        with EventWriter(folder.events(header.target)) as writer:
+            for event in events:
+                if event.target == header.target:
+                    writer.write(replace(event, run_id=run.run_id))
+    return folder
+
+
+def finish_run(
+    folder: RunFolder,
+    *,
+    judgements: Sequence[Judgement] = (JUDGEMENT,),
+    differences: Sequence[Difference] = (),
+) -> RunFolder:
+    write_records(folder.judgements, judgements)
+    write_records(folder.differences, differences)
+    folder.write_footer(FOOTER)
+    return folder

@@ -1,0 +1,90 @@
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from harness.diff.baseline import compared_with
+from harness.diff.check import CheckedRun, TargetTrace, check_run
+from harness.diff.model import Judgement
+from harness.tests.diff_traces import info, reference_trace, script, spoilt, trace
+from harness.trace.events import Event
+from harness.verdict import Delta, Expectation, Outcome
+
+TODAY = date(2026, 11, 21)
+SCRIPTS = (script(), script("classic/join/another"))
+
+
+def run(events: Sequence[Event], baseline: Sequence[Judgement] | None = None) -> CheckedRun:
+    reference = info("reference", spec="reference:3.9", oracle=None)
+    first = SCRIPTS[0].id
+    traces = {
+        "reference": TargetTrace(info=reference, events={first: reference_trace()}),
+        "kafka-3.9.2": TargetTrace(info=info(), events={first: events}),
+    }
+    return check_run(SCRIPTS, traces, (), baseline, TODAY)
+
+
+def wrong() -> tuple[Event, ...]:
+    return spoilt(trace(), 10, lambda fields: fields.update(error_code="NONE"))
+
+
+def test_every_script_and_target_is_judged_even_where_nothing_is_on_record() -> None:
+    found = {(one.target, one.scenario_id): one.outcome for one in run(trace()).judgements}
+    assert found == {
+        ("reference", SCRIPTS[0].id): Outcome.CONFORMS,
+        ("reference", SCRIPTS[1].id): Outcome.HARNESS_ERROR,
+        ("kafka-3.9.2", SCRIPTS[0].id): Outcome.CONFORMS,
+        ("kafka-3.9.2", SCRIPTS[1].id): Outcome.HARNESS_ERROR,
+    }
+
+
+def test_a_run_knows_its_differences_and_whether_they_were_expected() -> None:
+    checked = run(wrong())
+    assert [(one.target, one.step) for one in checked.differences] == [("kafka-3.9.2", 10)]
+    (diverging,) = (one for one in checked.judgements if one.outcome == Outcome.DIVERGES)
+    assert (diverging.expectation, diverging.delta) == (Expectation.UNEXPECTED, Delta.NO_BASELINE)
+
+
+def test_a_run_is_held_against_a_baseline() -> None:
+    before = run(trace()).judgements
+    deltas = {
+        one.target: one.delta for one in run(wrong(), before).judgements if one.scenario_id == SCRIPTS[0].id
+    }
+    assert deltas == {"reference": Delta.SAME, "kafka-3.9.2": Delta.NEWLY_DIVERGING}
+
+
+def judgement(outcome: Outcome, signature: str | None = None) -> Judgement:
+    return replace(run(trace()).judgements[0], outcome=outcome.value, signature=signature)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "delta"),
+    [
+        (judgement(Outcome.CONFORMS), judgement(Outcome.CONFORMS), Delta.SAME),
+        (judgement(Outcome.CONFORMS), judgement(Outcome.DIVERGES, "a"), Delta.NEWLY_DIVERGING),
+        (judgement(Outcome.DIVERGES, "a"), judgement(Outcome.CONFORMS), Delta.NEWLY_CONFORMING),
+        (judgement(Outcome.DIVERGES, "a"), judgement(Outcome.DIVERGES, "a"), Delta.SAME),
+        (judgement(Outcome.DIVERGES, "a"), judgement(Outcome.DIVERGES, "b"), Delta.CHANGED_SIGNATURE),
+        (judgement(Outcome.DIVERGES, "a"), judgement(Outcome.INDETERMINATE), Delta.CHANGED_SIGNATURE),
+        (judgement(Outcome.CONFORMS), judgement(Outcome.NOT_APPLICABLE), Delta.CHANGED_SIGNATURE),
+    ],
+    ids=["same", "broken", "mended", "same finding", "other finding", "broken off", "not asked"],
+)
+def test_a_delta_tells_what_became_of_a_result(before: Judgement, now: Judgement, delta: Delta) -> None:
+    assert compared_with([now], [before]).judgements[0].delta == delta
+
+
+def test_what_is_new_is_added_and_what_is_gone_is_listed_apart() -> None:
+    one = judgement(Outcome.CONFORMS)
+    gone = replace(one, scenario_id="classic/join/gone")
+    elsewhere = replace(gone, target="kafka-2.4.1")
+    compared = compared_with([one], [gone, elsewhere])
+    assert [judged.delta for judged in compared.judgements] == [Delta.ADDED]
+    assert [(judged.scenario_id, judged.target, judged.delta) for judged in compared.removed] == [
+        (gone.scenario_id, gone.target, Delta.REMOVED)
+    ]
+
+
+def test_an_empty_baseline_is_a_baseline() -> None:
+    assert compared_with([judgement(Outcome.CONFORMS)], []).judgements[0].delta == Delta.ADDED

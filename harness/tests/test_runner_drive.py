@@ -1,0 +1,242 @@
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from harness.runner.drive import Drive, DriveResult, DriveSinks, Limits, group_names
+from harness.scenario import (
+    Capability,
+    Conversation,
+    Script,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    record,
+    scenario,
+)
+from harness.targets.base import (
+    ApiRange,
+    Broker,
+    BrokerDescription,
+    Progress,
+    Stage,
+    Target,
+    TargetError,
+)
+from harness.tests.stages import CLOSE, MemoryStage, Responder
+from harness.trace.events import Event, EventKind
+from harness.wire.schema import api_key
+
+
+def answers_none(request: bytes) -> bytes:
+    return request[4:8] + b"\0" + b"\0\0\0\0" + b"\0\0" + b"\0"
+
+
+@dataclass(slots=True)
+class MemoryBroker(Broker):
+    broker_config: Mapping[str, str]
+    responder: Responder
+    lost: str | None = None
+    stopped: bool = False
+
+    @property
+    def description(self) -> BrokerDescription:
+        return BrokerDescription(
+            spec="memory",
+            profile="4.4",
+            implementation="memory",
+            bootstrap="nowhere",
+            broker_config=self.broker_config,
+            api_ranges=(ApiRange(api_key=api_key("Heartbeat"), min_version=0, max_version=4),),
+        )
+
+    def open_stage(self, scenario_id: str) -> Stage:
+        return MemoryStage(self.responder)
+
+    def failure(self) -> str | None:
+        return self.lost
+
+    async def stop(self) -> None:
+        self.stopped = True
+
+
+@dataclass(slots=True)
+class MemoryTarget(Target):
+    responder: Responder = answers_none
+    can: frozenset[Capability] = frozenset()
+    refuses: str | None = None
+    brokers: list[MemoryBroker] = field(default_factory=list)
+    lost: str | None = None
+
+    @property
+    def spec(self) -> str:
+        return "memory"
+
+    @property
+    def name(self) -> str:
+        return "memory"
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return self.can
+
+    async def start(self, *, broker_config: Mapping[str, str], directory: Path, progress: Progress) -> Broker:
+        if self.refuses is not None:
+            raise TargetError(self.refuses)
+        self.brokers.append(MemoryBroker(broker_config, self.responder, lost=self.lost))
+        return self.brokers[-1]
+
+
+@dataclass(slots=True)
+class Silent:
+    ended: list[str] = field(default_factory=list)
+
+    def target_says(self, target: str, text: str) -> None:
+        return
+
+    def drive_begins(self, target: str, scenario_count: int) -> None:
+        return
+
+    def scenario_ended(self, target: str, scenario_id: str) -> None:
+        self.ended.append(scenario_id)
+
+
+@scenario("classic/test/beat", source="GroupMetadataManager#x")
+def beat(talk: Conversation) -> None:
+    """A heartbeat is answered."""
+    ana = talk.actor("ana")
+    ana.sends(heartbeat(member_id="m", generation_id=1))
+    ana.receives(heartbeat_response(error_code="NONE"))
+
+
+def scripts_named(*names: str, **changes: object) -> list[Script]:
+    return [replace(record(beat), id=f"classic/test/{name}", **changes) for name in names]  # type: ignore[arg-type] # a script's own fields
+
+
+def drive(
+    target: MemoryTarget, scripts: list[Script], tmp_path: Path, limits: Limits | None = None
+) -> tuple[DriveResult, list[Event]]:
+    events: list[Event] = []
+    ready = DriveSinks(write=events.append, broker_ready=lambda *_: None, logs=tmp_path)
+    driving = Drive(
+        run_id="r",
+        target=target,
+        target_name="memory",
+        limits=limits or Limits(),
+        sinks=ready,
+        watcher=Silent(),
+    )
+    return asyncio.run(driving.run(scripts)), events
+
+
+def last_kinds(events: list[Event]) -> dict[str, str]:
+    return {event.scenario_id.rpartition("/")[2]: event.kind for event in events}
+
+
+def test_every_scenario_leaves_its_events_and_the_broker_is_stopped(tmp_path: Path) -> None:
+    target = MemoryTarget()
+    result, events = drive(target, scripts_named("a", "b", "c"), tmp_path)
+    assert last_kinds(events) == dict.fromkeys("abc", EventKind.RESPONSE)
+    assert [broker.stopped for broker in target.brokers] == [True]
+    assert result.lost is None
+
+
+def test_scenarios_that_want_the_same_configuration_share_a_broker(tmp_path: Path) -> None:
+    target = MemoryTarget(can=frozenset({Capability.BROKER_CONFIG}))
+    small = scripts_named("c", "d", broker_config={"group.max.size": "2"})
+    drive(target, [*scripts_named("a", "b"), *small], tmp_path)
+    assert sorted(len(broker.broker_config) for broker in target.brokers) == [0, 1]
+
+
+def test_a_scenario_that_restarts_the_coordinator_has_a_broker_to_itself(tmp_path: Path) -> None:
+    target = MemoryTarget(can=frozenset({Capability.BROKER_CONFIG, Capability.RESTART}))
+    drive(target, [*scripts_named("a", "b"), *scripts_named("c", needs=("restart",))], tmp_path)
+    assert len(target.brokers) == 2
+    assert all("" not in broker.broker_config for broker in target.brokers)
+
+
+def joins(talk: Conversation) -> None:
+    """A JoinGroup is sent."""
+    ana = talk.actor("ana")
+    ana.sends(join_group())
+    ana.stays_parked(for_ms=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"needs": ("restart",)}, "memory lacks the capability restart"),
+        ({"steps": record(scenario("a/b/c", source="A#b")(joins)).steps}, "memory does not serve JoinGroup"),
+        ({"broker_config": {"group.max.size": "2"}}, "needs group.max.size=2; on memory it is unknown"),
+    ],
+)
+def test_what_a_target_cannot_give_is_not_applicable_with_the_reason(
+    changes: dict[str, object], says: str, tmp_path: Path
+) -> None:
+    _, events = drive(MemoryTarget(), scripts_named("a", **changes), tmp_path)
+    assert [(event.kind, event.note) for event in events] == [(EventKind.NOT_APPLICABLE, says)]
+
+
+def test_our_own_fault_is_recorded_and_does_not_stop_the_others(tmp_path: Path) -> None:
+    def fails_once(request: bytes) -> bytes:
+        if b"wrong" in request:
+            raise ZeroDivisionError
+        return answers_none(request)
+
+    wrong = scripts_named("wrong", actors=(replace(record(beat).actors[0], client_id="wrong"),))
+    _, events = drive(MemoryTarget(fails_once), [*scripts_named("a"), *wrong], tmp_path)
+    assert last_kinds(events) == {"a": EventKind.RESPONSE, "wrong": EventKind.HARNESS_ERROR}
+    assert [event.note for event in events if event.kind == EventKind.HARNESS_ERROR] == [
+        "ZeroDivisionError()"
+    ]
+
+
+def test_a_target_that_is_lost_is_said_of_every_scenario_left(tmp_path: Path) -> None:
+    target = MemoryTarget(lambda _: CLOSE, lost="exit status 137")
+    result, events = drive(target, scripts_named("a", "b"), tmp_path)
+    assert last_kinds(events) == dict.fromkeys("ab", EventKind.ABANDONED)
+    assert all("exit status 137" in (event.note or "") for event in events)
+    assert result.lost == "exit status 137"
+
+
+def test_a_target_that_cannot_be_had_is_told_to_the_caller(tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match="no java"):
+        drive(MemoryTarget(refuses="no java"), scripts_named("a"), tmp_path)
+
+
+class HangingStage(MemoryStage):
+    async def connect(self) -> NoReturn:
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets it")
+
+
+def test_a_scenario_that_hangs_ends_at_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MemoryBroker, "open_stage", lambda self, _: HangingStage(answers_none))
+    _, events = drive(MemoryTarget(), scripts_named("a"), tmp_path, Limits(scenario_s=0.01))
+    assert [(event.kind, event.note) for event in events] == [
+        (EventKind.ABANDONED, "the scenario's limit of 0.01 s had passed")
+    ]
+
+
+def test_a_drive_that_hangs_ends_at_its_limit_and_says_so_of_every_scenario(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MemoryBroker, "open_stage", lambda self, _: HangingStage(answers_none))
+    target = MemoryTarget()
+    _, events = drive(target, scripts_named("a", "b", "c"), tmp_path, Limits(drive_s=0.01, jobs=1))
+    assert sorted(last_kinds(events)) == ["a", "b", "c"]
+    assert {event.note for event in events} == {"the drive's limit of 0.01 s had passed"}
+    assert target.brokers[0].stopped
+
+
+def test_every_group_of_a_script_is_found() -> None:
+    def two_groups(talk: Conversation) -> None:
+        """Two groups are named."""
+        ana = talk.actor("ana")
+        ana.sends(heartbeat(group_id=talk.group("other"), member_id="m", generation_id=1))
+        ana.receives(heartbeat_response(error_code="NONE"))
+
+    assert group_names(record(scenario("a/b/c", source="A#b")(two_groups))) == ("main", "other")

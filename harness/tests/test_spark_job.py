@@ -1,0 +1,163 @@
+"""The job, from the files of runs to Parquet."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no annotations
+import pytest
+
+from harness.report.tables import read_rows
+from harness.spark.job import MARTS, build_tables
+from harness.tests.spark_records import DIFFERENCE, EVENT, JUDGEMENT, RUN, finish_run, write_run
+from harness.trace.files import RunFolder
+from harness.trace.schema import TraceError
+
+pytest_plugins = ["harness.tests.spark_fixture"]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
+HOSTILE = "line\nbreak \r\n \u2028 \x85 \x00 \"quotes' \\ \t <script>alert(1)</script> ünïcödé 🦜 {{x}}"
+
+
+def column(tables: Path, table: str, name: str) -> list[object]:
+    values: list[object] = pq.read_table(tables / table).column(name).to_pylist()
+    return values
+
+
+def test_hostile_content_reaches_the_tables_unchanged(tmp_path: Path) -> None:
+    event = replace(EVENT, note=HOSTILE, fields=HOSTILE, actor=HOSTILE)
+    folder = finish_run(write_run(tmp_path, events=[event]), judgements=[replace(JUDGEMENT, reason=HOSTILE)])
+    build_tables([folder.path], folder.tables)
+
+    assert column(folder.tables, "aligned_steps", "target_note") == [HOSTILE]
+    assert column(folder.tables, "aligned_steps", "target_fields") == [HOSTILE]
+    assert column(folder.tables, "aligned_steps", "actor") == [HOSTILE]
+    assert column(folder.tables, "verdict_matrix", "reason") == [HOSTILE]
+
+
+def test_a_run_may_lie_in_a_folder_of_any_name(tmp_path: Path) -> None:
+    folder = finish_run(write_run(tmp_path / "100% ünusual: [a] {b} *?+# %20"))
+    build_tables([folder.path], folder.tables)
+
+    assert column(folder.tables, "aligned_steps", "target_kind") == ["response"]
+
+
+def test_the_report_can_read_every_table(tmp_path: Path) -> None:
+    folder = finish_run(write_run(tmp_path), differences=[DIFFERENCE])
+    counts = build_tables([folder.path], folder.tables)
+
+    assert counts == dict.fromkeys(MARTS, 1) | {"target_summary": 2}
+    for name, table in MARTS.items():
+        assert len(read_rows(folder.path, name, table.row)) == counts[name]
+
+
+def test_a_run_that_was_killed_has_tables_without_its_torn_line(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, events=[EVENT, replace(EVENT, sequence=1)])
+    events = folder.events("kafka-3.9.2")
+    events.write_bytes(events.read_bytes()[:-20])
+    counts = build_tables([folder.path], folder.tables)
+
+    assert (counts["aligned_steps"], counts["verdict_matrix"], counts["differences"]) == (1, 0, 0)
+    assert column(folder.tables, "target_summary", "drive_ms") == [None, None]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["{", "", "[]", '{"run_id":"run-1"}', '{"run_id":1}', "not json"],
+    ids=["broken", "empty", "no object", "keys missing", "wrong type", "no JSON"],
+)
+def test_lines_that_are_no_records_fail_the_job_and_are_counted(tmp_path: Path, line: str) -> None:
+    folder = write_run(tmp_path / "100% ünusual: [a] {b} *?+#")
+    with folder.events("kafka-3.9.2").open("a") as file:
+        file.write(f"{line}\n{line}\n")
+
+    with pytest.raises(TraceError, match=r"events\.jsonl: 2 corrupt"):
+        build_tables([folder.path], folder.tables)
+
+
+def test_a_job_that_fails_leaves_the_tables_that_were_there(tmp_path: Path) -> None:
+    folder = write_run(tmp_path)
+    build_tables([folder.path], folder.tables)
+    folder.judgements.write_text("{\n")
+
+    with pytest.raises(TraceError):
+        build_tables([folder.path], folder.tables)
+
+    assert column(folder.tables, "target_summary", "target") == ["kafka-3.9.2", "reference"]
+
+
+def test_tables_are_made_of_several_runs_each_counted_once(tmp_path: Path) -> None:
+    first = finish_run(write_run(tmp_path), differences=[DIFFERENCE])
+    second = write_run(tmp_path, run=replace(RUN, run_id="run-2", started_at="2026-02"))
+    counts = build_tables([second.path, first.path, tmp_path / "latest"], tmp_path / "tables")
+
+    assert (counts["target_summary"], counts["aligned_steps"], counts["signature_clusters"]) == (4, 2, 1)
+
+
+def test_copies_of_one_run_are_refused(tmp_path: Path) -> None:
+    folders = [write_run(tmp_path / "here"), write_run(tmp_path / "there")]
+
+    with pytest.raises(TraceError, match="are both run run-1"):
+        build_tables([folder.path for folder in folders], tmp_path / "tables")
+
+
+def test_what_is_going_on_is_told(tmp_path: Path) -> None:
+    told: list[str] = []
+    folder = write_run(tmp_path)
+    build_tables([folder.path], folder.tables, progress=told.append)
+
+    assert told[:2] == ["starting Spark", "reading 1 run"]
+    assert len(told) == 2 + len(MARTS)
+
+
+def test_the_job_says_nothing_of_its_own_and_leaves_no_process_and_no_file(tmp_path: Path) -> None:
+    folder = finish_run(write_run(tmp_path / "reports"))
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    script = f"""
+import os, signal
+from pathlib import Path
+from harness.spark.job import build_tables
+before = signal.getsignal(signal.SIGINT)
+build_tables([Path({str(folder.path)!r})], Path({str(folder.tables)!r}))
+assert signal.getsignal(signal.SIGINT) is before
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print("no child is left")
+"""
+    done = run_python(["-c", script], cwd=scratch, TMPDIR=str(scratch))
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "no child is left\n", "")
+    assert list(scratch.iterdir()) == []
+    assert RunFolder(folder.path).tables.is_dir()
+
+
+def test_without_java_the_job_names_the_remedy(tmp_path: Path) -> None:
+    folder = write_run(tmp_path)
+    done = run_python(["-m", "harness.spark.job", str(folder.path)], cwd=tmp_path, JAVA_HOME=str(tmp_path))
+
+    assert done.returncode == 69
+    assert "needs Java 17 or later" in done.stderr
+
+
+def test_a_folder_that_is_no_run_is_bad_input(tmp_path: Path) -> None:
+    done = run_python(["-m", "harness.spark.job", str(tmp_path)], cwd=tmp_path)
+
+    assert done.returncode == 65
+    assert "run.json: there is no such file" in done.stderr
+
+
+def run_python(arguments: list[str], *, cwd: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    root = str(Path(__file__).parents[2])
+    return subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", *arguments],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": root} | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )

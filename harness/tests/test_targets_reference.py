@@ -1,0 +1,178 @@
+"""The reference as a target: in process on a clock of its own, and over TCP."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from harness.targets.base import Broker, ConnectionLost, NoAnswer, Stage, TargetError
+from harness.targets.dialogue import Answer, Dialogue
+from harness.targets.spec import parse_target
+from harness.wire.codec import Fields, encode_request
+
+_NO_CONFIG: Mapping[str, str] = MappingProxyType({})
+_JOIN: Fields = {
+    "group_id": "g",
+    "session_timeout_ms": 10_000,
+    "rebalance_timeout_ms": 10_000,
+    "member_id": "",
+    "protocol_type": "consumer",
+    "protocols": [{"name": "range", "metadata": b""}],
+}
+
+
+def _with_stage(
+    play: Callable[[Stage], Awaitable[None]],
+    *,
+    spec: str = "reference",
+    broker_config: Mapping[str, str] = _NO_CONFIG,
+    directory: Path = Path(),
+) -> Broker:
+    async def start_and_stop() -> Broker:
+        broker = await parse_target(spec).start(
+            broker_config=broker_config, directory=directory, progress=lambda _: None
+        )
+        stage = broker.open_stage("classic/join/first")
+        try:
+            await play(stage)
+        finally:
+            await stage.close()
+            await broker.stop()
+        return broker
+
+    return asyncio.run(start_and_stop())
+
+
+async def _ask(stage: Stage, api: str, version: int, fields: Fields) -> Answer:
+    return await Dialogue(await stage.connect()).ask(api, version, fields)
+
+
+@pytest.mark.parametrize("profile", ["2.4", "2.8.2", "3.9.2", "4.0.0", "4.3.1", "4.4"])
+def test_a_stage_of_any_profile_opens_at_time_0_with_topics_and_a_coordinator(profile: str) -> None:
+    async def play(stage: Stage) -> None:
+        member: Fields = {"group_id": "g", "generation_id": 1, "member_id": "nobody"}
+        answer = await _ask(stage, "Heartbeat", 3, member)
+        assert answer.text("error_code") == "UNKNOWN_MEMBER_ID"
+        metadata = await _ask(stage, "Metadata", 7, {"topics": [{"name": "orders"}]})
+        assert len(metadata.rows("topics")[0].rows("partitions")) == 3
+        assert stage.now_ms() == 0
+
+    description = _with_stage(play, spec=f"reference:{profile}").description
+
+    assert description.profile == profile
+    assert description.api_ranges
+
+
+def test_a_join_waits_for_the_initial_delay_in_no_time_at_all() -> None:
+    async def play(stage: Stage) -> None:
+        answer = await _ask(stage, "JoinGroup", 3, _JOIN)
+        assert answer.text("error_code") == "NONE"
+        assert stage.now_ms() == 3000
+
+    _with_stage(play, broker_config={"group.initial.rebalance.delay.ms": "3000"})
+
+
+def test_time_passes_when_one_waits_and_not_otherwise() -> None:
+    async def play(stage: Stage) -> None:
+        connection = await stage.connect()
+        await stage.elapse(1234.5)
+        assert stage.now_ms() == 1235
+        with pytest.raises(NoAnswer):
+            await connection.receive(timeout_ms=100)
+        assert stage.now_ms() == 1335
+
+    _with_stage(play)
+
+
+def test_a_silent_members_session_ends_while_time_elapses() -> None:
+    async def play(stage: Stage) -> None:
+        joined = await _ask(stage, "JoinGroup", 3, _JOIN)
+        await stage.elapse(10_001)
+        member: Fields = {"group_id": "g", "generation_id": 1, "member_id": joined.text("member_id")}
+        answer = await _ask(stage, "Heartbeat", 3, member)
+        assert answer.text("error_code") == "UNKNOWN_MEMBER_ID"
+
+    _with_stage(play)
+
+
+def _bytes_of_a_join(scenario_id: str) -> bytes:
+    async def join() -> bytes:
+        broker = await parse_target("reference").start(
+            broker_config={}, directory=Path(), progress=lambda _: None
+        )
+        stage = broker.open_stage(scenario_id)
+        connection = await stage.connect()
+        await connection.send(encode_request("JoinGroup", 3, correlation_id=1, fields=_JOIN))
+        return (await connection.receive(timeout_ms=10_000)).payload
+
+    return asyncio.run(join())
+
+
+def test_a_scenario_gets_the_same_bytes_each_time_and_another_gets_others() -> None:
+    assert _bytes_of_a_join("classic/join/first") == _bytes_of_a_join("classic/join/first")
+    assert _bytes_of_a_join("classic/join/first") != _bytes_of_a_join("classic/join/second")
+
+
+def test_stages_share_nothing() -> None:
+    async def play() -> None:
+        broker = await parse_target("reference").start(
+            broker_config={}, directory=Path(), progress=lambda _: None
+        )
+        one, other = broker.open_stage("one"), broker.open_stage("other")
+        await _ask(one, "JoinGroup", 3, _JOIN)
+        await one.elapse(500)
+
+        assert len((await _ask(one, "ListGroups", 3, {})).rows("groups")) == 1
+        assert (await _ask(other, "ListGroups", 3, {})).rows("groups") == ()
+        assert other.now_ms() == 0
+
+    asyncio.run(play())
+
+
+def test_bytes_that_are_no_request_cost_the_connection() -> None:
+    async def play(stage: Stage) -> None:
+        connection = await stage.connect()
+        await connection.send(b"\x00")
+        with pytest.raises(ConnectionLost, match="closed by the peer"):
+            await connection.receive(timeout_ms=10)
+        with pytest.raises(ConnectionLost):
+            await connection.send(b"")
+
+    _with_stage(play)
+
+
+def test_a_held_load_is_answered_as_loading_until_it_is_released() -> None:
+    async def play(stage: Stage) -> None:
+        await stage.connect()
+        await stage.restart_coordinator(hold_loading=True)
+        answer = await _ask(stage, "JoinGroup", 3, _JOIN)
+        assert answer.text("error_code") == "COORDINATOR_LOAD_IN_PROGRESS"
+        await stage.release_loading()
+        answer = await _ask(stage, "JoinGroup", 3, _JOIN)
+        assert answer.text("error_code") == "NONE"
+
+    _with_stage(play)
+
+
+@pytest.mark.parametrize("spec", ["reference", "reference-tcp"])
+def test_an_unknown_property_is_refused_by_name(spec: str, tmp_path: Path) -> None:
+    async def play(stage: Stage) -> None:
+        raise AssertionError("the broker started")
+
+    with pytest.raises(TargetError, match=r"group\.max\.sizes"):
+        _with_stage(play, spec=spec, broker_config={"group.max.sizes": "1"}, directory=tmp_path)
+
+
+def test_the_reference_serves_over_tcp_and_stops(tmp_path: Path) -> None:
+    async def play(stage: Stage) -> None:
+        answer = await _ask(stage, "JoinGroup", 3, _JOIN)
+        assert answer.text("error_code") == "NONE"
+        metadata = await _ask(stage, "Metadata", 7, {"topics": [{"name": "payments"}]})
+        assert len(metadata.rows("topics")[0].rows("partitions")) == 2
+
+    broker = _with_stage(play, spec="reference-tcp:3.9.2", directory=tmp_path)
+
+    assert broker.description.profile == "3.9.2"
+    assert broker.failure() is None

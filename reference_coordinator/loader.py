@@ -1,0 +1,179 @@
+"""Reading `__consumer_offsets` back: record by record, then the groups become visible."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from reference_coordinator.behaviours import Behaviour
+from reference_coordinator.classic.group import ClassicGroup
+from reference_coordinator.classic.member import ClassicGroupMember
+from reference_coordinator.classic.rebalance import (
+    prepare_rebalance,
+    reschedule_classic_group_member_heartbeat,
+)
+from reference_coordinator.classic.state import ClassicGroupState
+from reference_coordinator.errors import IllegalStateError
+from reference_coordinator.ids import GroupId
+from reference_coordinator.messages import JoinGroupRequestProtocol
+from reference_coordinator.offset_store import OffsetAndMetadata, TopicPartition
+from reference_coordinator.records import (
+    CoordinatorRecord,
+    GroupMetadataRecord,
+    GroupMetadataRecordMember,
+    GroupMetadataTombstone,
+    OffsetCommitRecord,
+    OffsetCommitTombstone,
+)
+from reference_coordinator.shard import Shard
+
+
+@dataclass(slots=True, kw_only=True)
+class Loader:
+    """What the log has said so far.
+
+    Source: GroupMetadataManager#doLoadGroupsAndOffsets (3.9.2), GroupMetadataManager#replay and
+    OffsetMetadataManager#replay (4.3.1).
+    """
+
+    shard: Shard
+    _groups: dict[GroupId, GroupMetadataRecord | None] = field(default_factory=dict)
+    """None stands for a group that is known by its offsets only."""
+
+    def replay(self, records: Iterable[CoordinatorRecord]) -> None:
+        """Take in records in the order of the log."""
+        for record in records:
+            self._replay(record)
+
+    def _replay(self, record: CoordinatorRecord) -> None:
+        match record:
+            case GroupMetadataRecord():
+                self._groups[record.group_id] = record
+            case GroupMetadataTombstone():
+                self._groups.pop(record.group_id, None)
+            case OffsetCommitRecord():
+                self._groups.setdefault(record.group_id, None)
+                replay_offset(self.shard, record)
+            case OffsetCommitTombstone():
+                replay_offset_tombstone(self.shard, record)
+            case _:
+                assert_never(record)
+
+    def finish(self) -> None:
+        """Build the groups.
+
+        The two coordinators differ in what outlives its tombstone: to the Scala one a group is what it
+        has, to the Java one what it was.
+        """
+        revives = not self.shard.profile.has(Behaviour.TOMBSTONED_GROUP_LOSES_OFFSETS)
+        if revives:
+            for group_id in self.shard.offsets.group_ids():
+                self._groups.setdefault(group_id, None)
+        stays = self.shard.profile.has(Behaviour.EMPTIED_SIMPLE_GROUP_STAYS)
+        for group_id, record in self._groups.items():
+            if record is not None:
+                self.shard.put_group(load_group(self.shard, record))
+            elif stays or self.shard.offsets.has_offsets(group_id):
+                self.shard.put_group(_simple_group(self.shard, group_id))
+        on_loaded(self.shard)
+
+
+def replay(shard: Shard, records: Iterable[CoordinatorRecord]) -> None:
+    """Let records that were written take effect.
+
+    Source: GroupMetadataManager#replay and OffsetMetadataManager#replay (4.3.1).
+    """
+    for record in records:
+        match record:
+            case GroupMetadataRecord():
+                raise AssertionError("group metadata takes effect before it is written")
+            case GroupMetadataTombstone():
+                shard.remove_group(record.group_id)
+            case OffsetCommitRecord():
+                replay_offset(shard, record)
+            case OffsetCommitTombstone():
+                replay_offset_tombstone(shard, record)
+            case _:
+                assert_never(record)
+
+
+def replay_offset(shard: Shard, record: OffsetCommitRecord) -> None:
+    """Let an offset be committed. Source: OffsetMetadataManager#replay (4.3.1)."""
+    partition = TopicPartition(topic=record.topic, partition=record.partition)
+    offset = OffsetAndMetadata(
+        offset=record.offset,
+        leader_epoch=record.leader_epoch,
+        metadata=record.metadata,
+        commit_timestamp_ms=record.commit_timestamp_ms,
+        expire_timestamp_ms=record.expire_timestamp_ms,
+    )
+    shard.offsets.put(record.group_id, partition, offset)
+
+
+def replay_offset_tombstone(shard: Shard, record: OffsetCommitTombstone) -> None:
+    """Let an offset be forgotten. Source: OffsetMetadataManager#replay (4.3.1)."""
+    partition = TopicPartition(topic=record.topic, partition=record.partition)
+    shard.offsets.remove(record.group_id, partition)
+
+
+def load_group(shard: Shard, record: GroupMetadataRecord) -> ClassicGroup:
+    """The group as the log has it: Stable with members, Empty without.
+
+    Source: GroupMetadataManager#replay (4.3.1), GroupMetadata#loadGroup (3.9.2).
+    """
+    timestamp_ms = record.current_state_timestamp_ms
+    group = ClassicGroup(
+        group_id=record.group_id,
+        profile=shard.profile,
+        choices=shard.choices,
+        current_state_timestamp_ms=None if timestamp_ms < 0 else timestamp_ms,
+        state=ClassicGroupState.STABLE if record.members else ClassicGroupState.EMPTY,
+        generation_id=record.generation_id,
+        protocol_type=record.protocol_type or None,
+        protocol_name=record.protocol,
+        leader_id=record.leader,
+        leader_candidates=() if record.leader is None else (record.leader,),
+    )
+    for member in record.members:
+        group.add(_load_member(record, member))
+    group.subscribed_topics = group.compute_subscribed_topics()
+    return group
+
+
+def _load_member(record: GroupMetadataRecord, member: GroupMetadataRecordMember) -> ClassicGroupMember:
+    protocol = JoinGroupRequestProtocol(name=record.protocol or "", metadata=member.subscription)
+    return ClassicGroupMember(
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        session_timeout_ms=member.session_timeout_ms,
+        protocol_type=record.protocol_type,
+        supported_protocols=(protocol,),
+        assignment=member.assignment,
+    )
+
+
+def _simple_group(shard: Shard, group_id: GroupId) -> ClassicGroup:
+    return ClassicGroup(
+        group_id=group_id,
+        profile=shard.profile,
+        choices=shard.choices,
+        current_state_timestamp_ms=shard.now_ms,
+    )
+
+
+def on_loaded(shard: Shard) -> None:
+    """Begin every member's session anew, and rebalance groups that outgrew the configuration.
+
+    Source: GroupMetadataManager#onLoaded (4.3.1), GroupCoordinator#onGroupLoaded (3.9.2).
+    """
+    for group in shard.groups():
+        for member in tuple(group.members.values()):
+            reschedule_classic_group_member_heartbeat(shard, group, member)
+        if len(group.members) > shard.config.group_max_size:
+            try:
+                prepare_rebalance(shard, group)
+            except IllegalStateError:
+                # Nobody waits for this one; the other groups are loaded all the same.
+                continue

@@ -1,0 +1,245 @@
+"""The coordinator's front: what every request is checked for, in Kafka's order, and who handles it.
+
+A handler refuses by raising CoordinatorError, or answers by itself. What it refuses with, and what
+the checks here refuse with, becomes the answer of the API at hand in `error_response`.
+"""
+
+from typing import Final, assert_never
+
+from reference_coordinator.admin import describe_error, describe_groups, list_groups
+from reference_coordinator.behaviours import Behaviour
+from reference_coordinator.classic.answers import join_error, sync_error
+from reference_coordinator.classic.heartbeat import classic_group_heartbeat
+from reference_coordinator.classic.join import classic_group_join
+from reference_coordinator.classic.leave import classic_group_leave, leave_error
+from reference_coordinator.classic.sync import classic_group_sync
+from reference_coordinator.errors import CoordinatorError, Errors, IllegalStateError
+from reference_coordinator.ids import UNKNOWN_MEMBER_ID, GroupId, MemberId, ResponseToken
+from reference_coordinator.messages import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    GroupRequest,
+    GroupResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    RequestContext,
+    SyncGroupRequest,
+)
+from reference_coordinator.offset_commit import commit_error, commit_offset
+from reference_coordinator.offset_delete import delete_offsets
+from reference_coordinator.offset_fetch import fetch_error, fetch_offsets
+from reference_coordinator.parked import Join, Sync
+from reference_coordinator.removal import delete_groups
+from reference_coordinator.shard import Ownership, Shard
+
+_LATE_JOIN_VERSION: Final = 6
+
+
+def handle(shard: Shard, request: GroupRequest, context: RequestContext, token: ResponseToken) -> None:
+    """Answer or park a request; whatever Kafka throws meanwhile is answered too."""
+    try:
+        _dispatch(shard, request, context, token)
+    except CoordinatorError as refusal:
+        shard.respond(token, error_response(shard, request, refusal.error))
+    except IllegalStateError:
+        _handle_unexpected(shard, request, context, token)
+
+
+def _dispatch(shard: Shard, request: GroupRequest, context: RequestContext, token: ResponseToken) -> None:
+    match request:
+        case JoinGroupRequest():
+            join_group(shard, Join(request=request, context=context, token=token))
+        case SyncGroupRequest():
+            validate_group_status(shard, request.group_id, allows_empty=False)
+            classic_group_sync(shard, Sync(request=request, token=token))
+        case HeartbeatRequest():
+            validate_group_status(shard, request.group_id, allows_empty=False)
+            error = classic_group_heartbeat(shard, request)
+            shard.respond(token, HeartbeatResponse(error_code=error))
+        case LeaveGroupRequest():
+            validate_group_status(shard, request.group_id, allows_empty=False)
+            classic_group_leave(shard, request, token)
+        case OffsetCommitRequest():
+            validate_group_status(shard, request.group_id, allows_empty=True)
+            commit_offset(shard, request, api_version=context.api_version, token=token)
+        case OffsetDeleteRequest():
+            validate_group_status(shard, request.group_id, allows_empty=False)
+            delete_offsets(shard, request, token)
+        case _:
+            _dispatch_to_many_groups(shard, request, context, token)
+
+
+def _dispatch_to_many_groups(
+    shard: Shard,
+    request: OffsetFetchRequest | DescribeGroupsRequest | ListGroupsRequest | DeleteGroupsRequest,
+    context: RequestContext,
+    token: ResponseToken,
+) -> None:
+    # All partitions are owned or none is, so that one check does for all groups.
+    throw_if_not_owned(shard)
+    match request:
+        case OffsetFetchRequest():
+            groups = tuple(
+                fetch_offsets(shard, each, require_stable=request.require_stable) for each in request.groups
+            )
+            shard.respond(token, OffsetFetchResponse(groups=groups))
+        case DescribeGroupsRequest():
+            described = describe_groups(shard, request, api_version=context.api_version)
+            shard.respond(token, DescribeGroupsResponse(groups=described))
+        case ListGroupsRequest():
+            listed = list_groups(shard, request)
+            shard.respond(token, ListGroupsResponse(error_code=Errors.NONE, groups=listed))
+        case DeleteGroupsRequest():
+            delete_groups(shard, request, token)
+        case _:
+            assert_never(request)
+
+
+def join_group(shard: Shard, join: Join) -> None:
+    """Check a JoinGroup and hand it on.
+
+    The Java coordinator judges the session timeout before it looks whose group it is.
+
+    Raises:
+        CoordinatorError: the broker does not coordinate the group.
+
+    Source: GroupCoordinatorService#joinGroup (4.3.1), GroupCoordinator#handleJoinGroup (3.9.2).
+    """
+    request = join.request
+    if not request.group_id:
+        shard.respond(join.token, join_error(request.member_id, Errors.INVALID_GROUP_ID))
+        return
+    if shard.profile.has(Behaviour.SESSION_TIMEOUT_CHECKED_BEFORE_COORDINATOR):
+        if not _has_valid_session_timeout(shard, join):
+            return
+        throw_if_not_owned(shard)
+    else:
+        throw_if_not_owned(shard)
+        if not _has_valid_session_timeout(shard, join):
+            return
+    classic_group_join(shard, join)
+
+
+def _has_valid_session_timeout(shard: Shard, join: Join) -> bool:
+    config = shard.config
+    if (
+        config.group_min_session_timeout_ms
+        <= join.request.session_timeout_ms
+        <= config.group_max_session_timeout_ms
+    ):
+        return True
+    error = join_error(join.request.member_id, Errors.INVALID_SESSION_TIMEOUT)
+    shard.respond(join.token, error)
+    return False
+
+
+def validate_group_status(shard: Shard, group_id: GroupId, *, allows_empty: bool) -> None:
+    """Refuse a request that is not for this coordinator, or not yet.
+
+    Raises:
+        CoordinatorError: INVALID_GROUP_ID, COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR.
+
+    Source: GroupCoordinator#validateGroupStatus (3.9.2), GroupCoordinatorService#isGroupIdNotEmpty (4.3.1).
+    """
+    if not allows_empty and not group_id:
+        raise CoordinatorError(Errors.INVALID_GROUP_ID)
+    throw_if_not_owned(shard)
+
+
+def throw_if_not_owned(shard: Shard) -> None:
+    """Refuse everything while the groups are somebody else's or are being loaded.
+
+    Raises:
+        CoordinatorError: COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR.
+
+    Source: CoordinatorRuntime#withActiveContextOrThrow (4.3.1).
+    """
+    match shard.ownership:
+        case Ownership.OWNED:
+            return
+        case Ownership.LOADING:
+            raise CoordinatorError(Errors.COORDINATOR_LOAD_IN_PROGRESS)
+        case Ownership.NOT_OWNED:
+            raise CoordinatorError(Errors.NOT_COORDINATOR)
+        case _:
+            assert_never(shard.ownership)
+
+
+def _handle_unexpected(
+    shard: Shard, request: GroupRequest, context: RequestContext, token: ResponseToken
+) -> None:
+    """Source: KafkaApis#handleError (3.9.2), CoordinatorOperationExceptionHelper (4.3.1)."""
+    is_late_join = isinstance(request, JoinGroupRequest) and context.api_version >= _LATE_JOIN_VERSION
+    if is_late_join and shard.profile.has(Behaviour.JOIN_V6_INTERNAL_ERROR_UNANSWERED):
+        shard.fail(token, None)
+    elif isinstance(request, JoinGroupRequest):
+        shard.fail(token, join_error(UNKNOWN_MEMBER_ID, Errors.UNKNOWN_SERVER_ERROR))
+    else:
+        shard.fail(token, error_response(shard, request, Errors.UNKNOWN_SERVER_ERROR))
+
+
+def error_response(shard: Shard, request: GroupRequest, error: Errors) -> GroupResponse:
+    """How an API says that a request was refused as a whole."""
+    match request:
+        case JoinGroupRequest():
+            return join_error(_member_id_in_error(shard, request), error)
+        case SyncGroupRequest():
+            return sync_error(_sync_error_code(shard, error))
+        case HeartbeatRequest():
+            # While its group is loading, a member is told nothing that could alarm it.
+            is_loading = error is Errors.COORDINATOR_LOAD_IN_PROGRESS
+            return HeartbeatResponse(error_code=Errors.NONE if is_loading else error)
+        case LeaveGroupRequest():
+            return leave_error(error)
+        case OffsetCommitRequest():
+            return commit_error(shard, request, error)
+        case OffsetDeleteRequest():
+            return OffsetDeleteResponse(error_code=error, topics=())
+        case _:
+            return _error_response_of_many_groups(shard, request, error)
+
+
+def _error_response_of_many_groups(
+    shard: Shard,
+    request: OffsetFetchRequest | DescribeGroupsRequest | ListGroupsRequest | DeleteGroupsRequest,
+    error: Errors,
+) -> GroupResponse:
+    match request:
+        case OffsetFetchRequest():
+            return OffsetFetchResponse(groups=tuple(fetch_error(each, error) for each in request.groups))
+        case DescribeGroupsRequest():
+            return DescribeGroupsResponse(groups=describe_error(shard, request, error))
+        case ListGroupsRequest():
+            # Groups of somebody else are none to list.
+            told = Errors.NONE if error is Errors.NOT_COORDINATOR else error
+            return ListGroupsResponse(error_code=told, groups=())
+        case DeleteGroupsRequest():
+            group_ids = dict.fromkeys(request.groups_names)
+            results = (DeletableGroupResult(group_id=each, error_code=error) for each in group_ids)
+            return DeleteGroupsResponse(results=tuple(results))
+        case _:
+            assert_never(request)
+
+
+def _member_id_in_error(shard: Shard, request: JoinGroupRequest) -> MemberId:
+    echoes = shard.profile.has(Behaviour.COORDINATOR_ERRORS_ECHO_MEMBER_ID)
+    return request.member_id if echoes else UNKNOWN_MEMBER_ID
+
+
+def _sync_error_code(shard: Shard, error: Errors) -> Errors:
+    means_rejoin = shard.profile.has(Behaviour.SYNC_WHILE_LOADING_MEANS_REJOIN)
+    if error is Errors.COORDINATOR_LOAD_IN_PROGRESS and means_rejoin:
+        return Errors.REBALANCE_IN_PROGRESS
+    return error

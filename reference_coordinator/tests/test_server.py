@@ -1,0 +1,220 @@
+"""The TCP server: frames out of a stream, faults, timers, and clients that know nothing of us."""
+
+import asyncio
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Self
+
+import pytest
+from confluent_kafka.admin import AdminClient as ConfluentAdminClient
+
+from reference_coordinator.choices import DeterministicChoices
+from reference_coordinator.config import GroupCoordinatorConfig
+from reference_coordinator.errors import Errors
+from reference_coordinator.listener import Listener
+from reference_coordinator.profiles import profile_for
+from reference_coordinator.server import serving
+from reference_coordinator.tests.wire_client import read_response, request_frame
+
+TIMEOUT_S = 10
+PROFILES = ["2.8.2", "3.9", "4.4"]
+
+
+def listener(profile: str) -> Callable[[str, int], Listener]:
+    def make(host: str, port: int) -> Listener:
+        return Listener(
+            profile=profile_for(profile),
+            config=GroupCoordinatorConfig.from_properties({"group.initial.rebalance.delay.ms": "50"}),
+            choices=DeterministicChoices(),
+            host=host,
+            port=port,
+            topics={"orders": 3},
+        )
+
+    return make
+
+
+@contextmanager
+def server(profile: str = "3.9") -> Iterator[int]:
+    """Serve from a thread of its own, so that blocking clients can be used; yields the port."""
+    started: asyncio.Queue[int] = asyncio.Queue()
+    ready = threading.Event()
+    stop = asyncio.Event()
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def serve() -> None:
+        loops.append(asyncio.get_running_loop())
+        async with serving(listener(profile), host="127.0.0.1", port=0) as port:
+            started.put_nowait(port)
+            ready.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    assert ready.wait(TIMEOUT_S)
+    try:
+        yield started.get_nowait()
+    finally:
+        loops[0].call_soon_threadsafe(stop.set)
+        thread.join(TIMEOUT_S)
+        assert not thread.is_alive()
+
+
+@pytest.fixture(name="port")
+def port_of_a_server() -> Iterator[int]:
+    with server() as port:
+        yield port
+
+
+class Client:
+    """A blocking client."""
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
+
+    def send(self, *frames: bytes) -> None:
+        self.socket.sendall(b"".join(struct.pack(">i", len(frame)) + frame for frame in frames))
+
+    def receive(self) -> bytes:
+        (size,) = struct.unpack(">i", self._exactly(4))
+        return self._exactly(size)
+
+    def is_closed(self) -> bool:
+        try:
+            return self.socket.recv(1) == b""
+        except ConnectionResetError:
+            return True
+
+    def _exactly(self, size: int) -> bytes:
+        received = b""
+        while len(received) < size:
+            chunk = self.socket.recv(size - len(received))
+            assert chunk, "closed"
+            received += chunk
+        return received
+
+    def heartbeat(self) -> int:
+        self.send(request_frame("heartbeat", 0, group_id="g"))
+        code: int = read_response("heartbeat", 0, self.receive()).error_code
+        return code
+
+
+def elect(port: int) -> None:
+    """Make the server the coordinator: the first FindCoordinator creates the log."""
+    with Client(port) as client:
+        client.send(request_frame("find_coordinator", 0, key="g"))
+        client.receive()
+
+
+JOIN = request_frame(
+    "join_group",
+    3,
+    group_id="g",
+    session_timeout=10_000,
+    rebalance_timeout=10_000,
+    protocol_type="consumer",
+    protocols=({"name": "range", "metadata": b""},),
+)
+
+
+def test_frames_are_cut_out_of_the_stream_however_it_comes(port: int) -> None:
+    frame = request_frame("heartbeat", 0, group_id="g")
+    stream = (struct.pack(">i", len(frame)) + frame) * 3
+    with Client(port) as client:
+        for chunk in (stream[:2], stream[2:9], stream[9:-1], stream[-1:]):
+            client.socket.sendall(chunk)
+
+        codes = [read_response("heartbeat", 0, client.receive()).error_code for _ in range(3)]
+
+    assert codes == [Errors.NOT_COORDINATOR] * 3
+
+
+@pytest.mark.parametrize("size", [-1, -(2**31), 100 * 1024 * 1024 + 1, 0])
+def test_a_size_that_is_none_closes_the_connection_and_no_other(port: int, size: int) -> None:
+    with Client(port) as bad, Client(port) as good:
+        bad.socket.sendall(struct.pack(">i", size))
+
+        assert bad.is_closed()
+        assert good.heartbeat() == Errors.NOT_COORDINATOR
+
+
+def test_a_malformed_frame_closes_the_connection_and_no_other(port: int) -> None:
+    with Client(port) as bad, Client(port) as good:
+        bad.send(b"no request")
+
+        assert bad.is_closed()
+        assert good.heartbeat() == Errors.NOT_COORDINATOR
+
+
+def test_a_client_that_goes_away_in_mid_frame_harms_nobody(port: int) -> None:
+    with Client(port) as client:
+        client.socket.sendall(struct.pack(">i", 1000) + b"half")
+    with Client(port) as client:
+        assert client.heartbeat() == Errors.NOT_COORDINATOR
+
+
+def test_a_parked_request_is_answered_when_its_time_comes(port: int) -> None:
+    elect(port)
+    with Client(port) as parked, Client(port) as other:
+        parked.send(JOIN, request_frame("heartbeat", 0, group_id="g"))
+
+        assert other.heartbeat() == Errors.UNKNOWN_MEMBER_ID
+        assert read_response("join_group", 3, parked.receive()).generation_id == 1
+        assert read_response("heartbeat", 0, parked.receive()).error_code == Errors.UNKNOWN_MEMBER_ID
+
+
+def test_a_parked_client_that_goes_away_harms_nobody(port: int) -> None:
+    elect(port)
+    with Client(port) as other:
+        with Client(port) as parked:
+            parked.send(JOIN)
+        other.send(JOIN)
+
+        assert read_response("join_group", 3, other.receive()).generation_id == 1
+
+
+def test_a_server_stops_with_clients_parked() -> None:
+    with server() as port:
+        elect(port)
+        client = Client(port)
+        client.send(JOIN)
+    with client:
+        assert client.is_closed()
+
+
+@pytest.mark.filterwarnings("ignore:(read|open)_text is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("profile", PROFILES)
+def test_kafka_python_administers_groups(profile: str) -> None:
+    from kafka import KafkaAdminClient  # noqa: PLC0415 - its import warns, which only a test may ignore
+
+    with server(profile) as port:
+        elect(port)
+        admin = KafkaAdminClient(bootstrap_servers=f"127.0.0.1:{port}", request_timeout_ms=TIMEOUT_S * 1000)
+        try:
+            assert "orders" in admin.list_topics()
+            assert admin.list_groups() == []
+            (described,) = admin.describe_groups(["g"]).values()
+        finally:
+            admin.close()
+
+    assert described["group_state"] == "Dead"
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_librdkafka_sees_the_cluster_and_its_groups(profile: str) -> None:
+    with server(profile) as port:
+        admin = ConfluentAdminClient({"bootstrap.servers": f"127.0.0.1:{port}"})
+        metadata = admin.list_topics(timeout=TIMEOUT_S)
+        groups = admin.list_consumer_groups(request_timeout=TIMEOUT_S).result()
+
+    assert len(metadata.topics["orders"].partitions) == 3
+    assert (groups.valid, groups.errors) == ([], [])

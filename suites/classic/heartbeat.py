@@ -1,0 +1,204 @@
+"""Heartbeat: what it is answered in each state, and what a silent member finds."""
+
+from harness.scenario import (
+    ANY,
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    offset_commit,
+    offset_commit_response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+
+
+@scenario(
+    "classic/heartbeat/keeps-the-session-alive",
+    source="GroupMetadataManager#rescheduleClassicGroupMemberHeartbeat",
+    clauses=("HB-01",),
+)
+def heartbeats_keep_the_session_alive(talk: Conversation) -> None:
+    """A member of a Stable group that heartbeats in time is answered NONE beyond its session timeout."""
+    (ana,) = talk.stable_group("ana", session_timeout_ms=1500)
+
+    for _ in range(3):
+        talk.elapses(800)
+        ana.sends(heartbeat())
+        ana.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario(
+    "classic/heartbeat/during-a-rebalance",
+    source="GroupMetadataManager#classicGroupHeartbeatToClassicGroup",
+    clauses=("HB-02", "RB-23"),
+)
+def a_rebalance_is_told_by_heartbeat(talk: Conversation) -> None:
+    """A member that has not rejoined learns of a rebalance by its heartbeats: REBALANCE_IN_PROGRESS."""
+    ana, bob = talk.stable_group("ana", "bob")
+    ana.sends(join_group())
+
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.aside.sends(heartbeat())
+    ana.aside.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+
+    bob.sends(join_group())
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+
+
+@scenario(
+    "classic/heartbeat/before-assignments",
+    source="GroupMetadataManager#classicGroupHeartbeatToClassicGroup",
+    clauses=("HB-03",),
+)
+def a_heartbeat_before_the_assignments(talk: Conversation) -> None:
+    """A member may heartbeat while assignments are awaited, and syncs all the same afterwards.
+
+    It is answered NONE since 2.6.1 (KAFKA-10284 came with it), REBALANCE_IN_PROGRESS before.
+    """
+    ana, bob = talk.stable_group("ana", "bob")
+    ana.sends(join_group())
+    bob.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code=ANY))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code=ANY))
+
+    ana.syncs_as_leader((ana, bob))
+    bob.sends(sync_group())
+    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+
+
+@scenario(
+    "classic/heartbeat/empty-group",
+    source="GroupMetadataManager#classicGroupHeartbeatToClassicGroup",
+    clauses=("HB-04",),
+)
+def an_empty_group_has_no_heartbeat(talk: Conversation) -> None:
+    """A member that heartbeats to a group that all have left is told UNKNOWN_MEMBER_ID."""
+    (ana,) = talk.stable_group("ana")
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "classic/heartbeat/stranger",
+    source="ClassicGroup#validateMember",
+    clauses=("HB-05",),
+)
+def a_stranger_has_no_heartbeat(talk: Conversation) -> None:
+    """A heartbeat with an id that the group does not know, or with none, is told UNKNOWN_MEMBER_ID."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.sends(heartbeat(member_id="nobody"))
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.sends(heartbeat(member_id=""))
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "classic/heartbeat/other-generation",
+    source="GroupMetadataManager#validateClassicGroupHeartbeat",
+    clauses=("HB-06", "HB-11"),
+)
+def another_generation_is_illegal(talk: Conversation) -> None:
+    """A heartbeat of the generation before, after, or -1 is told ILLEGAL_GENERATION."""
+    ana, bob = talk.stable_group("ana", "bob")
+
+    ana.sends(heartbeat(generation_id=ana.generation_id - 1))
+    ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    bob.sends(heartbeat(generation_id=bob.generation_id + 1))
+    bob.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    bob.sends(heartbeat(generation_id=-1))
+    bob.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+
+
+@scenario(
+    "classic/heartbeat/other-generation-keeps-no-session-alive",
+    source="GroupMetadataManager#validateClassicGroupHeartbeat",
+    clauses=("HB-06", "HB-12"),
+)
+def an_illegal_heartbeat_keeps_no_session_alive(talk: Conversation) -> None:
+    """A heartbeat that is refused for its generation does not put off the end of the session."""
+    (ana,) = talk.stable_group("ana", session_timeout_ms=1500)
+
+    talk.elapses(900)
+    ana.sends(heartbeat(generation_id=ana.generation_id + 1))
+    ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    talk.elapses(1100)
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "classic/heartbeat/silent-follower",
+    source="GroupMetadataManager#expireClassicGroupMemberHeartbeat",
+    clauses=("HB-12", "HB-02"),
+)
+def a_silent_follower_is_expelled(talk: Conversation) -> None:
+    """A follower that is silent for its session timeout is expelled, and the others are told to rebalance."""
+    ana, bob = talk.stable_group("ana", "bob", session_timeout_ms=1500)
+
+    talk.elapses(800)
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+    talk.elapses(1000)
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code=ANY))
+    talk.elapses(400)
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", members=({"member_id": ana.member_id},)))
+
+
+@scenario(
+    "classic/heartbeat/silent-last-member",
+    source="GroupMetadataManager#expireClassicGroupMemberHeartbeat",
+    clauses=("HB-12", "RB-25"),
+)
+def the_last_silent_member_leaves_an_empty_group(talk: Conversation) -> None:
+    """When the last member's session ends the group is Empty, and that counts as a generation."""
+    (ana,) = talk.stable_group("ana", session_timeout_ms=500)
+    bob = talk.actor("bob")
+    talk.elapses(1200)
+
+    bob.sends(join_group(version=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3, leader=bob.member_id))
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "classic/heartbeat/commits-count",
+    source="GroupMetadataManager#rescheduleClassicGroupMemberHeartbeat",
+    clauses=("HB-13",),
+)
+def an_offset_commit_counts_as_a_heartbeat(talk: Conversation) -> None:
+    """A member that commits offsets instead of heartbeating is a member beyond its session timeout."""
+    (ana,) = talk.stable_group("ana", session_timeout_ms=1500)
+
+    for offset in (1, 2, 3):
+        talk.elapses(800)
+        ana.sends(offset_commit(topics={"orders": {0: offset}}))
+        ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))

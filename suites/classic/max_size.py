@@ -1,0 +1,207 @@
+"""group.max.size: who is turned away from a full group, and who is counted."""
+
+from harness.scenario import (
+    ANY,
+    ROUND_ROBIN,
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    scenario,
+)
+
+TWO = {"group.max.size": "2"}
+
+
+@scenario(
+    "classic/max-size/full-group",
+    source="GroupMetadataManager#acceptJoiningMember",
+    clauses=("MX-01", "VF-07"),
+    broker_config=TWO,
+)
+def a_full_group_takes_nobody(talk: Conversation) -> None:
+    """A newcomer to a full Stable group is told GROUP_MAX_SIZE_REACHED without an id, and disturbs nobody."""
+    ana, _ = talk.stable_group("ana", "bob")
+    carol = talk.actor("carol")
+
+    carol.sends(join_group(member_id=""))
+    carol.receives(
+        join_group_response(
+            error_code="GROUP_MAX_SIZE_REACHED", member_id="", generation_id=-1, leader="", members=()
+        )
+    )
+    carol.sends(join_group(version=3, member_id=""))
+    carol.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario(
+    "classic/max-size/full-group-before-assignments",
+    source="GroupMetadataManager#acceptJoiningMember",
+    clauses=("MX-01",),
+    broker_config=TWO,
+)
+def a_full_group_takes_nobody_before_the_assignments(talk: Conversation) -> None:
+    """A newcomer to a full group that awaits its assignments is told GROUP_MAX_SIZE_REACHED."""
+    ana, bob = talk.stable_group("ana", "bob")
+    ana.sends(join_group())
+    bob.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    carol = talk.actor("carol")
+
+    carol.sends(join_group(member_id=""))
+    carol.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
+
+    ana.syncs_as_leader((ana, bob))
+
+
+@scenario(
+    "classic/max-size/members-may-rejoin",
+    source="GroupMetadataManager#acceptJoiningMember",
+    clauses=("MX-01", "MX-10"),
+    broker_config=TWO,
+)
+def members_of_a_full_group_may_rejoin(talk: Conversation) -> None:
+    """The limit is for newcomers: both members of a full group rejoin it."""
+    ana, bob = talk.stable_group("ana", "bob")
+
+    ana.sends(join_group())
+    bob.sends(join_group())
+
+    ana.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+
+
+@scenario(
+    "classic/max-size/awaiting-member-repeats",
+    source="GroupMetadataManager#acceptJoiningMember",
+    clauses=("MX-10", "OR-01"),
+    broker_config=TWO,
+)
+def an_awaiting_member_may_repeat_its_join(talk: Conversation) -> None:
+    """A member that already awaits the rebalance of a full group may repeat its JoinGroup."""
+    ana, bob = talk.stable_group("ana", "bob")
+    ana.sends(join_group())
+
+    ana.aside.sends(join_group())
+    bob.sends(join_group())
+
+    ana.aside.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+    ana.stays_parked(for_ms=500)
+
+
+@scenario(
+    "classic/max-size/leaver-makes-room",
+    source="GroupMetadataManager#acceptJoiningMember",
+    clauses=("MX-01", "LV-01"),
+    broker_config=TWO,
+)
+def a_leaver_makes_room(talk: Conversation) -> None:
+    """A newcomer that was turned away is let in after a member has left."""
+    ana, bob = talk.stable_group("ana", "bob")
+    carol = talk.actor("carol")
+    carol.sends(join_group(member_id=""))
+    carol.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED"))
+
+    bob.sends(leave_group())
+    bob.receives(leave_group_response(error_code="NONE"))
+    carol.sends(join_group(version=3, member_id=""))
+    ana.sends(join_group())
+
+    ana.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+    carol.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+
+
+@scenario(
+    "classic/max-size/last-to-rejoin",
+    source="GroupMetadataManager#acceptJoiningMember",
+    clauses=("MX-06", "MX-08"),
+    broker_config=TWO,
+)
+def whoever_rejoins_last_may_find_no_room(talk: Conversation) -> None:
+    """In a rebalance the limit counts who awaits it, so a newcomer may take the place of a slow member.
+
+    So since 2.6; before, the newcomer was turned away. The Scala coordinator then answers the others at
+    once, the Java one at the deadline.
+    """
+    ana, bob = talk.stable_group("ana", "bob", rebalance_timeout_ms=1500)
+    carol = talk.actor("carol")
+    ana.sends(join_group(rebalance_timeout_ms=1500))
+
+    carol.sends(join_group(version=3, member_id="", rebalance_timeout_ms=1500))
+    bob.sends(join_group(rebalance_timeout_ms=1500))
+
+    bob.receives(join_group_response(error_code=ANY))
+    ana.receives(
+        join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id), not_after_ms=3000
+    )
+    carol.receives(join_group_response(error_code=ANY))
+
+
+@scenario(
+    "classic/max-size/pending-id-finds-no-room",
+    source="GroupMetadataManager#acceptJoiningMember",
+    clauses=("MX-09", "RB-19"),
+    broker_config=TWO,
+)
+def a_pending_id_may_find_no_room(talk: Conversation) -> None:
+    """A pending id that comes to a rebalance with as many members waiting as allowed is turned away.
+
+    Its first step uses v8 because before 2.6 a rebalance gave out no id in a group of that size.
+    """
+    ana, bob = talk.stable_group("ana", "bob", rebalance_timeout_ms=1500)
+    carol = talk.actor("carol")
+    ana.sends(join_group(rebalance_timeout_ms=1500))
+    carol.sends(join_group(version=8, member_id=""))
+    carol.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    bob.sends(join_group(rebalance_timeout_ms=1500))
+    ana.stays_parked(for_ms=300)
+
+    carol.sends(join_group())
+    carol.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
+
+    ana.receives(
+        join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id), not_after_ms=3000
+    )
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+
+
+@scenario(
+    "classic/precedence/join-full-group",
+    source="GroupMetadataManager#classicGroupJoinToClassicGroup",
+    clauses=("MX-02", "JG-15", "CO-01", "JG-20"),
+    broker_config=TWO,
+)
+def a_full_group_comes_before_protocols(talk: Conversation) -> None:
+    """A newcomer's group id is checked first, then its session timeout, then the room, then its protocols."""
+    _, bob = talk.stable_group("ana", "bob")
+    carol = talk.actor("carol")
+
+    carol.climbs(
+        (
+            (
+                join_group(group_id="", member_id="", session_timeout_ms=1, protocols=ROUND_ROBIN),
+                join_group_response(error_code="INVALID_GROUP_ID"),
+            ),
+            (
+                join_group(member_id="", session_timeout_ms=1, protocols=ROUND_ROBIN),
+                join_group_response(error_code="INVALID_SESSION_TIMEOUT"),
+            ),
+            (
+                join_group(member_id="", protocols=ROUND_ROBIN),
+                join_group_response(error_code="GROUP_MAX_SIZE_REACHED"),
+            ),
+        )
+    )
+
+    bob.sends(leave_group())
+    bob.receives(leave_group_response(error_code="NONE"))
+    carol.sends(join_group(member_id="", protocols=ROUND_ROBIN))
+    carol.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"))

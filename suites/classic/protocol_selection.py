@@ -1,0 +1,221 @@
+"""Which protocol a generation uses, and who leads it."""
+
+from harness.scenario import (
+    ORDERS,
+    Conversation,
+    describe_groups,
+    describe_groups_response,
+    heartbeat,
+    heartbeat_response,
+    in_any_order,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    scenario,
+    subscription,
+    sync_group,
+    sync_group_response,
+)
+
+PAYMENTS = subscription("payments")
+
+
+@scenario(
+    "classic/protocol/majority-of-votes",
+    source="ClassicGroup#selectProtocol",
+    clauses=("PV-02", "PV-03"),
+)
+def the_majority_of_votes_decides(talk: Conversation) -> None:
+    """The protocol that most members list first is selected, and the leader sees the metadata given for it."""
+    range_first = (("range", ORDERS), ("roundrobin", PAYMENTS))
+    robin_first = (("roundrobin", PAYMENTS), ("range", ORDERS))
+    (ana,) = talk.stable_group("ana", protocols=range_first)
+    bob, carol = talk.actors("bob", "carol")
+    for newcomer in (bob, carol):
+        newcomer.obtains_member_id(protocols=robin_first)
+        newcomer.sends(join_group(protocols=robin_first))
+
+    ana.sends(join_group(protocols=range_first))
+
+    ana.receives(
+        join_group_response(
+            error_code="NONE",
+            protocol_name="roundrobin",
+            members=in_any_order(
+                {"member_id": ana.member_id, "metadata": PAYMENTS},
+                {"member_id": bob.member_id, "metadata": PAYMENTS},
+                {"member_id": carol.member_id, "metadata": PAYMENTS},
+            ),
+        )
+    )
+    bob.receives(join_group_response(error_code="NONE", protocol_name="roundrobin"))
+    carol.receives(join_group_response(error_code="NONE", protocol_name="roundrobin"))
+
+
+@scenario(
+    "classic/protocol/only-common-ones-are-voted-on",
+    source="ClassicGroup#candidateProtocols",
+    clauses=("PV-01", "PV-03"),
+)
+def only_common_protocols_are_voted_on(talk: Conversation) -> None:
+    """A protocol that all members support is selected although each would rather have another."""
+    sticky_or_range = (("sticky", PAYMENTS), ("range", ORDERS))
+    robin_or_range = (("roundrobin", PAYMENTS), ("range", ORDERS))
+    (ana,) = talk.stable_group("ana", protocols=sticky_or_range)
+    bob = talk.actor("bob")
+    bob.obtains_member_id(protocols=robin_or_range)
+    bob.sends(join_group(protocols=robin_or_range))
+
+    ana.sends(join_group(protocols=sticky_or_range))
+
+    ana.receives(
+        join_group_response(
+            error_code="NONE",
+            protocol_name="range",
+            members=in_any_order(
+                {"member_id": ana.member_id, "metadata": ORDERS},
+                {"member_id": bob.member_id, "metadata": ORDERS},
+            ),
+        )
+    )
+    bob.receives(join_group_response(error_code="NONE", protocol_name="range"))
+
+
+@scenario(
+    "classic/protocol/a-duplicate-disqualifies-itself",
+    source="ClassicGroup#candidateProtocols",
+    clauses=("PV-07",),
+)
+def a_duplicate_disqualifies_itself(talk: Conversation) -> None:
+    """A protocol that one member lists twice is counted twice, fits no group size, and is never selected."""
+    ana = talk.actor("ana")
+    twice = (("range", ORDERS), ("range", ORDERS), ("roundrobin", PAYMENTS))
+
+    ana.sends(join_group(version=3, protocols=twice))
+    ana.receives(
+        join_group_response(
+            error_code="NONE",
+            protocol_name="roundrobin",
+            members=({"member_id": ana.member_id, "metadata": PAYMENTS},),
+        )
+    )
+
+
+@scenario(
+    "classic/protocol/type-outlives-the-members",
+    source="ClassicGroup#initNextGeneration",
+    clauses=("PV-08", "LV-02"),
+)
+def the_protocol_type_outlives_the_members(talk: Conversation) -> None:
+    """A group that all members have left keeps its protocol type and forgets its protocol."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+
+    ana.repeats(
+        describe_groups(),
+        until=describe_groups_response(
+            group_state="Empty", protocol_type="consumer", protocol_data="", members=()
+        ),
+    )
+
+
+@scenario(
+    "classic/leader/first-added-member",
+    source="ClassicGroup#add",
+    clauses=("LD-01", "LD-04", "CX-03"),
+    broker_config={"group.initial.rebalance.delay.ms": "1000"},
+)
+def the_first_added_member_leads(talk: Conversation) -> None:
+    """Of several members of a first generation the one that was added first leads, whoever got its id first."""
+    ana, bob = talk.actors("ana", "bob")
+    bob.obtains_member_id()
+    ana.obtains_member_id()
+    ana.sends(join_group())
+
+    bob.sends(join_group())
+
+    ana.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=1,
+            leader=ana.member_id,
+            members=in_any_order({"member_id": ana.member_id}, {"member_id": bob.member_id}),
+        )
+    )
+    bob.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id, members=()))
+
+
+@scenario(
+    "classic/leader/leaves",
+    source="ClassicGroup#remove",
+    clauses=("LD-03", "LV-01"),
+)
+def a_leaving_leader_is_replaced(talk: Conversation) -> None:
+    """When the leader leaves, the member that remains is told to rebalance and leads the next generation."""
+    ana, bob = talk.stable_group("ana", "bob")
+
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.sends(join_group())
+    bob.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=3,
+            leader=bob.member_id,
+            members=({"member_id": bob.member_id},),
+        )
+    )
+    bob.syncs_as_leader((bob,))
+
+
+@scenario(
+    "classic/leader/absent-at-the-deadline",
+    source="ClassicGroup#maybeElectNewJoinedLeader",
+    clauses=("LD-03", "RB-12"),
+)
+def an_absent_leader_is_replaced(talk: Conversation) -> None:
+    """When the leader has not rejoined by the deadline, the member that has leads the next generation."""
+    _, bob = talk.stable_group("ana", "bob", rebalance_timeout_ms=1000)
+
+    bob.sends(join_group(rebalance_timeout_ms=1000, protocols=(("range", PAYMENTS),)))
+    bob.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=3,
+            leader=bob.member_id,
+            members=({"member_id": bob.member_id, "metadata": PAYMENTS},),
+        ),
+        not_before_ms=900,
+        not_after_ms=2000,
+    )
+
+
+@scenario(
+    "classic/leader/skips-no-assignment",
+    source="KIP-814",
+    clauses=("LD-05", "VF-08"),
+)
+def a_dynamic_leader_skips_no_assignment(talk: Conversation) -> None:
+    """A JoinGroup v9 never tells a dynamic leader to skip the assignment, nor a follower."""
+    ana, bob = talk.actors("ana", "bob")
+    talk.stable_group(ana)
+    bob.obtains_member_id()
+
+    bob.sends(join_group(version=9))
+    ana.sends(join_group(version=9))
+
+    ana.receives(
+        join_group_response(
+            error_code="NONE", protocol_type="consumer", leader=ana.member_id, skip_assignment=False
+        )
+    )
+    bob.receives(join_group_response(error_code="NONE", leader=ana.member_id, skip_assignment=False))
+    ana.syncs_as_leader((ana, bob))
+    bob.sends(sync_group())
+    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))

@@ -1,0 +1,162 @@
+"""Members that are late to sync, and what keeps a session alive while they wait."""
+
+from harness.scenario import (
+    ANY,
+    Actor,
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+
+
+def _completing_group(talk: Conversation, *, rebalance_timeout_ms: int) -> tuple[Actor, Actor]:
+    """Let ana, the leader, and bob join their third generation, and stop before they sync."""
+    ana, bob = talk.stable_group("ana", "bob", rebalance_timeout_ms=rebalance_timeout_ms)
+    ana.sends(join_group(rebalance_timeout_ms=rebalance_timeout_ms))
+    bob.sends(join_group(rebalance_timeout_ms=rebalance_timeout_ms))
+    ana.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    return ana, bob
+
+
+@scenario(
+    "classic/sync/parked-follower-outlives-its-session",
+    source="ClassicGroupMember#hasSatisfiedHeartbeat",
+    clauses=("SG-21", "SG-22", "OR-04"),
+)
+def a_parked_follower_outlives_its_session(talk: Conversation) -> None:
+    """A follower whose SyncGroup is parked is not expelled when its session timeout passes."""
+    (ana,) = talk.stable_group("ana")
+    bob = talk.actor("bob")
+    bob.obtains_member_id()
+    bob.sends(join_group(session_timeout_ms=600))
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=2))
+    bob.receives(join_group_response(error_code="NONE", generation_id=2))
+
+    bob.sends(sync_group())
+    bob.stays_parked(for_ms=1400)
+    ana.syncs_as_leader((ana, bob))
+
+    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario(
+    "classic/sync/follower-never-syncs",
+    source="KAFKA-12890",
+    clauses=("SG-23", "HB-01"),
+)
+def a_follower_that_never_syncs_is_dropped(talk: Conversation) -> None:
+    """A follower that heartbeats but does not sync is a member at first, and dropped at the deadline.
+
+    So since 2.8.1; before, it stayed.
+    """
+    ana, bob = _completing_group(talk, rebalance_timeout_ms=1200)
+    ana.syncs_as_leader((ana, bob))
+
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="NONE"))
+    talk.elapses(1900)
+
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code=ANY))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code=ANY))
+
+
+@scenario(
+    "classic/sync/leader-never-syncs",
+    source="KAFKA-12890",
+    clauses=("SG-24", "SG-02"),
+)
+def a_leader_that_never_syncs_is_dropped(talk: Conversation) -> None:
+    """A leader that brings no assignments by the deadline is dropped, and the others must rejoin.
+
+    So since 2.8.1; before, they waited for it as long as it heartbeat.
+    """
+    ana, bob = _completing_group(talk, rebalance_timeout_ms=1200)
+    bob.sends(sync_group())
+
+    bob.stays_parked(for_ms=400)
+    talk.elapses(1400)
+    ana.sends(sync_group())
+
+    ana.receives(sync_group_response(error_code=ANY))
+    bob.receives(sync_group_response(error_code=ANY, assignment=b""))
+
+
+@scenario(
+    "classic/sync/nobody-syncs",
+    source="KAFKA-12890",
+    clauses=("SG-25", "RB-12"),
+)
+def nobody_syncs(talk: Conversation) -> None:
+    """A group whose members all miss the deadline for syncing is open to others.
+
+    Since 2.8.1 it is Empty by then; before, the newcomer's rebalance dropped them.
+    """
+    ana, _ = _completing_group(talk, rebalance_timeout_ms=1000)
+    talk.elapses(1600)
+    carol = talk.actor("carol")
+
+    carol.sends(join_group(version=3, rebalance_timeout_ms=1000))
+    carol.receives(
+        join_group_response(
+            error_code="NONE", leader=carol.member_id, members=({"member_id": carol.member_id},)
+        )
+    )
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "classic/sync/leader-expires",
+    source="GroupMetadataManager#removeMemberAndUpdateClassicGroup",
+    clauses=("SG-27", "HB-12", "LD-03"),
+)
+def a_leader_expires_before_it_syncs(talk: Conversation) -> None:
+    """A leader whose session ends while assignments are awaited leaves the others with REBALANCE_IN_PROGRESS."""
+    ana, bob = talk.stable_group("ana", "bob", session_timeout_ms=1500)
+    ana.sends(join_group(session_timeout_ms=1500))
+    bob.sends(join_group(session_timeout_ms=1500))
+    ana.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+
+    bob.sends(sync_group())
+    bob.receives(
+        sync_group_response(error_code="REBALANCE_IN_PROGRESS"), not_before_ms=900, not_after_ms=2800
+    )
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.sends(join_group(session_timeout_ms=1500))
+    bob.receives(join_group_response(error_code="NONE", generation_id=4, leader=bob.member_id))
+
+
+@scenario(
+    "classic/sync/syncs-instead-of-heartbeats",
+    source="GroupMetadataManager#classicGroupSyncToClassicGroup",
+    clauses=("SG-20", "SG-03"),
+)
+def a_member_that_syncs_instead_of_heartbeating(talk: Conversation) -> None:
+    """A member that only repeats its SyncGroup gets its assignment for as long as its session lasts.
+
+    With the Scala coordinator that keeps the session alive, with the Java one it does not.
+    """
+    (ana,) = talk.stable_group("ana", session_timeout_ms=2000)
+
+    talk.elapses(1200)
+    ana.sends(sync_group())
+    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    talk.elapses(1400)
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code=ANY))
