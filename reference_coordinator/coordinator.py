@@ -222,18 +222,25 @@ class GroupCoordinator:
                 static_member_stored(shard, then, error)
             case GroupCreated():
                 self._group_created(then, error)
+            case NobodyWaits():
+                return
+            case _:
+                self._continue_with_answer(then, error)
+
+    def _continue_with_answer(
+        self, then: AnswerStored | OffsetsStored | GroupsDeleted, error: Errors
+    ) -> None:
+        match then:
             case AnswerStored():
                 response = then.response
                 if error is not Errors.NONE:
                     told = handle_operation_exception(error)
-                    response = service.error_response(shard, then.request, told)
-                shard.respond(then.token, response)
+                    response = service.error_response(self._shard, then.request, told)
+                self._shard.respond(then.token, response)
             case OffsetsStored():
-                offsets_stored(shard, then, error)
+                offsets_stored(self._shard, then, error)
             case GroupsDeleted():
-                groups_deleted(shard, then, error)
-            case NobodyWaits():
-                return
+                groups_deleted(self._shard, then, error)
             case _:
                 assert_never(then)
 

@@ -15,6 +15,8 @@ _SIZE_BYTES: Final = 4
 _REQUEST_MAX_BYTES: Final = 100 * 1024 * 1024
 """Kafka's `socket.request.max.bytes`."""
 _MILLIS_PER_SECOND: Final = 1000
+_TURNS_TO_SETTLE: Final = 5
+"""More turns of the loop than a connection takes from accepted to made, or from aborted to closed."""
 _LOGGER: Final = logging.getLogger(__name__)
 
 ListenerFactory = Callable[[str, int], Listener]
@@ -144,6 +146,17 @@ async def serving(make_listener: ListenerFactory, *, host: str, port: int) -> As
         await acceptor.start_serving()
         yield bound_port
     finally:
-        acceptor.close()
+        # A connection accepted in the last moment outlives an acceptor that is closed under it, so
+        # accepting ends first.
+        for each in acceptor.sockets:
+            loop.remove_reader(each.fileno())
+        await _let_connections_settle()
         servers[0].stop()
+        acceptor.close()
         await acceptor.wait_closed()
+        await _let_connections_settle()
+
+
+async def _let_connections_settle() -> None:
+    for _ in range(_TURNS_TO_SETTLE):
+        await asyncio.sleep(0)

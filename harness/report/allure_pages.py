@@ -3,13 +3,16 @@
 A run never fails for want of them: whatever goes wrong here is told as the reason why they are missing.
 """
 
+import json
 import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
+from harness.report.allure import allure_categories
 from harness.targets.cache import cache_directory
 
 ALLURE_VERSION: Final = "3.18.0"
@@ -37,11 +40,23 @@ def render_allure(run_dir: Path) -> AllurePages:
         program = _program()
         shutil.rmtree(pages, ignore_errors=True)
         results = run_dir / "allure-results"
-        arguments = ("generate", str(results), "-o", str(pages), "--report-name", f"Run {run_dir.name}")
-        _call((str(program), *arguments), cwd=run_dir, timeout_s=GENERATE_TIMEOUT_S)
+        with TemporaryDirectory(prefix="allure-") as scratch:
+            config = Path(scratch) / "allurerc.json"
+            config.write_text(json.dumps(_config(run_dir, pages)), encoding="utf-8")
+            arguments = ("generate", str(results.absolute()), "--config", str(config))
+            _call((str(program), *arguments), cwd=Path(scratch), timeout_s=GENERATE_TIMEOUT_S)
     except _UnavailableError as reason:
         return AllurePages(index=None, problem=str(reason))
     return AllurePages(index=pages / "index.html", problem=None)
+
+
+def _config(run_dir: Path, pages: Path) -> dict[str, object]:
+    """Tell Allure 3 what Allure 2 read from the results' folder."""
+    return {
+        "name": f"Group coordinator conformance, run {run_dir.resolve().name}",
+        "output": str(pages.absolute()),
+        "categories": allure_categories(),
+    }
 
 
 def _program() -> Path:

@@ -40,7 +40,7 @@ from harness.scenario.requests import (
     sync_group,
 )
 from harness.scenario.script import Script, script_from_json, script_to_json, step_text
-from harness.scenario.values import NON_EMPTY, containing, in_any_order, one_of, starting_with
+from harness.scenario.values import NON_EMPTY, Pattern, Value, containing, in_any_order, one_of, starting_with
 from harness.targets.base import Capability
 
 __all__ = (
@@ -54,8 +54,10 @@ __all__ = (
     "Answer",
     "Capability",
     "Conversation",
+    "Pattern",
     "ScenarioError",
     "Script",
+    "Value",
     "api_versions",
     "api_versions_response",
     "collect",

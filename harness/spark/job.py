@@ -27,7 +27,7 @@ from harness.spark.rows import (
     TargetSummary,
 )
 from harness.spark.session import LOCAL_MASTER, SparkError, spark_session
-from harness.spark.stage import Sources, hadoop_path, stage
+from harness.spark.stage import Sources, hadoop_path, run_headers, stage
 from harness.trace.files import RunFolder
 from harness.trace.schema import TraceError
 
@@ -114,6 +114,7 @@ def build_tables(
         TraceError: a run's files are missing or corrupt.
     """
     folders = [RunFolder(path) for path in dict.fromkeys(run.resolve() for run in runs)]
+    run_headers(folders)  # before Spark costs seconds: are these runs at all?
     tell = progress or (lambda _: None)
     partitions = 1 + sum(_trace_bytes(folder) for folder in folders) // _PARTITION_BYTES
     tell("starting Spark")

@@ -87,8 +87,12 @@ def stage(spark: SparkSession, folders: Sequence[RunFolder]) -> Sources:
     )
 
 
-def stage_runs(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
-    """Read what each run was. Grain: run."""
+def run_headers(folders: Sequence[RunFolder]) -> list[RunHeader]:
+    """Read what each run was, without Spark.
+
+    Raises:
+        TraceError: a folder is no run's, or two are the same run's.
+    """
     seen: dict[str, RunFolder] = {}
     headers = []
     for folder in folders:
@@ -97,7 +101,12 @@ def stage_runs(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
         if other is not folder:
             raise TraceError(f"{folder.path} and {other.path} are both run {header.run_id}")
         headers.append(header)
-    return frame_of(spark, RunHeader, headers)
+    return headers
+
+
+def stage_runs(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
+    """Stage what each run was. Grain: run."""
+    return frame_of(spark, RunHeader, run_headers(folders))
 
 
 def stage_footers(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:

@@ -206,7 +206,14 @@ def test_a_permitted_value_is_no_difference_and_any_other_is() -> None:
     other = put("throttle_time_ms", 5, LEAVE)
     assert found(other, permitting("throttle_time_ms", 0, 5)) == ()
     assert len(found(other, permitting("throttle_time_ms", 0, 6))) == 1
-    assert len(found(other, permitting("throttle", 0, 5))) == 1
+
+
+def test_a_permission_speaks_of_its_own_field_and_not_of_one_that_begins_alike() -> None:
+    other = spoilt(trace(), LEAVE, lambda fields: fields.update(throttle=0, throttle_time_ms=5))
+    theirs = spoilt(reference_trace(), LEAVE, lambda fields: fields.update(throttle=0))
+    entry = {"field": "throttle", "any_of": [0], "reason": "chance"}
+    (finding,) = found(other, with_event(theirs, LEAVE, permitted=json.dumps([entry])))
+    assert finding.field == "throttle_time_ms"
 
 
 def test_a_permitted_whole_covers_what_is_in_it_and_permits_no_mixture() -> None:
@@ -239,6 +246,32 @@ def test_signatures_are_the_same_in_every_run() -> None:
     other = with_event(tuple(replace(event, run_id="run-2", at_ms=7.5) for event in other), 3, elapsed_ms=3.0)
     assert [d.signature for d in found(one)] == [d.signature for d in found(other)]
     assert len({d.signature for d in (*found(one), *found(put("leader", "x", BOB_JOINS)))}) == 2
+
+
+def test_signatures_tell_scenario_and_expectation_apart() -> None:
+    elsewhere = script("classic/join/another")
+    given = list(answers())
+    given[5] = {"throttle_time_ms": 0, "error_code": "NONE"}
+    (here,) = differences(script(), trace(given), None)
+    (there,) = differences(elsewhere, trace(given, of=elsewhere), None)
+    assert here.signature != there.signature
+    theirs = put("generation_id", 9, ANA_JOINS)
+    assert found(put("generation_id", 2, ANA_JOINS))[0].signature != (
+        found(put("generation_id", 2, ANA_JOINS), theirs)[0].signature
+    )
+
+
+def test_a_reference_means_what_was_known_before_the_answer() -> None:
+    talk = Conversation()
+    ana = talk.actor("ana")
+    for _ in range(2):
+        ana.sends(join_group(member_id=""))
+        ana.receives(join_group_response(member_id=ana.member_id))
+    told = scripted(talk)
+    same: dict[str, FieldValue] = {"error_code": "NONE", "member_id": ANA_ID}
+    assert differences(told, trace([same, same], of=told), None) == ()
+    (finding,) = differences(told, trace([same, {**same, "member_id": BOB_ID}], of=told), None)
+    assert (finding.step, finding.expected, finding.actual) == (3, '"member:ana"', '"member:ana#2"')
 
 
 def scripted(talk: Conversation) -> Script:

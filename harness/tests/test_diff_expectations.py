@@ -119,6 +119,13 @@ def test_of_two_entries_one_that_fits_is_enough(tmp_path: Path) -> None:
     assert [entry.source for entry in result.stale_entries] == ["known.toml, entry 1"]
 
 
+def test_an_expired_entry_beside_a_valid_one_does_no_harm(tmp_path: Path) -> None:
+    known = entries(tmp_path, f'{KNOWN}expires = "2026-01-01"\n{KNOWN}')
+    result = applied([judgement(Outcome.DIVERGES)], known)
+    assert result.judgements[0].expectation == Expectation.EXPECTED
+    assert [entry.why for entry in result.stale_entries] == ["expired on 2026-01-01"]
+
+
 @pytest.mark.parametrize(
     ("change", "field", "remedy"),
     [
@@ -201,6 +208,7 @@ def test_scenarios_are_meant_by_pattern(pattern: str, scenario_id: str, *, fits:
         ("container:<4.0", "container:apache/kafka:3.9.2", True),
         ("external:<4.0", "external:127.0.0.1:9092", True),
         ("*:<4.0", "path:/opt/kafka", True),
+        ("path:>=3.9", "path:3.8", True),
         ("reference:*", "reference", True),
         ("external:*", "external:127.0.0.1:9092", True),
         ("external:127.*", "external:127.0.0.1:9092", True),

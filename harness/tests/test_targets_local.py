@@ -294,15 +294,20 @@ import sys
 from pathlib import Path
 from harness.targets.program import Program
 program = Program(["sleep", "60"], log=Path(sys.argv[1]) / "sleep.log", directory=Path(sys.argv[1]))
-print(program.pid, flush=True)
+pid = program.pid
 """
+_TELLS = "print(pid, flush=True)\n"
+_ONCE_IT_RUNS = "while Path(f'/proc/{pid}/comm').read_text() != 'sleep\\n': pass\n"
+_WAITS = "sys.stdin.read()\n"
 
 
 def _pid_started_by(directory: Path, *, is_killed: bool) -> int:
     """Start a harness that starts a program, and let it be killed or end without stopping the program."""
-    waits = "import time; time.sleep(60)" if is_killed else ""
+    told = f"{_ONCE_IT_RUNS}{_TELLS}{_WAITS}" if is_killed else _TELLS
     with subprocess.Popen(
-        [sys.executable, "-c", _STARTS_A_PROGRAM + waits, directory], stdout=subprocess.PIPE
+        [sys.executable, "-c", _STARTS_A_PROGRAM + told, directory],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     ) as harness:
         assert harness.stdout is not None
         pid = int(harness.stdout.readline())

@@ -180,7 +180,7 @@ def test_a_write_left_open_holds_its_answer_back(broker: WireBroker) -> None:
     client = broker.connect()
     opened: list[AppendRecords] = []
 
-    def leave_open(append: AppendRecords) -> Errors | None:
+    def leave_open(append: AppendRecords) -> None:
         opened.append(append)
 
     broker.listener.apis.append_outcome = leave_open

@@ -67,12 +67,14 @@ def a_sync_to_a_dead_group_is_unknown(talk: Conversation) -> None:
 def a_leave_from_a_dead_group_is_unknown(talk: Conversation) -> None:
     """LeaveGroup from a deleted group, as from one that never was, says UNKNOWN_MEMBER_ID of each member."""
     ana = _bereaved(talk)
-    unknown = {"member_id": ana.member_id, "error_code": "UNKNOWN_MEMBER_ID"}
+    unknown = leave_group_response(
+        error_code="NONE", members=({"member_id": ana.member_id, "error_code": "UNKNOWN_MEMBER_ID"},)
+    )
 
     ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE", members=(unknown,)))
+    ana.receives(unknown)
     ana.sends(leave_group(group_id=talk.group("never")))
-    ana.receives(leave_group_response(error_code="NONE", members=(unknown,)))
+    ana.receives(unknown)
     ana.sends(leave_group(members=()))
     ana.receives(leave_group_response(error_code="NONE", members=()))
 
@@ -104,7 +106,9 @@ def a_former_member_cannot_rejoin_a_dead_group(talk: Conversation) -> None:
     ana = _bereaved(talk)
 
     ana.sends(join_group())
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id, generation_id=-1))
+    ana.receives(
+        join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id, generation_id=-1)
+    )
     ana.sends(join_group(group_instance_id="seat-a"))
     ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
     ana.sends(join_group(group_id=talk.group("never")))
@@ -133,7 +137,7 @@ def a_deleted_group_begins_again(talk: Conversation) -> None:
     clauses=("OC-02", "OC-04", "OC-07"),
 )
 def a_member_commits_to_a_dead_group_in_vain(talk: Conversation) -> None:
-    """A member's commit is told UNKNOWN_MEMBER_ID while its group is Empty, ILLEGAL_GENERATION once it is gone."""
+    """A member's commit to an Empty group is UNKNOWN_MEMBER_ID, and ILLEGAL_GENERATION once it is gone."""
     (ana,) = talk.stable_group("ana")
     ana.sends(leave_group())
     ana.receives(leave_group_response(error_code="NONE"))
@@ -165,7 +169,7 @@ def a_dead_group_is_described_as_dead(talk: Conversation) -> None:
 
 @scenario("admin/dead/describe-v6", source="KIP-1043", clauses=("DS-04", "DG-01"))
 def describe_v6_does_not_find_a_dead_group(talk: Conversation) -> None:
-    """DescribeGroups v6 says GROUP_ID_NOT_FOUND of a group that never was, and why, and still calls it Dead."""
+    """DescribeGroups v6 says GROUP_ID_NOT_FOUND of a group that never was, and still calls it Dead."""
     ana = talk.actor("ana")
 
     ana.sends(describe_groups(version=6))
@@ -176,14 +180,14 @@ def describe_v6_does_not_find_a_dead_group(talk: Conversation) -> None:
     )
 
 
-@scenario("admin/dead/fetch", source="OffsetMetadataManager#fetchOffsets", clauses=("OF-02", "OF-03", "DL-02"))
+@scenario(
+    "admin/dead/fetch", source="OffsetMetadataManager#fetchOffsets", clauses=("OF-02", "OF-03", "DL-02")
+)
 def a_dead_group_has_no_offsets(talk: Conversation) -> None:
     """A dead group's offsets are fetched without an error: -1 for what is named, nothing for all."""
     ana = _bereaved(talk)
 
-    ana.repeats(
-        offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: -1}})
-    )
+    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: -1}}))
     ana.sends(offset_fetch())
     ana.receives(offset_fetch_response({}))
     ana.sends(offset_fetch(group_id=talk.group("never"), topics={"orders": (0,), "payments": (1,)}))
@@ -192,7 +196,9 @@ def a_dead_group_has_no_offsets(talk: Conversation) -> None:
     ana.receives(offset_fetch_response({}))
 
 
-@scenario("admin/dead/offset-delete", source="OffsetMetadataManager#deleteOffsets", clauses=("OD-01", "OD-16"))
+@scenario(
+    "admin/dead/offset-delete", source="OffsetMetadataManager#deleteOffsets", clauses=("OD-01", "OD-16")
+)
 def a_dead_group_has_no_offsets_to_delete(talk: Conversation) -> None:
     """OffsetDelete finds neither a deleted group nor one that never was, and says nothing of the topics."""
     ana = _bereaved(talk)

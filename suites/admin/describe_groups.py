@@ -4,14 +4,12 @@ A coordinator may describe what its log has committed, so what changed just now 
 """
 
 from harness.scenario import (
-    NON_EMPTY,
     ORDERS,
     Conversation,
     describe_groups,
     describe_groups_response,
     in_any_order,
     join_group,
-    join_group_response,
     leave_group,
     leave_group_response,
     offset_commit,
@@ -72,11 +70,13 @@ def version_0_shows_a_stable_group(talk: Conversation) -> None:
     """DescribeGroups v0 shows a Stable group's protocol, members and assignments."""
     (ana,) = talk.stable_group("ana")
 
-    me = {"member_id": ana.member_id, "member_metadata": ORDERS, "member_assignment": ana.part}
     ana.repeats(
         describe_groups(version=0),
         until=describe_groups_response(
-            error_code="NONE", group_state="Stable", protocol_data="range", members=(me,)
+            error_code="NONE",
+            group_state="Stable",
+            protocol_data="range",
+            members=({"member_id": ana.member_id, "member_metadata": ORDERS, "member_assignment": ana.part},),
         ),
     )
 
@@ -117,11 +117,13 @@ def a_group_that_completes_a_rebalance_hides_its_protocol(talk: Conversation) ->
     )
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
-    me = {"member_id": ana.member_id, "member_metadata": b"", "member_assignment": b""}
     ana.repeats(
         describe_groups(),
         until=describe_groups_response(
-            error_code="NONE", group_state="CompletingRebalance", protocol_data="", members=(me,)
+            error_code="NONE",
+            group_state="CompletingRebalance",
+            protocol_data="",
+            members=({"member_id": ana.member_id, "member_metadata": b"", "member_assignment": b""},),
         ),
     )
 
@@ -164,9 +166,7 @@ def a_pending_member_is_not_shown(talk: Conversation) -> None:
 
     ana.repeats(
         describe_groups(),
-        until=describe_groups_response(
-            error_code="NONE", group_state="Empty", protocol_type="", members=()
-        ),
+        until=describe_groups_response(error_code="NONE", group_state="Empty", protocol_type="", members=()),
     )
 
 
@@ -187,26 +187,17 @@ def a_pending_member_does_not_disturb_a_stable_group(talk: Conversation) -> None
 def duplicates_are_described_twice(talk: Conversation) -> None:
     """A group that is asked for twice is described twice; where none is asked for, none is described."""
     ana = talk.actor("ana")
-    never = {"group_id": talk.group("never"), "error_code": "NONE", "group_state": "Dead"}
+    never = talk.group("never")
 
-    ana.sends(describe_groups(groups=(talk.group("never"), talk.group("never"))))
-    ana.receives(response("DescribeGroups", groups=(never, never)))
+    ana.sends(describe_groups(groups=(never, never)))
+    ana.receives(
+        response(
+            "DescribeGroups",
+            groups=(
+                {"group_id": never, "error_code": "NONE", "group_state": "Dead"},
+                {"group_id": never, "error_code": "NONE", "group_state": "Dead"},
+            ),
+        )
+    )
     ana.sends(describe_groups(groups=()))
     ana.receives(response("DescribeGroups", groups=()))
-
-
-@scenario("admin/describe/first-join-pending", source=DESCRIBES, clauses=("DG-04", "RB-01"),
-    broker_config={"group.initial.rebalance.delay.ms": "1000"})
-def a_group_in_its_initial_delay_is_answered_late(talk: Conversation) -> None:
-    """A first member waits for the initial rebalance delay and then is its group's only member, with its bytes."""
-    ana = talk.actor("ana", group_instance_id="seat-a")
-
-    ana.sends(join_group())
-    ana.receives(
-        join_group_response(
-            error_code="NONE", generation_id=1, members=({"metadata": ORDERS, "member_id": NON_EMPTY},)
-        ),
-        not_before_ms=800,
-    )
-    ana.syncs_as_leader((ana,))
-    ana.repeats(describe_groups(), until=describe_groups_response(group_state="Stable"))

@@ -68,7 +68,7 @@ def an_unknown_key_type_finds_no_node(talk: Conversation) -> None:
 
 @scenario("admin/find/batch", source="KIP-699", clauses=("FC-04", "FC-08"))
 def a_batch_is_answered_key_by_key(talk: Conversation) -> None:
-    """FindCoordinator v4 answers every key, duplicates too, in the order asked and with an empty error message."""
+    """FindCoordinator v4 answers every key, duplicates too, in the order asked, with an empty message."""
     ana = talk.actor("ana")
     one, other = talk.group("one"), talk.group("other")
 

@@ -43,9 +43,7 @@ def groups_are_listed_with_their_state(talk: Conversation) -> None:
     stable = containing(
         {"group_id": talk.group("main"), "protocol_type": "consumer", "group_state": "Stable"}
     )
-    empty = containing(
-        {"group_id": talk.group("main"), "protocol_type": "consumer", "group_state": "Empty"}
-    )
+    empty = containing({"group_id": talk.group("main"), "protocol_type": "consumer", "group_state": "Empty"})
 
     ana.repeats(list_groups(version=4), until=list_groups_response(error_code="NONE", groups=stable))
     ana.repeats(
@@ -73,9 +71,7 @@ def an_unknown_state_is_nobodys(talk: Conversation) -> None:
 def groups_are_listed_with_their_type(talk: Conversation) -> None:
     """ListGroups v5 names the type of a group, and finds it by that type in letters large or small."""
     (ana,) = talk.stable_group("ana")
-    classic = containing(
-        {"group_id": talk.group("main"), "group_state": "Stable", "group_type": "classic"}
-    )
+    classic = containing({"group_id": talk.group("main"), "group_state": "Stable", "group_type": "classic"})
 
     ana.repeats(list_groups(version=5), until=list_groups_response(error_code="NONE", groups=classic))
     ana.repeats(
@@ -97,9 +93,9 @@ def an_unknown_type_is_nobodys(talk: Conversation) -> None:
     ana.receives(list_groups_response(error_code="NONE", groups=()))
 
 
-@scenario("admin/list/small-letters", source="KAFKA-16198", clauses=("LG-05", "LG-06"))
+@scenario("admin/list/small-letters", source=LISTS, clauses=("LG-05", "LG-06"))
 def a_state_in_small_letters_is_no_error(talk: Conversation) -> None:
-    """A state in small letters or with blanks is no error; it finds groups from 3.8 on, with blanks from 4.0."""
+    """A state in small letters is no error, and finds groups from 3.8 on; one with blanks, from 4.0 on."""
     (ana,) = talk.stable_group("ana")
 
     ana.sends(list_groups(version=4, states_filter=("stable",)))

@@ -87,7 +87,7 @@ def a_second_member_extends_the_delay(talk: Conversation) -> None:
 def the_delay_is_due_again_in_an_emptied_group(talk: Conversation) -> None:
     """A group that all have left waits for the initial delay again when it is joined.
 
-    Whether a second arrival extends it then is where the Scala coordinator (no) and the Java one (yes) differ.
+    Whether a second arrival extends it is where the Scala coordinator (no) and the Java one (yes) differ.
     """
     ana, bob, carol = talk.actors("ana", "bob", "carol")
     ana.sends(join_group(version=3))
@@ -170,7 +170,7 @@ def a_pending_id_expires_within_the_delay(talk: Conversation) -> None:
     broker_config=ONE_SECOND,
 )
 def the_only_member_leaves_within_the_delay(talk: Conversation) -> None:
-    """The only member's leaving answers its parked JoinGroup, and the delay ends with an empty generation 1."""
+    """The only member leaves and has its parked JoinGroup answered; the delay ends with an Empty group."""
     ana, bob = talk.actors("ana", "bob")
     ana.obtains_member_id()
     ana.sends(join_group())

@@ -239,7 +239,7 @@ def a_heartbeat_shortens_a_newcomers_patience(talk: Conversation) -> None:
     clauses=("JG-08",),
 )
 def a_newcomer_ends_parked_syncs(talk: Conversation) -> None:
-    """A member added while assignments are awaited turns every parked SyncGroup into REBALANCE_IN_PROGRESS."""
+    """A member added while assignments are awaited ends parked SyncGroups with REBALANCE_IN_PROGRESS."""
     ana, bob = talk.stable_group("ana", "bob")
     ana.sends(join_group())
     bob.sends(join_group())

@@ -24,7 +24,7 @@ from harness.scenario import (
     clauses=("JG-01", "VF-07", "VF-17"),
 )
 def the_first_step_mints_a_member_id(talk: Conversation) -> None:
-    """A dynamic JoinGroup v4+ without id is told MEMBER_ID_REQUIRED with a new id, and makes an Empty group."""
+    """A JoinGroup v4+ without any id is told MEMBER_ID_REQUIRED with a new id, and makes an Empty group."""
     ana = talk.actor("ana")
 
     ana.sends(join_group(member_id=""))
@@ -158,9 +158,7 @@ def the_second_step_waits_for_all_members(talk: Conversation) -> None:
             members=in_any_order({"member_id": ana.member_id}, {"member_id": bob.member_id}),
         )
     )
-    bob.receives(
-        join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id, members=())
-    )
+    bob.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id, members=()))
 
 
 @scenario(
@@ -246,7 +244,7 @@ def a_pending_id_survives_inconsistent_protocols(talk: Conversation) -> None:
     clauses=("JG-13", "CO-27"),
 )
 def a_pending_id_cannot_become_static(talk: Conversation) -> None:
-    """A second step with an instance id is told UNKNOWN_SERVER_ERROR without an id, and the id stays pending."""
+    """A second step with an instance id is told UNKNOWN_SERVER_ERROR without id, and the id stays pending."""
     ana = talk.actor("ana")
     ana.sends(join_group(member_id=""))
     minted = ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))

@@ -178,7 +178,7 @@ def a_lone_leader_waits_for_nobody(talk: Conversation) -> None:
     clauses=("JG-36", "LD-04"),
 )
 def a_join_may_be_repeated_before_the_assignments(talk: Conversation) -> None:
-    """While assignments are awaited an unchanged JoinGroup is answered again, the leader's with all members."""
+    """While assignments are awaited a JoinGroup is answered again, the leader's with all members."""
     ana, bob = talk.stable_group("ana", "bob")
     ana.sends(join_group())
     bob.sends(join_group())

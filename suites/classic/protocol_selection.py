@@ -27,7 +27,7 @@ PAYMENTS = subscription("payments")
     clauses=("PV-02", "PV-03"),
 )
 def the_majority_of_votes_decides(talk: Conversation) -> None:
-    """The protocol that most members list first is selected, and the leader sees the metadata given for it."""
+    """The protocol that most members list first is selected, and the leader sees their metadata for it."""
     range_first = (("range", ORDERS), ("roundrobin", PAYMENTS))
     robin_first = (("roundrobin", PAYMENTS), ("range", ORDERS))
     (ana,) = talk.stable_group("ana", protocols=range_first)
@@ -129,7 +129,7 @@ def the_protocol_type_outlives_the_members(talk: Conversation) -> None:
     broker_config={"group.initial.rebalance.delay.ms": "1000"},
 )
 def the_first_added_member_leads(talk: Conversation) -> None:
-    """Of several members of a first generation the one that was added first leads, whoever got its id first."""
+    """Of several members of a first generation the one added first leads, whoever got its id first."""
     ana, bob = talk.actors("ana", "bob")
     bob.obtains_member_id()
     ana.obtains_member_id()

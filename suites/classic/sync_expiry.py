@@ -123,7 +123,7 @@ def nobody_syncs(talk: Conversation) -> None:
     clauses=("SG-27", "HB-12", "LD-03"),
 )
 def a_leader_expires_before_it_syncs(talk: Conversation) -> None:
-    """A leader whose session ends while assignments are awaited leaves the others with REBALANCE_IN_PROGRESS."""
+    """A leader whose session ends before it syncs leaves the others with REBALANCE_IN_PROGRESS."""
     ana, bob = talk.stable_group("ana", "bob", session_timeout_ms=1500)
     ana.sends(join_group(session_timeout_ms=1500))
     bob.sends(join_group(session_timeout_ms=1500))

@@ -31,7 +31,7 @@ def a_sync_with_a_past_generation_is_refused(talk: Conversation) -> None:
     clauses=("SG-12",),
 )
 def a_sync_with_a_future_or_no_generation_is_refused(talk: Conversation) -> None:
-    """A member that syncs with the generation after the current one, or with -1, is told ILLEGAL_GENERATION."""
+    """A member that syncs with the generation after the current one, or -1, is told ILLEGAL_GENERATION."""
     ana, _ = talk.stable_group("ana", "bob")
 
     ana.sends(sync_group(generation_id=ana.generation_id + 1))
@@ -187,7 +187,7 @@ def the_protocol_is_echoed_since_v5(talk: Conversation) -> None:
     clauses=("SG-13", "SG-14", "VF-09"),
 )
 def another_protocol_is_refused_since_v5(talk: Conversation) -> None:
-    """A SyncGroup v5 that names another protocol type or name than the group's is INCONSISTENT_GROUP_PROTOCOL."""
+    """A SyncGroup v5 with another protocol type or name than the group's is INCONSISTENT_GROUP_PROTOCOL."""
     (ana,) = talk.stable_group("ana")
 
     ana.sends(sync_group(version=5, protocol_type="connect"))

@@ -26,7 +26,7 @@ def _replaced(talk: Conversation) -> tuple[Actor, Actor]:
 
 @scenario("static_membership/fencing/heartbeat", source=VALIDATES, clauses=("ST-07", "ST-08"))
 def a_former_id_is_fenced_only_with_its_instance_id(talk: Conversation) -> None:
-    """A replaced member's heartbeat is told FENCED_INSTANCE_ID with its instance id, UNKNOWN_MEMBER_ID without."""
+    """A former id's heartbeat is FENCED_INSTANCE_ID with its instance id, UNKNOWN_MEMBER_ID without."""
     bob, _ = _replaced(talk)
 
     bob.sends(heartbeat())
@@ -94,7 +94,10 @@ def a_heartbeat_is_fenced_before_its_generation_is_looked_at(talk: Conversation)
 
     bob_again.climbs(
         [
-            (heartbeat(member_id="", generation_id=past), heartbeat_response(error_code="FENCED_INSTANCE_ID")),
+            (
+                heartbeat(member_id="", generation_id=past),
+                heartbeat_response(error_code="FENCED_INSTANCE_ID"),
+            ),
             (
                 heartbeat(member_id="nobody", generation_id=past),
                 heartbeat_response(error_code="FENCED_INSTANCE_ID"),
@@ -119,7 +122,7 @@ def a_heartbeat_is_fenced_before_its_generation_is_looked_at(talk: Conversation)
     clauses=("SG-11", "SG-12", "SG-13", "SG-14", "SG-19", "CO-02", "CO-06"),
 )
 def a_sync_is_fenced_before_generation_and_protocol_are_looked_at(talk: Conversation) -> None:
-    """SyncGroup v5 checks for a protocol, then group id, instance, member, generation, and the protocol last."""
+    """SyncGroup v5 wants a protocol, then checks group id, instance, member, generation, and it last."""
     bob, bob_again = _replaced(talk)
     past = bob.generation_id - 1
     former = bob.member_id

@@ -58,8 +58,12 @@ def a_static_member_need_not_name_its_instance_id(talk: Conversation) -> None:
     bob.sends(join_group(group_instance_id=None))
     bob.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
 
-    seat = {"member_id": bob.member_id, "group_instance_id": "seat-b"}
-    bob.repeats(describe_groups(), until=describe_groups_response(members=containing(seat)))
+    bob.repeats(
+        describe_groups(),
+        until=describe_groups_response(
+            members=containing({"member_id": bob.member_id, "group_instance_id": "seat-b"})
+        ),
+    )
 
 
 @scenario(
@@ -115,7 +119,7 @@ def a_member_that_claims_anothers_seat_is_fenced(talk: Conversation) -> None:
     clauses=("ST-24",),
 )
 def an_unchanged_static_follower_rejoins_without_a_rebalance(talk: Conversation) -> None:
-    """A static follower that rejoins with its id and the same protocols is answered at once, and keeps its id."""
+    """A static follower that rejoins with its id and unchanged is answered at once, and keeps its id."""
     ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
 
     bob.sends(join_group())
@@ -169,9 +173,7 @@ def a_pending_id_may_not_become_static(talk: Conversation) -> None:
     ana.receives(join_group_response(error_code="UNKNOWN_SERVER_ERROR", member_id=""))
 
     ana.sends(join_group(version=5))
-    ana.receives(
-        join_group_response(error_code="NONE", generation_id=1, member_id=asked["member_id"])
-    )
+    ana.receives(join_group_response(error_code="NONE", generation_id=1, member_id=asked["member_id"]))
 
 
 @scenario("static_membership/identity/empty-instance-id", source="KIP-345", clauses=("VF-18",))
@@ -184,9 +186,7 @@ def an_empty_instance_id_is_an_instance_id(talk: Conversation) -> None:
     ana.syncs_as_leader((ana,))
 
     ana_again.sends(join_group())
-    ana_again.receives(
-        join_group_response(error_code="NONE", generation_id=1, member_id=starting_with("-"))
-    )
+    ana_again.receives(join_group_response(error_code="NONE", generation_id=1, member_id=starting_with("-")))
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
@@ -196,7 +196,7 @@ def an_empty_instance_id_is_an_instance_id(talk: Conversation) -> None:
 
 @scenario("static_membership/identity/odd-instance-id", source="KIP-345", clauses=("VF-18",))
 def an_instance_id_is_not_validated(talk: Conversation) -> None:
-    """An instance id with spaces, slashes and letters beyond ASCII, 300 of them, is accepted and kept as it is."""
+    """An instance id of 300 characters with spaces, slashes and letters beyond ASCII is kept as it is."""
     odd = "häuser / 北 " + "x" * 300
     ana = talk.actor("ana", group_instance_id=odd)
 

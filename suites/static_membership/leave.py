@@ -37,7 +37,7 @@ def a_static_member_leaves_by_its_own_word(talk: Conversation) -> None:
 
 @scenario("static_membership/leave/by-an-administrator", source=LEAVES, clauses=("LV-05", "VF-12"))
 def an_administrator_removes_a_seat(talk: Conversation) -> None:
-    """A seat is removed by its instance id alone; the answer repeats the empty member id, and the id is unknown."""
+    """A seat is removed by its instance id alone; the answer repeats that the member id was empty."""
     ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
     admin = talk.actor("admin")
 
@@ -57,7 +57,7 @@ def an_administrator_removes_a_seat(talk: Conversation) -> None:
 
 @scenario("static_membership/leave/removed-while-joining", source=LEAVES, clauses=("LV-16", "LV-05"))
 def an_administrator_ends_a_parked_join(talk: Conversation) -> None:
-    """When a seat is removed whose JoinGroup is parked, that JoinGroup is told UNKNOWN_MEMBER_ID without an id."""
+    """When a seat is removed, its parked JoinGroup is told UNKNOWN_MEMBER_ID without an id."""
     _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
     admin = talk.actor("admin")
     bob.sends(join_group(protocols=(("range", subscription("payments")),)))
@@ -100,7 +100,7 @@ def a_former_id_cannot_leave_for_its_successor(talk: Conversation) -> None:
     clauses=("VF-11", "VF-16"),
 )
 def a_low_version_leaves_by_member_id_alone(talk: Conversation) -> None:
-    """LeaveGroup v2 knows no instance id: its one error stands on top, and the valid id of a static member leaves."""
+    """LeaveGroup v2 has its one error on top, and a static member leaves by its member id alone."""
     _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
     bob_again = talk.actor("bob-again", group_instance_id="seat-b")
     bob_again.sends(join_group())
@@ -132,11 +132,9 @@ def the_same_seat_cannot_leave_twice(talk: Conversation) -> None:
     )
 
 
-@scenario(
-    "static_membership/leave/mixed-batch", source=LEAVES, clauses=("LV-06", "LV-08", "LV-10", "LV-15")
-)
+@scenario("static_membership/leave/mixed-batch", source=LEAVES, clauses=("LV-06", "LV-08", "LV-10", "LV-15"))
 def each_of_a_batch_is_judged_alone(talk: Conversation) -> None:
-    """In a batch every member gets a verdict of its own, in the order asked, and failures hold nobody back."""
+    """In a batch every member gets a verdict of its own, in the order asked, and no failure holds others."""
     ana, bob = talk.stable_group(
         talk.actor("ana", group_instance_id="seat-a"), talk.actor("bob", group_instance_id="seat-b")
     )

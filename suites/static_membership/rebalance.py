@@ -23,7 +23,7 @@ CHANGED = (("range", subscription("orders", "payments")),)
 
 
 def _hasty_group(talk: Conversation) -> tuple[Actor, Actor]:
-    """Form a group of two static members, the first its leader, whose rebalances last no longer than 800 ms."""
+    """Form a group of two static members, the first its leader, whose rebalances last at most 800 ms."""
     ana = talk.actor("ana", group_instance_id="seat-a")
     bob = talk.actor("bob", group_instance_id="seat-b")
     ana.sends(join_group(rebalance_timeout_ms=800))
@@ -63,7 +63,7 @@ def a_parked_sync_is_fenced_by_a_restart(talk: Conversation) -> None:
 
 @scenario("static_membership/rebalance/restart-while-joining", source=REPLACES, clauses=("ST-15",))
 def a_parked_join_is_fenced_by_a_restart(talk: Conversation) -> None:
-    """When a follower restarts while its JoinGroup is parked, that one is fenced at once and the new one parked."""
+    """When a follower restarts while its JoinGroup is parked, that one is fenced and the new one parked."""
     ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
     bob_again = talk.actor("bob-again", group_instance_id="seat-b")
     bob.sends(join_group(protocols=CHANGED))
@@ -107,7 +107,7 @@ def a_restart_completes_the_join_phase(talk: Conversation) -> None:
     broker_config={"group.initial.rebalance.delay.ms": "1000"},
 )
 def a_restart_in_the_initial_delay_replaces_the_first_join(talk: Conversation) -> None:
-    """Of two joins with one instance id in the initial delay the first is fenced at once; the second is the group."""
+    """Of two joins with one instance id in the initial delay the first is fenced at once."""
     bob = talk.actor("bob", group_instance_id="seat-b")
     bob_again = talk.actor("bob-again", group_instance_id="seat-b")
     bob.sends(join_group())
@@ -149,7 +149,9 @@ def an_absent_static_follower_is_kept(talk: Conversation) -> None:
     bob.receives(heartbeat_response(error_code="NONE"))
 
 
-@scenario("static_membership/rebalance/absent-follower-may-sync", source=COMPLETES, clauses=("SG-31", "RB-14"))
+@scenario(
+    "static_membership/rebalance/absent-follower-may-sync", source=COMPLETES, clauses=("SG-31", "RB-14")
+)
 def an_absent_static_follower_may_sync(talk: Conversation) -> None:
     """A static member that did not rejoin is given its assignment of the generation that it never joined."""
     ana, bob = _hasty_group(talk)
@@ -164,7 +166,7 @@ def an_absent_static_follower_may_sync(talk: Conversation) -> None:
 
 @scenario("static_membership/rebalance/absent-leader-is-succeeded", source=COMPLETES, clauses=("RB-16",))
 def an_absent_static_leader_is_succeeded(talk: Conversation) -> None:
-    """When a static leader does not rejoin in time, a member that did leads, and the old leader stays a member."""
+    """When a static leader does not rejoin in time, a member that did leads, and it stays a member."""
     ana, bob = _hasty_group(talk)
 
     bob.sends(join_group(rebalance_timeout_ms=800, protocols=CHANGED))
@@ -189,7 +191,7 @@ def an_absent_static_leader_is_succeeded(talk: Conversation) -> None:
     clauses=("RB-17", "RB-18", "LV-16"),
 )
 def a_rebalance_that_nobody_joined_is_prolonged(talk: Conversation) -> None:
-    """If nobody rejoins in time, a rebalance goes on in the old generation until a static member comes back."""
+    """If nobody rejoins in time, a rebalance goes on in the old generation until somebody comes back."""
     ana = talk.actor("ana", group_instance_id="seat-a")
     ana_again = talk.actor("ana-again", group_instance_id="seat-a")
     bob = talk.actor("bob", group_instance_id="seat-b")

@@ -1,15 +1,15 @@
-"""A static member that restarts while its group is Stable: a JoinGroup without member id, its seat taken already."""
+"""Restarts of static members in Stable: a JoinGroup without member id for a seat that is taken."""
 
 from harness.scenario import (
     ANY,
     ORDERS,
     ROUND_ROBIN,
     Conversation,
+    containing,
     describe_groups,
     describe_groups_response,
     heartbeat,
     heartbeat_response,
-    containing,
     in_any_order,
     join_group,
     join_group_response,
@@ -27,7 +27,7 @@ REPLACES = "GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin"
 
 @scenario("static_membership/restart/follower-keeps-generation", source=REPLACES, clauses=("ST-01", "ST-20"))
 def a_restarted_follower_is_let_in_without_a_rebalance(talk: Conversation) -> None:
-    """A follower that restarts in Stable gets a new member id in the same generation, and nobody rebalances."""
+    """A follower that restarts in Stable gets a new id in the same generation, and nobody rebalances."""
     ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
     bob_again = talk.actor("bob-again", group_instance_id="seat-b")
 
@@ -72,7 +72,7 @@ def a_restarted_follower_has_no_assignment_to_skip(talk: Conversation) -> None:
 
 @scenario("static_membership/restart/leader-is-told-its-dead-id", source=REPLACES, clauses=("ST-02",))
 def a_restarted_leader_is_told_its_dead_id(talk: Conversation) -> None:
-    """A leader that restarts with JoinGroup v6 is told that its own former member id leads, and does not assign."""
+    """A leader that restarts with JoinGroup v6 is told that its own former id leads, and no members."""
     ana, _ = talk.stable_group(talk.actor("ana", group_instance_id="seat-a"), "bob")
     ana_again = talk.actor("ana-again", group_instance_id="seat-a")
 
@@ -93,7 +93,7 @@ def a_restarted_leader_is_told_its_dead_id(talk: Conversation) -> None:
 
 @scenario("static_membership/restart/leader-skips-assignment", source="KIP-814", clauses=("ST-05",))
 def a_restarted_leader_skips_the_assignment(talk: Conversation) -> None:
-    """A leader that restarts with JoinGroup v9 leads under its new id, sees all members, and skips assigning."""
+    """A leader that restarts with JoinGroup v9 leads by its new id, sees all members, and skips assigning."""
     ana, bob = talk.stable_group(
         talk.actor("ana", group_instance_id="seat-a"), talk.actor("bob", group_instance_id="seat-b")
     )
@@ -123,7 +123,7 @@ def a_restarted_leader_skips_the_assignment(talk: Conversation) -> None:
     clauses=("ST-06",),
 )
 def a_restarted_leader_inherits_its_assignment(talk: Conversation) -> None:
-    """A restarted leader that brings assignments to a Stable group gets its former one; what it brought is ignored."""
+    """A restarted leader gets its former assignment; those that it brings to a Stable group are ignored."""
     ana, bob = talk.stable_group(
         talk.actor("ana", group_instance_id="seat-a"), talk.actor("bob", group_instance_id="seat-b")
     )
@@ -142,7 +142,7 @@ def a_restarted_leader_inherits_its_assignment(talk: Conversation) -> None:
 
 @scenario("static_membership/restart/changed-subscription", source=REPLACES, clauses=("ST-09",))
 def a_changed_subscription_does_not_rebalance(talk: Conversation) -> None:
-    """A follower that restarts with another subscription under the same protocol does not start a rebalance."""
+    """A follower that restarts with another subscription to the same protocol starts no rebalance."""
     ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
     bob_again = talk.actor("bob-again", group_instance_id="seat-b")
     payments = subscription("payments")
@@ -152,9 +152,18 @@ def a_changed_subscription_does_not_rebalance(talk: Conversation) -> None:
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="NONE"))
-    now = {"member_id": bob_again.member_id, "member_metadata": payments, "member_assignment": bob.part}
     ana.repeats(
-        describe_groups(), until=describe_groups_response(group_state="Stable", members=containing(now))
+        describe_groups(),
+        until=describe_groups_response(
+            group_state="Stable",
+            members=containing(
+                {
+                    "member_id": bob_again.member_id,
+                    "member_metadata": payments,
+                    "member_assignment": bob.part,
+                }
+            ),
+        ),
     )
 
 
@@ -180,7 +189,7 @@ def a_restart_that_changes_the_selected_protocol_is_let_in(talk: Conversation) -
 
 @scenario("static_membership/restart/twice", source=REPLACES, clauses=("ST-07", "ST-20"))
 def every_restart_fences_all_former_ids(talk: Conversation) -> None:
-    """After two restarts of one static member only the latest member id is valid; both former ones are fenced."""
+    """After two restarts of a static member only the latest id is valid; both former ones are fenced."""
     _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
     second = talk.actor("bob-second", group_instance_id="seat-b")
     third = talk.actor("bob-third", group_instance_id="seat-b")
@@ -199,7 +208,7 @@ def every_restart_fences_all_former_ids(talk: Conversation) -> None:
 
 @scenario("static_membership/restart/shorter-session", source="ClassicGroup#updateMember", clauses=("ST-28",))
 def a_restart_may_bring_a_shorter_session(talk: Conversation) -> None:
-    """A follower may restart with a shorter session timeout; since 3.3.2 silence beyond it costs the membership."""
+    """A follower may restart with a shorter session timeout; since 3.3.2 it expires by that one."""
     ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
     bob_again = talk.actor("bob-again", group_instance_id="seat-b")
 

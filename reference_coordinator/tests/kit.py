@@ -1,0 +1,401 @@
+"""A coordinator over virtual time with its log, and short words for what members send."""
+
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TypeVar
+
+import pytest
+
+from reference_coordinator.choices import DeterministicChoices
+from reference_coordinator.config import GroupCoordinatorConfig
+from reference_coordinator.coordinator import GroupCoordinator
+from reference_coordinator.effects import AppendRecords, Effect, Respond
+from reference_coordinator.errors import Errors
+from reference_coordinator.ids import (
+    UNKNOWN_MEMBER_ID,
+    GenerationId,
+    GroupId,
+    GroupInstanceId,
+    MemberId,
+    Millis,
+    ResponseToken,
+)
+from reference_coordinator.messages import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    GroupRequest,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    MemberIdentity,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponse,
+    RequestContext,
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+    SyncGroupResponse,
+)
+from reference_coordinator.profiles import profile_for
+from reference_coordinator.records import CoordinatorRecord
+
+SCALA = "3.9"
+JAVA = "4.4"
+both = pytest.mark.parametrize("profile", [SCALA, JAVA])
+
+INITIAL_DELAY_MS = 3_000
+SESSION_MS = 10_000
+REBALANCE_MS = 20_000
+G = GroupId("g")
+NEWEST = {
+    JoinGroupRequest: 9,
+    SyncGroupRequest: 5,
+    HeartbeatRequest: 4,
+    LeaveGroupRequest: 5,
+    DescribeGroupsRequest: 5,
+    ListGroupsRequest: 5,
+    DeleteGroupsRequest: 2,
+    OffsetCommitRequest: 8,
+    OffsetFetchRequest: 8,
+    OffsetDeleteRequest: 0,
+}
+
+ResponseT = TypeVar("ResponseT")
+
+
+@dataclass
+class Call:
+    """A request that was sent."""
+
+    broker: "Broker"
+    token: ResponseToken
+
+    @property
+    def is_parked(self) -> bool:
+        return self.token not in self.broker.answers
+
+    def as_(self, kind: type[ResponseT]) -> ResponseT:
+        assert not self.is_parked, "not answered"
+        response = self.broker.answers[self.token].response
+        assert isinstance(response, kind)
+        return response
+
+    @property
+    def join(self) -> JoinGroupResponse:
+        return self.as_(JoinGroupResponse)
+
+    @property
+    def sync(self) -> SyncGroupResponse:
+        return self.as_(SyncGroupResponse)
+
+    @property
+    def leave(self) -> LeaveGroupResponse:
+        return self.as_(LeaveGroupResponse)
+
+    @property
+    def commit(self) -> OffsetCommitResponse:
+        return self.as_(OffsetCommitResponse)
+
+    @property
+    def error(self) -> Errors:
+        """The error of a response that has one as a whole."""
+        response = self.broker.answers[self.token].response
+        assert isinstance(
+            response,
+            JoinGroupResponse
+            | SyncGroupResponse
+            | HeartbeatResponse
+            | LeaveGroupResponse
+            | ListGroupsResponse
+            | OffsetDeleteResponse,
+        )
+        return response.error_code
+
+    @property
+    def commit_errors(self) -> list[Errors]:
+        return [each.error_code for topic in self.commit.topics for each in topic.partitions]
+
+    @property
+    def leave_errors(self) -> list[Errors]:
+        return [each.error_code for each in self.leave.members]
+
+    @property
+    def permitted(self) -> dict[str, tuple[object, ...]]:
+        return {each.field: each.any_of for each in self.broker.answers[self.token].permitted}
+
+
+@dataclass
+class Broker:
+    """A coordinator, its clock and its log; appends are through at once unless told otherwise."""
+
+    profile: str = SCALA
+    properties: dict[str, str] = field(default_factory=dict)
+    owned: bool = True
+    now_ms: int = 0
+    answers: dict[ResponseToken, Respond[object]] = field(default_factory=dict)
+    log: list[CoordinatorRecord] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+    append_error: Errors = Errors.NONE
+    holds_appends: bool = False
+    held: list[AppendRecords] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.tokens = count(1)
+        self.coordinator = self.new_coordinator(self.properties)
+        if self.owned:
+            self.take_over()
+
+    def new_coordinator(self, properties: dict[str, str], *, seed: int = 0) -> GroupCoordinator:
+        return GroupCoordinator(
+            config=GroupCoordinatorConfig.from_properties(properties),
+            profile=profile_for(self.profile),
+            choices=DeterministicChoices(seed=seed),
+        )
+
+    def take_over(self) -> None:
+        self.settle(self.coordinator.begin_loading(now_ms=self.now))
+        self.coordinator.load(self.log)
+        self.settle(self.coordinator.finish_loading(now_ms=self.now))
+
+    def restart(self, **properties: str) -> None:
+        """Stop the broker and start it anew with its log."""
+        self.settle(self.coordinator.unload(now_ms=self.now))
+        self.coordinator = self.new_coordinator({**self.properties, **properties}, seed=1)
+        self.settle(self.coordinator.advance(now_ms=self.now))
+        self.take_over()
+
+    @property
+    def now(self) -> Millis:
+        return Millis(self.now_ms)
+
+    def send(
+        self, request: GroupRequest, *, version: int | None = None, client_id: str | None = "ana"
+    ) -> Call:
+        call = Call(self, ResponseToken(next(self.tokens)))
+        context = RequestContext(
+            api_version=NEWEST[type(request)] if version is None else version,
+            client_id=client_id,
+            client_host="/127.0.0.1",
+        )
+        self.settle(self.coordinator.handle(request, context, call.token, now_ms=self.now))
+        return call
+
+    def elapse(self, ms: int) -> None:
+        self.now_ms += ms
+        self.settle(self.coordinator.advance(now_ms=self.now))
+
+    def settle(self, effects: tuple[Effect, ...]) -> None:
+        todo = list(effects)
+        while todo:
+            effect = todo.pop(0)
+            self.effects.append(effect)
+            if isinstance(effect, Respond):
+                assert effect.token not in self.answers, "answered twice"
+                self.answers[effect.token] = effect
+            elif self.holds_appends:
+                self.held.append(effect)
+            else:
+                todo = [*self._write(effect), *todo]
+        self.coordinator.check_invariants()
+
+    def release(self, error: Errors = Errors.NONE) -> None:
+        """Let the appends that were held be through."""
+        self.holds_appends = False
+        self.append_error = error
+        held, self.held = self.held, []
+        for append in held:
+            self.settle(self._write(append))
+        self.append_error = Errors.NONE
+
+    def _write(self, append: AppendRecords) -> tuple[Effect, ...]:
+        if self.append_error is Errors.NONE:
+            self.log.extend(append.records)
+        return self.coordinator.append_completed(append.append_id, self.append_error, now_ms=self.now)
+
+    def describe(self, group: str = "g", *, version: int = 5) -> DescribedGroup:
+        call = self.send(DescribeGroupsRequest(groups=(GroupId(group),)), version=version)
+        return call.as_(DescribeGroupsResponse).groups[0]
+
+    def state(self, group: str = "g") -> str:
+        return self.describe(group).group_state
+
+    def listed(self, states: tuple[str, ...] = (), types: tuple[str, ...] = ()) -> list[str]:
+        call = self.send(ListGroupsRequest(states_filter=states, types_filter=types))
+        return [each.group_id for each in call.as_(ListGroupsResponse).groups]
+
+    def delete(self, *groups: str) -> dict[str, Errors]:
+        names = tuple(GroupId(each) for each in groups)
+        call = self.send(DeleteGroupsRequest(groups_names=names))
+        results = call.as_(DeleteGroupsResponse).results
+        return {each.group_id: each.error_code for each in results}
+
+    def fetch(
+        self, *partitions: int, topic: str = "t", group: str = "g", stable: bool = False
+    ) -> list[tuple[int, Errors]]:
+        topics = (OffsetFetchRequestTopic(name=topic, partition_indexes=partitions),)
+        asked = OffsetFetchRequestGroup(group_id=GroupId(group), topics=topics)
+        call = self.send(OffsetFetchRequest(groups=(asked,), require_stable=stable))
+        answer = call.as_(OffsetFetchResponse).groups[0]
+        return [
+            (each.committed_offset, each.error_code)
+            for each in (answer.topics[0].partitions if answer.topics else ())
+        ]
+
+
+def protocols(*names: str, metadata: bytes = b"") -> tuple[JoinGroupRequestProtocol, ...]:
+    return tuple(JoinGroupRequestProtocol(name=name, metadata=metadata) for name in names)
+
+
+def join(
+    member_id: str = UNKNOWN_MEMBER_ID,
+    *,
+    instance: str | None = None,
+    names: tuple[str, ...] = ("range",),
+    metadata: bytes = b"",
+    session_ms: int = SESSION_MS,
+    rebalance_ms: int = REBALANCE_MS,
+    kind: str = "consumer",
+    group: str = "g",
+) -> JoinGroupRequest:
+    return JoinGroupRequest(
+        group_id=GroupId(group),
+        session_timeout_ms=Millis(session_ms),
+        rebalance_timeout_ms=Millis(rebalance_ms),
+        member_id=MemberId(member_id),
+        group_instance_id=None if instance is None else GroupInstanceId(instance),
+        protocol_type=kind,
+        protocols=protocols(*names, metadata=metadata),
+    )
+
+
+def sync(
+    member_id: str,
+    generation: int = 1,
+    *,
+    instance: str | None = None,
+    assignments: dict[MemberId, bytes] | None = None,
+    kind: str | None = None,
+    name: str | None = None,
+    group: str = "g",
+) -> SyncGroupRequest:
+    return SyncGroupRequest(
+        group_id=GroupId(group),
+        generation_id=GenerationId(generation),
+        member_id=MemberId(member_id),
+        group_instance_id=None if instance is None else GroupInstanceId(instance),
+        protocol_type=kind,
+        protocol_name=name,
+        assignments=tuple(
+            SyncGroupRequestAssignment(member_id=each, assignment=data)
+            for each, data in (assignments or {}).items()
+        ),
+    )
+
+
+def heartbeat(
+    member_id: str, generation: int = 1, *, instance: str | None = None, group: str = "g"
+) -> HeartbeatRequest:
+    return HeartbeatRequest(
+        group_id=GroupId(group),
+        generation_id=GenerationId(generation),
+        member_id=MemberId(member_id),
+        group_instance_id=None if instance is None else GroupInstanceId(instance),
+    )
+
+
+def leave(*members: str | tuple[str, str | None], group: str = "g") -> LeaveGroupRequest:
+    pairs = [(each, None) if isinstance(each, str) else each for each in members]
+    return LeaveGroupRequest(
+        group_id=GroupId(group),
+        members=tuple(
+            MemberIdentity(
+                member_id=MemberId(member_id),
+                group_instance_id=None if instance is None else GroupInstanceId(instance),
+            )
+            for member_id, instance in pairs
+        ),
+    )
+
+
+def commit(
+    offsets: dict[int, int],
+    *,
+    member_id: str = "",
+    generation: int = -1,
+    instance: str | None = None,
+    metadata: str | None = "",
+    retention_ms: int = -1,
+    topic: str = "t",
+    group: str = "g",
+) -> OffsetCommitRequest:
+    return OffsetCommitRequest(
+        group_id=GroupId(group),
+        generation_id_or_member_epoch=GenerationId(generation),
+        member_id=MemberId(member_id),
+        group_instance_id=None if instance is None else GroupInstanceId(instance),
+        retention_time_ms=Millis(retention_ms),
+        topics=(
+            OffsetCommitRequestTopic(
+                name=topic,
+                partitions=tuple(
+                    OffsetCommitRequestPartition(
+                        partition_index=index, committed_offset=offset, committed_metadata=metadata
+                    )
+                    for index, offset in offsets.items()
+                ),
+            ),
+        ),
+    )
+
+
+def offset_delete(*partitions: int, topic: str = "t", group: str = "g") -> OffsetDeleteRequest:
+    return OffsetDeleteRequest(
+        group_id=GroupId(group),
+        topics=(OffsetDeleteRequestTopic(name=topic, partition_indexes=partitions),),
+    )
+
+
+def subscription(*topics: str) -> bytes:
+    """A consumer's subscription, version 0."""
+    encoded = [topic.encode() for topic in topics]
+    names = b"".join(len(each).to_bytes(2, "big") + each for each in encoded)
+    return b"\0\0" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff"
+
+
+def parked_members(broker: Broker, *requests: JoinGroupRequest) -> list[Call]:
+    """JoinGroups, of a version that is parked at once, that await the end of the initial delay."""
+    return [broker.send(each, version=9 if each.group_instance_id is not None else 3) for each in requests]
+
+
+def joined_members(broker: Broker, *requests: JoinGroupRequest) -> list[MemberId]:
+    """A group in CompletingRebalance, generation 1; the leader comes first."""
+    calls = parked_members(broker, *requests)
+    broker.elapse(2 * INITIAL_DELAY_MS)
+    return [call.join.member_id for call in calls]
+
+
+def stable_group(broker: Broker, *requests: JoinGroupRequest) -> list[MemberId]:
+    """A stable group, generation 1; the leader comes first and everybody's assignment is its id."""
+    members = joined_members(broker, *requests)
+    followers = [broker.send(sync(each)) for each in members[1:]]
+    assignments = {each: each.encode() for each in members}
+    leader = broker.send(sync(members[0], assignments=assignments))
+    assert all(call.error is Errors.NONE for call in [leader, *followers])
+    return members

@@ -1,0 +1,164 @@
+"""Connections: one request at a time on each, none bound to a member, and closed over what cannot be read."""
+
+from harness.scenario import (
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+
+JOIN_GROUP_V99 = b"\x00\x0b\x00\x63\x00\x00\x00\x01\x00\x03eve"
+"""JoinGroup's key, version 99, correlation id 1, client id eve."""
+HEARTBEAT_V0_CUT_SHORT = b"\x00\x0c\x00\x00\x00\x00\x00\x01\x00\x03eve\x00\x10four"
+"""Heartbeat's key, version 0, correlation id 1, client id eve, and four of the group id's sixteen bytes."""
+NO_SUCH_API = b"\x7f\xff\x00\x00\x00\x00\x00\x01\x00\x03eve"
+"""A key that no API has."""
+
+
+@scenario(
+    "classic/connection/one-request-at-a-time",
+    source="SocketServer#processCompletedReceives",
+    clauses=("CX-01", "HB-15"),
+)
+def a_connection_serves_one_request_at_a_time(talk: Conversation) -> None:
+    """A heartbeat sent behind a parked JoinGroup is judged after that is answered: ILLEGAL_GENERATION."""
+    ana, bob = talk.stable_group("ana", "bob")
+    ana.sends(join_group())
+
+    ana.sends(heartbeat(generation_id=2))
+    bob.sends(join_group())
+
+    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+
+
+@scenario(
+    "classic/connection/requests-are-answered-in-order",
+    source="SocketServer#processCompletedReceives",
+    clauses=("CX-01",),
+)
+def requests_are_answered_in_order(talk: Conversation) -> None:
+    """Requests that are sent without waiting are answered in the order of their sending."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.sends(heartbeat())
+    ana.sends(sync_group())
+    ana.sends(leave_group())
+    ana.sends(heartbeat())
+
+    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    ana.receives(leave_group_response(error_code="NONE"))
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "classic/connection/another-may-speak-for-a-member",
+    source="GroupMetadataManager#validateClassicGroupHeartbeat",
+    clauses=("CX-04",),
+)
+def another_connection_may_speak_for_a_member(talk: Conversation) -> None:
+    """Whoever knows a member's id may heartbeat, sync and leave for it, from any connection and client id."""
+    (ana,) = talk.stable_group("ana")
+    eve = talk.actor("eve")
+
+    eve.sends(heartbeat(member_id=ana.member_id, generation_id=ana.generation_id))
+    eve.receives(heartbeat_response(error_code="NONE"))
+    eve.sends(sync_group(member_id=ana.member_id, generation_id=ana.generation_id))
+    eve.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    eve.sends(leave_group(member_id=ana.member_id))
+    eve.receives(leave_group_response(error_code="NONE"))
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "classic/connection/closed-connection-keeps-the-member",
+    source="GroupMetadataManager#rescheduleClassicGroupMemberHeartbeat",
+    clauses=("CX-02", "CX-04"),
+)
+def a_closed_connection_keeps_the_member(talk: Conversation) -> None:
+    """A member of a Stable group that closes its connection stays a member and may speak on another."""
+    ana, bob = talk.stable_group("ana", "bob")
+
+    bob.disconnects()
+    talk.elapses(300)
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+    bob.aside.sends(heartbeat())
+    bob.aside.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario(
+    "classic/connection/closed-while-a-sync-is-parked",
+    source="ClassicGroup#completeSyncFuture",
+    clauses=("CX-02", "SG-02"),
+)
+def a_connection_closed_while_a_sync_is_parked(talk: Conversation) -> None:
+    """A follower whose connection closes while its SyncGroup is parked finds its assignment on another."""
+    ana, bob = talk.stable_group("ana", "bob")
+    ana.sends(join_group())
+    bob.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.sends(sync_group())
+    bob.disconnects()
+
+    ana.syncs_as_leader((ana, bob))
+
+    bob.aside.sends(sync_group())
+    bob.aside.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+
+
+@scenario(
+    "classic/connection/version-out-of-range",
+    source="RequestContext#parseRequest",
+    clauses=("VF-06",),
+)
+def a_version_out_of_range_closes_the_connection(talk: Conversation) -> None:
+    """A JoinGroup of a version that the broker does not serve closes the connection without an answer."""
+    eve = talk.actor("eve")
+
+    eve.sends_bytes(JOIN_GROUP_V99, says="a JoinGroup v99")
+
+    eve.finds_connection_closed()
+
+
+@scenario(
+    "classic/connection/request-cut-short",
+    source="SocketServer#processCompletedReceives",
+    clauses=("VF-06",),
+)
+def a_request_cut_short_closes_the_connection(talk: Conversation) -> None:
+    """A Heartbeat whose bytes end within its group id closes the connection, and disturbs nobody else."""
+    eve = talk.actor("eve")
+    (ana,) = talk.stable_group("ana")
+
+    eve.sends_bytes(HEARTBEAT_V0_CUT_SHORT, says="a Heartbeat v0 that is cut short")
+    eve.finds_connection_closed()
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario(
+    "classic/connection/unknown-api",
+    source="SocketServer#processCompletedReceives",
+    clauses=("VF-06",),
+)
+def an_unknown_api_closes_the_connection(talk: Conversation) -> None:
+    """A request of an API that does not exist closes the connection without an answer."""
+    eve = talk.actor("eve")
+
+    eve.sends_bytes(NO_SUCH_API, says="a request of API 32767")
+
+    eve.finds_connection_closed()

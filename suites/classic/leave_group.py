@@ -1,0 +1,227 @@
+"""LeaveGroup: what the leaver and those who stay are told."""
+
+from harness.scenario import (
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    request,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+
+
+@scenario(
+    "classic/leave/follower",
+    source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
+    clauses=("LV-01", "VF-12"),
+)
+def a_follower_leaves(talk: Conversation) -> None:
+    """When a follower leaves, it is answered NONE, the others must rebalance, and its id is unknown."""
+    ana, bob = talk.stable_group("ana", "bob")
+
+    bob.sends(leave_group())
+    bob.receives(
+        leave_group_response(
+            error_code="NONE",
+            members=({"member_id": bob.member_id, "group_instance_id": None, "error_code": "NONE"},),
+        )
+    )
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.sends(sync_group())
+    ana.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "classic/leave/last-member",
+    source="GroupMetadataManager#removeMemberAndUpdateClassicGroup",
+    clauses=("LV-02", "HB-04"),
+)
+def the_last_member_leaves(talk: Conversation) -> None:
+    """When the last member leaves, the group is Empty at once and the next to join has no one to wait for."""
+    (ana,) = talk.stable_group("ana")
+    bob = talk.actor("bob")
+
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+
+    bob.sends(join_group(version=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3), not_after_ms=1000)
+
+
+@scenario(
+    "classic/leave/stranger",
+    source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
+    clauses=("LV-03",),
+)
+def a_stranger_cannot_leave(talk: Conversation) -> None:
+    """A LeaveGroup v3+ for an unknown id is NONE on top and UNKNOWN_MEMBER_ID for that member."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.sends(leave_group(members=(("nobody", None),)))
+    ana.receives(
+        leave_group_response(
+            error_code="NONE",
+            members=({"member_id": "nobody", "group_instance_id": None, "error_code": "UNKNOWN_MEMBER_ID"},),
+        )
+    )
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario(
+    "classic/leave/one-member-before-v3",
+    source="KafkaApis#handleLeaveGroupRequest",
+    clauses=("VF-11", "LV-02"),
+)
+def before_v3_the_members_error_stands_on_top(talk: Conversation) -> None:
+    """A LeaveGroup v2 is about one member, whose error is the response's own."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.sends(leave_group(version=2, member_id="nobody"))
+    ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.sends(leave_group(version=2))
+    ana.receives(leave_group_response(error_code="NONE"))
+
+    ana.sends(leave_group(version=2))
+    ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "classic/leave/pending-id",
+    source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
+    clauses=("LV-12", "JG-10"),
+)
+def a_pending_id_may_leave(talk: Conversation) -> None:
+    """A pending id that leaves is answered NONE and forgotten."""
+    ana = talk.actor("ana")
+    ana.obtains_member_id()
+
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE", members=({"error_code": "NONE"},)))
+
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
+
+
+@scenario(
+    "classic/leave/twice-in-one-batch",
+    source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
+    clauses=("LV-14", "VF-12"),
+)
+def a_member_leaves_twice_in_one_batch(talk: Conversation) -> None:
+    """A member that is named twice in one LeaveGroup leaves the first time and is unknown the second."""
+    ana, bob = talk.stable_group("ana", "bob")
+
+    ana.sends(leave_group(members=((bob.member_id, None), (bob.member_id, None))))
+    ana.receives(
+        leave_group_response(
+            error_code="NONE",
+            members=(
+                {"member_id": bob.member_id, "error_code": "NONE"},
+                {"member_id": bob.member_id, "error_code": "UNKNOWN_MEMBER_ID"},
+            ),
+        )
+    )
+
+
+@scenario(
+    "classic/leave/mixed-batch",
+    source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
+    clauses=("LV-15", "LV-12", "VF-12"),
+)
+def each_member_of_a_batch_is_judged_alone(talk: Conversation) -> None:
+    """A batch with a stranger, a member, a pending id and nobody is answered one by one, in its own order."""
+    ana, bob = talk.stable_group("ana", "bob")
+    carol = talk.actor("carol")
+    carol.obtains_member_id()
+
+    ana.sends(
+        leave_group(members=(("nobody", None), (bob.member_id, None), (carol.member_id, None), ("", None)))
+    )
+    ana.receives(
+        leave_group_response(
+            error_code="NONE",
+            members=(
+                {"member_id": "nobody", "error_code": "UNKNOWN_MEMBER_ID"},
+                {"member_id": bob.member_id, "error_code": "NONE"},
+                {"member_id": carol.member_id, "error_code": "NONE"},
+                {"member_id": "", "error_code": "UNKNOWN_MEMBER_ID"},
+            ),
+        )
+    )
+
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", members=({"member_id": ana.member_id},)))
+
+
+@scenario(
+    "classic/leave/while-its-join-is-parked",
+    source="GroupMetadataManager#removeMemberAndUpdateClassicGroup",
+    clauses=("LV-16",),
+)
+def a_leaver_whose_join_is_parked(talk: Conversation) -> None:
+    """A member that leaves while its JoinGroup is parked has that answered UNKNOWN_MEMBER_ID without id."""
+    (ana,) = talk.stable_group("ana")
+    bob = talk.actor("bob")
+    bob.obtains_member_id()
+    bob.sends(join_group())
+
+    bob.aside.sends(leave_group())
+    bob.aside.receives(leave_group_response(error_code="NONE"))
+
+    bob.receives(
+        join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="", generation_id=-1, members=())
+    )
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", members=({"member_id": ana.member_id},)))
+
+
+@scenario(
+    "classic/leave/while-others-await-assignments",
+    source="GroupMetadataManager#prepareRebalance",
+    clauses=("LV-01", "JG-08"),
+)
+def a_leaver_ends_the_others_syncs(talk: Conversation) -> None:
+    """A member that leaves before the assignments ends parked SyncGroups with REBALANCE_IN_PROGRESS."""
+    ana, bob, carol = talk.stable_group("ana", "bob", "carol")
+    for actor in (ana, bob, carol):
+        actor.sends(join_group())
+    for actor in (ana, bob, carol):
+        actor.receives(join_group_response(error_code="NONE", generation_id=3))
+    carol.sends(sync_group())
+
+    bob.sends(leave_group())
+    bob.receives(leave_group_response(error_code="NONE"))
+
+    carol.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
+    ana.sends(sync_group())
+    ana.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
+
+
+@scenario(
+    "classic/leave/with-a-reason",
+    source="KIP-800",
+    clauses=("VF-15", "LV-02"),
+)
+def a_reason_changes_nothing(talk: Conversation) -> None:
+    """A reason to join (v8) or to leave (v5), however long, changes nothing and is not told to anybody."""
+    ana = talk.actor("ana")
+    ana.obtains_member_id()
+    ana.sends(join_group(version=9))
+    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+
+    member = {"member_id": ana.member_id, "group_instance_id": None, "reason": "tired " * 100}
+    ana.sends(request("LeaveGroup", 5, group_id=talk.group("main"), members=(member,)))
+    ana.receives(
+        leave_group_response(error_code="NONE", members=({"member_id": ana.member_id, "error_code": "NONE"},))
+    )

@@ -1,0 +1,115 @@
+"""Requests that are never answered, because another has taken their place or their member has gone."""
+
+from harness.scenario import (
+    Actor,
+    Conversation,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+
+
+def _all_joined(talk: Conversation, *names: str) -> tuple[Actor, ...]:
+    """Let a Stable group rejoin, and stop before anybody syncs."""
+    actors = talk.stable_group(*names)
+    for actor in actors:
+        actor.sends(join_group())
+    for actor in actors:
+        actor.receives(join_group_response(error_code="NONE", generation_id=3))
+    return actors
+
+
+@scenario(
+    "classic/orphan/second-join-takes-the-place",
+    source="ClassicGroup#updateMember",
+    clauses=("OR-01", "OR-08"),
+)
+def a_second_join_takes_the_place_of_the_first(talk: Conversation) -> None:
+    """Of two JoinGroups that one member parks on two connections, only the second is ever answered."""
+    ana, bob = talk.stable_group("ana", "bob")
+    ana.sends(join_group())
+    ana.aside.sends(join_group())
+
+    bob.sends(join_group())
+
+    ana.aside.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.stays_parked(for_ms=500)
+
+
+@scenario(
+    "classic/orphan/second-sync-takes-the-place",
+    source="GroupMetadataManager#classicGroupSyncToClassicGroup",
+    clauses=("OR-02", "OR-08"),
+)
+def a_second_sync_takes_the_place_of_the_first(talk: Conversation) -> None:
+    """Of two SyncGroups that one follower parks on two connections, only the second is ever answered."""
+    ana, bob = _all_joined(talk, "ana", "bob")
+    bob.sends(sync_group())
+    bob.aside.sends(sync_group())
+
+    ana.syncs_as_leader((ana, bob))
+
+    bob.aside.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.stays_parked(for_ms=500)
+
+
+@scenario(
+    "classic/orphan/leaver-with-a-parked-sync",
+    source="GroupMetadataManager#removeMemberAndUpdateClassicGroup",
+    clauses=("OR-03",),
+)
+def a_leavers_parked_sync_is_never_answered(talk: Conversation) -> None:
+    """A follower that leaves while its SyncGroup is parked never gets an answer to that."""
+    _, bob = _all_joined(talk, "ana", "bob")
+    bob.sends(sync_group())
+
+    bob.aside.sends(leave_group())
+    bob.aside.receives(leave_group_response(error_code="NONE"))
+
+    bob.stays_parked(for_ms=500)
+
+
+@scenario(
+    "classic/orphan/first-of-a-batch-with-parked-syncs",
+    source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
+    clauses=("LV-18", "OR-03"),
+)
+def the_first_leaver_of_a_batch_is_never_answered(talk: Conversation) -> None:
+    """Of two followers whom one batch removes while their SyncGroups are parked, the first is never answered.
+
+    The second is told REBALANCE_IN_PROGRESS by the Scala coordinator and nothing by the Java one.
+    """
+    ana, bob, carol = _all_joined(talk, "ana", "bob", "carol")
+    bob.sends(sync_group())
+    carol.sends(sync_group())
+
+    ana.sends(leave_group(members=((bob.member_id, None), (carol.member_id, None))))
+    ana.receives(leave_group_response(error_code="NONE", members=({"error_code": "NONE"},) * 2))
+
+    bob.stays_parked(for_ms=500)
+
+
+@scenario(
+    "classic/orphan/closed-connection-joins-again",
+    source="ClassicGroup#updateMember",
+    clauses=("OR-01", "JG-28"),
+)
+def a_closed_connections_join_is_taken_over(talk: Conversation) -> None:
+    """A member whose connection closed while its JoinGroup was parked joins again, and is counted once."""
+    ana, bob = talk.stable_group("ana", "bob")
+    bob.sends(join_group(protocols=(("range", b"\0\0"),)))
+    bob.disconnects()
+    bob.aside.sends(join_group(protocols=(("range", b"\0\0"),)))
+
+    ana.sends(join_group())
+
+    bob.aside.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.receives(join_group_response(error_code="NONE", generation_id=3, members=({}, {})))
+    ana.syncs_as_leader((ana, bob))
+    bob.aside.sends(sync_group())
+    bob.aside.receives(sync_group_response(error_code="NONE", assignment=bob.part))

@@ -1,0 +1,219 @@
+"""Ladders: requests with several faults at once, so that the order of the checks shows."""
+
+from harness.scenario import (
+    RANGE,
+    ROUND_ROBIN,
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+
+
+@scenario(
+    "classic/precedence/join-stable-group",
+    source="GroupMetadataManager#classicGroupJoinToClassicGroup",
+    clauses=("CO-01", "JG-15", "JG-20", "JG-30", "JG-01"),
+)
+def a_joiner_of_a_stable_group_climbs(talk: Conversation) -> None:
+    """A JoinGroup's group id is checked first, then its session timeout, its protocols, and its member id."""
+    talk.stable_group("ana")
+    bob = talk.actor("bob")
+
+    bob.climbs(
+        (
+            (
+                join_group(group_id="", session_timeout_ms=1, protocols=ROUND_ROBIN, member_id="nobody"),
+                join_group_response(error_code="INVALID_GROUP_ID", member_id="nobody"),
+            ),
+            (
+                join_group(session_timeout_ms=1, protocols=ROUND_ROBIN, member_id="nobody"),
+                join_group_response(error_code="INVALID_SESSION_TIMEOUT", member_id="nobody"),
+            ),
+            (
+                join_group(protocols=ROUND_ROBIN, member_id="nobody"),
+                join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id="nobody"),
+            ),
+            (
+                join_group(protocols=RANGE, member_id="nobody"),
+                join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="nobody"),
+            ),
+            (
+                join_group(protocols=RANGE, member_id=""),
+                join_group_response(error_code="MEMBER_ID_REQUIRED"),
+            ),
+        )
+    )
+
+
+@scenario(
+    "classic/precedence/join-unknown-group",
+    source="GroupMetadataManager#classicGroupJoinToClassicGroup",
+    clauses=("CO-01", "JG-15", "CO-16", "JG-17", "JG-01"),
+)
+def a_joiner_of_an_unknown_group_climbs(talk: Conversation) -> None:
+    """In an unknown group a member id is refused before protocols, and protocols before an id is minted."""
+    ana = talk.actor("ana")
+
+    ana.climbs(
+        (
+            (
+                join_group(group_id="", session_timeout_ms=1, protocols=(), member_id="nobody"),
+                join_group_response(error_code="INVALID_GROUP_ID"),
+            ),
+            (
+                join_group(session_timeout_ms=1, protocols=(), member_id="nobody"),
+                join_group_response(error_code="INVALID_SESSION_TIMEOUT"),
+            ),
+            (
+                join_group(protocols=(), member_id="nobody"),
+                join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="nobody"),
+            ),
+            (
+                join_group(protocols=(), member_id=""),
+                join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id=""),
+            ),
+            (join_group(member_id=""), join_group_response(error_code="MEMBER_ID_REQUIRED")),
+        )
+    )
+
+
+@scenario(
+    "classic/precedence/sync-since-v5",
+    source="GroupMetadataManager#validateClassicGroupSync",
+    clauses=("CO-06", "CO-02", "CO-18", "SG-11", "SG-12", "SG-13", "SG-14", "SG-09"),
+)
+def a_sync_during_a_rebalance_climbs(talk: Conversation) -> None:
+    """A SyncGroup v5 is checked for having a protocol, then group, member, generation, protocol, state."""
+    (ana,) = talk.stable_group("ana")
+    bob = talk.actor("bob")
+    bob.sends(join_group(version=3))
+    inconsistent = sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", assignment=b"")
+
+    ana.climbs(
+        (
+            (
+                sync_group(version=5, protocol_name=None, group_id="", member_id="nobody", generation_id=9),
+                inconsistent,
+            ),
+            (
+                sync_group(version=5, protocol_name="x", group_id="", member_id="nobody", generation_id=9),
+                sync_group_response(error_code="INVALID_GROUP_ID", assignment=b""),
+            ),
+            (
+                sync_group(version=5, protocol_name="x", group_id=talk.group("elsewhere"), generation_id=9),
+                sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""),
+            ),
+            (
+                sync_group(version=5, protocol_name="x", member_id="nobody", generation_id=9),
+                sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""),
+            ),
+            (
+                sync_group(version=5, protocol_name="x", generation_id=9),
+                sync_group_response(error_code="ILLEGAL_GENERATION", assignment=b""),
+            ),
+            (sync_group(version=5, protocol_type="x"), inconsistent),
+            (sync_group(version=5, protocol_name="x"), inconsistent),
+            (
+                sync_group(version=5),
+                sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""),
+            ),
+        )
+    )
+
+
+@scenario(
+    "classic/precedence/sync-before-v5",
+    source="GroupMetadataManager#validateClassicGroupSync",
+    clauses=("CO-02", "CO-18", "SG-11", "SG-12", "SG-03"),
+)
+def a_sync_before_v5_climbs(talk: Conversation) -> None:
+    """A SyncGroup v2 is checked for its group id, then the group, the member and the generation."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.climbs(
+        (
+            (
+                sync_group(version=2, group_id="", member_id="nobody", generation_id=9),
+                sync_group_response(error_code="INVALID_GROUP_ID"),
+            ),
+            (
+                sync_group(version=2, group_id=talk.group("elsewhere"), generation_id=9),
+                sync_group_response(error_code="UNKNOWN_MEMBER_ID"),
+            ),
+            (
+                sync_group(version=2, member_id="nobody", generation_id=9),
+                sync_group_response(error_code="UNKNOWN_MEMBER_ID"),
+            ),
+            (
+                sync_group(version=2, generation_id=9),
+                sync_group_response(error_code="ILLEGAL_GENERATION"),
+            ),
+            (sync_group(version=2), sync_group_response(error_code="NONE", assignment=ana.part)),
+        )
+    )
+
+
+@scenario(
+    "classic/precedence/heartbeat",
+    source="GroupMetadataManager#validateClassicGroupHeartbeat",
+    clauses=("CO-03", "CO-19", "HB-05", "HB-06", "HB-02"),
+)
+def a_heartbeat_during_a_rebalance_climbs(talk: Conversation) -> None:
+    """A heartbeat is checked for its group id, then the group, the member, the generation, and the state."""
+    (ana,) = talk.stable_group("ana")
+    bob = talk.actor("bob")
+    bob.sends(join_group(version=3))
+
+    ana.climbs(
+        (
+            (
+                heartbeat(group_id="", member_id="nobody", generation_id=9),
+                heartbeat_response(error_code="INVALID_GROUP_ID"),
+            ),
+            (
+                heartbeat(group_id=talk.group("elsewhere"), generation_id=9),
+                heartbeat_response(error_code="UNKNOWN_MEMBER_ID"),
+            ),
+            (
+                heartbeat(member_id="nobody", generation_id=9),
+                heartbeat_response(error_code="UNKNOWN_MEMBER_ID"),
+            ),
+            (heartbeat(generation_id=9), heartbeat_response(error_code="ILLEGAL_GENERATION")),
+            (heartbeat(), heartbeat_response(error_code="REBALANCE_IN_PROGRESS")),
+        )
+    )
+
+
+@scenario(
+    "classic/precedence/leave-before-v3",
+    source="KAFKA-15755",
+    clauses=("CO-21", "VF-11", "LV-02"),
+)
+def a_leaver_before_v3_climbs(talk: Conversation) -> None:
+    """A LeaveGroup v2 is checked for its group id, then the group, then the member."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.climbs(
+        (
+            (
+                leave_group(version=2, group_id="", member_id="nobody"),
+                leave_group_response(error_code="INVALID_GROUP_ID"),
+            ),
+            (
+                leave_group(version=2, group_id=talk.group("elsewhere")),
+                leave_group_response(error_code="UNKNOWN_MEMBER_ID"),
+            ),
+            (
+                leave_group(version=2, member_id="nobody"),
+                leave_group_response(error_code="UNKNOWN_MEMBER_ID"),
+            ),
+            (leave_group(version=2), leave_group_response(error_code="NONE")),
+        )
+    )

@@ -1,0 +1,171 @@
+"""What stands in the responses of each version."""
+
+from harness.scenario import (
+    NON_EMPTY,
+    ORDERS,
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    request,
+    response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+
+
+@scenario(
+    "classic/wire/join-error-before-v7",
+    source="KafkaApis#handleJoinGroupRequest",
+    clauses=("VF-07",),
+)
+def an_error_before_v7_has_an_empty_protocol(talk: Conversation) -> None:
+    """A JoinGroup v6 that is refused is answered with an empty protocol name, no leader and no members."""
+    ana = talk.actor("ana")
+
+    ana.sends(join_group(member_id="nobody"))
+    ana.receives(
+        join_group_response(
+            error_code="UNKNOWN_MEMBER_ID", generation_id=-1, protocol_name="", leader="", members=()
+        )
+    )
+
+
+@scenario(
+    "classic/wire/join-error-since-v7",
+    source="KIP-559",
+    clauses=("VF-07",),
+)
+def an_error_since_v7_has_no_protocol(talk: Conversation) -> None:
+    """A JoinGroup v7 that is refused is answered without protocol type or name."""
+    ana = talk.actor("ana")
+
+    ana.sends(join_group(version=7, member_id="nobody"))
+    ana.receives(
+        join_group_response(
+            error_code="UNKNOWN_MEMBER_ID",
+            generation_id=-1,
+            protocol_type=None,
+            protocol_name=None,
+            leader="",
+            members=(),
+        )
+    )
+
+
+@scenario(
+    "classic/wire/join-since-v7",
+    source="KIP-559",
+    clauses=("VF-08", "JG-02"),
+)
+def a_success_since_v7_names_the_protocol_type(talk: Conversation) -> None:
+    """A JoinGroup v7 that succeeds is answered with the group's protocol type and name."""
+    ana = talk.actor("ana")
+    ana.obtains_member_id()
+
+    ana.sends(join_group(version=7))
+    ana.receives(
+        join_group_response(
+            error_code="NONE", generation_id=1, protocol_type="consumer", protocol_name="range"
+        )
+    )
+
+
+@scenario(
+    "classic/wire/join-with-a-reason",
+    source="KIP-800",
+    clauses=("VF-15", "JG-02"),
+)
+def a_reason_to_join_changes_nothing(talk: Conversation) -> None:
+    """A JoinGroup v8 with a long reason is answered as one without."""
+    ana = talk.actor("ana")
+    ana.obtains_member_id()
+    supported: dict[str, str | bytes] = {"name": "range", "metadata": ORDERS}
+
+    ana.sends(
+        request(
+            "JoinGroup",
+            8,
+            group_id=talk.group("main"),
+            session_timeout_ms=30_000,
+            rebalance_timeout_ms=30_000,
+            member_id=ana.member_id,
+            protocol_type="consumer",
+            protocols=(supported,),
+            reason="because " * 100,
+        )
+    )
+    ana.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id))
+
+
+@scenario(
+    "classic/wire/throttle-time",
+    source="JoinGroupResponse.json",
+    clauses=("VF-13",),
+)
+def nobody_is_throttled_without_quotas(talk: Conversation) -> None:
+    """The least versions with a throttle time say 0 where there are no quotas."""
+    ana = talk.actor("ana")
+
+    ana.sends(join_group(version=2))
+    ana.receives(response("JoinGroup", throttle_time_ms=0, error_code="NONE", member_id=NON_EMPTY))
+    ana.sends(sync_group(version=1))
+    ana.receives(response("SyncGroup", throttle_time_ms=0, error_code="NONE"))
+    ana.sends(heartbeat(version=1))
+    ana.receives(response("Heartbeat", throttle_time_ms=0, error_code="NONE"))
+    ana.sends(leave_group(version=1))
+    ana.receives(response("LeaveGroup", throttle_time_ms=0, error_code="NONE"))
+
+
+@scenario(
+    "classic/wire/oldest-versions",
+    source="KIP-896",
+    clauses=("VF-01", "VF-02", "VF-03", "VF-04", "JG-03", "VF-11"),
+)
+def the_oldest_versions_still_work(talk: Conversation) -> None:
+    """A client of 2015 joins, syncs, heartbeats and leaves with version 0 of each API."""
+    ana = talk.actor("ana")
+
+    ana.sends(join_group(version=0))
+    ana.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=1,
+            leader=ana.member_id,
+            members=({"member_id": ana.member_id, "metadata": ORDERS},),
+        )
+    )
+    ana.sends(sync_group(version=0, assignments=((ana.member_id, ana.part),)))
+    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    ana.sends(heartbeat(version=0))
+    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.sends(leave_group(version=0))
+    ana.receives(leave_group_response(error_code="NONE"))
+
+
+@scenario(
+    "classic/wire/join-v0-rebalance-timeout",
+    source="JoinGroupRequest.json",
+    clauses=("VF-14", "RB-10"),
+)
+def the_session_timeout_is_the_rebalance_timeout_in_v0(talk: Conversation) -> None:
+    """A JoinGroup v0 has no rebalance timeout: its session timeout stands for that, too."""
+    ana, bob = talk.actors("ana", "bob")
+    ana.sends(join_group(version=0, session_timeout_ms=1500))
+    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.syncs_as_leader((ana,))
+
+    bob.sends(join_group(version=0, session_timeout_ms=1500))
+    talk.elapses(700)
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+
+    bob.receives(
+        join_group_response(error_code="NONE", generation_id=2, members=({"member_id": bob.member_id},)),
+        not_before_ms=1200,
+        not_after_ms=2000,
+    )

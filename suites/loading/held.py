@@ -1,0 +1,326 @@
+"""What a coordinator answers while it loads its log; the load is held for as long as the answers take."""
+
+from harness.scenario import (
+    NON_EMPTY,
+    Actor,
+    Capability,
+    Conversation,
+    delete_groups,
+    delete_groups_response,
+    describe_groups,
+    describe_groups_response,
+    find_coordinator,
+    find_coordinator_response,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    list_groups,
+    list_groups_response,
+    offset_commit,
+    offset_commit_response,
+    offset_delete,
+    offset_delete_response,
+    offset_fetch,
+    offset_fetch_response,
+    response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+
+HOLDS = (Capability.RESTART, Capability.HOLD_LOADING)
+LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
+RUNS = "CoordinatorRuntime#withActiveContextOrThrow"
+
+
+def _loading(talk: Conversation) -> Actor:
+    """Return the only member of a Stable group, with an offset, whose coordinator has begun to load."""
+    (ana,) = talk.stable_group("ana")
+    ana.sends(offset_commit(topics={"orders": {0: 7}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    talk.restarts_coordinator(hold_loading=True)
+    return ana
+
+
+def _loaded(talk: Conversation, ana: Actor) -> None:
+    """Let the load end and await what only a loaded coordinator knows."""
+    talk.releases_loading()
+    ana.repeats(
+        offset_fetch(topics={"orders": (0,)}),
+        until=offset_fetch_response({"orders": {0: 7}}),
+        within_ms=10_000,
+    )
+
+
+@scenario(
+    "loading/held/find-coordinator",
+    source="KafkaApis#getCoordinator",
+    clauses=("LD-01", "FC-13"),
+    needs=HOLDS,
+)
+def a_loading_coordinator_is_found(talk: Conversation) -> None:
+    """FindCoordinator names a coordinator that is still loading."""
+    ana = _loading(talk)
+
+    ana.sends(find_coordinator())
+    ana.receives(find_coordinator_response(error_code="NONE", host=NON_EMPTY))
+    ana.sends(heartbeat(member_id="nobody"))
+    ana.receives(heartbeat_response(error_code="NONE"))
+
+    _loaded(talk, ana)
+
+
+@scenario("loading/held/join", source=RUNS, clauses=("CO-11", "LD-02", "VF-07"), needs=HOLDS)
+def nobody_joins_while_loading(talk: Conversation) -> None:
+    """JoinGroup is told COORDINATOR_LOAD_IN_PROGRESS, with a member id and without, and in low versions."""
+    ana = _loading(talk)
+    bob = talk.actor("bob")
+    refused = join_group_response(error_code=LOADING, generation_id=-1, leader="", members=())
+
+    ana.sends(join_group())
+    ana.receives(refused)
+    bob.sends(join_group())
+    bob.receives(refused)
+    bob.sends(join_group(version=3))
+    bob.receives(refused)
+    bob.sends(join_group(group_instance_id="seat-b"))
+    bob.receives(refused)
+
+    _loaded(talk, ana)
+
+
+@scenario(
+    "loading/held/sync", source="GroupCoordinatorService#syncGroup", clauses=("LD-03", "VF-09"), needs=HOLDS
+)
+def nobody_gets_an_assignment_while_loading(talk: Conversation) -> None:
+    """SyncGroup gets no assignment while loading, but the former one after it.
+
+    Up to 3.9 it is told REBALANCE_IN_PROGRESS, from 4.0 on COORDINATOR_LOAD_IN_PROGRESS.
+    """
+    ana = _loading(talk)
+
+    ana.sends(sync_group())
+    ana.receives(sync_group_response(assignment=b""))
+    _loaded(talk, ana)
+    ana.sends(sync_group())
+    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+
+
+@scenario(
+    "loading/held/heartbeat",
+    source="GroupCoordinatorService#heartbeat",
+    clauses=("CO-13", "LD-04"),
+    needs=HOLDS,
+)
+def every_heartbeat_is_good_while_loading(talk: Conversation) -> None:
+    """Any heartbeat is answered NONE while loading: of members and strangers, of any generation and group."""
+    ana = _loading(talk)
+    good = heartbeat_response(error_code="NONE")
+
+    ana.sends(heartbeat())
+    ana.receives(good)
+    ana.sends(heartbeat(member_id="nobody", generation_id=99))
+    ana.receives(good)
+    ana.sends(heartbeat(group_id=talk.group("never"), member_id="nobody", group_instance_id="seat-x"))
+    ana.receives(good)
+    ana.sends(heartbeat(version=0))
+    ana.receives(good)
+
+    _loaded(talk, ana)
+    ana.sends(heartbeat())
+    ana.receives(good)
+    ana.sends(heartbeat(member_id="nobody"))
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "loading/held/leave", source="GroupCoordinatorService#leaveGroup", clauses=("CO-14", "LD-05"), needs=HOLDS
+)
+def nobody_leaves_while_loading(talk: Conversation) -> None:
+    """LeaveGroup is told COORDINATOR_LOAD_IN_PROGRESS on top, names no members, and nobody has left."""
+    ana = _loading(talk)
+
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code=LOADING, members=()))
+    ana.sends(leave_group(version=2))
+    ana.receives(leave_group_response(error_code=LOADING))
+
+    _loaded(talk, ana)
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario("loading/held/commit", source=RUNS, clauses=("LD-06", "LD-07", "OC-21", "OC-22"), needs=HOLDS)
+def nothing_is_committed_while_loading(talk: Conversation) -> None:
+    """OffsetCommit is told COORDINATOR_LOAD_IN_PROGRESS for each partition that exists."""
+    ana = _loading(talk)
+    unknown = "UNKNOWN_TOPIC_OR_PARTITION"
+
+    ana.sends(offset_commit(topics={"orders": {0: 8, 1: 8, 99: 8}}))
+    ana.receives(offset_commit_response({"orders": {0: LOADING, 1: LOADING, 99: unknown}}))
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"payments": {0: 8}}))
+    ana.receives(offset_commit_response({"payments": {0: LOADING}}))
+    ana.sends(offset_commit(version=2, topics={"orders": {0: 8}}))
+    ana.receives(offset_commit_response({"orders": {0: LOADING}}))
+    ana.sends(offset_commit(topics={"no-such-topic": {0: 8}}))
+    ana.receives(offset_commit_response({"no-such-topic": {0: unknown}}))
+    ana.sends(offset_commit(topics={}))
+    ana.receives(offset_commit_response({}))
+
+    _loaded(talk, ana)
+    ana.sends(offset_commit(topics={"orders": {0: 8}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+
+@scenario("loading/held/fetch", source=RUNS, clauses=("LD-08",), needs=HOLDS)
+def no_offset_is_fetched_while_loading(talk: Conversation) -> None:
+    """OffsetFetch v2 to v7 is told COORDINATOR_LOAD_IN_PROGRESS on top, without topics."""
+    ana = _loading(talk)
+    refused = offset_fetch_response({}, error_code=LOADING)
+
+    ana.sends(offset_fetch(version=2, topics={"orders": (0,)}))
+    ana.receives(refused)
+    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
+    ana.receives(refused)
+    ana.sends(offset_fetch())
+    ana.receives(refused)
+    ana.sends(offset_fetch(group_id=talk.group("never"), topics={"orders": (0,)}))
+    ana.receives(refused)
+
+    _loaded(talk, ana)
+
+
+@scenario("loading/held/fetch-stable", source="KIP-447", clauses=("LD-08",), needs=HOLDS)
+def no_stable_offset_is_fetched_while_loading(talk: Conversation) -> None:
+    """OffsetFetch v7 is told COORDINATOR_LOAD_IN_PROGRESS whether or not it requires stable offsets."""
+    ana = _loading(talk)
+    refused = offset_fetch_response({}, error_code=LOADING)
+
+    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
+    ana.receives(refused)
+    ana.sends(offset_fetch(version=7, require_stable=False))
+    ana.receives(refused)
+
+    _loaded(talk, ana)
+
+
+@scenario("loading/held/fetch-by-group", source="KIP-709", clauses=("LD-08",), needs=HOLDS)
+def no_groups_offset_is_fetched_while_loading(talk: Conversation) -> None:
+    """OffsetFetch v8 is told COORDINATOR_LOAD_IN_PROGRESS of each group, without topics."""
+    ana = _loading(talk)
+
+    ana.sends(offset_fetch(version=8, topics={"orders": (0,)}))
+    ana.receives(offset_fetch_response({}, version=8, error_code=LOADING))
+    ana.sends(offset_fetch(version=8))
+    ana.receives(offset_fetch_response({}, version=8, error_code=LOADING))
+
+    _loaded(talk, ana)
+
+
+@scenario("loading/held/fetch-low-version", source="KAFKA-14504", clauses=("LD-10", "OF-11"), needs=HOLDS)
+def version_1_may_lose_the_error(talk: Conversation) -> None:
+    """OffsetFetch v1 says COORDINATOR_LOAD_IN_PROGRESS of each partition; from 3.5 to 4.0, nothing at all."""
+    ana = _loading(talk)
+
+    ana.sends(offset_fetch(version=1, topics={"orders": (0,)}))
+    ana.receives(response("OffsetFetch"))
+    _loaded(talk, ana)
+    ana.sends(offset_fetch(version=1, topics={"orders": (0,)}))
+    ana.receives(offset_fetch_response({"orders": {0: 7}}, version=1))
+
+
+@scenario("loading/held/offset-delete", source=RUNS, clauses=("LD-11", "OD-16"), needs=HOLDS)
+def no_offset_is_deleted_while_loading(talk: Conversation) -> None:
+    """OffsetDelete is told COORDINATOR_LOAD_IN_PROGRESS on top, and the offset is there after."""
+    ana = _loading(talk)
+
+    ana.sends(offset_delete(topics={"orders": (0,), "no-such-topic": (0,)}))
+    ana.receives(offset_delete_response(error_code=LOADING, errors={}))
+
+    _loaded(talk, ana)
+
+
+@scenario(
+    "loading/held/describe",
+    source="GroupCoordinatorService#describeGroups",
+    clauses=("LD-14", "DG-10"),
+    needs=HOLDS,
+)
+def no_group_is_described_while_loading(talk: Conversation) -> None:
+    """DescribeGroups is told COORDINATOR_LOAD_IN_PROGRESS of each group, with no state at all."""
+    ana = _loading(talk)
+    refused = describe_groups_response(error_code=LOADING, group_state="", protocol_type="", members=())
+
+    ana.sends(describe_groups())
+    ana.receives(refused)
+    ana.sends(describe_groups(version=0, groups=(talk.group("never"),)))
+    ana.receives(refused)
+
+    _loaded(talk, ana)
+    ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE", group_state="Stable"))
+
+
+@scenario(
+    "loading/held/list", source="GroupCoordinatorService#listGroups", clauses=("LD-15", "LG-09"), needs=HOLDS
+)
+def a_list_is_incomplete_while_loading(talk: Conversation) -> None:
+    """ListGroups is told COORDINATOR_LOAD_IN_PROGRESS, whatever is asked for."""
+    ana = _loading(talk)
+
+    ana.sends(list_groups())
+    ana.receives(list_groups_response(error_code=LOADING))
+    ana.sends(list_groups(version=0))
+    ana.receives(list_groups_response(error_code=LOADING))
+
+    _loaded(talk, ana)
+
+
+@scenario(
+    "loading/held/delete",
+    source="GroupCoordinatorService#deleteGroups",
+    clauses=("LD-16", "DL-15"),
+    needs=HOLDS,
+)
+def no_group_is_deleted_while_loading(talk: Conversation) -> None:
+    """DeleteGroups is told COORDINATOR_LOAD_IN_PROGRESS of each group, existing or not, inhabited or not."""
+    ana = _loading(talk)
+
+    ana.sends(delete_groups(groups=(talk.group("main"), talk.group("never"))))
+    ana.receives(delete_groups_response(LOADING, LOADING))
+
+    _loaded(talk, ana)
+    ana.sends(delete_groups(groups=(talk.group("main"), talk.group("never"))))
+    ana.receives(delete_groups_response("NON_EMPTY_GROUP", "GROUP_ID_NOT_FOUND"))
+
+
+@scenario(
+    "loading/held/group-id-ladder",
+    source="GroupCoordinatorService#isGroupIdNotEmpty",
+    clauses=("CO-01", "CO-03", "CO-06"),
+    needs=HOLDS,
+)
+def an_empty_group_id_is_refused_before_loading_is_looked_at(talk: Conversation) -> None:
+    """What is wrong with the request itself, its group id or missing protocol, is said while loading, too."""
+    ana = _loading(talk)
+
+    ana.climbs(
+        [
+            (heartbeat(group_id=""), heartbeat_response(error_code="INVALID_GROUP_ID")),
+            (heartbeat(), heartbeat_response(error_code="NONE")),
+            (leave_group(group_id=""), leave_group_response(error_code="INVALID_GROUP_ID")),
+            (leave_group(), leave_group_response(error_code=LOADING)),
+            (offset_delete(group_id="", topics={}), offset_delete_response(error_code="INVALID_GROUP_ID")),
+            (offset_delete(topics={}), offset_delete_response(error_code=LOADING)),
+            (
+                sync_group(version=5, group_id="", protocol_name=None),
+                sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"),
+            ),
+            (sync_group(version=5, group_id=""), sync_group_response(error_code="INVALID_GROUP_ID")),
+            (sync_group(version=5), sync_group_response(assignment=b"")),
+        ]
+    )
+
+    _loaded(talk, ana)

@@ -1,0 +1,166 @@
+"""OffsetCommit by members: in which state it is taken, and which of several reasons to refuse comes first."""
+
+from harness.scenario import (
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    offset_commit,
+    offset_commit_response,
+    offset_fetch,
+    offset_fetch_response,
+    response,
+    scenario,
+    subscription,
+)
+
+VALIDATES = "ClassicGroup#validateOffsetCommit"
+ORDER_0 = {"orders": {0: 42}}
+
+
+@scenario("offsets/member/stable", source=VALIDATES, clauses=("OC-09", "OF-01"))
+def a_member_commits_in_stable(talk: Conversation) -> None:
+    """A member of a Stable group commits with its id and generation, and anybody fetches it."""
+    ana, bob = talk.stable_group("ana", "bob")
+
+    bob.sends(offset_commit(topics={"orders": {0: (42, "half way")}, "payments": {1: 43}}))
+    bob.receives(offset_commit_response({"orders": {0: "NONE"}, "payments": {1: "NONE"}}))
+
+    ana.repeats(
+        offset_fetch(topics={"orders": (0, 1), "payments": (1,)}),
+        until=offset_fetch_response({"orders": {0: 42, 1: -1}, "payments": {1: 43}}),
+    )
+
+
+@scenario("offsets/member/low-version", source=VALIDATES, clauses=("OC-09", "OC-15"))
+def a_member_commits_in_version_2(talk: Conversation) -> None:
+    """OffsetCommit v2 checks generation and member as later versions do."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.sends(offset_commit(version=2, generation_id=ana.generation_id + 1, topics=ORDER_0))
+    ana.receives(offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
+    ana.sends(offset_commit(version=2, topics=ORDER_0))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+
+@scenario(
+    "offsets/member/keeps-the-session", source="ClassicGroup#validateOffsetCommit", clauses=("OC-09", "HB-13")
+)
+def a_commit_counts_as_a_heartbeat(talk: Conversation) -> None:
+    """A member that commits in time keeps its session although it never sends a heartbeat."""
+    ana = talk.actor("ana")
+    ana.obtains_member_id()
+    ana.sends(join_group(session_timeout_ms=1_500))
+    ana.receives(join_group_response(error_code="NONE"))
+    ana.syncs_as_leader((ana,))
+
+    talk.elapses(900)
+    ana.sends(offset_commit(topics=ORDER_0))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    talk.elapses(900)
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario("offsets/member/preparing-rebalance", source=VALIDATES, clauses=("OC-10",))
+def members_commit_while_a_rebalance_is_prepared(talk: Conversation) -> None:
+    """While a rebalance is prepared, those who rejoined and those who have not yet still commit."""
+    ana, bob = talk.stable_group("ana", "bob")
+    bob.sends(join_group(protocols=(("range", subscription("payments")),)))
+
+    ana.sends(offset_commit(topics=ORDER_0))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    bob.aside.sends(offset_commit(topics={"orders": {1: 7}}))
+    bob.aside.receives(offset_commit_response({"orders": {1: "NONE"}}))
+
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+
+
+@scenario("offsets/member/completing-ladder", source=VALIDATES, clauses=("OC-11", "OC-12", "OC-13", "OC-14"))
+def a_commit_before_the_assignments_comes_too_early(talk: Conversation) -> None:
+    """While assignments are awaited, member and generation are checked, then comes REBALANCE_IN_PROGRESS."""
+    ana = talk.actor("ana")
+    ana.joins()
+    past = ana.generation_id - 1
+
+    ana.climbs(
+        [
+            (
+                offset_commit(member_id=member_id, generation_id=generation_id, topics=ORDER_0),
+                offset_commit_response({"orders": {0: error}}),
+            )
+            for member_id, generation_id, error in (
+                ("", -1, "UNKNOWN_MEMBER_ID"),
+                ("nobody", past, "UNKNOWN_MEMBER_ID"),
+                (ana.member_id, past, "ILLEGAL_GENERATION"),
+                (ana.member_id, -1, "ILLEGAL_GENERATION"),
+                (ana.member_id, ana.generation_id, "REBALANCE_IN_PROGRESS"),
+            )
+        ]
+    )
+
+    ana.syncs_as_leader((ana,))
+    ana.sends(offset_commit(topics=ORDER_0))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+
+@scenario(
+    "offsets/member/stable-ladder",
+    source=VALIDATES,
+    clauses=("OC-14", "OC-15", "OC-16", "OC-18", "OC-21", "ST-07", "ST-08"),
+)
+def a_commit_is_checked_from_the_topic_to_the_generation(talk: Conversation) -> None:
+    """OffsetCommit checks the topic first, then the instance, then the member, and the generation last."""
+    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    former, past = bob.member_id, bob.generation_id - 1
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    bob_again.sends(join_group())
+    bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
+
+    bob_again.climbs(
+        [
+            (
+                offset_commit(member_id=former, generation_id=past, topics={"no-such-topic": {0: 1}}),
+                offset_commit_response({"no-such-topic": {0: "UNKNOWN_TOPIC_OR_PARTITION"}}),
+            ),
+            *(
+                (
+                    offset_commit(
+                        member_id=member_id, group_instance_id=instance, generation_id=past, topics=ORDER_0
+                    ),
+                    offset_commit_response({"orders": {0: error}}),
+                )
+                for member_id, instance, error in (
+                    ("", "seat-b", "FENCED_INSTANCE_ID"),
+                    ("nobody", "seat-b", "FENCED_INSTANCE_ID"),
+                    (former, "seat-b", "FENCED_INSTANCE_ID"),
+                    (former, None, "UNKNOWN_MEMBER_ID"),
+                    ("nobody", None, "UNKNOWN_MEMBER_ID"),
+                    (bob_again.member_id, "seat-b", "ILLEGAL_GENERATION"),
+                )
+            ),
+            (
+                offset_commit(member_id="", group_instance_id=None, generation_id=-1, topics=ORDER_0),
+                offset_commit_response({"orders": {0: "UNKNOWN_MEMBER_ID"}}),
+            ),
+            (offset_commit(topics=ORDER_0), offset_commit_response({"orders": {0: "NONE"}})),
+        ]
+    )
+
+
+@scenario("offsets/member/unmapped-instance", source=VALIDATES, clauses=("OC-17",))
+def a_commit_with_an_unmapped_instance_may_not_count(talk: Conversation) -> None:
+    """A dynamic member that commits with an instance id nobody has is unknown since 3.0, served before."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.sends(offset_commit(group_instance_id="seat-x", topics=ORDER_0))
+    ana.receives(
+        response("OffsetCommit", topics=({"name": "orders", "partitions": ({"partition_index": 0},)},))
+    )
+    ana.sends(offset_commit(topics={"orders": {0: 43}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: 43}}))

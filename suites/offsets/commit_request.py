@@ -1,0 +1,126 @@
+"""OffsetCommit before the group matters: topics that do not exist, and metadata that is too large."""
+
+from harness.scenario import (
+    Conversation,
+    describe_groups,
+    describe_groups_response,
+    offset_commit,
+    offset_commit_response,
+    offset_fetch,
+    offset_fetch_response,
+    scenario,
+)
+
+HANDLES = "KafkaApis#handleOffsetCommitRequest"
+TINY_METADATA = {"offset.metadata.max.bytes": "10"}
+
+
+@scenario("offsets/request/unknown-topic", source=HANDLES, clauses=("OC-21",))
+def an_unknown_topic_never_reaches_the_coordinator(talk: Conversation) -> None:
+    """A commit to nothing that exists is told UNKNOWN_TOPIC_OR_PARTITION, whatever its group is."""
+    ana = talk.actor("ana")
+
+    ana.sends(
+        offset_commit(
+            generation_id=5, member_id="nobody", topics={"no-such-topic": {0: 1}, "orders": {99: 1}}
+        )
+    )
+    ana.receives(
+        offset_commit_response(
+            {
+                "no-such-topic": {0: "UNKNOWN_TOPIC_OR_PARTITION"},
+                "orders": {99: "UNKNOWN_TOPIC_OR_PARTITION"},
+            }
+        )
+    )
+
+
+@scenario("offsets/request/unknown-partition", source=HANDLES, clauses=("OC-23",))
+def known_and_unknown_partitions_are_answered_each(talk: Conversation) -> None:
+    """Of one topic the unknown partition is refused as such, and the known one for its generation."""
+    ana = talk.actor("ana")
+
+    ana.sends(offset_commit(generation_id=5, member_id="", topics={"orders": {99: 1, 0: 1}}))
+    ana.receives(
+        offset_commit_response({"orders": {99: "UNKNOWN_TOPIC_OR_PARTITION", 0: "ILLEGAL_GENERATION"}})
+    )
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {99: 1, 0: 1}}))
+    ana.receives(offset_commit_response({"orders": {99: "UNKNOWN_TOPIC_OR_PARTITION", 0: "NONE"}}))
+
+
+@scenario("offsets/request/no-topics", source=HANDLES, clauses=("OC-22",))
+def a_commit_of_nothing_is_answered_with_nothing(talk: Conversation) -> None:
+    """A commit without topics is answered without topics, and makes no group."""
+    ana = talk.actor("ana")
+
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={}))
+    ana.receives(offset_commit_response({}))
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(group_state="Dead"))
+
+
+@scenario(
+    "offsets/request/metadata-too-large",
+    source="OffsetMetadataManager#validateOffsetCommit",
+    clauses=("OC-29", "OC-34"),
+    broker_config=TINY_METADATA,
+)
+def large_metadata_costs_only_its_own_partition(talk: Conversation) -> None:
+    """Of three partitions only the one whose metadata is too large is refused; the others are stored."""
+    ana = talk.actor("ana")
+
+    ana.sends(
+        offset_commit(
+            generation_id=-1, member_id="", topics={"orders": {0: 1, 1: (2, "x" * 11), 2: (3, "x" * 10)}}
+        )
+    )
+    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE", 2: "NONE"}}))
+
+    ana.repeats(
+        offset_fetch(topics={"orders": (0, 1, 2)}),
+        until=offset_fetch_response({"orders": {0: 1, 1: -1, 2: 3}}),
+    )
+
+
+@scenario(
+    "offsets/request/metadata-all-too-large",
+    source="OffsetMetadataManager#validateOffsetCommit",
+    clauses=("OC-32",),
+    broker_config=TINY_METADATA,
+)
+def large_metadata_stores_nothing(talk: Conversation) -> None:
+    """If the metadata of all partitions is too large nothing is stored, and smaller metadata is taken."""
+    ana = talk.actor("ana")
+    large = "eleven long"
+
+    ana.sends(
+        offset_commit(generation_id=-1, member_id="", topics={"orders": {0: (1, large), 1: (1, large)}})
+    )
+    ana.receives(
+        offset_commit_response({"orders": {0: "OFFSET_METADATA_TOO_LARGE", 1: "OFFSET_METADATA_TOO_LARGE"}})
+    )
+    ana.sends(offset_fetch())
+    ana.receives(offset_fetch_response({}))
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: (2, "ten longer")}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {0: 2}}))
+
+
+@scenario(
+    "offsets/request/metadata-beyond-ascii",
+    source="OffsetMetadataManager#validateOffsetCommit",
+    clauses=("OC-30",),
+    broker_config=TINY_METADATA,
+)
+def metadata_is_measured_in_characters(talk: Conversation) -> None:
+    """Metadata is measured in UTF-16 units: into ten fit ten letters of two bytes, or five of four."""
+    ana = talk.actor("ana")
+
+    ana.sends(
+        offset_commit(generation_id=-1, member_id="", topics={"orders": {0: (1, "é" * 10), 1: (2, "é" * 11)}})
+    )
+    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE"}}))
+    ana.sends(
+        offset_commit(generation_id=-1, member_id="", topics={"orders": {0: (3, "😀" * 5), 1: (4, "😀" * 6)}})
+    )
+    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE"}}))

@@ -1,0 +1,204 @@
+"""OffsetCommit by nobody in particular: groups that have no members."""
+
+from collections.abc import Mapping
+
+from harness.scenario import (
+    OWN,
+    Conversation,
+    describe_groups,
+    describe_groups_response,
+    heartbeat,
+    heartbeat_response,
+    leave_group,
+    leave_group_response,
+    offset_commit,
+    offset_commit_response,
+    offset_fetch,
+    offset_fetch_response,
+    request,
+    response,
+    scenario,
+)
+
+VALIDATES = "ClassicGroup#validateOffsetCommit"
+COMMITTED = offset_commit_response({"orders": {0: "NONE"}})
+
+
+@scenario(
+    "offsets/simple/first-commit", source="OffsetMetadataManager#commitOffset", clauses=("OC-01", "OF-01")
+)
+def a_first_commit_makes_a_group(talk: Conversation) -> None:
+    """A commit without generation and member id makes a group, Empty and without protocol type."""
+    ana = talk.actor("ana")
+
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 11, 1: 12}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+
+    ana.repeats(
+        offset_fetch(topics={"orders": (0, 1, 2)}),
+        until=offset_fetch_response({"orders": {0: 11, 1: 12, 2: -1}}),
+    )
+    ana.repeats(describe_groups(), until=describe_groups_response(group_state="Empty", protocol_type=""))
+
+
+@scenario("offsets/simple/generation-of-nothing", source=VALIDATES, clauses=("OC-02", "OC-04"))
+def a_generation_of_a_missing_group_is_illegal(talk: Conversation) -> None:
+    """A commit with a generation, even 0, to a missing group is ILLEGAL_GENERATION and makes no group."""
+    ana = talk.actor("ana")
+
+    ana.sends(offset_commit(generation_id=5, member_id="", topics={"orders": {0: 1}}))
+    ana.receives(offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
+    ana.sends(offset_commit(generation_id=0, member_id="nobody", topics={"orders": {0: 1}}))
+    ana.receives(offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
+
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
+
+
+@scenario(
+    "offsets/simple/generation-of-nothing-v9",
+    source="OffsetMetadataManager#validateOffsetCommit",
+    clauses=("OC-03",),
+)
+def version_9_makes_no_group_for_a_generation(talk: Conversation) -> None:
+    """OffsetCommit v9 with a generation makes no group; 4.0 says GROUP_ID_NOT_FOUND, 3.x as before."""
+    ana = talk.actor("ana")
+
+    ana.sends(offset_commit(version=9, generation_id=5, member_id="", topics={"orders": {0: 1}}))
+    ana.receives(
+        response("OffsetCommit", topics=({"name": "orders", "partitions": ({"partition_index": 0},)},))
+    )
+
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
+
+
+@scenario("offsets/simple/negative-generation", source=VALIDATES, clauses=("OC-05",))
+def any_negative_generation_is_none(talk: Conversation) -> None:
+    """Of a negative generation only the sign counts: -5 commits to an Empty group as -1 does."""
+    ana = talk.actor("ana")
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
+    ana.receives(COMMITTED)
+
+    ana.sends(offset_commit(generation_id=-5, member_id="", topics={"orders": {0: 2}}))
+    ana.receives(COMMITTED)
+    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: 2}}))
+
+
+@scenario("offsets/simple/made-up-member", source="KAFKA-14201", clauses=("OC-06", "OC-07"))
+def a_made_up_member_needs_no_generation(talk: Conversation) -> None:
+    """To an Empty group a made-up member may commit without a generation, but with one it is unknown.
+
+    3.0 to 3.2 refused it in both cases.
+    """
+    ana = talk.actor("ana")
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
+    ana.receives(COMMITTED)
+
+    ana.sends(offset_commit(generation_id=-1, member_id="nobody", topics={"orders": {0: 2}}))
+    ana.receives(response("OffsetCommit", topics=({"partitions": ({"partition_index": 0},)},)))
+    ana.sends(
+        offset_commit(generation_id=-1, member_id="", group_instance_id="seat", topics={"orders": {0: 3}})
+    )
+    ana.receives(response("OffsetCommit", topics=({"partitions": ({"partition_index": 0},)},)))
+    ana.sends(offset_commit(generation_id=0, member_id="nobody", topics={"orders": {0: 4}}))
+    ana.receives(offset_commit_response({"orders": {0: "UNKNOWN_MEMBER_ID"}}))
+    ana.sends(offset_commit(generation_id=0, member_id="", topics={"orders": {0: 5}}))
+    ana.receives(offset_commit_response({"orders": {0: "UNKNOWN_MEMBER_ID"}}))
+
+
+@scenario("offsets/simple/after-the-last-member", source=VALIDATES, clauses=("OC-08", "DG-05"))
+def an_emptied_group_takes_commits(talk: Conversation) -> None:
+    """A group whose members have left takes a commit without generation, and keeps what they committed."""
+    (ana,) = talk.stable_group("ana")
+    ana.sends(offset_commit(topics={"orders": {0: 1}}))
+    ana.receives(COMMITTED)
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 2}}))
+    ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
+    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {0: 1, 1: 2}}))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario("offsets/simple/retention-time", source="KIP-211", clauses=("OC-26", "OC-27"))
+def a_retention_time_is_still_accepted(talk: Conversation) -> None:
+    """OffsetCommit v2 to v4 may carry a retention time, and what is committed with it is fetched."""
+    ana = talk.actor("ana")
+
+    ana.sends(
+        offset_commit(
+            version=2, generation_id=-1, member_id="", retention_time_ms=3_600_000, topics={"orders": {0: 4}}
+        )
+    )
+    ana.receives(COMMITTED)
+    ana.sends(
+        offset_commit(
+            version=4, generation_id=-1, member_id="", retention_time_ms=-1, topics={"orders": {1: 5}}
+        )
+    )
+    ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
+
+    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {0: 4, 1: 5}}))
+
+
+@scenario(
+    "offsets/simple/twice-in-one-request", source="OffsetMetadataManager#commitOffset", clauses=("OC-31",)
+)
+def of_two_offsets_for_one_partition_the_last_wins(talk: Conversation) -> None:
+    """A partition that is named twice in one commit keeps the last offset; 4.0 answers twice, 3.x once."""
+    ana = talk.actor("ana")
+
+    ana.sends(
+        request(
+            "OffsetCommit",
+            8,
+            group_id=OWN,
+            generation_id_or_member_epoch=-1,
+            topics=(
+                {
+                    "name": "orders",
+                    "partitions": (
+                        {"partition_index": 0, "committed_offset": 8},
+                        {"partition_index": 0, "committed_offset": 9},
+                    ),
+                },
+            ),
+        )
+    )
+    ana.receives(response("OffsetCommit"))
+    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: 9}}))
+
+
+@scenario("offsets/simple/leader-epoch", source="KIP-320", clauses=("OF-08", "OC-33"))
+def leader_epoch_and_metadata_are_kept(talk: Conversation) -> None:
+    """Leader epoch and metadata come back as committed; no epoch is -1, and null metadata the empty text."""
+    ana = talk.actor("ana")
+    mine: Mapping[str, int | str] = {"committed_leader_epoch": 3, "committed_metadata": "mine"}
+    ana.sends(
+        request(
+            "OffsetCommit",
+            8,
+            group_id=OWN,
+            generation_id_or_member_epoch=-1,
+            topics=(
+                {
+                    "name": "orders",
+                    "partitions": (
+                        {"partition_index": 0, "committed_offset": 8, **mine},
+                        {"partition_index": 1, "committed_offset": 9, "committed_metadata": None},
+                    ),
+                },
+            ),
+        )
+    )
+    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+
+    for partition, offset, epoch, metadata in ((0, 8, 3, "mine"), (1, 9, -1, "")):
+        kept = {"committed_offset": offset, "committed_leader_epoch": epoch, "metadata": metadata}
+        ana.repeats(
+            offset_fetch(topics={"orders": (partition,)}),
+            until=response("OffsetFetch", error_code="NONE", topics=({"partitions": (kept,)},)),
+        )

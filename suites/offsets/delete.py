@@ -1,0 +1,141 @@
+"""OffsetDelete: which offsets may go while members are there, and which never."""
+
+from harness.scenario import (
+    ANY,
+    Conversation,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    offset_commit,
+    offset_commit_response,
+    offset_delete,
+    offset_delete_response,
+    offset_fetch,
+    offset_fetch_response,
+    scenario,
+)
+
+DELETES = "OffsetMetadataManager#deleteOffsets"
+VALIDATES = "ClassicGroup#validateOffsetDelete"
+
+
+@scenario("offsets/delete/empty-group", source=DELETES, clauses=("OD-03", "OD-04"))
+def an_empty_groups_offset_is_deleted(talk: Conversation) -> None:
+    """From an Empty group a committed offset is deleted, and one that was never committed is no error."""
+    ana = talk.actor("ana")
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+
+    ana.sends(offset_delete(topics={"orders": (0, 2)}))
+    ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE", 2: "NONE"}}))
+
+    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {1: 2}}))
+
+
+@scenario("offsets/delete/last-offset", source=DELETES, clauses=("OD-07",))
+def a_groups_last_offset_is_deleted(talk: Conversation) -> None:
+    """A simple group's last offset is deleted; up to 3.9 the group dies with it, 4.0 keeps it a while."""
+    ana = talk.actor("ana")
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+    ana.sends(offset_delete(topics={"orders": (0,)}))
+    ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
+
+    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: -1}}))
+    ana.sends(offset_delete(topics={"orders": (0,)}))
+    ana.receives(offset_delete_response(error_code=ANY))
+
+
+@scenario(
+    "offsets/delete/unknown-topic", source="KafkaApis#handleOffsetDeleteRequest", clauses=("OD-05", "OD-06")
+)
+def an_unknown_topic_is_answered_by_itself(talk: Conversation) -> None:
+    """Of an existing group unknown topics are refused one by one; no topics at all are no error."""
+    ana = talk.actor("ana")
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+
+    ana.sends(offset_delete(topics={"no-such-topic": (0,), "orders": (0,)}))
+    ana.receives(
+        offset_delete_response(
+            error_code="NONE",
+            errors={"no-such-topic": {0: "UNKNOWN_TOPIC_OR_PARTITION"}, "orders": {0: "NONE"}},
+        )
+    )
+    ana.sends(offset_delete(topics={}))
+    ana.receives(offset_delete_response(error_code="NONE", errors={}))
+
+
+@scenario(
+    "offsets/delete/group-without-name", source="GroupCoordinatorService#deleteOffsets", clauses=("OD-02",)
+)
+def the_group_without_a_name_is_refused(talk: Conversation) -> None:
+    """OffsetDelete, unlike other offset requests, refuses the empty group id."""
+    ana = talk.actor("ana")
+
+    ana.sends(offset_delete(group_id="", topics={"orders": (0,)}))
+    ana.receives(offset_delete_response(error_code="INVALID_GROUP_ID", errors={}))
+
+
+@scenario(
+    "offsets/delete/subscribed-topic", source="ClassicGroup#isSubscribedToTopic", clauses=("OD-08", "OD-09")
+)
+def a_subscribed_topic_keeps_its_offsets(talk: Conversation) -> None:
+    """While members subscribe to a topic its offsets stay; those of another topic are deleted."""
+    ana, _ = talk.stable_group("ana", "bob")
+    ana.sends(offset_commit(topics={"orders": {0: 1}, "payments": {0: 2}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}, "payments": {0: "NONE"}}))
+
+    ana.sends(offset_delete(topics={"orders": (0,), "payments": (0,)}))
+    ana.receives(
+        offset_delete_response(
+            error_code="NONE",
+            errors={"orders": {0: "GROUP_SUBSCRIBED_TO_TOPIC"}, "payments": {0: "NONE"}},
+        )
+    )
+    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {0: 1}}))
+
+
+@scenario(
+    "offsets/delete/unreadable-subscription",
+    source="ClassicGroup#computeSubscribedTopics",
+    clauses=("OD-10", "JG-63"),
+)
+def an_unreadable_subscription_keeps_everything(talk: Conversation) -> None:
+    """If a member's subscription cannot be read, every topic counts as subscribed."""
+    (ana,) = talk.stable_group("ana", protocols=(("range", b"\0\0"),))
+    ana.sends(offset_commit(topics={"payments": {0: 2}}))
+    ana.receives(offset_commit_response({"payments": {0: "NONE"}}))
+
+    ana.sends(offset_delete(topics={"orders": (0,), "payments": (0,)}))
+    ana.receives(
+        offset_delete_response(
+            error_code="NONE",
+            errors={
+                "orders": {0: "GROUP_SUBSCRIBED_TO_TOPIC"},
+                "payments": {0: "GROUP_SUBSCRIBED_TO_TOPIC"},
+            },
+        )
+    )
+
+
+@scenario("offsets/delete/other-protocol-type", source=VALIDATES, clauses=("OD-11", "OD-12", "OD-16"))
+def a_group_of_another_protocol_type_must_be_empty(talk: Conversation) -> None:
+    """A group of another type than consumer keeps all offsets while it has members, and no longer."""
+    ana = talk.actor("ana")
+    ana.sends(join_group(protocol_type="connect", protocols=(("eager", b"any bytes"),)))
+    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    ana.sends(join_group(protocol_type="connect", protocols=(("eager", b"any bytes"),)))
+    ana.receives(join_group_response(error_code="NONE", protocol_name="eager"))
+    ana.syncs_as_leader((ana,))
+    ana.sends(offset_commit(topics={"orders": {0: 1, 1: 2}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+
+    ana.sends(offset_delete(topics={"orders": (0,), "no-such-topic": (0,)}))
+    ana.receives(offset_delete_response(error_code="NON_EMPTY_GROUP", errors={}))
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+    ana.sends(offset_delete(topics={"orders": (0,)}))
+    ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))

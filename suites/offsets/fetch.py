@@ -1,0 +1,157 @@
+"""OffsetFetch: what is known of a partition, and that what is not known is no error."""
+
+from collections.abc import Mapping
+
+from harness.scenario import (
+    Actor,
+    Conversation,
+    in_any_order,
+    offset_commit,
+    offset_commit_response,
+    offset_fetch,
+    offset_fetch_response,
+    request,
+    response,
+    scenario,
+)
+
+FETCHES = "OffsetMetadataManager#fetchOffsets"
+FETCHES_ALL = "OffsetMetadataManager#fetchAllOffsets"
+
+
+def _committed(talk: Conversation) -> Actor:
+    """Return somebody whose group holds two offsets, one each of two topics."""
+    ana = talk.actor("ana")
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 21}, "payments": {0: 22}}))
+    ana.receives(offset_commit_response({"orders": {1: "NONE"}, "payments": {0: "NONE"}}))
+    return ana
+
+
+def _offset(partition: int, offset: int) -> Mapping[str, int]:
+    """Return what is expected of one partition."""
+    return {"partition_index": partition, "committed_offset": offset}
+
+
+@scenario("offsets/fetch/named", source=FETCHES, clauses=("OF-01",))
+def what_is_not_committed_is_minus_one(talk: Conversation) -> None:
+    """Of the partitions asked for, those without an offset are -1, be the topic known or not."""
+    ana = _committed(talk)
+
+    ana.repeats(
+        offset_fetch(topics={"orders": (0, 1), "payments": (0,), "no-such-topic": (7,)}),
+        until=offset_fetch_response(
+            {"orders": {0: -1, 1: 21}, "payments": {0: 22}, "no-such-topic": {7: -1}}
+        ),
+    )
+
+
+@scenario("offsets/fetch/all", source=FETCHES_ALL, clauses=("OF-05",))
+def all_means_what_is_committed(talk: Conversation) -> None:
+    """Without topics a fetch, from v2 on, brings the partitions that have an offset and no others."""
+    ana = _committed(talk)
+    both = offset_fetch_response({"orders": {1: 21}, "payments": {0: 22}})
+
+    ana.repeats(offset_fetch(), until=both)
+    ana.sends(offset_fetch(version=2))
+    ana.receives(both)
+
+
+@scenario("offsets/fetch/nothing", source=FETCHES, clauses=("OF-05",))
+def no_topics_are_not_all_topics(talk: Conversation) -> None:
+    """An empty list of topics, other than none at all, brings nothing."""
+    ana = _committed(talk)
+
+    ana.sends(offset_fetch(topics={}))
+    ana.receives(offset_fetch_response({}))
+
+
+@scenario("offsets/fetch/missing-group", source=FETCHES, clauses=("OF-02", "OF-03"))
+def a_missing_group_has_no_offsets_and_no_error(talk: Conversation) -> None:
+    """A group that does not exist is fetched without an error, in every version."""
+    ana = talk.actor("ana")
+
+    ana.sends(offset_fetch(version=1, topics={"orders": (0,)}))
+    ana.receives(offset_fetch_response({"orders": {0: -1}}, version=1))
+    ana.sends(offset_fetch(version=2, topics={"orders": (0,)}))
+    ana.receives(offset_fetch_response({"orders": {0: -1}}))
+    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
+    ana.receives(offset_fetch_response({"orders": {0: -1, 1: -1}}))
+    ana.sends(offset_fetch())
+    ana.receives(offset_fetch_response({}))
+
+
+@scenario("offsets/fetch/low-version", source=FETCHES, clauses=("OF-01",))
+def version_1_fetches_named_partitions(talk: Conversation) -> None:
+    """OffsetFetch v1 has no error on top and no leader epoch, and brings offsets as later versions do."""
+    ana = _committed(talk)
+
+    ana.repeats(
+        offset_fetch(version=1, topics={"orders": (0, 1)}),
+        until=offset_fetch_response({"orders": {0: -1, 1: 21}}, version=1),
+    )
+
+
+@scenario("offsets/fetch/require-stable", source="KIP-447", clauses=("OF-20",))
+def a_plain_commit_is_stable(talk: Conversation) -> None:
+    """A committed offset that no transaction concerns is brought to those who require stable ones, too."""
+    ana = _committed(talk)
+
+    ana.repeats(
+        offset_fetch(version=7, topics={"orders": (1, 2)}, require_stable=True),
+        until=offset_fetch_response({"orders": {1: 21, 2: -1}}),
+    )
+    ana.sends(offset_fetch(version=7, require_stable=True))
+    ana.receives(offset_fetch_response({"orders": {1: 21}, "payments": {0: 22}}))
+
+
+@scenario("offsets/fetch/several-groups", source="KIP-709", clauses=("OF-12", "OF-02"))
+def several_groups_are_fetched_at_once(talk: Conversation) -> None:
+    """OffsetFetch v8 answers group by group, each with its error, a missing group among them."""
+    ana = _committed(talk)
+    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {1: 21}, "payments": {0: 22}}))
+
+    main, never, nor_this = (talk.group(name) for name in ("main", "never", "nor-this"))
+    ana.sends(
+        request(
+            "OffsetFetch",
+            8,
+            groups=(
+                {"group_id": main, "topics": ({"name": "orders", "partition_indexes": (1,)},)},
+                {"group_id": never, "topics": ({"name": "orders", "partition_indexes": (1,)},)},
+                {"group_id": nor_this, "topics": None},
+            ),
+        )
+    )
+    ana.receives(
+        response(
+            "OffsetFetch",
+            groups=in_any_order(
+                {"group_id": main, "error_code": "NONE", "topics": ({"partitions": (_offset(1, 21),)},)},
+                {"group_id": never, "error_code": "NONE", "topics": ({"partitions": (_offset(1, -1),)},)},
+                {"group_id": nor_this, "error_code": "NONE", "topics": ()},
+            ),
+        )
+    )
+
+
+@scenario("offsets/fetch/as-nobody", source="ClassicGroup#validateOffsetFetch", clauses=("OF-26", "OF-29"))
+def a_classic_group_asks_nobody_who_fetches(talk: Conversation) -> None:
+    """OffsetFetch v9 may name a member and an epoch; to a group without members neither matters."""
+    ana = _committed(talk)
+
+    for member_id, member_epoch in ((None, -1), ("nobody", 5), (None, 5)):
+        ana.repeats(
+            request(
+                "OffsetFetch",
+                9,
+                groups=(
+                    {
+                        "group_id": talk.group("main"),
+                        "member_id": member_id,
+                        "member_epoch": member_epoch,
+                        "topics": ({"name": "orders", "partition_indexes": (1,)},),
+                    },
+                ),
+            ),
+            until=offset_fetch_response({"orders": {1: 21}}, version=9),
+        )
