@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 
+from harness import __version__
 from harness.conduct.driving import DriveReport, RunDrive
 from harness.conduct.judging import judge_run, read_expectations
 from harness.conduct.plan import RunPlan
@@ -76,7 +76,7 @@ def _header(plan: RunPlan) -> RunHeader:
     return RunHeader(
         run_id=plan.run_id,
         started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        harness_version=version("kafka-conformance"),
+        harness_version=__version__,
         harness_commit=_commit(),
         scenario_digest=_digest(plan),
         seed=plan.seed,

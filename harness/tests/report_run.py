@@ -225,6 +225,7 @@ def conversation(*, diverging: bool = False, hostile: str = "") -> tuple[Act, ..
         ],
     }
     beat = {"group_id": group, "generation_id": 1, "member_id": "member:ana"}
+    sync = beat | {"assignments": []}
     otherwise = {"throttle_time_ms": 0, "error_code": "REBALANCE_IN_PROGRESS"} if diverging else None
     after = {"throttle_time_ms": 0, "error_code": "UNKNOWN_MEMBER_ID", "assignment": {"$bytes": ""}}
     return (
@@ -237,7 +238,7 @@ def conversation(*, diverging: bool = False, hostile: str = "") -> tuple[Act, ..
         Act(step=3, actor="ana", kind="response", api="Heartbeat", version=3,
             content={"throttle_time_ms": 0, "error_code": "NONE"}, otherwise=otherwise,
             text="ana receives Heartbeat (error_code=NONE)"),
-        Act(step=4, actor="bob", kind="request", api="SyncGroup", version=3, content=beat | {"assignments": []},
+        Act(step=4, actor="bob", kind="request", api="SyncGroup", version=3, content=sync,
             text="bob sends SyncGroup v3 (generation_id=1)"),
         Act(step=5, actor="bob", kind="silence", api="SyncGroup", version=3, content=None,
             other_kind="response" if diverging else None, otherwise=after if diverging else None,
@@ -304,7 +305,8 @@ class MadeUpRun:
         mine = [each for each in self.judgements if each.target == made.target]
         outcomes = Counter(each.outcome.replace(" ", "_") for each in mine)
         expectations = Counter(each.expectation for each in mine)
-        return replace(made, scenario_count=len(mine), **outcomes, **expectations)
+        counts = {"scenario_count": len(mine), **outcomes, **expectations}
+        return replace(made, **counts)  # type: ignore[arg-type] # names of fields that are counts
 
     def _counts(self) -> list[DifferenceCount]:
         keys = sorted({(each.target, each.api or "", each.difference_class) for each in self.differences})

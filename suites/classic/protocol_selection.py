@@ -12,6 +12,7 @@ from harness.scenario import (
     join_group_response,
     leave_group,
     leave_group_response,
+    one_of,
     scenario,
     subscription,
     sync_group,
@@ -172,6 +173,29 @@ def a_leaving_leader_is_replaced(talk: Conversation) -> None:
         )
     )
     bob.syncs_as_leader((bob,))
+
+
+@scenario(
+    "classic/leader/leaves-two-behind",
+    source="ClassicGroup#remove",
+    clauses=("LD-03", "CX-03"),
+)
+def either_of_two_may_replace_the_leader(talk: Conversation) -> None:
+    """When the leader leaves two members behind, either may lead the next generation, and both are told whom.
+
+    Kafka takes whichever its hash map holds first.
+    """
+    ana, bob, carol = talk.stable_group("ana", "bob", "carol")
+
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+    bob.sends(join_group())
+    carol.sends(join_group())
+
+    elected = bob.receives(
+        join_group_response(error_code="NONE", generation_id=3, leader=one_of(bob.member_id, carol.member_id))
+    )
+    carol.receives(join_group_response(error_code="NONE", generation_id=3, leader=elected["leader"]))
 
 
 @scenario(

@@ -41,20 +41,27 @@ def the_deadline_is_the_longest_timeout(talk: Conversation) -> None:
 @scenario(
     "classic/rebalance/later-joiner-does-not-extend",
     source="GroupMetadataManager#prepareRebalance",
-    clauses=("RB-11",),
+    clauses=("RB-11", "RB-12"),
 )
 def a_later_joiner_does_not_extend_the_deadline(talk: Conversation) -> None:
     """A newcomer with a long rebalance timeout does not put off a rebalance that has begun."""
-    ana, bob, carol = talk.actors("ana", "bob", "carol")
-    talk.stable_group(ana, rebalance_timeout_ms=1200)
-    bob.sends(join_group(version=3, rebalance_timeout_ms=1200))
+    ana, _ = talk.stable_group("ana", "bob", rebalance_timeout_ms=1200)
+    ana.sends(join_group(rebalance_timeout_ms=1200))
+    carol = talk.actor("carol")
 
     carol.sends(join_group(version=3, rebalance_timeout_ms=20_000))
 
-    bob.receives(
-        join_group_response(error_code="NONE", generation_id=2), not_before_ms=1100, not_after_ms=2200
+    ana.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=3,
+            leader=ana.member_id,
+            members=in_any_order({"member_id": ana.member_id}, {}),
+        ),
+        not_before_ms=1100,
+        not_after_ms=2300,
     )
-    carol.receives(join_group_response(error_code="NONE", generation_id=2))
+    carol.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
 
 
 @scenario(

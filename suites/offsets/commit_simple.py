@@ -1,10 +1,10 @@
 """OffsetCommit by nobody in particular: groups that have no members."""
 
-from collections.abc import Mapping
-
 from harness.scenario import (
     OWN,
     Conversation,
+    Pattern,
+    Value,
     describe_groups,
     describe_groups_response,
     heartbeat,
@@ -151,23 +151,12 @@ def of_two_offsets_for_one_partition_the_last_wins(talk: Conversation) -> None:
     """A partition that is named twice in one commit keeps the last offset; 4.0 answers twice, 3.x once."""
     ana = talk.actor("ana")
 
-    ana.sends(
-        request(
-            "OffsetCommit",
-            8,
-            group_id=OWN,
-            generation_id_or_member_epoch=-1,
-            topics=(
-                {
-                    "name": "orders",
-                    "partitions": (
-                        {"partition_index": 0, "committed_offset": 8},
-                        {"partition_index": 0, "committed_offset": 9},
-                    ),
-                },
-            ),
-        )
+    twice: Value = (
+        {"partition_index": 0, "committed_offset": 8},
+        {"partition_index": 0, "committed_offset": 9},
     )
+    orders: Value = {"name": "orders", "partitions": twice}
+    ana.sends(request("OffsetCommit", 8, group_id=OWN, generation_id_or_member_epoch=-1, topics=(orders,)))
     ana.receives(response("OffsetCommit"))
     ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: 9}}))
 
@@ -176,28 +165,21 @@ def of_two_offsets_for_one_partition_the_last_wins(talk: Conversation) -> None:
 def leader_epoch_and_metadata_are_kept(talk: Conversation) -> None:
     """Leader epoch and metadata come back as committed; no epoch is -1, and null metadata the empty text."""
     ana = talk.actor("ana")
-    mine: Mapping[str, int | str] = {"committed_leader_epoch": 3, "committed_metadata": "mine"}
-    ana.sends(
-        request(
-            "OffsetCommit",
-            8,
-            group_id=OWN,
-            generation_id_or_member_epoch=-1,
-            topics=(
-                {
-                    "name": "orders",
-                    "partitions": (
-                        {"partition_index": 0, "committed_offset": 8, **mine},
-                        {"partition_index": 1, "committed_offset": 9, "committed_metadata": None},
-                    ),
-                },
-            ),
-        )
+    partitions: Value = (
+        {
+            "partition_index": 0,
+            "committed_offset": 8,
+            "committed_leader_epoch": 3,
+            "committed_metadata": "mine",
+        },
+        {"partition_index": 1, "committed_offset": 9, "committed_metadata": None},
     )
+    orders: Value = {"name": "orders", "partitions": partitions}
+    ana.sends(request("OffsetCommit", 8, group_id=OWN, generation_id_or_member_epoch=-1, topics=(orders,)))
     ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
 
     for partition, offset, epoch, metadata in ((0, 8, 3, "mine"), (1, 9, -1, "")):
-        kept = {"committed_offset": offset, "committed_leader_epoch": epoch, "metadata": metadata}
+        kept: Pattern = {"committed_offset": offset, "committed_leader_epoch": epoch, "metadata": metadata}
         ana.repeats(
             offset_fetch(topics={"orders": (partition,)}),
             until=response("OffsetFetch", error_code="NONE", topics=({"partitions": (kept,)},)),

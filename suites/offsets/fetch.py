@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from harness.scenario import (
     Actor,
     Conversation,
+    Value,
     in_any_order,
     offset_commit,
     offset_commit_response,
@@ -111,17 +112,12 @@ def several_groups_are_fetched_at_once(talk: Conversation) -> None:
     ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {1: 21}, "payments": {0: 22}}))
 
     main, never, nor_this = (talk.group(name) for name in ("main", "never", "nor-this"))
-    ana.sends(
-        request(
-            "OffsetFetch",
-            8,
-            groups=(
-                {"group_id": main, "topics": ({"name": "orders", "partition_indexes": (1,)},)},
-                {"group_id": never, "topics": ({"name": "orders", "partition_indexes": (1,)},)},
-                {"group_id": nor_this, "topics": None},
-            ),
-        )
+    wanted: Value = (
+        {"group_id": main, "topics": ({"name": "orders", "partition_indexes": (1,)},)},
+        {"group_id": never, "topics": ({"name": "orders", "partition_indexes": (1,)},)},
+        {"group_id": nor_this, "topics": None},
     )
+    ana.sends(request("OffsetFetch", 8, groups=wanted))
     ana.receives(
         response(
             "OffsetFetch",
@@ -140,18 +136,13 @@ def a_classic_group_asks_nobody_who_fetches(talk: Conversation) -> None:
     ana = _committed(talk)
 
     for member_id, member_epoch in ((None, -1), ("nobody", 5), (None, 5)):
+        wanted: Value = {
+            "group_id": talk.group("main"),
+            "member_id": member_id,
+            "member_epoch": member_epoch,
+            "topics": ({"name": "orders", "partition_indexes": (1,)},),
+        }
         ana.repeats(
-            request(
-                "OffsetFetch",
-                9,
-                groups=(
-                    {
-                        "group_id": talk.group("main"),
-                        "member_id": member_id,
-                        "member_epoch": member_epoch,
-                        "topics": ({"name": "orders", "partition_indexes": (1,)},),
-                    },
-                ),
-            ),
+            request("OffsetFetch", 9, groups=(wanted,)),
             until=offset_fetch_response({"orders": {1: 21}}, version=9),
         )

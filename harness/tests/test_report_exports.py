@@ -1,0 +1,246 @@
+"""What machines and terminals read: JUnit, Allure, Markdown, a summary."""
+
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from harness.diff.expectations import load_expectations
+from harness.report.allure import allure_categories, write_allure_results
+from harness.report.allure_pages import render_allure
+from harness.report.junit import write_junit
+from harness.report.markdown import SIZE_MAX, write_summary
+from harness.report.phrases import expectation_entry
+from harness.report.render import render_all
+from harness.report.terminal import print_summary
+from harness.tests.report_run import JAVA, REFERENCE, SCALA, difference, judgement, small_run, summary
+
+HEARTBEAT = "classic/heartbeat/while-completing"
+
+
+@pytest.fixture(name="run_dir")
+def _run_dir(tmp_path: Path) -> Path:
+    return small_run().write(tmp_path / "run")
+
+
+def case(run_dir: Path, scenario_id: str, target: str = SCALA) -> ET.Element:
+    root = ET.parse(write_junit(run_dir)).getroot()
+    found = root.find(f"testsuite[@name='{target}']/testcase[@name='{scenario_id}']")
+    assert found is not None
+    return found
+
+
+def test_junit_has_a_suite_a_target_and_counts_that_add_up(run_dir: Path) -> None:
+    suites = {suite.get("name"): suite for suite in ET.parse(write_junit(run_dir)).getroot()}
+    assert set(suites) == {REFERENCE, SCALA, JAVA}
+    scala = suites[SCALA]
+    assert [scala.get(key) for key in ("tests", "failures", "errors", "skipped")] == ["4", "2", "0", "2"]
+    assert len(scala.findall("testcase")) == 4
+
+
+@pytest.mark.parametrize(
+    ("scenario_id", "element", "kind"),
+    [
+        (HEARTBEAT, "failure", "unexpected-difference"),
+        ("admin/describe/wording", "failure", "unexpected-pass"),
+        ("static/join/fenced", "skipped", None),
+        ("loading/join/answered-load", "skipped", None),
+    ],
+)
+def test_junit_tells_results_apart_by_element_and_type(
+    run_dir: Path, scenario_id: str, element: str, kind: str | None
+) -> None:
+    told = case(run_dir, scenario_id).find(element)
+    assert told is not None
+    assert told.get("type") == kind
+
+
+def test_junit_calls_an_indeterminate_result_an_inconclusive_error(tmp_path: Path) -> None:
+    made = small_run()
+    made.hold(judgement("a/b", JAVA, "indeterminate", reason="no member id came"))
+    told = case(made.write(tmp_path), "a/b", JAVA).find("error")
+    assert told is not None
+    assert told.get("type") == "inconclusive"
+
+
+def test_junit_says_why_a_difference_was_expected(run_dir: Path) -> None:
+    told = case(run_dir, "static/join/fenced").find("skipped")
+    assert told is not None
+    assert told.get("message") == "expected: known since 3.0 https://example.org/KAFKA-15000"
+
+
+def test_junit_holds_what_xml_cannot(tmp_path: Path) -> None:
+    made = small_run()
+    made.hold(judgement("a/b", JAVA, "diverges", reason="got \x00 and \x1b[31m <&>"))
+    told = case(made.write(tmp_path), "a/b", JAVA).find("failure")
+    assert told is not None
+    assert told.get("message") == "got \\u0000 and \\u001b[31m <&>"
+
+
+def results(run_dir: Path) -> dict[str, dict[str, object]]:
+    directory = write_allure_results(run_dir)
+    found = [json.loads(path.read_text()) for path in directory.glob("*-result.json")]
+    return {each["fullName"]: each for each in found}
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        (f"{JAVA}: {HEARTBEAT}", "passed"),
+        (f"{SCALA}: {HEARTBEAT}", "failed"),
+        (f"{SCALA}: static/join/fenced", "passed"),
+        (f"{SCALA}: admin/describe/wording", "failed"),
+        (f"{SCALA}: loading/join/answered-load", "skipped"),
+    ],
+)
+def test_allure_status_follows_from_the_standing(run_dir: Path, name: str, status: str) -> None:
+    assert results(run_dir)[name]["status"] == status
+
+
+def test_a_known_difference_is_known_to_allure(run_dir: Path) -> None:
+    known = results(run_dir)[f"{SCALA}: static/join/fenced"]
+    assert known["statusDetails"]["known"] is True  # type: ignore[index] # JSON
+    assert {"name": "tag", "value": "known-difference"} in known["labels"]  # type: ignore[operator] # JSON
+
+
+def test_allure_history_ids_are_stable_and_a_targets_own(run_dir: Path) -> None:
+    once, again = results(run_dir), results(run_dir)
+    assert {name: each["historyId"] for name, each in once.items()} == {
+        name: each["historyId"] for name, each in again.items()
+    }
+    assert len({each["historyId"] for each in once.values()}) == len(once) == 12
+
+
+def test_allure_has_a_step_a_script_step_with_its_frames_attached(run_dir: Path) -> None:
+    failed = results(run_dir)[f"{SCALA}: {HEARTBEAT}"]
+    steps: list[dict[str, object]] = failed["steps"]  # type: ignore[assignment] # JSON
+    assert [step["status"] for step in steps] == ["passed"] * 3 + ["failed"] + ["passed"] * 2
+    attached: list[dict[str, str]] = steps[3]["attachments"]  # type: ignore[assignment] # JSON
+    assert len(attached) == 4
+    assert all((run_dir / "allure-results" / each["source"]).is_file() for each in attached)
+
+
+def test_every_red_allure_result_falls_into_one_category(run_dir: Path) -> None:
+    for each in results(run_dir).values():
+        message = each["statusDetails"].get("message", "")  # type: ignore[attr-defined] # JSON
+        matching = [
+            category["name"]
+            for category in allure_categories()
+            if each["status"] in category["matchedStatuses"]  # type: ignore[operator] # JSON
+            and re.fullmatch(str(category["messageRegex"]), message)
+        ]
+        assert len(matching) == (1 if message else 0)
+
+
+def test_allure_environment_has_a_line_a_fact_whatever_is_in_it(tmp_path: Path) -> None:
+    made = small_run()
+    made.header = replace(made.header, machine="one\ntwo=three")
+    lines = (write_allure_results(made.write(tmp_path)) / "environment.properties").read_text().splitlines()
+    assert "machine=one two=three" in lines
+    assert f"target.{SCALA}=Apache Kafka 3.9.2, profile 3.9.2" in lines
+
+
+def test_results_of_an_earlier_report_do_not_linger(run_dir: Path) -> None:
+    count = len(list(write_allure_results(run_dir).iterdir()))
+    assert len(list(write_allure_results(run_dir).iterdir())) == count
+
+
+def test_a_machine_without_node_gets_a_reason_and_everything_else(
+    run_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    rendered = render_all(run_dir, allure=True)
+    assert rendered.allure_index is None
+    assert "Node.js" in (rendered.allure_problem or "")
+    assert all(path.is_file() for path in (rendered.index, rendered.junit, rendered.summary))
+
+
+def test_an_npm_that_fails_is_told_and_does_not_raise(
+    run_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    npm = tmp_path / "npm"
+    npm.write_text("#!/bin/sh\necho 'no network here' >&2\nexit 1\n")
+    npm.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("shutil.which", lambda _: str(npm))
+    pages = render_allure(run_dir)
+    assert pages.index is None
+    assert pages.problem == "npm install ended with 1: no network here"
+
+
+def test_the_summary_has_a_row_a_target_and_the_unexpected_first(run_dir: Path) -> None:
+    text = write_summary(run_dir).read_text()
+    assert f"| {SCALA} | 1 / 3 | 0 | 2 | 0 | 1 | 0 | 1 | 1 |" in text
+    assert text.index(f"### {HEARTBEAT}") < text.index("### admin/describe/wording")
+    assert f"    kafka-conformance run --target kafka:3.9.2 {HEARTBEAT}" in text
+
+
+def test_the_summary_never_outgrows_what_pipelines_take(tmp_path: Path) -> None:
+    made = small_run()
+    for number in range(900):
+        scenario_id = f"a/b/{number}"
+        found = difference(scenario_id, JAVA, expected="x" * 5000, actual="\x01é" * 5000)
+        made.hold(judgement(scenario_id, JAVA, "diverges", title="t" * 500), (), found)
+    path = write_summary(made.write(tmp_path))
+    assert path.stat().st_size < SIZE_MAX + 100
+    assert "more; see the report" in path.read_text()
+
+
+def test_the_summary_takes_no_markup_from_a_target(tmp_path: Path) -> None:
+    made = small_run()
+    made.hold(judgement("a/b", JAVA, "diverges", reason="<b>x</b>\n# loud | [go](http://x)"))
+    assert r"\<b\>x\</b\> \# loud \| \[go\](http://x)" in write_summary(made.write(tmp_path)).read_text()
+
+
+def printed(run_dir: Path) -> str:
+    console = Console(file=io.StringIO(), width=120, force_terminal=False)
+    print_summary(run_dir, console)
+    text: str = console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
+    return text
+
+
+def test_the_terminal_shows_what_where_and_how_to_repeat(run_dir: Path) -> None:
+    lines = printed(run_dir).splitlines()
+    start = lines.index(f"✗ unexpected difference {HEARTBEAT} on {SCALA}")
+    assert lines[start + 1] == "  step 3, Heartbeat v3, error_code: expected NONE, got REBALANCE_IN_PROGRESS"
+    assert lines[start + 2] == f"  kafka-conformance run --target kafka:3.9.2 {HEARTBEAT}"
+    assert lines[-1] == f"Report: {run_dir / 'index.html'}"
+
+
+def test_the_terminal_shows_ten_results_and_counts_the_others(tmp_path: Path) -> None:
+    made = small_run()
+    for number in range(15):
+        made.hold(judgement(f"a/{number}", JAVA, "diverges"))
+    text = printed(made.write(tmp_path))
+    assert text.count("✗ unexpected difference") == 10
+    assert "and 7 more" in text
+
+
+def test_the_terminal_obeys_nothing_that_a_target_sent(tmp_path: Path) -> None:
+    made = small_run()
+    made.hold(judgement("a/b", JAVA, "diverges", reason="[red]x[/red] \x1b[2J \x07"))
+    text = printed(made.write(tmp_path))
+    assert r"[red]x[/red] \x1b[2J \x07" in text
+    assert "\x1b" not in text
+
+
+def test_a_column_in_which_nothing_is_counted_is_left_out(run_dir: Path) -> None:
+    assert "harness error" not in printed(run_dir)
+    assert "stale" in printed(run_dir)
+
+
+def test_an_expectation_entry_is_right_once_reason_and_link_are_told(tmp_path: Path) -> None:
+    verdict = judgement('a/"b\x7f', SCALA, "diverges", signature="5b0f3a1c9d20")
+    text = expectation_entry(verdict, summary(SCALA))
+    completed = text.replace('reason = ""', 'reason = "so it is"').replace('link = ""', 'link = "KAFKA-1"')
+    path = tmp_path / "known.toml"
+    path.write_text(completed)
+    (entry,) = load_expectations([path])
+    assert (entry.entry.scenario, entry.entry.targets) == (verdict.scenario_id, ["kafka:3.9.2"])
+    assert entry.entry.foresaw(verdict)

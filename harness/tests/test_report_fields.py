@@ -1,0 +1,130 @@
+"""Fields side by side, bytes for people, names for files."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.report.field_rows import Mark, aligned_fields
+from harness.report.hexdump import hexdump
+from harness.report.names import css_name, scenario_page, slug
+from harness.report.phrases import link_address, links_in, reproduction_line, shortened
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def marks(oracle: object, target: object, recorded: dict[str, Mark]) -> dict[str, Mark]:
+    rows = aligned_fields(json.dumps(oracle), json.dumps(target), recorded)
+    return {row.key: row.mark for row in rows}
+
+
+def test_a_recorded_difference_is_marked_where_it_is() -> None:
+    found = marks({"a": 1, "b": 2}, {"a": 1, "b": 3}, {"b": Mark.DIFFERS})
+    assert found == {"a": Mark.SAME, "b": Mark.DIFFERS}
+
+
+def test_values_that_differ_without_a_recorded_difference_are_only_tolerated() -> None:
+    assert marks({"leader": "member:ana"}, {"leader": "member:bob"}, {}) == {"leader": Mark.TOLERATED}
+
+
+def test_a_difference_of_a_whole_list_marks_what_is_in_it() -> None:
+    found = marks({"members": [{"id": 1}]}, {"members": []}, {"members": Mark.DIFFERS})
+    assert found == {"members": Mark.DIFFERS, "[0]": Mark.DIFFERS, "id": Mark.DIFFERS}
+
+
+def test_a_nested_path_marks_its_leaf_alone() -> None:
+    rows = aligned_fields(
+        json.dumps({"members": [{"assignment": {"$bytes": "00"}, "id": 1}]}),
+        json.dumps({"members": [{"assignment": {"$bytes": "01"}, "id": 1}]}),
+        {"members[0].assignment": Mark.DIFFERS},
+    )
+    assert [(row.depth, row.key, row.mark) for row in rows] == [
+        (0, "members", Mark.SAME),
+        (1, "[0]", Mark.SAME),
+        (2, "assignment", Mark.DIFFERS),
+        (2, "id", Mark.SAME),
+    ]
+    assert rows[2].oracle == "0x00"
+
+
+def test_a_field_that_one_side_lacks_leaves_a_gap() -> None:
+    (row,) = aligned_fields('{"tag": null}', "{}", {})
+    assert (row.oracle, row.target) == ("null", None)
+
+
+def test_a_side_without_any_fields_marks_nothing() -> None:
+    assert {row.mark for row in aligned_fields(None, '{"a": 1}', {"a": Mark.DIFFERS})} == {Mark.SAME}
+    assert aligned_fields(None, None) == ()
+
+
+@given(JSON, JSON)
+def test_any_two_documents_can_be_laid_side_by_side(oracle: object, target: object) -> None:
+    rows = aligned_fields(json.dumps(oracle), json.dumps(target))
+    assert all(row.oracle is not None or row.target is not None for row in rows)
+
+
+@given(JSON)
+def test_equal_documents_have_no_marks(document: object) -> None:
+    text = json.dumps(document)
+    assert all(row.mark is Mark.SAME and row.oracle == row.target for row in aligned_fields(text, text))
+
+
+@given(st.binary(max_size=70))
+def test_a_hex_dump_has_every_byte(frame: bytes) -> None:
+    digits = "".join(line[6:53] for line in hexdump(frame.hex()).splitlines())
+    assert bytes.fromhex(digits) == frame
+
+
+def test_a_hex_dump_is_ascii_whatever_the_bytes() -> None:
+    assert hexdump("0041ff3c") == f"0000  {'00 41 ff 3c':<47}  .A.<"
+    assert hexdump("no digits") == "no digits"
+
+
+@given(st.text(), st.text())
+def test_two_names_never_share_a_file(one: str, other: str) -> None:
+    assert (slug(one) == slug(other)) == (one == other)
+
+
+@given(st.text())
+def test_a_page_stays_in_its_folder(scenario_id: str) -> None:
+    page = scenario_page(scenario_id)
+    assert page.count("/") == 1
+    assert ".." not in page.split("/")
+
+
+def test_an_ordinary_id_is_readable_in_its_file_name() -> None:
+    assert scenario_page("classic/sync/past-generation") == "scenarios/classic.sync.past-generation.html"
+    assert css_name("not applicable") == "not-applicable"
+
+
+def test_a_reproduction_line_can_be_pasted_whatever_is_in_it() -> None:
+    assert reproduction_line("kafka:3.9.2", "a/b") == "kafka-conformance run --target kafka:3.9.2 a/b"
+    assert reproduction_line("path:/my jars", "a;b") == (
+        "kafka-conformance run --target 'path:/my jars' 'a;b'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("link", "address"),
+    [
+        ("KAFKA-9752", "https://issues.apache.org/jira/browse/KAFKA-9752"),
+        ("https://example.org/x", "https://example.org/x"),
+        ("javascript:alert(1)", ""),
+        ("see the wiki", ""),
+    ],
+)
+def test_only_what_is_on_the_web_can_be_followed(link: str, address: str) -> None:
+    assert link_address(link) == address
+
+
+def test_issues_are_found_in_a_source() -> None:
+    assert links_in("GroupMetadataManager#x, KAFKA-9752 and KIP-848; KAFKA-9752") == ("KAFKA-9752", "KIP-848")
+
+
+def test_a_long_value_is_cut_and_says_so() -> None:
+    assert shortened("x" * 500, 10) == "xxxxxxxxxx… (500 characters)"

@@ -1,0 +1,104 @@
+"""How results count, and what the process says of them."""
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from harness.diff.model import Judgement
+from harness.report.exit_code import PRIORITY, ExitCode, exit_code, worst
+from harness.report.standing import Standing, standing
+from harness.tests.report_run import FOOTER, JAVA, judgement
+from harness.verdict import Expectation, Outcome
+
+
+def result(outcome: str, expectation: str) -> Judgement:
+    return judgement("classic/join/x", JAVA, outcome, expectation=expectation)
+
+
+@pytest.mark.parametrize(("outcome", "expectation"), list(product(Outcome, Expectation)))
+def test_every_result_has_a_standing(outcome: Outcome, expectation: Expectation) -> None:
+    assert standing(result(outcome, expectation)) in Standing
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expectation", "expected"),
+    [
+        ("conforms", "expected", Standing.PASSED),
+        ("conforms", "stale", Standing.STALE),
+        ("lenient", "expected", Standing.PASSED),
+        ("diverges", "expected", Standing.KNOWN),
+        ("diverges", "unexpected", Standing.FAILED),
+        ("diverges", "stale", Standing.STALE),
+        ("indeterminate", "unexpected", Standing.INDETERMINATE),
+        ("indeterminate", "expected", Standing.KNOWN),
+        ("not applicable", "expected", Standing.SKIPPED),
+        ("harness error", "expected", Standing.ERROR),
+    ],
+)
+def test_standing_follows_from_outcome_and_expectation(
+    outcome: str, expectation: str, expected: Standing
+) -> None:
+    assert standing(result(outcome, expectation)) is expected
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expectation", "code"),
+    [
+        ("conforms", "expected", ExitCode.EXPECTED),
+        ("lenient", "expected", ExitCode.EXPECTED),
+        ("diverges", "expected", ExitCode.EXPECTED),
+        ("diverges", "unexpected", ExitCode.UNEXPECTED),
+        ("conforms", "stale", ExitCode.STALE),
+        ("indeterminate", "unexpected", ExitCode.INDETERMINATE),
+        ("not applicable", "expected", ExitCode.NOTHING_RAN),
+        ("harness error", "unexpected", ExitCode.HARNESS_ERROR),
+    ],
+)
+def test_one_result_decides_the_exit_code(outcome: str, expectation: str, code: ExitCode) -> None:
+    assert exit_code([result(outcome, expectation)], FOOTER) is code
+
+
+def test_a_run_of_nothing_is_red() -> None:
+    assert exit_code([], FOOTER) is ExitCode.NOTHING_RAN
+
+
+def test_a_scenario_that_vanished_since_the_baseline_is_red() -> None:
+    gone = replace(result("conforms", "expected"), delta="removed")
+    assert exit_code([gone], FOOTER) is ExitCode.NOTHING_RAN
+
+
+def test_an_unexpected_difference_outweighs_indeterminate_and_stale_results() -> None:
+    results = [
+        result("conforms", "stale"),
+        result("diverges", "unexpected"),
+        result("indeterminate", "unexpected"),
+    ]
+    assert exit_code(results, FOOTER) is ExitCode.UNEXPECTED
+
+
+def test_indeterminate_results_are_let_pass_up_to_the_allowance() -> None:
+    results = [result("indeterminate", "unexpected")] * 2
+    assert exit_code(results, FOOTER, indeterminate_max=2) is ExitCode.EXPECTED
+    assert exit_code(results, FOOTER, indeterminate_max=1) is ExitCode.INDETERMINATE
+
+
+@pytest.mark.parametrize(
+    ("ended", "code"),
+    [
+        ("interrupted", ExitCode.INTERRUPTED),
+        ("target lost: kafka-3.9.2 exited with 137", ExitCode.UNAVAILABLE),
+        ("struck by lightning", ExitCode.BAD_DATA),
+    ],
+)
+def test_how_a_run_ended_outweighs_its_differences(ended: str, code: ExitCode) -> None:
+    assert exit_code([result("diverges", "unexpected")], replace(FOOTER, ended=ended)) is code
+
+
+def test_a_run_without_a_footer_is_damaged_data() -> None:
+    assert exit_code([result("conforms", "expected")], None) is ExitCode.BAD_DATA
+
+
+def test_all_codes_but_usage_have_a_priority() -> None:
+    assert set(PRIORITY) == set(ExitCode) - {ExitCode.USAGE}
+    assert worst(()) is ExitCode.EXPECTED
