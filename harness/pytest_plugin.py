@@ -16,9 +16,9 @@ import pytest
 from rich.console import Console
 from typing_extensions import override
 
-from harness.cli.progress import ProgressDisplay
 from harness.conduct.expectation_files import expectation_files
 from harness.conduct.plan import PlanError, RunPlan, new_run_id, parse_targets
+from harness.conduct.progress import ProgressDisplay
 from harness.conduct.run import ConductedRun, conduct, report
 from harness.diff.expectations import ExpectationError
 from harness.diff.model import Judgement

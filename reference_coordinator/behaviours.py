@@ -373,9 +373,9 @@ _OF_KAFKA_APIS: Final = (
     ),
     Row(
         behaviour=Behaviour.FETCH_V1_DROPS_GROUP_ERROR,
-        spans=(Span(since=(3, 5, 0), until=(4, 1, 0)),),
+        spans=(Span(since=(3, 5, 0), until=(3, 9, 2)), Span(since=(4, 0, 0), until=(4, 0, 2))),
         meaning="OffsetFetch v1 answers a group's error with no topics, and so with no error at all.",
-        source="OffsetFetchResponse#<init> (3.9.2)",
+        source="OffsetFetchResponse#<init> (3.9.1), #groupError (3.9.2)",
     ),
     Row(
         behaviour=Behaviour.SHARE_COORDINATOR_KEY_VALIDATED,

@@ -222,12 +222,15 @@ def _unchanged(request: GroupRequest) -> Forward:
 
 
 def _lacks_mandatory_protocol(request: SyncGroupRequest, context: RequestContext) -> bool:
-    """Source: SyncGroupRequest#areMandatoryProtocolTypeAndNamePresent (4.3.1)."""
+    """Whether type or name is missing though mandatory.
+
+    Source: SyncGroupRequest#areMandatoryProtocolTypeAndNamePresent (4.3.1).
+    """
     return context.api_version >= _FIRST_MANDATORY_SYNC_PROTOCOL and (
         request.protocol_type is None or request.protocol_name is None
     )
 
 
 def _with_distinct_groups(request: DeleteGroupsRequest) -> DeleteGroupsRequest:
-    """Source: KafkaApis#handleDeleteGroupsRequest (4.3.1)."""
+    """Name each group once. Source: KafkaApis#handleDeleteGroupsRequest (4.3.1)."""
     return DeleteGroupsRequest(groups_names=tuple(dict.fromkeys(request.groups_names)))

@@ -8,7 +8,7 @@ Source: SocketServer.Processor#processCompletedReceives (3.9.2).
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, NewType
 
@@ -35,13 +35,24 @@ _NO_TOPICS: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PermittedFrames:
+    """Frames that Kafka may send instead of one, where its choice hangs on map order or a race."""
+
+    field: str
+    """The top-level field in which they differ."""
+    frames: tuple[bytes, ...]
+    """One for each value that is right; that of the frame that is sent is among them."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SendFrame:
     """Send a frame, without its size prefix, to a connection."""
 
     connection: ConnectionId
     frame: bytes
-    permitted: tuple[Permitted, ...] = ()
-    """What Kafka may put into the response instead."""
+    permitted: tuple[PermittedFrames, ...] = ()
+    """What Kafka may send instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,10 +195,21 @@ class Listener:
     def _frame(self, answered: _InProgress, answer: Respond[BrokerResponse]) -> Outgoing:
         try:
             frame = write_response(answered.header, answer.response)
+            permitted = tuple(_permitted_frames(answered, answer, choice) for choice in answer.permitted)
         except UnwritableResponseError as error:
             return self._close(answered.connection, str(error))
-        return SendFrame(connection=answered.connection, frame=frame, permitted=answer.permitted)
+        return SendFrame(connection=answered.connection, frame=frame, permitted=permitted)
 
     def _close(self, connection: ConnectionId, reason: str) -> CloseConnection:
         del self._channels[connection]
         return CloseConnection(connection=connection, reason=reason)
+
+
+def _permitted_frames(
+    answered: _InProgress, answer: Respond[BrokerResponse], choice: Permitted
+) -> PermittedFrames:
+    frames = tuple(
+        write_response(answered.header, replace(answer.response, **{choice.field: value}))  # type: ignore[arg-type] # a choice names a field of its response
+        for value in choice.any_of
+    )
+    return PermittedFrames(field=choice.field, frames=frames, reason=choice.reason)

@@ -11,10 +11,10 @@ import typer
 from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.progress import ProgressDisplay
 from harness.conduct.expectation_files import expectation_files
 from harness.conduct.judging import judge_run_again
 from harness.conduct.plan import PlanError, RunPlan, new_run_id, parse_targets, select_scripts
+from harness.conduct.progress import ProgressDisplay
 from harness.conduct.run import conduct
 from harness.conduct.run import report as make_report
 from harness.report.exit_code import ExitCode

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from harness.conduct.plan import RunPlan
-from harness.runner.drive import Drive, DriveSinks, Watcher
+from harness.runner.drive import Drive, DriveSinks, Gate, Watcher
 from harness.runner.recorder import Place, Recorder
 from harness.targets.base import BrokerDescription, Target, TargetError
 from harness.targets.oracle import Oracle, oracle_for
@@ -58,10 +58,11 @@ class RunDrive:
         interrupted = False
         try:
             for target in references:
-                await self._drive(target, target.name, {})
+                await self._drive(target, target.name)
+            gate = Gate(frozenset(target.name for target in others))
             async with asyncio.TaskGroup() as tasks:
                 for target in others:
-                    tasks.create_task(self._drive(target, target.name, {}))
+                    tasks.create_task(self._drive(target, target.name, gate=gate))
             for target in others:
                 await self._drive_oracle_of(target)
         except asyncio.CancelledError:
@@ -75,7 +76,14 @@ class RunDrive:
         lost = [f"{record.name}: {record.lost}" for record in self._records.values() if record.lost]
         return f"target lost: {'; '.join(lost)}" if lost else _COMPLETE
 
-    async def _drive(self, target: Target, name: str, base_config: Mapping[str, str]) -> None:
+    async def _drive(
+        self,
+        target: Target,
+        name: str,
+        *,
+        base_config: Mapping[str, str] | None = None,
+        gate: Gate | None = None,
+    ) -> None:
         record = self._records[name] = _TargetRecord(name=name)
         with EventWriter(self.folder.events(name)) as writer:
 
@@ -91,7 +99,8 @@ class RunDrive:
                 limits=self.plan.limits,
                 sinks=DriveSinks(write=writer.write, broker_ready=broker_ready, logs=self.folder.logs(name)),
                 watcher=self.watcher,
-                base_config=base_config,
+                base_config=base_config or {},
+                gate=gate or Gate(frozenset()),
             )
             began_s = time.monotonic()
             try:
@@ -139,7 +148,7 @@ class RunDrive:
             return
         name = self._name_of(oracle)
         if name not in self._records:
-            await self._drive(oracle.target, name, oracle.base_config)
+            await self._drive(oracle.target, name, base_config=oracle.base_config)
         record.oracle = name
         record.headers = [_with_oracle(header, name) for header in record.headers]
         self.folder.write_headers(target.name, record.headers)

@@ -18,6 +18,7 @@ from harness.verdict import Delta, Expectation, Outcome
 
 TARGET_LOST: Final = "target lost"
 """How the note of an event begins after which the target was no longer there."""
+_VALUE_CHARACTERS: Final = 160
 CONFORMS_REASON: Final = "every answer is as the script expects and as the reference gives it"
 ALONE_REASON: Final = "every answer is as the script expects"
 
@@ -151,9 +152,14 @@ def _doubt_about_oracle(script: Script, oracle: str, events: Sequence[Event] | N
 def _reason(script: Script, events: Sequence[Event], finding: Difference) -> str:
     """Say in one sentence what was expected, what came, and where."""
     whose = "expected" if finding.against == Against.EXPECTATION else "the reference gives"
-    what = f"{finding.field} is {finding.actual}" if finding.field else finding.actual
+    what = f"{finding.field} is {_short(finding.actual)}" if finding.field else finding.actual
     detail = _detail(events, finding)
-    return f"{_at(script, finding.step)}: {what}{detail}, {whose} {finding.expected}"
+    return f"{_at(script, finding.step)}: {what}{detail}, {whose} {_short(finding.expected)}"
+
+
+def _short(text: str) -> str:
+    """Cut a long value; the difference has all of it."""
+    return text if len(text) <= _VALUE_CHARACTERS else f"{text[: _VALUE_CHARACTERS - 1]}…"
 
 
 def _at(script: Script, step: int) -> str:

@@ -105,7 +105,8 @@ def _children(
         if _stands_in_one_line(a, b):
             yield _leaf(name, a, b, depth, _mark(mark, a, b))
         else:
-            of_its_own = marks.get(child_path, Mark.SAME)
+            is_one_sided = a is _ABSENT or b is _ABSENT
+            of_its_own = mark if is_one_sided else marks.get(child_path, Mark.SAME)
             yield FieldRow(depth=depth, key=name, oracle=_heading(a), target=_heading(b), mark=of_its_own)
             yield from _children(child_path, a, b, depth + 1, marks, mark)
 

@@ -38,7 +38,7 @@ class ScriptPage:
 
     id: str
     title: str
-    doc: str
+    notes: str
     source: str
     clauses: tuple[str, ...]
     needs: tuple[str, ...]

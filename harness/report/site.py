@@ -97,9 +97,9 @@ def _environment() -> Environment:
     script = (static / "site.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment.globals.update(
-        style=Markup((static / "site.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        script=Markup(script),  # noqa: S704 - our own file
-        script_digest=digest,
+        site_style=Markup((static / "site.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        site_script=Markup(script),  # noqa: S704 - our own file
+        site_script_digest=digest,
         glyphs=GLYPHS,
         outcomes=tuple(Outcome),
         expectations=tuple(Expectation),

@@ -14,7 +14,7 @@ from harness.scenario.bindings import Bindings
 from harness.scenario.script import Script
 from harness.scenario.values import GroupRef, Pattern
 from harness.targets.base import Broker, BrokerDescription, Capability, Stage, Target, TargetError
-from harness.trace.canonical import Canonicaliser
+from harness.trace.canonical import Canonicaliser, member_prefixes
 from harness.trace.events import Event, EventKind
 
 _NOWHERE = Place(step=-1)
@@ -59,9 +59,28 @@ class DriveResult:
     """How driving one target went."""
 
     drive_ms: float
-    """From the first broker's readiness to the last scenario's end."""
+    """From when all brokers were ready to the last scenario's end."""
     lost: str | None
     """Why a broker was gone before its scenarios were through."""
+
+
+class Gate:
+    """Opens when every one of some targets has passed by."""
+
+    def __init__(self, targets: frozenset[str]) -> None:
+        self._awaited = set(targets)
+        self._opened = asyncio.Event()
+        self.pass_by("")
+
+    def pass_by(self, target: str) -> None:
+        """Say that a target has its brokers, or never will. Idempotent."""
+        self._awaited.discard(target)
+        if not self._awaited:
+            self._opened.set()
+
+    async def opened(self) -> None:
+        """Wait until all have passed by."""
+        await self._opened.wait()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,10 +94,13 @@ class Drive:
     limits: Limits
     sinks: DriveSinks
     watcher: Watcher
+    gate: Gate = field(default_factory=lambda: Gate(frozenset()))
+    """Nothing is held before it opens."""
     base_config: Mapping[str, str] = field(default_factory=dict)
     """Properties for every broker, below those of a scenario; an oracle gets its target's here."""
     _lost: str | None = field(default=None, init=False)
-    _first_ready_s: float | None = field(default=None, init=False)
+    _starting: int = field(default=0, init=False)
+    _held_since_s: float | None = field(default=None, init=False)
 
     async def run(self, scripts: Sequence[Script]) -> DriveResult:
         """Hold every script with a broker of the configuration that it wants.
@@ -91,13 +113,16 @@ class Drive:
             for number, (config, group) in enumerate(self._by_config(scripts).items())
         ]
         self.watcher.drive_begins(self.target_name, len(scripts))
+        self._starting = len(groups)
         try:
             async with asyncio.TaskGroup() as tasks:
                 for config, group, directory in groups:
                     tasks.create_task(self._drive_broker(config, group, directory))
         except* TargetError as errors:
             raise errors.exceptions[0] from None
-        began_s = self._first_ready_s or time.monotonic()
+        finally:
+            self.gate.pass_by(self.target_name)
+        began_s = self._held_since_s or time.monotonic()
         return DriveResult(drive_ms=round((time.monotonic() - began_s) * 1000, 1), lost=self._lost)
 
     def _logs(self, number: int) -> Path:
@@ -126,13 +151,21 @@ class Drive:
             progress=lambda text: self.watcher.target_says(self.target_name, text),
         )
         ready_s = time.monotonic()
-        self._first_ready_s = self._first_ready_s or ready_s
         try:
             self.sinks.broker_ready(broker.description, round((ready_s - began_s) * 1000, 1))
+            await self._everybody_ready()
             await self._hold_all(broker, scripts)
             self._lost = self._lost or broker.failure()
         finally:
             await asyncio.shield(broker.stop())
+
+    async def _everybody_ready(self) -> None:
+        """Wait for all brokers of the run: a JVM that starts would disturb the timers of those that serve."""
+        self._starting -= 1
+        if not self._starting:
+            self.gate.pass_by(self.target_name)
+        await self.gate.opened()
+        self._held_since_s = self._held_since_s or time.monotonic()
 
     async def _hold_all(self, broker: Broker, scripts: Sequence[Script]) -> None:
         slots = asyncio.Semaphore(self.limits.jobs)
@@ -197,11 +230,16 @@ class Drive:
 
     def _recorder(self, script: Script) -> Recorder:
         groups = {real: name for name, real in self._groups(script).items()}
+        prefixes = member_prefixes(
+            (sheet.name, prefix)
+            for sheet in script.actors
+            for prefix in (sheet.client_id, sheet.group_instance_id)
+        )
         return Recorder(
             run_id=self.run_id,
             target=self.target_name,
             script=script,
-            canonicaliser=Canonicaliser(groups=groups),
+            canonicaliser=Canonicaliser(groups=groups, actors=prefixes),
             write=self.sinks.write,
             now_ms=lambda: 0.0,
         )

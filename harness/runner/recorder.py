@@ -1,6 +1,5 @@
 """Turns what happens in one conversation into events."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -8,7 +7,7 @@ from harness.scenario.script import Script
 from harness.targets.base import PermittedValue
 from harness.trace.canonical import Canonicaliser, canonical_json, digest, fields_json
 from harness.trace.events import Event, EventKind
-from harness.wire.codec import Decoded
+from harness.wire.codec import Decoded, decode_response
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,20 +129,16 @@ class Recorder:
         self._sequence += 1
 
     def _permitted_json(self, place: Place, permitted: tuple[PermittedValue, ...]) -> str | None:
-        if not permitted:
-            return None
-        assert place.actor is not None
-        assert place.api is not None
         choices = []
         for value in permitted:
+            assert place.api is not None
+            assert place.api_version is not None
+            decoded = [decode_response(place.api, place.api_version, payload) for payload in value.payloads]
             alternatives = [
-                self._canonical_field(place.actor, place.api, value.field, alternative)
-                for alternative in value.any_of
+                self.canonicaliser.value(each.fields[value.field], api=place.api, path=value.field)
+                for each in decoded
+                if value.field in each.fields
             ]
-            choices.append({"field": value.field, "any_of": alternatives, "reason": value.reason})
-        return json.dumps(choices, ensure_ascii=False)
-
-    def _canonical_field(self, actor: str, api: str, name: str, value: object) -> object:
-        canonical = self.canonicaliser.canonical(actor=actor, api=api, fields={name: value})  # type: ignore[dict-item] # a field's alternative is a field's value
-        assert isinstance(canonical, Mapping)
-        return json.loads(canonical_json(canonical))[name]
+            if alternatives:
+                choices.append({"field": value.field, "any_of": alternatives, "reason": value.reason})
+        return canonical_json(choices) if choices else None

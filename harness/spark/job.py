@@ -145,10 +145,14 @@ def write_tables(
             pool.submit(_write_table, table, sources, unfinished / name, partitions): name
             for name, table in MARTS.items()
         }
-        for future in as_completed(pending):
-            name = pending[future]
-            counts[name] = future.result()
-            progress(f"table {name}: {counts[name]} rows ({len(counts)} of {len(MARTS)})")
+        try:
+            for future in as_completed(pending):
+                name = pending[future]
+                counts[name] = future.result()
+                progress(f"table {name}: {counts[name]} rows ({len(counts)} of {len(MARTS)})")
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
     shutil.rmtree(out, ignore_errors=True)
     unfinished.replace(out)
     return {name: counts[name] for name in MARTS}

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import FrameType
 from typing import Final
 
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # it has no annotations
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkRuntimeError
+from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
@@ -73,19 +75,35 @@ def _start(master: str, partitions: int, scratch: Path) -> SparkSession:
     conf = SparkConf(loadDefaults=False).setMaster(master)
     conf.setAll(list(_settings(master, partitions, scratch).items()))
     log = scratch / "jvm.log"
+    context = None
     try:
-        with log.open("wb") as output, _loopback_only(_is_local(master)):
+        with log.open("wb") as output, _loopback_only(_is_local(master)), _interrupts_deferred():
             streams = {"stdout": output, "stderr": subprocess.STDOUT}
             gateway = launch_gateway(conf, popen_kwargs=streams)  # type: ignore[no-untyped-call]  # PySpark's gap
             context = SparkContext(conf=conf, gateway=gateway)
-    except (OSError, PySparkRuntimeError) as error:
+        return SparkSession(context)
+    except BaseException as error:
+        remedy = _remedy(master, error, log)
+        if context is not None:
+            context.stop()
         _end_jvm()
-        last_lines = "\n".join(log.read_text(errors="replace").splitlines()[-_LAST_LINES:])
-        raise SparkError(
-            f"Spark did not start with master {master}. It needs Java 17 or later on the PATH or in"
-            f" JAVA_HOME; `kafka-conformance doctor` looks for it. {error}\n{last_lines}"
-        ) from error
-    return SparkSession(context)
+        if isinstance(error, OSError | PySparkException | Py4JError):
+            raise SparkError(remedy) from error
+        raise
+
+
+def _remedy(master: str, error: BaseException, log: Path) -> str:
+    last_lines = log.read_text(errors="replace").splitlines()[-_LAST_LINES:] if log.exists() else []
+    first_line = str(error).partition("\n")[0]
+    if isinstance(error, Py4JJavaError):
+        first_line = str(error.java_exception.getMessage())
+    return "\n".join(
+        [
+            f"Spark did not start with master {master}: {first_line}",
+            "Spark needs Java 17 or later on the PATH or in JAVA_HOME; `kafka-conformance doctor` looks.",
+            *last_lines,
+        ]
+    )
 
 
 def _stop(spark: SparkSession) -> None:
@@ -146,3 +164,24 @@ def _signal_handler_kept() -> Iterator[None]:
     finally:
         if is_ours:
             signal.signal(signal.SIGINT, handler)
+
+
+@contextmanager
+def _interrupts_deferred() -> Iterator[None]:
+    """Let Ctrl-C wait until the JVM is there: interrupted before, PySpark would forget and leave it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pending: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        pending.append(number)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is note:
+            signal.signal(signal.SIGINT, before)
+    if pending:
+        raise KeyboardInterrupt

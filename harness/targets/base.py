@@ -44,7 +44,8 @@ class PermittedValue:
     """Values that may stand in a field of a response, as the reference declares them."""
 
     field: str
-    any_of: tuple[object, ...]
+    payloads: tuple[bytes, ...]
+    """Frames that differ from the one that came in this field alone, one for each value."""
     reason: str
 
 

@@ -237,7 +237,8 @@ class ReferenceStage(Stage):
 
 def _frame(effect: SendFrame) -> Frame:
     permitted = tuple(
-        PermittedValue(field=p.field, any_of=p.any_of, reason=p.reason) for p in effect.permitted
+        PermittedValue(field=choice.field, payloads=choice.frames, reason=choice.reason)
+        for choice in effect.permitted
     )
     return Frame(payload=effect.frame, permitted=permitted)
 

@@ -196,7 +196,7 @@ def _texts(content: dict[str, object] | None) -> tuple[str | None, str | None, s
     """Return a frame, what it decodes to, and the canonical form of that."""
     if content is None:
         return None, None, None
-    canonical = json.dumps(content, ensure_ascii=False)
+    canonical = json.dumps(content)
     decoded = canonical.replace("member:ana", "ana-1b2c3d").replace("member:bob", "bob-4e5f60")
     return (b"\0\0\0\x07" + decoded.encode()[:70]).hex(), decoded, canonical
 
@@ -273,7 +273,7 @@ class MadeUpRun:
         self.scripts[verdict.scenario_id] = {
             "id": verdict.scenario_id,
             "title": verdict.title,
-            "doc": verdict.title,
+            "notes": "",
             "source": verdict.source,
             "clauses": list(verdict.clauses),
             "needs": [],

@@ -50,6 +50,12 @@ def test_a_difference_from_the_reference_says_so() -> None:
     assert judged(events).judgement.reason.endswith("generation_id is 3, the reference gives 1")
 
 
+def test_a_long_value_is_cut_in_the_reason_and_whole_in_the_difference() -> None:
+    result = judged(spoilt(trace(), 7, lambda fields: fields.update(protocol_name="x" * 500)))
+    assert len(result.judgement.reason) < 400
+    assert len(result.differences[0].actual) > 500
+
+
 def test_measured_times_and_notes_stand_in_the_reason_and_not_in_the_difference() -> None:
     result = judged(with_event(trace(), 7, elapsed_ms=4000.0))
     assert "later than 3000 ms (after 4000 ms), expected not after 3000 ms" in result.judgement.reason

@@ -1,6 +1,7 @@
 """The job, from the files of runs to Parquet."""
 
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -18,6 +19,7 @@ from harness.trace.schema import TraceError
 pytest_plugins = ["harness.tests.spark_fixture"]
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
+ROOT = str(Path(__file__).parents[2])
 HOSTILE = "line\nbreak \r\n \u2028 \x85 \x00 \"quotes' \\ \t <script>alert(1)</script> ünïcödé 🦜 {{x}}"
 
 
@@ -136,6 +138,26 @@ except ChildProcessError:
     assert RunFolder(folder.path).tables.is_dir()
 
 
+def test_an_interrupted_start_leaves_no_process_and_no_file(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "reports")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    command = [sys.executable, "-m", "harness.spark.job", str(folder.path)]
+    with subprocess.Popen(
+        command,
+        env=os.environ | {"PYTHONPATH": ROOT, "TMPDIR": str(scratch)},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as job:
+        assert job.stderr is not None
+        assert job.stderr.readline() == "starting Spark\n"
+        job.send_signal(signal.SIGINT)
+        job.communicate(timeout=120)
+    left = subprocess.run(["pgrep", "-f", str(scratch)], capture_output=True, text=True, check=False)
+
+    assert (job.returncode, left.stdout, list(scratch.iterdir())) == (130, "", [])
+
+
 def test_without_java_the_job_names_the_remedy(tmp_path: Path) -> None:
     folder = write_run(tmp_path)
     done = run_python(["-m", "harness.spark.job", str(folder.path)], cwd=tmp_path, JAVA_HOME=str(tmp_path))
@@ -152,11 +174,10 @@ def test_a_folder_that_is_no_run_is_bad_input(tmp_path: Path) -> None:
 
 
 def run_python(arguments: list[str], *, cwd: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
-    root = str(Path(__file__).parents[2])
     return subprocess.run(
         [sys.executable, "-X", "dev", "-W", "error", *arguments],
         cwd=cwd,
-        env=os.environ | {"PYTHONPATH": root} | environment,
+        env=os.environ | {"PYTHONPATH": ROOT} | environment,
         capture_output=True,
         text=True,
         timeout=120,

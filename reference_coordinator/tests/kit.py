@@ -387,7 +387,10 @@ def parked_members(broker: Broker, *requests: JoinGroupRequest) -> list[Call]:
 def joined_members(broker: Broker, *requests: JoinGroupRequest) -> list[MemberId]:
     """A group in CompletingRebalance, generation 1; the leader comes first."""
     calls = parked_members(broker, *requests)
-    broker.elapse(2 * INITIAL_DELAY_MS)
+    while any(call.is_parked for call in calls):
+        deadline_ms = broker.coordinator.next_deadline()
+        assert deadline_ms is not None, "stuck"
+        broker.elapse(deadline_ms - broker.now_ms)
     return [call.join.member_id for call in calls]
 
 

@@ -285,7 +285,18 @@ def test_an_offset_fetch_by_topic_id_is_answered_by_id() -> None:
     assert fetched(None) == [(topic_id, 1, 5, 0)]
 
 
-@pytest.mark.parametrize(("profile", "answer"), [("3.4", [16]), ("3.9", []), ("4.0", []), ("4.1", [16])])
+@pytest.mark.parametrize(
+    ("profile", "answer"),
+    [
+        ("3.4", [16]),
+        ("3.5", []),
+        ("3.9.1", []),
+        ("3.9.2", [16]),
+        ("4.0.1", []),
+        ("4.0.2", [16]),
+        ("4.1", [16]),
+    ],
+)
 def test_a_groups_error_is_lost_on_offset_fetch_v1_of_some_releases(profile: str, answer: list[int]) -> None:
     client = WireBroker(profile).connect()
     topics = ({"name": "orders", "partition_indexes": (0,)},)

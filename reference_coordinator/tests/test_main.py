@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reference_coordinator.__main__ import EXIT_UNAVAILABLE, EXIT_USAGE, main, parse
+from reference_coordinator.__main__ import main, parse
 
 ROOT = Path(__file__).parents[2]
 READY = re.compile(r"listening on 127\.0\.0\.1:(\d+) profile (\S+)\n")
@@ -89,7 +89,7 @@ def test_a_wrong_command_line_ends_with_64_and_says_what_is_wrong(
     with pytest.raises(SystemExit) as ended:
         parse(arguments)
 
-    assert ended.value.code == EXIT_USAGE
+    assert ended.value.code == 64
     assert said in capsys.readouterr().err
 
 
@@ -97,6 +97,6 @@ def test_an_address_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) ->
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
 
-        assert main(["--listen", f"127.0.0.1:{port}"]) == EXIT_UNAVAILABLE
+        assert main(["--listen", f"127.0.0.1:{port}"]) == 69
 
     assert f"cannot listen on 127.0.0.1:{port}" in capsys.readouterr().err

@@ -61,7 +61,6 @@ def a_second_member_extends_the_delay(talk: Conversation) -> None:
     """A member that arrives within the initial delay has the coordinator wait once more as long."""
     ana, bob = talk.actors("ana", "bob")
     ana.sends(join_group(version=3))
-    talk.elapses(400)
 
     bob.sends(join_group(version=3))
 
@@ -87,7 +86,8 @@ def a_second_member_extends_the_delay(talk: Conversation) -> None:
 def the_delay_is_due_again_in_an_emptied_group(talk: Conversation) -> None:
     """A group that all have left waits for the initial delay again when it is joined.
 
-    Whether a second arrival extends it is where the Scala coordinator (no) and the Java one (yes) differ.
+    Whether a second arrival extends it is where the Scala coordinator (no) and the Java one (yes) differ,
+    and what a heartbeat of the generation before tells.
     """
     ana, bob, carol = talk.actors("ana", "bob", "carol")
     ana.sends(join_group(version=3))
@@ -95,9 +95,12 @@ def the_delay_is_due_again_in_an_emptied_group(talk: Conversation) -> None:
     ana.sends(leave_group())
     ana.receives(leave_group_response(error_code="NONE"))
 
-    bob.sends(join_group(version=3))
-    talk.elapses(400)
+    bob.obtains_member_id()
+    bob.sends(join_group())
     carol.sends(join_group(version=3))
+    talk.elapses(1300)
+    bob.aside.sends(heartbeat(generation_id=2))
+    bob.aside.receives(heartbeat_response(error_code=ANY))
 
     bob.receives(join_group_response(error_code="NONE", generation_id=3), not_before_ms=900)
     carol.receives(join_group_response(error_code="NONE", generation_id=3))
@@ -112,13 +115,12 @@ def the_delay_is_due_again_in_an_emptied_group(talk: Conversation) -> None:
 def the_rebalance_timeout_caps_the_delay(talk: Conversation) -> None:
     """All extensions of the initial delay together are no longer than the rebalance timeout."""
     ana, bob = talk.actors("ana", "bob")
-    ana.sends(join_group(version=3, rebalance_timeout_ms=1300))
-    talk.elapses(400)
+    ana.sends(join_group(version=3, rebalance_timeout_ms=1200))
 
-    bob.sends(join_group(version=3, rebalance_timeout_ms=1300))
+    bob.sends(join_group(version=3, rebalance_timeout_ms=1200))
 
     ana.receives(
-        join_group_response(error_code="NONE", generation_id=1), not_before_ms=1200, not_after_ms=1900
+        join_group_response(error_code="NONE", generation_id=1), not_before_ms=1100, not_after_ms=1950
     )
     bob.receives(join_group_response(error_code="NONE", generation_id=1))
 

@@ -129,18 +129,22 @@ def whoever_rejoins_last_may_find_no_room(talk: Conversation) -> None:
     """In a rebalance the limit counts who awaits it, so a newcomer may take the place of a slow member.
 
     So since 2.6; before, the newcomer was turned away. The Scala coordinator then answers the others at
-    once, the Java one at the deadline.
+    once, the Java one at the deadline: by a heartbeat of the old generation one can tell.
     """
-    ana, bob = talk.stable_group("ana", "bob", rebalance_timeout_ms=1500)
+    ana, bob = talk.stable_group("ana", "bob", rebalance_timeout_ms=2000)
     carol = talk.actor("carol")
-    ana.sends(join_group(rebalance_timeout_ms=1500))
+    ana.sends(join_group(rebalance_timeout_ms=2000))
 
-    carol.sends(join_group(version=3, member_id="", rebalance_timeout_ms=1500))
-    bob.sends(join_group(rebalance_timeout_ms=1500))
+    carol.sends(join_group(version=3, member_id="", rebalance_timeout_ms=2000))
+    bob.sends(join_group(rebalance_timeout_ms=2000))
 
     bob.receives(join_group_response(error_code=ANY))
+    talk.elapses(200)
+    ana.aside.sends(heartbeat())
+    ana.aside.receives(heartbeat_response(error_code=ANY))
+
     ana.receives(
-        join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id), not_after_ms=3000
+        join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id), not_after_ms=3500
     )
     carol.receives(join_group_response(error_code=ANY))
 
@@ -154,21 +158,25 @@ def whoever_rejoins_last_may_find_no_room(talk: Conversation) -> None:
 def a_pending_id_may_find_no_room(talk: Conversation) -> None:
     """A pending id that comes to a rebalance with as many members waiting as allowed is turned away.
 
-    Its first step uses v8 because before 2.6 a rebalance gave out no id in a group of that size.
+    The Scala coordinator then answers the others at once, the Java one at the deadline: by a heartbeat of the
+    old generation one can tell. The first step uses v8 because before 2.6 a rebalance gave out no id in a group of that size.
     """
-    ana, bob = talk.stable_group("ana", "bob", rebalance_timeout_ms=1500)
+    ana, bob = talk.stable_group("ana", "bob", rebalance_timeout_ms=2000)
     carol = talk.actor("carol")
-    ana.sends(join_group(rebalance_timeout_ms=1500))
+    ana.sends(join_group(rebalance_timeout_ms=2000))
     carol.sends(join_group(version=8, member_id=""))
     carol.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
-    bob.sends(join_group(rebalance_timeout_ms=1500))
+    bob.sends(join_group(rebalance_timeout_ms=2000))
     ana.stays_parked(for_ms=300)
 
     carol.sends(join_group())
     carol.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
+    talk.elapses(200)
+    ana.aside.sends(heartbeat())
+    ana.aside.receives(heartbeat_response(error_code=ANY))
 
     ana.receives(
-        join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id), not_after_ms=3000
+        join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id), not_after_ms=3500
     )
     bob.receives(join_group_response(error_code="NONE", generation_id=3))
 

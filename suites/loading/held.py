@@ -82,11 +82,11 @@ def nobody_joins_while_loading(talk: Conversation) -> None:
 
     ana.sends(join_group())
     ana.receives(refused)
-    bob.sends(join_group())
+    bob.sends(join_group(member_id=""))
     bob.receives(refused)
-    bob.sends(join_group(version=3))
+    bob.sends(join_group(version=3, member_id=""))
     bob.receives(refused)
-    bob.sends(join_group(group_instance_id="seat-b"))
+    bob.sends(join_group(member_id="", group_instance_id="seat-b"))
     bob.receives(refused)
 
     _loaded(talk, ana)

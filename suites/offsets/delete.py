@@ -3,6 +3,8 @@
 from harness.scenario import (
     ANY,
     Conversation,
+    containing,
+    in_any_order,
     join_group,
     join_group_response,
     leave_group,
@@ -13,6 +15,7 @@ from harness.scenario import (
     offset_delete_response,
     offset_fetch,
     offset_fetch_response,
+    response,
     scenario,
 )
 
@@ -27,10 +30,32 @@ def an_empty_groups_offset_is_deleted(talk: Conversation) -> None:
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
 
-    ana.sends(offset_delete(topics={"orders": (0, 2)}))
-    ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE", 2: "NONE"}}))
+    ana.sends(offset_delete(topics={"orders": (0,), "payments": (1,)}))
+    ana.receives(
+        offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}, "payments": {1: "NONE"}})
+    )
 
     ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {1: 2}}))
+
+
+@scenario(
+    "offsets/delete/two-partitions", source="KafkaApis#handleOffsetDeleteRequest", clauses=("OD-03", "OD-15")
+)
+def two_partitions_of_a_topic_are_deleted_together(talk: Conversation) -> None:
+    """Two partitions of one topic are deleted in one request; before 2.6 the answer says so twice."""
+    ana = talk.actor("ana")
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2, 2: 3}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE", 2: "NONE"}}))
+
+    ana.sends(offset_delete(topics={"orders": (0, 1)}))
+    both = in_any_order(
+        {"partition_index": 0, "error_code": "NONE"}, {"partition_index": 1, "error_code": "NONE"}
+    )
+    ana.receives(
+        response("OffsetDelete", error_code="NONE", topics=containing({"name": "orders", "partitions": both}))
+    )
+
+    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {2: 3}}))
 
 
 @scenario("offsets/delete/last-offset", source=DELETES, clauses=("OD-07",))

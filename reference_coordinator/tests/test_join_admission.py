@@ -1,0 +1,366 @@
+"""Who is let in, and with what answer: catalogue rows CO-*, JG-01 to JG-29, MX-*."""
+
+import pytest
+
+from reference_coordinator.errors import Errors
+from reference_coordinator.messages import JoinGroupRequest
+from reference_coordinator.tests.kit import (
+    INITIAL_DELAY_MS,
+    JAVA,
+    REBALANCE_MS,
+    SCALA,
+    SESSION_MS,
+    Broker,
+    Call,
+    both,
+    heartbeat,
+    join,
+    joined_members,
+    leave,
+    parked_members,
+    stable_group,
+    sync,
+)
+
+
+@both
+def test_a_dynamic_member_is_given_an_id_to_come_back_with(profile: str) -> None:
+    broker = Broker(profile)
+
+    first = broker.send(join()).join
+    assert first.error_code is Errors.MEMBER_ID_REQUIRED
+    assert first.member_id.startswith("ana-")
+    assert (first.generation_id, first.leader, first.protocol_name) == (-1, "", None)
+    assert broker.state() == "Empty"
+
+    second = broker.send(join(first.member_id))
+    broker.elapse(INITIAL_DELAY_MS - 1)
+    assert second.is_parked
+    broker.elapse(1)
+    assert (second.join.error_code, second.join.generation_id) == (Errors.NONE, 1)
+    assert second.join.leader == first.member_id
+    assert [each.member_id for each in second.join.members] == [first.member_id]
+
+
+@both
+def test_before_version_4_a_dynamic_member_is_let_in_at_once(profile: str) -> None:
+    broker = Broker(profile)
+
+    assert broker.send(join(), version=3).is_parked
+    assert broker.state() == "PreparingRebalance"
+
+
+@both
+def test_a_static_member_is_let_in_at_once(profile: str) -> None:
+    broker = Broker(profile)
+
+    assert broker.send(join(instance="i")).is_parked
+
+
+@both
+def test_pending_members_do_not_disturb_a_stable_group(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+
+    assert broker.send(join()).join.error_code is Errors.MEMBER_ID_REQUIRED
+    assert broker.send(heartbeat(ana)).error is Errors.NONE
+    assert [each.member_id for each in broker.describe().members] == [ana]
+
+
+@both
+def test_a_pending_member_that_joins_starts_a_rebalance(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+    pending = broker.send(join()).join.member_id
+
+    joining = broker.send(join(pending))
+
+    assert joining.is_parked
+    assert broker.send(heartbeat(ana)).error is Errors.REBALANCE_IN_PROGRESS
+    rejoining = broker.send(join(ana))
+    assert (rejoining.join.generation_id, joining.join.generation_id) == (2, 2)
+
+
+@both
+def test_an_id_given_out_is_forgotten_after_its_session(profile: str) -> None:
+    broker = Broker(profile)
+    pending = broker.send(join()).join.member_id
+
+    broker.elapse(SESSION_MS)
+
+    refused = broker.send(join(pending)).join
+    assert (refused.error_code, refused.member_id) == (Errors.UNKNOWN_MEMBER_ID, pending)
+
+
+@both
+def test_a_pending_member_can_do_nothing_but_join(profile: str) -> None:
+    broker = Broker(profile)
+    stable_group(broker, join())
+    pending = broker.send(join()).join.member_id
+
+    assert broker.send(heartbeat(pending)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.send(sync(pending)).error is Errors.UNKNOWN_MEMBER_ID
+
+
+@both
+def test_a_pending_member_may_try_again_after_inconsistent_protocols(profile: str) -> None:
+    broker = Broker(profile)
+    stable_group(broker, join())
+    pending = broker.send(join()).join.member_id
+
+    refused = broker.send(join(pending, names=("sticky",)))
+
+    assert refused.error is Errors.INCONSISTENT_GROUP_PROTOCOL
+    assert broker.send(join(pending)).is_parked
+
+
+@both
+def test_a_pending_member_with_an_instance_id_breaks_the_request_only(profile: str) -> None:
+    broker = Broker(profile)
+    pending = broker.send(join()).join.member_id
+
+    broken = broker.send(join(pending, instance="i")).join
+
+    assert (broken.error_code, broken.member_id) == (Errors.UNKNOWN_SERVER_ERROR, "")
+    assert broker.send(join(pending)).is_parked
+
+
+def test_kafka_2_4_never_answers_a_join_v6_that_broke() -> None:
+    broker = Broker("2.4.1")
+    pending = broker.send(join()).join.member_id
+
+    assert broker.send(join(pending, instance="i"), version=6).is_parked
+    assert broker.send(join(pending, instance="i"), version=5).error is Errors.UNKNOWN_SERVER_ERROR
+
+
+@both
+@pytest.mark.parametrize(("session_ms", "fits"), [(6_000, True), (5_999, False)])
+def test_the_shortest_session_timeout_is_inclusive(profile: str, session_ms: int, *, fits: bool) -> None:
+    broker = Broker(profile)
+
+    answer = broker.send(join(session_ms=session_ms)).join
+
+    expected = Errors.MEMBER_ID_REQUIRED if fits else Errors.INVALID_SESSION_TIMEOUT
+    assert answer.error_code is expected
+    assert broker.listed() == (["g"] if fits else [])
+
+
+@both
+@pytest.mark.parametrize(("session_ms", "fits"), [(1_800_000, True), (1_800_001, False)])
+def test_the_longest_session_timeout_is_inclusive(profile: str, session_ms: int, *, fits: bool) -> None:
+    answer = Broker(profile).send(join("bogus", session_ms=session_ms)).join
+
+    expected = Errors.UNKNOWN_MEMBER_ID if fits else Errors.INVALID_SESSION_TIMEOUT
+    assert (answer.error_code, answer.member_id) == (expected, "bogus")
+
+
+@both
+@pytest.mark.parametrize("request_", [join(names=()), join(kind="")], ids=["no names", "no type"])
+def test_a_join_without_protocols_makes_an_empty_group(profile: str, request_: JoinGroupRequest) -> None:
+    broker = Broker(profile)
+
+    refused = broker.send(request_).join
+
+    assert (refused.error_code, refused.member_id) == (Errors.INCONSISTENT_GROUP_PROTOCOL, "")
+    assert broker.state() == "Empty"
+
+
+@both
+def test_nobody_joins_without_a_protocol_that_all_support(profile: str) -> None:
+    broker = Broker(profile)
+    stable_group(broker, join(names=("range", "sticky")), join(names=("range", "rr")))
+
+    refused = broker.send(join(names=("sticky", "rr")))
+    assert refused.error is Errors.INCONSISTENT_GROUP_PROTOCOL
+    assert broker.send(join(names=("range",), kind="connect")).error is refused.error
+
+
+@both
+def test_an_empty_group_changes_its_protocol_type(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+    broker.send(leave(ana))
+    assert broker.describe().protocol_type == "consumer"
+
+    assert broker.send(join(kind="connect"), version=3).is_parked
+    assert broker.describe().protocol_type == "connect"
+
+
+@both
+def test_even_a_lone_member_cannot_swap_its_protocols_in_one_step(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join(names=("range",)))
+
+    assert broker.send(join(ana, names=("rr",))).error is Errors.INCONSISTENT_GROUP_PROTOCOL
+    assert broker.send(join(ana, names=("rr", "range"))).join.protocol_name == "rr"
+    assert broker.send(join(ana, names=("rr",))).join.generation_id == 3
+
+
+@both
+def test_a_new_member_is_parked_for_five_minutes_at_most(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join(session_ms=400_000, rebalance_ms=400_000))
+    newcomer = broker.send(join(), version=3)
+
+    broker.elapse(299_999)
+    assert newcomer.is_parked
+    broker.elapse(1)
+
+    assert (newcomer.join.error_code, newcomer.join.member_id) == (Errors.UNKNOWN_MEMBER_ID, "")
+    assert [each.member_id for each in broker.describe().members] == [ana]
+
+
+@pytest.mark.parametrize(
+    ("profile", "expires"), [("2.4.1", False), ("2.8.2", True), (SCALA, True), (JAVA, True)]
+)
+def test_a_heartbeat_shortens_how_long_a_new_member_is_parked(profile: str, *, expires: bool) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join(session_ms=300_000, rebalance_ms=300_000))
+    newcomer = broker.send(join(), version=3)
+    newcomer_id = broker.describe().members[-1].member_id
+    assert newcomer_id != ana
+
+    assert broker.send(heartbeat(newcomer_id)).error is Errors.REBALANCE_IN_PROGRESS
+    broker.elapse(SESSION_MS)
+
+    assert newcomer.is_parked is not expires
+    if expires:
+        assert newcomer.error is Errors.UNKNOWN_MEMBER_ID
+
+
+@both
+def test_a_join_repeated_without_an_id_leaves_a_zombie(profile: str) -> None:
+    broker = Broker(profile)
+    members = joined_members(broker, join(), join())
+
+    assert len(broker.describe().members) == 2
+    assert len(set(members)) == 2
+
+
+@pytest.mark.parametrize(("profile", "prefix"), [("2.4.1", "null"), ("3.0", "null"), (SCALA, ""), (JAVA, "")])
+def test_a_null_client_id_makes_a_member_id_of_its_own_kind(profile: str, prefix: str) -> None:
+    member_id = Broker(profile).send(join(), client_id=None).join.member_id
+
+    assert member_id[: -len("01234567-89ab-cdef-0123-456789abcdef")] == f"{prefix}-"
+
+
+@both
+def test_an_empty_instance_id_is_a_static_member_all_the_same(profile: str) -> None:
+    broker = Broker(profile)
+    (member_id,) = joined_members(broker, join(instance=""))
+
+    assert member_id.startswith("-")
+    assert broker.describe().members[0].group_instance_id == ""
+
+
+@both
+def test_an_unknown_member_makes_no_group(profile: str) -> None:
+    broker = Broker(profile)
+
+    for request in (join("bogus"), join("bogus", instance="i")):
+        answer = broker.send(request).join
+        assert (answer.error_code, answer.member_id) == (Errors.UNKNOWN_MEMBER_ID, "bogus")
+    assert broker.listed() == []
+
+
+@both
+def test_a_group_that_has_only_a_pending_member_can_be_deleted(profile: str) -> None:
+    broker = Broker(profile)
+    pending = broker.send(join()).join.member_id
+
+    assert broker.delete("g") == {"g": Errors.NONE}
+    assert broker.send(join(pending)).error is Errors.UNKNOWN_MEMBER_ID
+
+
+@both
+def test_a_stable_group_takes_no_more_than_its_maximum(profile: str) -> None:
+    broker = Broker(profile, {"group.max.size": "2"})
+    ana, _ = stable_group(broker, join(), join())
+
+    for version in (3, 9):
+        refused = broker.send(join(), version=version).join
+        assert (refused.error_code, refused.member_id) == (Errors.GROUP_MAX_SIZE_REACHED, "")
+    assert broker.send(heartbeat(ana)).error is Errors.NONE
+
+
+@both
+def test_the_maximum_is_judged_before_protocols_and_fencing(profile: str) -> None:
+    broker = Broker(profile, {"group.max.size": "1"})
+    stable_group(broker, join(instance="i"))
+
+    refused = broker.send(join("bogus", instance="i", names=("sticky",)))
+
+    assert refused.error is Errors.GROUP_MAX_SIZE_REACHED
+
+
+@pytest.mark.parametrize(("profile", "admitted"), [("2.5.1", 4), ("2.6", 2), (SCALA, 2), (JAVA, 2)])
+def test_pending_members_count_towards_the_maximum_from_2_6(profile: str, admitted: int) -> None:
+    broker = Broker(profile, {"group.max.size": "2"})
+    pending = [broker.send(join()).join.member_id for _ in range(4)]
+
+    calls = [broker.send(join(each)) for each in pending]
+
+    assert sum(call.is_parked for call in calls) == admitted
+    refused = [call.join for call in calls if not call.is_parked]
+    assert all(each.error_code is Errors.GROUP_MAX_SIZE_REACHED for each in refused)
+    assert all(each.member_id == "" for each in refused)
+
+
+@both
+def test_in_a_rebalance_the_maximum_counts_who_has_joined(profile: str) -> None:
+    broker = Broker(profile, {"group.max.size": "2"})
+    ana, bob = stable_group(broker, join(), join())
+    rejoined = broker.send(join(ana))
+    newcomer = broker.send(join(), version=3)
+
+    late = broker.send(join(bob))
+
+    assert newcomer.is_parked is (profile == JAVA)
+    assert rejoined.is_parked is (profile == JAVA)
+    assert (late.join.error_code, late.join.member_id) == (Errors.GROUP_MAX_SIZE_REACHED, "")
+    broker.elapse(REBALANCE_MS)
+    assert (rejoined.join.generation_id, newcomer.join.generation_id) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("profile", "keeps"), [("2.4.1", False), ("2.7", False), ("2.8.2", True), (SCALA, True)]
+)
+def test_a_refusal_for_size_keeps_the_instance_id_mapped_from_2_8(profile: str, *, keeps: bool) -> None:
+    broker = Broker(profile, {"group.max.size": "1"})
+    stable_group(broker, join(instance="i"))
+    assert broker.send(join(instance="i"), version=5).error is Errors.GROUP_MAX_SIZE_REACHED
+
+    left = broker.send(leave(("", "i")), version=4)
+
+    assert left.leave_errors == [Errors.NONE if keeps else Errors.UNKNOWN_MEMBER_ID]
+
+
+def blocked_by_a_pending_member(profile: str) -> tuple[Broker, list[Call]]:
+    broker = Broker(profile, {"group.max.size": "2"})
+    members = stable_group(broker, join(), join())
+    broker.send(leave(members[1]))
+    pending = broker.send(join()).join.member_id
+    ana = broker.send(join(members[0]))
+    other = broker.send(join(), version=3)
+    assert ana.is_parked
+    assert other.is_parked
+    assert broker.send(join(pending)).error is Errors.GROUP_MAX_SIZE_REACHED
+    return broker, [ana, other]
+
+
+@pytest.mark.parametrize(("profile", "answered"), [("2.8.2", False), (SCALA, True), (JAVA, False)])
+def test_a_pending_member_refused_for_size_may_unblock_the_others(profile: str, *, answered: bool) -> None:
+    broker, calls = blocked_by_a_pending_member(profile)
+
+    assert all(call.is_parked is not answered for call in calls)
+    broker.elapse(REBALANCE_MS)
+    assert not any(call.is_parked for call in calls)
+
+
+@both
+def test_who_awaits_already_may_join_again_in_a_full_group(profile: str) -> None:
+    broker = Broker(profile, {"group.max.size": "2"})
+    parked_members(broker, join(), join())
+    member_id = broker.describe().members[0].member_id
+
+    assert broker.send(join(member_id)).is_parked

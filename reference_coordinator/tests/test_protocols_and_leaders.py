@@ -1,0 +1,197 @@
+"""What is selected and who leads: catalogue rows PV-*, LD-*, JG-60 to JG-63."""
+
+import pytest
+
+from reference_coordinator.errors import Errors
+from reference_coordinator.tests.kit import (
+    INITIAL_DELAY_MS,
+    JAVA,
+    REBALANCE_MS,
+    SCALA,
+    Broker,
+    both,
+    heartbeat,
+    join,
+    joined_members,
+    leave,
+    parked_members,
+    stable_group,
+    subscription,
+    sync,
+)
+
+MALFORMED = b"\0\0\xff\xff\xff\xff"
+
+
+def selected(broker: Broker, *names: tuple[str, ...]) -> str | None:
+    calls = parked_members(broker, *(join(names=each) for each in names))
+    broker.elapse(2 * INITIAL_DELAY_MS)
+    assert len({call.join.protocol_name for call in calls}) == 1
+    return calls[0].join.protocol_name
+
+
+@both
+def test_only_what_all_support_is_voted_on(profile: str) -> None:
+    assert selected(Broker(profile), ("rr", "range"), ("sticky", "range")) == "range"
+
+
+@both
+def test_the_majority_of_first_choices_wins(profile: str) -> None:
+    votes = (("a", "b"), ("b", "a"), ("b", "a"))
+
+    assert selected(Broker(profile), *votes) == "b"
+
+
+@pytest.mark.parametrize(
+    ("profile", "winner"),
+    [("2.4.1", "roundrobin"), (SCALA, "roundrobin"), ("3.9-java", "range"), (JAVA, "range")],
+)
+def test_a_tie_goes_by_the_map_of_the_coordinator(profile: str, winner: str) -> None:
+    votes = (("range", "roundrobin"), ("roundrobin", "range"))
+
+    assert selected(Broker(profile), *votes) == winner
+
+
+@both
+def test_a_protocol_listed_twice_disqualifies_itself(profile: str) -> None:
+    assert selected(Broker(profile), ("range", "range", "rr")) == "rr"
+
+
+@both
+def test_a_group_with_nothing_but_a_protocol_listed_twice_is_stuck(profile: str) -> None:
+    broker = Broker(profile)
+    (call,) = parked_members(broker, join(names=("range", "range")))
+
+    broker.elapse(REBALANCE_MS)
+
+    assert call.is_parked
+    assert broker.state() == "PreparingRebalance"
+    assert broker.delete("g") == {"g": Errors.NON_EMPTY_GROUP}
+
+
+@both
+def test_the_leader_learns_what_each_gave_for_the_selected_protocol(profile: str) -> None:
+    broker = Broker(profile)
+    calls = parked_members(broker, join(metadata=b"A"), join(metadata=b"B"))
+    broker.elapse(2 * INITIAL_DELAY_MS)
+
+    assert [each.metadata for each in calls[0].join.members] == [b"A", b"B"]
+    assert calls[1].join.members == ()
+
+
+@both
+def test_the_first_member_leads_and_keeps_the_lead(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob = stable_group(broker, join(), join())
+    first = broker.send(join(bob, metadata=b"x"))
+    broker.send(join(ana))
+
+    assert first.join.leader == ana
+    assert first.permitted == {}
+
+
+@both
+def test_after_the_leader_left_anybody_may_lead(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob, eve = stable_group(broker, join(), join(), join())
+    broker.send(leave(ana))
+    calls = [broker.send(join(each)) for each in (bob, eve)]
+
+    for call in calls:
+        assert call.join.leader in {bob, eve}
+        assert set(call.permitted["leader"]) == {bob, eve}
+        assert call.permitted["members"] == ((), calls[0].join.members or calls[1].join.members)
+
+
+@both
+def test_with_one_member_left_there_is_no_choice_of_leader(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob = stable_group(broker, join(), join())
+    broker.send(leave(ana))
+
+    rejoined = broker.send(join(bob))
+
+    assert rejoined.join.leader == bob
+    assert rejoined.permitted == {}
+
+
+@both
+def test_a_missing_leader_is_replaced_by_anybody_who_joined(profile: str) -> None:
+    broker = Broker(profile)
+    _, bob, eve = stable_group(broker, join(instance="i", session_ms=60_000), join(), join())
+    calls = [broker.send(join(each, metadata=b"x")) for each in (bob, eve)]
+
+    broker.elapse(REBALANCE_MS)
+
+    assert all(set(call.permitted["leader"]) == {bob, eve} for call in calls)
+
+
+@both
+def test_the_protocol_type_outlives_the_members(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+    broker.send(leave(ana))
+
+    described = broker.describe()
+    assert (described.protocol_type, described.protocol_data) == ("consumer", "")
+
+
+@pytest.mark.parametrize(
+    ("profile", "stuck"),
+    [("2.4.1", False), ("2.7", True), (SCALA, True), ("4.3", True), (JAVA, False)],
+)
+def test_a_malformed_subscription_wedges_the_group_from_2_7_to_4_3(profile: str, *, stuck: bool) -> None:
+    broker = Broker(profile)
+    (call,) = parked_members(broker, join(metadata=MALFORMED))
+
+    broker.elapse(INITIAL_DELAY_MS)
+
+    assert call.is_parked is stuck
+    member_id = broker.describe().members[0].member_id
+    told = [broker.send(heartbeat(member_id, generation)).error for generation in (0, 1)]
+    in_first = Errors.REBALANCE_IN_PROGRESS if stuck or profile == "2.4.1" else Errors.NONE
+    assert told == [Errors.ILLEGAL_GENERATION, in_first]
+
+
+@pytest.mark.parametrize("profile", ["2.7", SCALA, "4.3"])
+def test_a_wedged_group_never_answers_anybody_again(profile: str) -> None:
+    broker = Broker(profile)
+    (bad,) = parked_members(broker, join(metadata=b"roundrobin"))
+    broker.elapse(INITIAL_DELAY_MS)
+    bad_id = broker.describe().members[0].member_id
+    (good,) = parked_members(broker, join(metadata=subscription("t")))
+
+    broker.send(leave(bad_id))
+    broker.elapse(REBALANCE_MS)
+
+    assert bad.error is Errors.UNKNOWN_MEMBER_ID
+    assert good.is_parked
+
+
+@pytest.mark.parametrize("profile", [SCALA, "4.3"])
+def test_a_join_that_completes_a_wedged_generation_is_the_one_that_fails(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob = stable_group(broker, join(), join())
+    sibling = broker.send(join(ana, metadata=subscription("t")))
+
+    failing = broker.send(join(bob, metadata=MALFORMED))
+
+    assert (failing.join.error_code, failing.join.member_id) == (Errors.UNKNOWN_SERVER_ERROR, "")
+    assert sibling.is_parked
+    broker.elapse(60_000)
+
+
+@both
+@pytest.mark.parametrize("metadata", [b"", b"\0", b"\0\0\0\0\0", b"\xff\xff\0\0\0\0\0\0\0\0"])
+def test_too_few_bytes_are_harmless_everywhere(profile: str, metadata: bytes) -> None:
+    broker = Broker(profile)
+
+    assert joined_members(broker, join(metadata=metadata))
+
+
+@both
+def test_other_protocol_types_are_not_parsed(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = joined_members(broker, join(metadata=MALFORMED, kind="connect"))
+
+    assert broker.send(sync(ana)).error is Errors.NONE
