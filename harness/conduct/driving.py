@@ -142,7 +142,7 @@ class RunDrive:
         if not record.descriptions:
             return
         try:
-            oracle = oracle_for(record.descriptions[0], self._own_config())
+            oracle = oracle_for(target, record.descriptions[0])
         except TargetError as error:
             record.lost = record.lost or f"nothing to hold it against: {error}"
             return
@@ -153,22 +153,13 @@ class RunDrive:
         record.headers = [_with_oracle(header, name) for header in record.headers]
         self.folder.write_headers(target.name, record.headers)
 
-    def _own_config(self) -> Mapping[str, str]:
-        return {
-            name: value
-            for script in self.plan.scripts.values()
-            for name, value in script.broker_config.items()
-        }
-
     def _name_of(self, oracle: Oracle) -> str:
         """Return the name of a reference that the user asked for if it is the same, else the oracle's."""
-        for name, record in self._records.items():
-            same_profile = any(
-                header.profile == oracle.profile and header.bootstrap == "in process"
-                for header in record.headers
-            )
-            if same_profile and not oracle.base_config and name == record.name and "=" not in name:
-                return name
+        if not oracle.base_config:
+            for target in self.plan.targets:
+                record = self._records.get(target.name)
+                if record and _is_reference(target) and record.headers[0].profile == oracle.profile:
+                    return target.name
         return oracle.name
 
     def _header(self, name: str, description: BrokerDescription, start_ms: float) -> TraceHeader:

@@ -31,7 +31,7 @@ from allure_commons.types import LabelType, Severity
 
 from harness.diff.model import Difference, Judgement
 from harness.report.hexdump import hexdump
-from harness.report.phrases import contrast, link_address, links_in, place, reproduction_line
+from harness.report.phrases import contrast, link_address, links_in, place, repetition, shortened
 from harness.report.run_data import Run
 from harness.report.standing import Standing, standing
 from harness.report.tables import Side, oracle_side, target_side
@@ -52,7 +52,6 @@ _SEVERITY: Final = {
     Standing.ERROR: Severity.CRITICAL,
     Standing.STALE: Severity.MINOR,
 }
-_SIDES: Final = ("target", "oracle")
 
 
 class _Results:
@@ -114,6 +113,8 @@ def _result(run: Run, judgement: Judgement, steps: Sequence[AlignedStep], result
         links=[_link(name) for name in dict.fromkeys(_link_names(judgement)) if link_address(name)],
     )
     result.steps = list(_steps(run, judgement, steps, results))
+    if steps and not differences:
+        result.attachments.append(results.attach("Conversation", _transcript(steps), "text/plain"))
     if differences:
         text = "\n\n".join(_difference_text(each) for each in differences)
         result.attachments.append(results.attach("Differences", text, "text/plain"))
@@ -143,7 +144,7 @@ def _labels(judgement: Judgement, how: Standing) -> Iterator[Label]:
 
 def _description(run: Run, judgement: Judgement) -> str:
     """Describe a result in Markdown; what a target may have sent stays out of it."""
-    command = reproduction_line(run.target(judgement.target).spec, judgement.scenario_id)
+    command = repetition(run.target(judgement.target), judgement.scenario_id)
     lines = (judgement.title, f"Source: `{judgement.source}`", f"Repeat it: `{command}`")
     return "\n\n".join(lines)
 
@@ -179,7 +180,7 @@ def _link(name: str) -> Link:
 def _steps(
     run: Run, judgement: Judgement, rows: Iterable[AlignedStep], results: _Results
 ) -> Iterator[TestStepResult]:
-    """Make a step of each of the script's, with what was exchanged attached."""
+    """Make a step of each of the script's, told by its parameters; with bytes where something differs."""
     script = run.scripts.get(judgement.scenario_id)
     texts = [step.text for step in script.steps] if script else []
     start = _epoch_ms(run.header.started_at)
@@ -193,20 +194,47 @@ def _steps(
             stage="finished",
             start=start + round(min(times)),
             stop=start + round(max(times)),
+            parameters=[parameter for row in members for parameter in _parameters(row)],
         )
-        step.attachments = [each for row in members for each in _attachments(row, results)]
+        if judgement.difference_count:
+            step.attachments = [each for row in members for each in _attachments(row, results)]
         yield step
 
 
+def _sides(row: AlignedStep) -> Iterator[tuple[str, Side]]:
+    """Yield what the target did, and what the oracle did where that is not the same."""
+    if (target := target_side(row)) is not None:
+        yield f"{row.target}: {_title(row, target)}", target
+    if row.is_different and (oracle := oracle_side(row)) is not None:
+        yield f"{row.oracle}: {_title(row, oracle)}", oracle
+
+
+def _title(row: AlignedStep, side: Side) -> str:
+    api = f"{row.api} v{row.api_version}" if row.api else None
+    return " ".join(part for part in (row.actor, api, side.kind) if part)
+
+
+def _parameters(row: AlignedStep) -> Iterator[Parameter]:
+    for title, side in _sides(row):
+        yield Parameter(name=title, value=shortened(side.canonical or side.note or ""))
+
+
 def _attachments(row: AlignedStep, results: _Results) -> Iterator[Attachment]:
-    for name, side in zip(_SIDES, (target_side(row), oracle_side(row)), strict=True):
-        if side is None or (name == "oracle" and not row.is_different):
-            continue
-        title = f"{name}: {row.actor or ''} {row.api or ''} {side.kind}"
+    for title, side in _sides(row):
         if side.fields:
             yield results.attach(f"{title}, fields", _pretty(side.fields), "application/json")
         if text := _wire_text(side):
             yield results.attach(f"{title}, bytes", text, "text/plain")
+
+
+def _transcript(rows: Iterable[AlignedStep]) -> str:
+    """Tell a whole conversation, each event with its fields and bytes."""
+    events = (
+        f"[{row.step}] {title}\n{side.fields or ''}\n{_wire_text(side)}"
+        for row in rows
+        for title, side in _sides(row)
+    )
+    return "\n\n".join(events)
 
 
 def _wire_text(side: Side) -> str:

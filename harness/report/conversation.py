@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 from typing import Final
 
 from harness.diff.model import Difference, Judgement
-from harness.report.field_rows import FieldRow, Mark, aligned_fields
+from harness.report.field_rows import FieldRow, Mark, aligned_fields, flat_fields, readable
 from harness.report.hexdump import hexdump
 from harness.report.names import css_name, first_difference_anchor, target_anchor
-from harness.report.phrases import GLYPHS, expectation_entry, place, reproduction_line
+from harness.report.phrases import GLYPHS, expectation_entry, place, repetition
 from harness.report.run_data import Run, ScriptPage
 from harness.report.standing import NEEDS_ATTENTION, Standing, standing
 from harness.report.tables import Side, oracle_side, target_side
@@ -19,7 +19,7 @@ from harness.spark.rows import AlignedStep, TargetSummary
 from harness.trace.events import EventKind
 from harness.verdict import Outcome
 
-FLOW_LENGTH_MAX: Final = 200
+FLOW_LENGTH_MAX: Final = 260
 """Fields that are equal on both sides and together no longer than this run on in one paragraph."""
 
 ARROWS: Final = {
@@ -146,7 +146,7 @@ def _section(
         finding=_finding(first) if first else None,
         before=tuple(step for step in steps if first and 0 <= step.index < first.step),
         after=tuple(step for step in steps if not (first and 0 <= step.index < first.step)),
-        reproduction=reproduction_line(summary.spec, judgement.scenario_id),
+        reproduction=repetition(summary, judgement.scenario_id),
         entry=expectation_entry(judgement, summary) if how in _MAY_BE_FORESEEN else "",
     )
 
@@ -159,8 +159,8 @@ def _finding(difference: Difference) -> Finding:
         place=place(difference),
         difference_class=difference.difference_class,
         against=difference.against,
-        expected=difference.expected,
-        actual=difference.actual,
+        expected=readable(difference.expected),
+        actual=readable(difference.actual),
         signature=difference.signature,
         is_first=difference.ordinal == 0,
         is_lenient=difference.is_lenient,
@@ -177,7 +177,9 @@ def _steps(
         text = texts[index] if 0 <= index < len(texts) else ""
         here = [each for each in recorded if each.step == index]
         told.add(index)
-        yield StepRows(index=index, text=text, rows=tuple(_events(tuple(members), here)))
+        yield StepRows(
+            index=index, text=text, rows=tuple(_events(tuple(members), here, differing=bool(recorded)))
+        )
     for index in sorted({each.step for each in recorded} - told):
         missing = tuple(_finding(each) for each in recorded if each.step == index)
         text = texts[index] if 0 <= index < len(texts) else ""
@@ -197,11 +199,13 @@ def _bare(findings: tuple[Finding, ...]) -> EventRow:
     )
 
 
-def _events(rows: Sequence[AlignedStep], differences: Sequence[Difference]) -> Iterable[EventRow]:
+def _events(
+    rows: Sequence[AlignedStep], differences: Sequence[Difference], *, differing: bool
+) -> Iterable[EventRow]:
     """Lay out a step's events; its differences are told at the event that they are about."""
     concerned = _concerned(rows) if differences else -1
     for index, row in enumerate(rows):
-        yield _event(row, differences if index == concerned else ())
+        yield _event(row, differences if index == concerned else (), differing=differing)
 
 
 def _concerned(rows: Sequence[AlignedStep]) -> int:
@@ -211,26 +215,32 @@ def _concerned(rows: Sequence[AlignedStep]) -> int:
     return next(iter(unequal or candidates), 0)
 
 
-def _event(row: AlignedStep, differences: Sequence[Difference]) -> EventRow:
+def _event(row: AlignedStep, differences: Sequence[Difference], *, differing: bool) -> EventRow:
+    """Lay out one event; the oracle's bytes are left to its own section where nothing differs."""
     oracle, target = oracle_side(row), target_side(row)
     marks = {
         each.field: Mark.LENIENT if each.is_lenient else Mark.DIFFERS for each in differences if each.field
     }
-    fields = aligned_fields(_shown(oracle if row.oracle else target), _shown(target), marks)
-    is_calm = all(field.mark is Mark.SAME and field.oracle == field.target for field in fields)
+    left, right = _shown(oracle if row.oracle else target), _shown(target)
+    flat = flat_fields(left, right)
+    is_flowing = not marks and _flows(row, flat)
     return EventRow(
-        oracle=_cell(row, oracle) if oracle else None,
+        oracle=_cell(row, oracle if differing else replace(oracle, raw=None)) if oracle else None,
         target=_cell(row, target) if target else None,
         is_different=bool(differences),
         is_kind_different=bool(row.oracle) and row.oracle_kind != row.target_kind,
-        is_flowing=is_calm and _length(fields) <= FLOW_LENGTH_MAX,
-        fields=fields,
+        is_flowing=is_flowing,
+        fields=flat if is_flowing else aligned_fields(left, right, marks),
         findings=tuple(_finding(each) for each in differences),
     )
 
 
-def _length(fields: Iterable[FieldRow]) -> int:
-    return sum(len(field.key) + len(field.target or "") for field in fields)
+def _flows(row: AlignedStep, fields: Iterable[FieldRow]) -> bool:
+    """Whether an event's fields may run on: those of requests, which are the script's, and few equal ones."""
+    if EventKind.REQUEST in (row.target_kind, row.oracle_kind):
+        return True
+    length = sum(len(field.key) + len(field.target or "") for field in fields)
+    return length <= FLOW_LENGTH_MAX and all(field.oracle == field.target for field in fields)
 
 
 def _shown(side: Side | None) -> str | None:
@@ -252,7 +262,7 @@ def _cell(row: AlignedStep, side: Side) -> EventCell:
         note=side.note or "",
         raw=hexdump(raw),
         raw_size=len(raw) // 2,
-        decoded=indented(side.fields) if side.fields and side.fields != side.canonical else "",
+        decoded=indented(side.fields) if raw and side.fields and side.fields != side.canonical else "",
     )
 
 

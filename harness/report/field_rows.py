@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final, TypeGuard
 
 COMPACT_LENGTH_MAX: Final = 56
@@ -13,6 +14,9 @@ COMPACT_LENGTH_MAX: Final = 56
 BYTES: Final = "$bytes"
 """Key of the object that stands for bytes in a trace; its value are their hexadecimal digits."""
 _BYTES_IN_JSON: Final = re.compile(r'\{"\$bytes": "([0-9a-f]*)"\}')
+
+TEXT_LENGTH_MIN: Final = 3
+"""Fewer printable bytes may be so by chance."""
 
 
 class Mark(StrEnum):
@@ -56,11 +60,18 @@ def aligned_fields(
         marks: what the checker recorded, by path (`members[0].assignment`); an ancestor's counts for what
             is below it.
     """
+    return _laid_out(oracle, target, tuple((marks or {}).items()))
+
+
+@lru_cache(maxsize=8192)
+def _laid_out(
+    oracle: str | None, target: str | None, marks: tuple[tuple[str, Mark], ...]
+) -> tuple[FieldRow, ...]:
     if oracle is None and target is None:
         return ()
     left = _ABSENT if oracle is None else _parsed(oracle)
     right = _ABSENT if target is None else _parsed(target)
-    rows = tuple(_children("", left, right, 0, marks or {}, Mark.SAME))
+    rows = tuple(_children("", left, right, 0, dict(marks), Mark.SAME))
     if oracle is not None and target is not None:
         return rows
     return tuple(
@@ -69,13 +80,48 @@ def aligned_fields(
     )
 
 
+@lru_cache(maxsize=8192)
+def flat_fields(oracle: str | None, target: str | None) -> tuple[FieldRow, ...]:
+    """Lay two JSON objects side by side, each field of theirs in one line however much it holds."""
+    left = _ABSENT if oracle is None else _parsed(oracle)
+    right = _ABSENT if target is None else _parsed(target)
+    if not _are_containers(left, right):
+        return _laid_out(oracle, target, ())
+    return tuple(
+        _leaf(str(key), a, b, 0, _mark(Mark.SAME, a, b) if oracle and target else Mark.SAME)
+        for key in _keys(left, right)
+        for a, b in ((_get(left, key), _get(right, key)),)
+    )
+
+
 def compact(value: object) -> str:
-    """Write a value in one line; names of error codes and states go without quotes."""
+    """Write a value in one line: names of error codes without quotes, bytes as digits and text."""
     if isinstance(value, str) and value.isupper() and value.replace("_", "").isalnum():
         return value
     if _is_bytes(value):
-        return f"0x{value[BYTES]}" if value[BYTES] else "no bytes"
-    return _BYTES_IN_JSON.sub(r"0x\1", json.dumps(value, ensure_ascii=False, separators=(", ", ": ")))
+        return _bytes_text(value[BYTES])
+    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+    return _BYTES_IN_JSON.sub(lambda found: _bytes_text(found[1]), text)
+
+
+def readable(text: str) -> str:
+    """Write JSON text as `compact` does; what is no JSON is returned as it is."""
+    try:
+        return compact(json.loads(text))
+    except ValueError:
+        return text
+
+
+def _bytes_text(digits: str) -> str:
+    """Write bytes as digits, and beside them as text where they are some."""
+    if not digits:
+        return "no bytes"
+    try:
+        text = bytes.fromhex(digits).decode("ascii")
+    except ValueError:
+        return f"0x{digits}"
+    is_text = text.isprintable() and len(text) >= TEXT_LENGTH_MIN
+    return f'0x{digits} "{text}"' if is_text else f"0x{digits}"
 
 
 def _is_bytes(value: object) -> TypeGuard[dict[str, str]]:

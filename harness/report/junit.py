@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.model import Judgement
-from harness.report.phrases import contrast, instant, place, reproduction_line
+from harness.report.phrases import contrast, instant, place, repetition
 from harness.report.run_data import Run
 from harness.report.standing import Standing, standing
 from harness.spark.rows import TargetSummary
@@ -104,7 +104,7 @@ def _account(run: Run, summary: TargetSummary, judgement: Judgement) -> str:
     lines = [judgement.title, f"source: {judgement.source}"]
     if finding:
         lines += [f"first difference: {place(finding)}", contrast(finding)]
-    return "\n".join([*lines, f"repeat: {reproduction_line(summary.spec, judgement.scenario_id)}"])
+    return "\n".join([*lines, f"repeat: {repetition(summary, judgement.scenario_id)}"])
 
 
 def _properties(parent: ET.Element, properties: dict[str, str]) -> None:

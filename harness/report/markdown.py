@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.model import Judgement
-from harness.report.phrases import contrast, headline, place, reproduction_line, shortened
+from harness.report.phrases import contrast, headline, place, repetition, shortened
 from harness.report.run_data import Run
 from harness.report.site import banner
 from harness.report.standing import NEEDS_ATTENTION, standing
@@ -67,7 +67,7 @@ def _entry(run: Run, judgement: Judgement) -> Iterator[str]:
         yield f"First difference: {_escaped(place(finding))}: {_escaped(contrast(finding))}."
     else:
         yield _escaped(shortened(judgement.reason))
-    command = reproduction_line(run.target(judgement.target).spec, judgement.scenario_id)
+    command = repetition(run.target(judgement.target), judgement.scenario_id)
     yield ""
     yield "\n".join(f"    {line}" for line in command.splitlines())
 

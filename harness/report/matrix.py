@@ -8,7 +8,7 @@ from typing import Final
 
 from harness.diff.model import Judgement
 from harness.report.names import css_name, scenario_page, target_anchor
-from harness.report.phrases import GLYPHS, contrast, place, reproduction_line
+from harness.report.phrases import GLYPHS, contrast, place, repetition
 from harness.report.run_data import Run
 from harness.report.standing import NEEDS_ATTENTION, Standing, standing
 from harness.spark.rows import LatencyQuantile, TargetSummary
@@ -147,7 +147,7 @@ def _attention(run: Run, judgement: Judgement) -> Attention:
         reason=judgement.reason,
         place=place(finding) if finding else "",
         contrast=contrast(finding) if finding else "",
-        reproduction=reproduction_line(run.target(judgement.target).spec, judgement.scenario_id),
+        reproduction=repetition(run.target(judgement.target), judgement.scenario_id),
     )
 
 

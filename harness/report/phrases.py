@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from harness.diff.model import Difference, Judgement
+from harness.report.field_rows import readable
 from harness.report.standing import Standing
 from harness.spark.rows import TargetSummary
 from harness.verdict import Outcome
@@ -27,9 +28,16 @@ VALUE_LENGTH_MAX: Final = 400
 """Longer values are cut where they stand in a line; the page of the scenario has them whole."""
 
 
-def reproduction_line(spec: str, scenario_id: str) -> str:
+def reproduction_line(spec: str, scenario_id: str, *, profile: str | None = None) -> str:
     """Return a command line that repeats one scenario with one target."""
-    return shlex.join((PROGRAM, "run", "--target", spec, scenario_id))
+    choice = () if profile is None else ("--profile", profile)
+    return shlex.join((PROGRAM, "run", "--target", spec, *choice, scenario_id))
+
+
+def repetition(summary: TargetSummary, scenario_id: str) -> str:
+    """Return a command line that repeats one scenario as it was held, against the same profile."""
+    is_told_by_spec = summary.oracle is None or summary.profile in summary.spec
+    return reproduction_line(summary.spec, scenario_id, profile=None if is_told_by_spec else summary.profile)
 
 
 def place(difference: Difference) -> str:
@@ -41,7 +49,8 @@ def place(difference: Difference) -> str:
 
 def contrast(difference: Difference) -> str:
     """Say what was expected and what came, each at most a line long."""
-    return f"expected {shortened(difference.expected)}, got {shortened(difference.actual)}"
+    expected, actual = readable(difference.expected), readable(difference.actual)
+    return f"expected {shortened(expected)}, got {shortened(actual)}"
 
 
 def shortened(value: str, length_max: int = VALUE_LENGTH_MAX) -> str:

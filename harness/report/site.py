@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from harness.report.conversation import indented, target_sections
 from harness.report.exit_code import ENDED_COMPLETE, exit_code
+from harness.report.field_rows import readable
 from harness.report.matrix import (
     attention_list,
     difference_grid,
@@ -109,6 +110,7 @@ def _environment() -> Environment:
         page=scenario_page,
         anchor=target_anchor,
         short=shortened,
+        readable=readable,
         pretty=indented,
         applicable=applicable_count,
         instant=instant,

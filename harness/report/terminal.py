@@ -16,7 +16,7 @@ from harness.report.phrases import (
     expectation_entry,
     headline,
     place,
-    reproduction_line,
+    repetition,
     shortened,
 )
 from harness.report.run_data import Run
@@ -61,7 +61,7 @@ def _table(run: Run) -> Table:
     counts = {summary.target: _counts(summary) for summary in run.targets}
     headings = [heading for heading in _HEADINGS if any(each[heading] for each in counts.values())]
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("target", overflow="fold")
+    table.add_column("target", no_wrap=True)
     table.add_column("conforms / applicable", justify="right", no_wrap=True)
     for heading in headings:
         table.add_column(Text(heading, _HEADINGS[heading]), justify="right")
@@ -106,7 +106,7 @@ def _print_result(run: Run, judgement: Judgement, console: Console) -> None:
     )
     finding = run.first_difference(judgement)
     found = f"{place(finding)}: {contrast(finding)}" if finding else judgement.reason
-    command = reproduction_line(run.target(judgement.target).spec, judgement.scenario_id)
+    command = repetition(run.target(judgement.target), judgement.scenario_id)
     console.print(what, soft_wrap=True)
     console.print(_plain(f"  {shortened(found, VALUE_LENGTH_MAX)}"), soft_wrap=True)
     console.print(_plain(f"  {command}\n", "bright_black"), soft_wrap=True)

@@ -13,7 +13,15 @@ from harness.runner.recorder import Place, Recorder
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import Script
 from harness.scenario.values import GroupRef, Pattern
-from harness.targets.base import Broker, BrokerDescription, Capability, Stage, Target, TargetError
+from harness.targets.base import (
+    CONFORMANCE_CONFIG,
+    Broker,
+    BrokerDescription,
+    Capability,
+    Stage,
+    Target,
+    TargetError,
+)
 from harness.trace.canonical import Canonicaliser, member_prefixes
 from harness.trace.events import Event, EventKind
 
@@ -136,7 +144,8 @@ class Drive:
         groups: dict[tuple[tuple[str, str], ...], list[Script]] = {}
         for script in scripts:
             restarts = Capability.RESTART in script.needs and Capability.RESTART in self.target.capabilities
-            config = dict(script.broker_config) if configurable else {}
+            # What every broker is told anyway needs no broker of its own.
+            config = dict(script.broker_config.items() - CONFORMANCE_CONFIG.items()) if configurable else {}
             # A restart disturbs everybody on the broker, so whoever restarts has one of its own.
             alone = {"": script.id} if restarts and configurable else {}
             groups.setdefault(tuple(sorted({**config, **alone}.items())), []).append(script)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from harness.scenario.bindings import JOIN_NAMES
 from harness.scenario.errors import ScenarioError
+from harness.scenario.requests import SESSION_TIMEOUT_MIN_MS, SHORT_SESSIONS
 from harness.scenario.script import (
     Receive,
     ReleaseLoading,
@@ -35,6 +36,7 @@ def lint(script: Script, *, id_pattern: re.Pattern[str], clause_pattern: re.Patt
         *_claim_faults(script),
         *_reference_faults(script),
         *_capability_faults(script),
+        *_session_faults(script),
     ]
     if faults:
         raise ScenarioError(f"{script.id}: {'; '.join(faults)}")
@@ -115,3 +117,25 @@ def _capability_faults(script: Script) -> Iterable[str]:
     holds = any(isinstance(step, RestartCoordinator) and step.hold_loading for step in restarts)
     if holds and Capability.HOLD_LOADING not in script.needs:
         yield "it holds the loading, so it needs Capability.HOLD_LOADING"
+
+
+def _session_faults(script: Script) -> Iterable[str]:
+    """A short session is refused by a broker with Kafka's defaults, so whoever asks for one has to say so."""
+    refused = {
+        step.sent_at
+        for step in script.steps
+        if isinstance(step, Receive)
+        and (step.rung is not None or step.fields.get("error_code") == "INVALID_SESSION_TIMEOUT")
+    }
+    asked = [
+        timeout
+        for index, step in enumerate(script.steps)
+        if isinstance(step, Send) and step.api == "JoinGroup" and index not in refused
+        if isinstance(timeout := step.fields["session_timeout_ms"], int)
+    ]
+    is_stated = bool(script.broker_config.keys() & SHORT_SESSIONS.keys())
+    if min(asked, default=SESSION_TIMEOUT_MIN_MS) < SESSION_TIMEOUT_MIN_MS and not is_stated:
+        yield (
+            f"a member asks for a session of {min(asked)} ms, which a broker with Kafka's defaults "
+            "refuses: state broker_config=SHORT_SESSIONS"
+        )

@@ -17,6 +17,12 @@ SESSION_TIMEOUT_MS: Final = 30_000
 REBALANCE_TIMEOUT_MS: Final = 30_000
 
 
+SHORT_SESSIONS: Final = {"group.min.session.timeout.ms": "100"}
+"""What a scenario states as its `broker_config` when its members ask for sessions of under 6 s."""
+SESSION_TIMEOUT_MIN_MS: Final = 6_000
+"""The shortest that Kafka grants where nobody has configured it. Source: GroupCoordinatorConfig (4.3.1)."""
+
+
 def subscription(*topics: str) -> bytes:
     """Return ConsumerProtocolSubscription v0 bytes; coordinators parse them, so they must be valid."""
     body = b"".join(len(topic).to_bytes(2, "big") + topic.encode() for topic in topics)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import Final, TypeAlias
 
 from harness.scenario.errors import ScenarioError
-from harness.scenario.values import Json, Pattern, Value, from_json, phrase, to_json
+from harness.scenario.values import GroupRef, Json, Pattern, Value, from_json, phrase, to_json
 
 MAIN: Final = "main"
 ASIDE: Final = "aside"
@@ -133,6 +133,7 @@ Step: TypeAlias = (
     | RestartCoordinator
     | ReleaseLoading
 )
+_OWN_GROUP: Final = GroupRef("main")
 _STEP_TYPES: Final[Mapping[str, type[Step]]] = {
     cls.__name__: cls
     for cls in (
@@ -248,7 +249,7 @@ def step_text(step: Step) -> str:  # noqa: C901, PLR0911 - one flat case a kind 
     """Say a step in words."""
     match step:
         case Send():
-            return f"{_who(step)} sends {step.api} v{step.api_version}{_named(step.fields)}"
+            return f"{_who(step)} sends {step.api} v{step.api_version}{_told(step.fields)}"
         case SendBytes():
             return f"{_who(step)} sends {step.says} ({len(step.payload)} bytes)"
         case Receive():
@@ -258,7 +259,7 @@ def step_text(step: Step) -> str:  # noqa: C901, PLR0911 - one flat case a kind 
         case SeeClosed():
             return f"{_who(step)} finds the connection closed within {step.within_ms} ms"
         case Repeat():
-            request = f"{step.api} v{step.api_version}{_named(step.fields)}"
+            request = f"{step.api} v{step.api_version}{_told(step.fields)}"
             return f"{_who(step)} repeats {request} until{_named(step.until)}"
         case Disconnect():
             return f"{_who(step)} disconnects"
@@ -272,6 +273,11 @@ def step_text(step: Step) -> str:  # noqa: C901, PLR0911 - one flat case a kind 
 
 def _who(step: Send | SendBytes | Receive | StayParked | SeeClosed | Repeat | Disconnect) -> str:
     return step.actor if step.connection == MAIN else f"{step.actor} (aside)"
+
+
+def _told(values: Mapping[str, Value]) -> str:
+    """Name a request's fields, but for those that say nothing: null, no items, the scenario's own group."""
+    return _named({name: value for name, value in values.items() if value not in (None, (), _OWN_GROUP)})
 
 
 def _named(values: Mapping[str, Pattern]) -> str:

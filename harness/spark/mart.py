@@ -121,7 +121,7 @@ def _both_sides(names: Sequence[str]) -> Column:
 
 def clustered_differences(differences: DataFrame) -> DataFrame:
     """Give each difference its cluster. Grain and columns: `ClusteredDifference`."""
-    alike = sf.to_json(sf.struct(*_ALIKE), {"ignoreNullFields": "false"})
+    alike = sf.to_json(sf.struct(*_ALIKE))
     return differences.withColumn("cluster", sf.substring(sf.sha2(alike, 256), 1, _CLUSTER_DIGITS)).select(
         *column_names(ClusteredDifference)
     )

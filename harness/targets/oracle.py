@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.targets.base import CONFORMANCE_CONFIG, BrokerDescription
+from harness.targets.base import CONFORMANCE_CONFIG, BrokerDescription, Capability, Target
 from harness.targets.reference import ReferenceTarget, reference_profile
 from reference_coordinator.config import GroupCoordinatorConfig
 
@@ -12,37 +12,40 @@ from reference_coordinator.config import GroupCoordinatorConfig
 class Oracle:
     """A reference with the configuration that it is to share with a target's brokers."""
 
+    name: str
+    """A slug, equal for oracles that are equal."""
     target: ReferenceTarget
     profile: str
-    """The profile's own name: `3.9` and `3.9.2` may be one."""
+    """The profile's own name."""
     base_config: Mapping[str, str]
     """Properties in which the target's brokers differ from what we tell every broker."""
 
-    @property
-    def name(self) -> str:
-        """A slug, equal for equal oracles."""
-        suffix = "".join(f"-{name}={value}" for name, value in sorted(self.base_config.items()))
-        return self.target.name + suffix.replace(".", "-")
 
+def oracle_for(target: Target, description: BrokerDescription) -> Oracle:
+    """Return the reference for a target, told how one of its brokers runs.
 
-def oracle_for(description: BrokerDescription, own_config: Mapping[str, str]) -> Oracle:
-    """Return the reference for a broker.
-
-    Args:
-        description: of the broker as it runs.
-        own_config: the properties that scenarios asked for, which the oracle is given scenario by scenario.
+    A broker that we configure has the properties that its oracle has anyway; one that we found running
+    imposes its own.
 
     Raises:
         TargetError: the reference has no such profile.
     """
-    known = GroupCoordinatorConfig.property_names()
-    base_config = {
-        name: value
-        for name, value in description.broker_config.items()
-        if name in known and name not in own_config and CONFORMANCE_CONFIG.get(name) != value
-    }
+    reference = ReferenceTarget(description.profile, profile_in_spec=True)
+    is_ours = Capability.BROKER_CONFIG in target.capabilities
+    base_config = {} if is_ours else _differing(description.broker_config)
     return Oracle(
-        target=ReferenceTarget(description.profile, profile_in_spec=True),
+        name=f"{reference.name}-as-{target.name}" if base_config else reference.name,
+        target=reference,
         profile=reference_profile(description.profile).name,
         base_config=base_config,
     )
+
+
+def _differing(broker_config: Mapping[str, str]) -> Mapping[str, str]:
+    usual = GroupCoordinatorConfig.from_properties(CONFORMANCE_CONFIG)
+    return {
+        name: value
+        for name, value in broker_config.items()
+        if name in GroupCoordinatorConfig.property_names()
+        and GroupCoordinatorConfig.from_properties({**CONFORMANCE_CONFIG, name: value}) != usual
+    }

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.report.field_rows import Mark, aligned_fields
+from harness.report.field_rows import Mark, aligned_fields, readable
 from harness.report.hexdump import hexdump
 from harness.report.names import css_name, scenario_page, slug
-from harness.report.phrases import link_address, links_in, reproduction_line, shortened
+from harness.report.phrases import link_address, links_in, repetition, reproduction_line, shortened
+from harness.tests.report_run import REFERENCE, SCALA, summary
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -62,6 +63,24 @@ def test_a_side_without_any_fields_marks_nothing() -> None:
     assert aligned_fields(None, None) == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('"NOT_COORDINATOR"', "NOT_COORDINATOR"),
+        ('"Stable"', '"Stable"'),
+        ('""', '""'),
+        ("null", "null"),
+        ('{"$bytes":""}', "no bytes"),
+        ('{"$bytes":"00ff"}', "0x00ff"),
+        ('{"$bytes":"70617274"}', '0x70617274 "part"'),
+        ('[{"id":{"$bytes":"0001"}}]', '[{"id": 0x0001}]'),
+        ("silence for 500 ms", "silence for 500 ms"),
+    ],
+)
+def test_values_are_written_for_people(text: str, words: str) -> None:
+    assert readable(text) == words
+
+
 @given(JSON, JSON)
 def test_any_two_documents_can_be_laid_side_by_side(oracle: object, target: object) -> None:
     rows = aligned_fields(json.dumps(oracle), json.dumps(target))
@@ -106,6 +125,16 @@ def test_a_reproduction_line_can_be_pasted_whatever_is_in_it() -> None:
     assert reproduction_line("kafka:3.9.2", "a/b") == "kafka-conformance run --target kafka:3.9.2 a/b"
     assert reproduction_line("path:/my jars", "a;b") == (
         "kafka-conformance run --target 'path:/my jars' 'a;b'"
+    )
+
+
+def test_a_profile_that_the_spec_does_not_tell_is_told() -> None:
+    assert repetition(summary(SCALA), "a/b") == "kafka-conformance run --target kafka:3.9.2 a/b"
+    assert repetition(summary(SCALA, profile="4.3.1"), "a/b") == (
+        "kafka-conformance run --target kafka:3.9.2 --profile 4.3.1 a/b"
+    )
+    assert repetition(summary(REFERENCE, spec="reference"), "a/b") == (
+        "kafka-conformance run --target reference a/b"
     )
 
 

@@ -1,4 +1,4 @@
-"""The trace's one schema: a header a target, an event for each thing that happened, a footer when all was written.
+"""The trace's one schema: a header a target, an event for each thing that happened, a footer at the end.
 
 Every other schema (JSON, Parquet, Spark) is derived from these classes by `harness.trace.schema`. Only the
 types `str`, `int`, `float`, `bool`, `tuple[str, ...]` and their optional forms occur, so that each of them

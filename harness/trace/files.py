@@ -17,7 +17,6 @@ A line of events is flushed as it is written, so that whoever is killed loses at
 
 import json
 import os
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +34,7 @@ LATEST: Final = "latest"
 
 
 class EventWriter:
-    """Appends events to a trace; whole lines only, whichever threads they come from.
+    """Appends events to a trace: whole lines only, from whichever threads, as Python's file has a lock.
 
     A character that is half a surrogate pair, which UTF-8 cannot hold, is written as `?`.
 
@@ -47,15 +46,13 @@ class EventWriter:
         path.parent.mkdir(parents=True, exist_ok=True)
         if ends_within_a_line(path):
             raise TraceError(f"{path}: its last line is torn; nothing can be appended to it")
-        self._lock = threading.Lock()
         self._file = path.open("ab")
 
     def write(self, event: Event) -> None:
         """Append an event and hand it to the operating system before returning."""
         line = to_json(event).encode("utf-8", errors="replace") + b"\n"
-        with self._lock:
-            self._file.write(line)
-            self._file.flush()
+        self._file.write(line)
+        self._file.flush()
 
     def close(self) -> None:
         """Close the file. Idempotent."""

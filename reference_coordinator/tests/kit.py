@@ -110,10 +110,6 @@ class Call:
         return self.as_(LeaveGroupResponse)
 
     @property
-    def commit(self) -> OffsetCommitResponse:
-        return self.as_(OffsetCommitResponse)
-
-    @property
     def error(self) -> Errors:
         """The error of a response that has one as a whole."""
         response = self.broker.answers[self.token].response
@@ -130,7 +126,9 @@ class Call:
 
     @property
     def commit_errors(self) -> list[Errors]:
-        return [each.error_code for topic in self.commit.topics for each in topic.partitions]
+        return [
+            each.error_code for topic in self.as_(OffsetCommitResponse).topics for each in topic.partitions
+        ]
 
     @property
     def leave_errors(self) -> list[Errors]:

@@ -2,6 +2,7 @@
 
 from harness.scenario import (
     ANY,
+    SHORT_SESSIONS,
     Conversation,
     heartbeat,
     heartbeat_response,
@@ -21,6 +22,7 @@ from harness.scenario import (
     "classic/heartbeat/keeps-the-session-alive",
     source="GroupMetadataManager#rescheduleClassicGroupMemberHeartbeat",
     clauses=("HB-01",),
+    broker_config=SHORT_SESSIONS,
 )
 def heartbeats_keep_the_session_alive(talk: Conversation) -> None:
     """A member of a Stable group that heartbeats in time is answered NONE beyond its session timeout."""
@@ -129,6 +131,7 @@ def another_generation_is_illegal(talk: Conversation) -> None:
     "classic/heartbeat/other-generation-keeps-no-session-alive",
     source="GroupMetadataManager#validateClassicGroupHeartbeat",
     clauses=("HB-06", "HB-12"),
+    broker_config=SHORT_SESSIONS,
 )
 def an_illegal_heartbeat_keeps_no_session_alive(talk: Conversation) -> None:
     """A heartbeat that is refused for its generation does not put off the end of the session."""
@@ -147,6 +150,7 @@ def an_illegal_heartbeat_keeps_no_session_alive(talk: Conversation) -> None:
     "classic/heartbeat/silent-follower",
     source="GroupMetadataManager#expireClassicGroupMemberHeartbeat",
     clauses=("HB-12", "HB-02"),
+    broker_config=SHORT_SESSIONS,
 )
 def a_silent_follower_is_expelled(talk: Conversation) -> None:
     """A follower that is silent for its session timeout is expelled, and the others are told to rebalance."""
@@ -169,6 +173,7 @@ def a_silent_follower_is_expelled(talk: Conversation) -> None:
     "classic/heartbeat/silent-last-member",
     source="GroupMetadataManager#expireClassicGroupMemberHeartbeat",
     clauses=("HB-12", "RB-25"),
+    broker_config=SHORT_SESSIONS,
 )
 def the_last_silent_member_leaves_an_empty_group(talk: Conversation) -> None:
     """When the last member's session ends the group is Empty, and that counts as a generation."""
@@ -187,6 +192,7 @@ def the_last_silent_member_leaves_an_empty_group(talk: Conversation) -> None:
     "classic/heartbeat/commits-count",
     source="GroupMetadataManager#rescheduleClassicGroupMemberHeartbeat",
     clauses=("HB-13",),
+    broker_config=SHORT_SESSIONS,
 )
 def an_offset_commit_counts_as_a_heartbeat(talk: Conversation) -> None:
     """A member that commits offsets instead of heartbeating is a member beyond its session timeout."""

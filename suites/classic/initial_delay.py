@@ -2,6 +2,7 @@
 
 from harness.scenario import (
     ANY,
+    SHORT_SESSIONS,
     Conversation,
     heartbeat,
     heartbeat_response,
@@ -145,7 +146,7 @@ def the_delay_is_kept_against_a_shorter_rebalance_timeout(talk: Conversation) ->
     "classic/initial-delay/pending-id-expires",
     source="GroupMetadataManager#removePendingMemberAndUpdateClassicGroup",
     clauses=("RB-07", "JG-09"),
-    broker_config=ONE_SECOND,
+    broker_config={**SHORT_SESSIONS, **ONE_SECOND},
 )
 def a_pending_id_expires_within_the_delay(talk: Conversation) -> None:
     """A pending id that expires within the initial delay does not hold up the first member.

@@ -5,6 +5,7 @@ from harness.scenario import (
     ORDERS,
     RANGE,
     ROUND_ROBIN,
+    SHORT_SESSIONS,
     Conversation,
     describe_groups,
     describe_groups_response,
@@ -27,6 +28,7 @@ BOTH = (("range", ORDERS), ("roundrobin", ORDERS))
     "classic/join/session-timeout-at-the-bounds",
     source="GroupCoordinatorService#joinGroup",
     clauses=("JG-14",),
+    broker_config=SHORT_SESSIONS,
 )
 def a_session_timeout_at_the_bounds_is_accepted(talk: Conversation) -> None:
     """The least and the greatest session timeout that the coordinator allows are themselves allowed."""
@@ -189,6 +191,7 @@ def a_rebalance_timeout_of_zero_is_accepted(talk: Conversation) -> None:
     "classic/join/parked-newcomer-outlives-its-session",
     source="ClassicGroupMember#hasSatisfiedHeartbeat",
     clauses=("JG-25", "OR-04"),
+    broker_config=SHORT_SESSIONS,
 )
 def a_parked_newcomer_outlives_its_session(talk: Conversation) -> None:
     """A newcomer whose JoinGroup is parked is not expelled when its session timeout passes."""
@@ -213,6 +216,7 @@ def a_parked_newcomer_outlives_its_session(talk: Conversation) -> None:
     "classic/join/parked-newcomer-heartbeats",
     source="ClassicGroupMember#hasSatisfiedHeartbeat",
     clauses=("JG-26",),
+    broker_config=SHORT_SESSIONS,
 )
 def a_heartbeat_shortens_a_newcomers_patience(talk: Conversation) -> None:
     """A newcomer that heartbeats while its JoinGroup is parked is from then on held to its session timeout.

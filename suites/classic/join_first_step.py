@@ -3,6 +3,7 @@
 from harness.scenario import (
     ORDERS,
     ROUND_ROBIN,
+    SHORT_SESSIONS,
     Conversation,
     describe_groups,
     describe_groups_response,
@@ -165,6 +166,7 @@ def the_second_step_waits_for_all_members(talk: Conversation) -> None:
     "classic/join/pending-id-expires",
     source="GroupMetadataManager#expireClassicGroupMemberHeartbeat",
     clauses=("JG-09",),
+    broker_config=SHORT_SESSIONS,
 )
 def a_pending_id_expires_with_its_session(talk: Conversation) -> None:
     """A pending id that is not used within its session timeout is forgotten."""

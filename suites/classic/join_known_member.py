@@ -3,6 +3,7 @@
 from harness.scenario import (
     ANY,
     ORDERS,
+    SHORT_SESSIONS,
     Conversation,
     heartbeat,
     heartbeat_response,
@@ -223,6 +224,7 @@ def a_change_before_the_assignments_starts_over(talk: Conversation) -> None:
     "classic/join/rejoin-with-a-shorter-session",
     source="ClassicGroup#updateMember",
     clauses=("JG-42",),
+    broker_config=SHORT_SESSIONS,
 )
 def a_rejoin_may_shorten_the_session(talk: Conversation) -> None:
     """A member that rejoins with a shorter session timeout is answered; since 3.3.2 it is also held to it."""
@@ -241,6 +243,7 @@ def a_rejoin_may_shorten_the_session(talk: Conversation) -> None:
     "classic/join/unchanged-follower-with-other-timeouts",
     source="GroupMetadataManager#classicGroupJoinExistingMember",
     clauses=("JG-43",),
+    broker_config=SHORT_SESSIONS,
 )
 def an_unchanged_follower_keeps_its_timeouts(talk: Conversation) -> None:
     """An unchanged follower that asks for a shorter session timeout keeps the one that it had."""
@@ -258,6 +261,7 @@ def an_unchanged_follower_keeps_its_timeouts(talk: Conversation) -> None:
     "classic/join/joins-keep-no-session-alive",
     source="GroupMetadataManager#classicGroupJoinExistingMember",
     clauses=("JG-44", "HB-12"),
+    broker_config=SHORT_SESSIONS,
 )
 def unchanged_joins_keep_no_session_alive(talk: Conversation) -> None:
     """A follower that only repeats its JoinGroup is expelled when its session timeout is over."""

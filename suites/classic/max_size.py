@@ -159,7 +159,8 @@ def a_pending_id_may_find_no_room(talk: Conversation) -> None:
     """A pending id that comes to a rebalance with as many members waiting as allowed is turned away.
 
     The Scala coordinator then answers the others at once, the Java one at the deadline: by a heartbeat of the
-    old generation one can tell. The first step uses v8 because before 2.6 a rebalance gave out no id in a group of that size.
+    old generation one can tell. The first step uses v8 because before 2.6 a rebalance gave out no id in a
+    group of that size.
     """
     ana, bob = talk.stable_group("ana", "bob", rebalance_timeout_ms=2000)
     carol = talk.actor("carol")

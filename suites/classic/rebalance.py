@@ -1,6 +1,7 @@
 """A rebalance of a running group: whom it waits for, how long, and what ends it."""
 
 from harness.scenario import (
+    SHORT_SESSIONS,
     Conversation,
     delete_groups,
     delete_groups_response,
@@ -141,6 +142,7 @@ def a_leaving_pending_id_ends_the_rebalance(talk: Conversation) -> None:
     "classic/rebalance/pending-id-expires",
     source="GroupMetadataManager#expireClassicGroupMemberHeartbeat",
     clauses=("RB-19", "JG-09"),
+    broker_config=SHORT_SESSIONS,
 )
 def an_expiring_pending_id_ends_the_rebalance(talk: Conversation) -> None:
     """A rebalance that waits for nobody but a pending id completes when that id's session is over."""
@@ -183,6 +185,7 @@ def a_pending_id_outlives_the_deadline(talk: Conversation) -> None:
     "classic/rebalance/missing-member-expires",
     source="GroupMetadataManager#expireClassicGroupMemberHeartbeat",
     clauses=("RB-21", "HB-12"),
+    broker_config=SHORT_SESSIONS,
 )
 def a_missing_member_expires(talk: Conversation) -> None:
     """A rebalance that waits for one member completes when that member's session is over."""
@@ -221,6 +224,7 @@ def a_missing_member_leaves(talk: Conversation) -> None:
     "classic/rebalance/missing-member-heartbeats",
     source="GroupMetadataManager#classicGroupHeartbeatToClassicGroup",
     clauses=("RB-23", "HB-02"),
+    broker_config=SHORT_SESSIONS,
 )
 def a_missing_member_may_take_its_time(talk: Conversation) -> None:
     """A member that heartbeats in a rebalance is waited for beyond its session timeout."""

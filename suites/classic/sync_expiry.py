@@ -2,6 +2,7 @@
 
 from harness.scenario import (
     ANY,
+    SHORT_SESSIONS,
     Actor,
     Conversation,
     heartbeat,
@@ -28,6 +29,7 @@ def _completing_group(talk: Conversation, *, rebalance_timeout_ms: int) -> tuple
     "classic/sync/parked-follower-outlives-its-session",
     source="ClassicGroupMember#hasSatisfiedHeartbeat",
     clauses=("SG-21", "SG-22", "OR-04"),
+    broker_config=SHORT_SESSIONS,
 )
 def a_parked_follower_outlives_its_session(talk: Conversation) -> None:
     """A follower whose SyncGroup is parked is not expelled when its session timeout passes."""
@@ -121,6 +123,7 @@ def nobody_syncs(talk: Conversation) -> None:
     "classic/sync/leader-expires",
     source="GroupMetadataManager#removeMemberAndUpdateClassicGroup",
     clauses=("SG-27", "HB-12", "LD-03"),
+    broker_config=SHORT_SESSIONS,
 )
 def a_leader_expires_before_it_syncs(talk: Conversation) -> None:
     """A leader whose session ends before it syncs leaves the others with REBALANCE_IN_PROGRESS."""
@@ -145,6 +148,7 @@ def a_leader_expires_before_it_syncs(talk: Conversation) -> None:
     "classic/sync/syncs-instead-of-heartbeats",
     source="GroupMetadataManager#classicGroupSyncToClassicGroup",
     clauses=("SG-20", "SG-03"),
+    broker_config=SHORT_SESSIONS,
 )
 def a_member_that_syncs_instead_of_heartbeating(talk: Conversation) -> None:
     """A member that only repeats its SyncGroup gets its assignment for as long as its session lasts.

@@ -3,6 +3,7 @@
 from harness.scenario import (
     NON_EMPTY,
     ORDERS,
+    SHORT_SESSIONS,
     Conversation,
     heartbeat,
     heartbeat_response,
@@ -151,6 +152,7 @@ def the_oldest_versions_still_work(talk: Conversation) -> None:
     "classic/wire/join-v0-rebalance-timeout",
     source="JoinGroupRequest.json",
     clauses=("VF-14", "RB-10"),
+    broker_config=SHORT_SESSIONS,
 )
 def the_session_timeout_is_the_rebalance_timeout_in_v0(talk: Conversation) -> None:
     """A JoinGroup v0 has no rebalance timeout: its session timeout stands for that, too."""

@@ -2,6 +2,7 @@
 
 from harness.scenario import (
     ANY,
+    SHORT_SESSIONS,
     Actor,
     Capability,
     Conversation,
@@ -193,7 +194,13 @@ def a_static_replacement_is_remembered(talk: Conversation) -> None:
     ana.receives(heartbeat_response(error_code="NONE"))
 
 
-@scenario("loading/restart/sessions-begin-anew", source=UNLOADS, clauses=("PR-01", "HB-12"), needs=RESTARTS)
+@scenario(
+    "loading/restart/sessions-begin-anew",
+    source=UNLOADS,
+    clauses=("PR-01", "HB-12"),
+    needs=RESTARTS,
+    broker_config=SHORT_SESSIONS,
+)
 def sessions_begin_anew_with_the_load(talk: Conversation) -> None:
     """After a restart a member's session begins anew, and runs out if it stays silent."""
     ana = talk.actor("ana")

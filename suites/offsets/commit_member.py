@@ -1,6 +1,7 @@
 """OffsetCommit by members: in which state it is taken, and which of several reasons to refuse comes first."""
 
 from harness.scenario import (
+    SHORT_SESSIONS,
     Conversation,
     heartbeat,
     heartbeat_response,
@@ -45,7 +46,10 @@ def a_member_commits_in_version_2(talk: Conversation) -> None:
 
 
 @scenario(
-    "offsets/member/keeps-the-session", source="ClassicGroup#validateOffsetCommit", clauses=("OC-09", "HB-13")
+    "offsets/member/keeps-the-session",
+    source="ClassicGroup#validateOffsetCommit",
+    clauses=("OC-09", "HB-13"),
+    broker_config=SHORT_SESSIONS,
 )
 def a_commit_counts_as_a_heartbeat(talk: Conversation) -> None:
     """A member that commits in time keeps its session although it never sends a heartbeat."""

@@ -4,6 +4,7 @@ from harness.scenario import (
     ANY,
     ORDERS,
     ROUND_ROBIN,
+    SHORT_SESSIONS,
     Conversation,
     containing,
     describe_groups,
@@ -206,7 +207,12 @@ def every_restart_fences_all_former_ids(talk: Conversation) -> None:
     third.receives(heartbeat_response(error_code="NONE"))
 
 
-@scenario("static_membership/restart/shorter-session", source="ClassicGroup#updateMember", clauses=("ST-28",))
+@scenario(
+    "static_membership/restart/shorter-session",
+    source="ClassicGroup#updateMember",
+    clauses=("ST-28",),
+    broker_config=SHORT_SESSIONS,
+)
 def a_restart_may_bring_a_shorter_session(talk: Conversation) -> None:
     """A follower may restart with a shorter session timeout; since 3.3.2 it expires by that one."""
     ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
@@ -226,6 +232,7 @@ def a_restart_may_bring_a_shorter_session(talk: Conversation) -> None:
     "static_membership/restart/after-session-expired",
     source="ClassicGroup#remove",
     clauses=("ST-22", "HB-12"),
+    broker_config=SHORT_SESSIONS,
 )
 def an_expired_static_member_is_unknown_and_not_fenced(talk: Conversation) -> None:
     """A static member whose session expired loses its seat: its old id is unknown with and without it."""

@@ -1,0 +1,211 @@
+"""DescribeGroups, ListGroups, DeleteGroups: catalogue rows DS-*, DG-*, LG-*, DL-*."""
+
+import pytest
+
+from reference_coordinator.errors import Errors
+from reference_coordinator.ids import GroupId
+from reference_coordinator.messages import DescribeGroupsRequest, DescribeGroupsResponse
+from reference_coordinator.records import GroupMetadataTombstone, OffsetCommitTombstone
+from reference_coordinator.tests.kit import (
+    JAVA,
+    SCALA,
+    Broker,
+    both,
+    commit,
+    join,
+    joined_members,
+    leave,
+    stable_group,
+    sync,
+)
+
+
+@both
+def test_a_stable_group_is_described_in_full(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob = stable_group(broker, join(metadata=b"A"), join(instance="i"))
+
+    described = broker.describe()
+
+    assert (described.group_state, described.protocol_type) == ("Stable", "consumer")
+    assert described.protocol_data == "range"
+    first, second = described.members
+    assert (first.member_id, first.client_id, first.client_host) == (ana, "ana", "/127.0.0.1")
+    assert (first.member_metadata, first.member_assignment) == (b"A", ana.encode())
+    assert (second.member_id, second.group_instance_id) == (bob, "i")
+
+
+@pytest.mark.parametrize(("profile", "shows"), [(SCALA, False), (JAVA, True)])
+def test_in_a_rebalance_only_java_shows_the_old_assignment(profile: str, *, shows: bool) -> None:
+    broker = Broker(profile)
+    ana, _ = stable_group(broker, join(), join())
+    broker.send(join(ana))
+
+    described = broker.describe()
+
+    assert described.protocol_data == ""
+    assert described.members[0].member_metadata == b""
+    assert described.members[0].member_assignment == (ana.encode() if shows else b"")
+
+
+@both
+def test_before_the_sync_nothing_is_shown_of_a_new_generation(profile: str) -> None:
+    broker = Broker(profile)
+    joined_members(broker, join())
+
+    described = broker.describe()
+
+    assert (described.group_state, described.protocol_data) == ("CompletingRebalance", "")
+    assert described.members[0].member_assignment == b""
+
+
+@both
+def test_a_missing_group_is_dead_and_from_version_6_an_error(profile: str) -> None:
+    broker = Broker(profile)
+
+    old, new = broker.describe("nope", version=5), broker.describe("nope", version=6)
+
+    assert (old.error_code, old.group_state, old.error_message) == (Errors.NONE, "Dead", None)
+    assert (new.error_code, new.group_state) == (Errors.GROUP_ID_NOT_FOUND, "Dead")
+    assert new.error_message == "Group nope not found."
+
+
+@both
+def test_duplicates_are_described_twice_and_the_empty_id_too(profile: str) -> None:
+    broker = Broker(profile)
+    request = DescribeGroupsRequest(groups=(GroupId("g"), GroupId(""), GroupId("g")))
+
+    groups = broker.send(request).as_(DescribeGroupsResponse).groups
+
+    assert sorted(each.group_id for each in groups) == ["", "g", "g"]
+    assert {each.group_state for each in groups} == {"Dead"}
+
+
+def test_scala_describes_in_the_order_asked_for() -> None:
+    asked = tuple(GroupId(each) for each in ("c", "a", "b", "group", "a"))
+
+    answer = Broker(SCALA).send(DescribeGroupsRequest(groups=asked)).as_(DescribeGroupsResponse)
+
+    assert tuple(each.group_id for each in answer.groups) == asked
+
+
+def test_java_describes_partition_by_partition() -> None:
+    broker = Broker(JAVA, {"offsets.topic.num.partitions": "2"})
+    asked = tuple(GroupId(each) for each in ("a", "b", "c", "d"))
+
+    answer = broker.send(DescribeGroupsRequest(groups=asked)).as_(DescribeGroupsResponse)
+
+    order = [each.group_id for each in answer.groups]
+    assert sorted(order) == list(asked)
+    assert order in [["a", "c", "b", "d"], ["b", "d", "a", "c"]]
+
+
+@pytest.mark.parametrize(
+    ("profile", "omitted", "all_of_them"),
+    [("2.4.1", 0, 328), ("2.5", -(2**31), 328), (SCALA, -(2**31), 328), (JAVA, -(2**31), 3400)],
+)
+def test_operations_are_named_when_asked_for(profile: str, omitted: int, all_of_them: int) -> None:
+    broker = Broker(profile)
+    asking = DescribeGroupsRequest(groups=(GroupId("g"),), include_authorized_operations=True)
+
+    (described,) = broker.send(asking).as_(DescribeGroupsResponse).groups
+
+    assert broker.describe().authorized_operations == omitted
+    assert described.authorized_operations == all_of_them
+
+
+@pytest.mark.parametrize(("profile", "state"), [(SCALA, "Empty"), (JAVA, "Dead")])
+def test_a_group_whose_creation_is_being_written_is_not_there_yet_on_java(profile: str, state: str) -> None:
+    broker = Broker(profile)
+    broker.holds_appends = True
+    broker.send(join())
+    assert broker.state() == state
+    assert broker.listed() == (["g"] if state == "Empty" else [])
+
+    broker.release()
+
+    assert broker.state() == "Empty"
+
+
+@both
+def test_groups_are_listed_with_their_states(profile: str) -> None:
+    broker = Broker(profile)
+    broker.send(commit({0: 1}, group="simple"))
+    broker.send(join(group="joining"), version=3)
+
+    assert broker.listed() == ["simple", "joining"]
+    assert broker.listed(states=("PreparingRebalance",)) == ["joining"]
+    assert broker.listed(states=("Empty", "Stable")) == ["simple"]
+    assert broker.listed(states=("nonsense",)) == []
+
+
+@pytest.mark.parametrize(("profile", "matches"), [("3.7", []), ("3.8", ["g"]), (SCALA, ["g"]), (JAVA, ["g"])])
+def test_the_states_filter_ignores_case_from_3_8(profile: str, matches: list[str]) -> None:
+    broker = Broker(profile)
+    broker.send(commit({0: 1}))
+
+    assert broker.listed(states=("empty",)) == matches
+    assert broker.listed(states=(" EMPTY ",)) == (["g"] if profile == JAVA else [])
+
+
+@both
+def test_the_types_filter_ignores_case(profile: str) -> None:
+    broker = Broker(profile)
+    broker.send(commit({0: 1}))
+
+    assert broker.listed(types=("Classic",)) == ["g"]
+    assert broker.listed(types=("consumer",)) == []
+    assert broker.listed(types=("nonsense",)) == []
+
+
+@both
+def test_each_group_to_delete_is_judged_by_itself(profile: str) -> None:
+    broker = Broker(profile)
+    stable_group(broker, join())
+    broker.send(commit({0: 1}, group="simple"))
+    broker.send(commit({0: 1}, group=""))
+
+    assert broker.delete("g", "simple", "", "nope") == {
+        "g": Errors.NON_EMPTY_GROUP,
+        "simple": Errors.NONE,
+        "": Errors.NONE,
+        "nope": Errors.GROUP_ID_NOT_FOUND,
+    }
+    assert broker.state("simple") == "Dead"
+    assert broker.fetch(0, group="simple") == [(-1, Errors.NONE)]
+
+
+@both
+def test_a_deleted_group_begins_again_with_generation_1(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+    broker.send(leave(ana))
+
+    assert broker.delete("g") == {"g": Errors.NONE}
+    (again,) = joined_members(broker, join())
+    assert broker.send(sync(again, 1)).error is Errors.NONE
+
+
+@pytest.mark.parametrize(("profile", "writes_group"), [(SCALA, False), (JAVA, True)])
+def test_only_java_writes_a_tombstone_for_a_simple_group(profile: str, *, writes_group: bool) -> None:
+    broker = Broker(profile)
+    broker.send(commit({0: 1}))
+    broker.delete("g")
+
+    group_tombstones = [each for each in broker.log if isinstance(each, GroupMetadataTombstone)]
+
+    assert sum(isinstance(each, OffsetCommitTombstone) for each in broker.log) == 1
+    assert bool(group_tombstones) is writes_group
+
+
+@pytest.mark.parametrize(
+    ("profile", "told", "state"),
+    [(SCALA, Errors.NONE, "Dead"), (JAVA, Errors.UNKNOWN_SERVER_ERROR, "Empty")],
+)
+def test_a_deletion_that_cannot_be_written_fails_on_java(profile: str, told: Errors, state: str) -> None:
+    broker = Broker(profile)
+    broker.send(commit({0: 1}))
+    broker.append_error = Errors.MESSAGE_TOO_LARGE
+
+    assert broker.delete("g") == {"g": told}
+    assert broker.state() == state

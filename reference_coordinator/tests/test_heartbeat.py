@@ -1,0 +1,160 @@
+"""Heartbeat: catalogue rows HB-*."""
+
+import pytest
+
+from reference_coordinator.errors import Errors
+from reference_coordinator.tests.kit import (
+    JAVA,
+    SCALA,
+    SESSION_MS,
+    Broker,
+    both,
+    commit,
+    heartbeat,
+    join,
+    joined_members,
+    parked_members,
+    stable_group,
+)
+
+
+@both
+def test_a_heartbeat_begins_the_session_anew(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+    for _ in range(4):
+        broker.elapse(SESSION_MS - 1)
+        assert broker.send(heartbeat(ana)).error is Errors.NONE
+
+
+@both
+def test_silence_for_a_session_ends_the_membership(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob = stable_group(broker, join(), join(session_ms=60_000))
+
+    broker.elapse(SESSION_MS)
+
+    assert broker.send(heartbeat(ana)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.send(heartbeat(bob)).error is Errors.REBALANCE_IN_PROGRESS
+
+
+@both
+def test_the_last_member_that_falls_silent_empties_the_group(profile: str) -> None:
+    broker = Broker(profile)
+    stable_group(broker, join())
+
+    broker.elapse(SESSION_MS)
+
+    assert broker.state() == "Empty"
+    (call,) = parked_members(broker, join())
+    broker.elapse(3_000)
+    assert call.join.generation_id == 3
+
+
+@pytest.mark.parametrize(
+    ("profile", "told"),
+    [
+        ("2.6.0", Errors.REBALANCE_IN_PROGRESS),
+        ("2.6.1", Errors.NONE),
+        (SCALA, Errors.NONE),
+        (JAVA, Errors.NONE),
+    ],
+)
+def test_a_heartbeat_before_the_sync_is_fine_from_2_6_1(profile: str, told: Errors) -> None:
+    broker = Broker(profile)
+    (ana,) = joined_members(broker, join())
+    broker.elapse(SESSION_MS // 2)
+    assert broker.send(heartbeat(ana)).error is told
+
+    broker.elapse(SESSION_MS // 2)
+
+    lives = told is Errors.NONE
+    assert broker.state() == ("CompletingRebalance" if lives else "Empty")
+
+
+@both
+def test_checks_come_in_kafkas_order(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join(instance="i"))
+
+    ladder = [
+        heartbeat("bogus", 7, instance="i", group=""),
+        heartbeat("bogus", 7, instance="i", group="other"),
+        heartbeat("bogus", 7, instance="i"),
+        heartbeat("", 7, instance="i"),
+        heartbeat("bogus", 7),
+        heartbeat(ana, 7, instance="i"),
+        heartbeat(ana, 1, instance="i"),
+        heartbeat(ana, 1),
+    ]
+
+    assert [broker.send(each).error for each in ladder] == [
+        Errors.INVALID_GROUP_ID,
+        Errors.UNKNOWN_MEMBER_ID,
+        Errors.FENCED_INSTANCE_ID,
+        Errors.FENCED_INSTANCE_ID,
+        Errors.UNKNOWN_MEMBER_ID,
+        Errors.ILLEGAL_GENERATION,
+        Errors.NONE,
+        Errors.NONE,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("profile", "told"),
+    [("2.8.2", Errors.NONE), (SCALA, Errors.UNKNOWN_MEMBER_ID), (JAVA, Errors.UNKNOWN_MEMBER_ID)],
+)
+def test_an_unknown_instance_id_is_refused_from_3_0(profile: str, told: Errors) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+
+    assert broker.send(heartbeat(ana, instance="nosuch")).error is told
+
+
+@both
+def test_a_heartbeat_of_another_generation_does_not_keep_the_session(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+    broker.elapse(SESSION_MS - 1)
+    assert broker.send(heartbeat(ana, 2)).error is Errors.ILLEGAL_GENERATION
+
+    broker.elapse(1)
+
+    assert broker.send(heartbeat(ana)).error is Errors.UNKNOWN_MEMBER_ID
+
+
+@both
+@pytest.mark.parametrize(
+    ("generation", "told"),
+    [
+        (0, Errors.REBALANCE_IN_PROGRESS),
+        (-1, Errors.ILLEGAL_GENERATION),
+        (1, Errors.ILLEGAL_GENERATION),
+    ],
+)
+def test_a_parked_member_is_of_generation_0_at_first(profile: str, generation: int, told: Errors) -> None:
+    broker = Broker(profile)
+    parked_members(broker, join())
+    member_id = broker.describe().members[0].member_id
+
+    assert broker.send(heartbeat(member_id, generation)).error is told
+
+
+@both
+def test_an_empty_group_knows_nobody(profile: str) -> None:
+    broker = Broker(profile)
+    broker.send(commit({0: 1}))
+
+    assert broker.send(heartbeat("bogus", 0)).error is Errors.UNKNOWN_MEMBER_ID
+
+
+@both
+def test_a_commit_counts_as_a_heartbeat(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+    broker.elapse(SESSION_MS - 1)
+    broker.send(commit({0: 1}, member_id=ana, generation=1))
+
+    broker.elapse(SESSION_MS - 1)
+
+    assert broker.send(heartbeat(ana)).error is Errors.NONE

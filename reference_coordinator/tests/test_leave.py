@@ -1,0 +1,175 @@
+"""LeaveGroup: catalogue rows LV-*, CO-14, CO-21, CO-22."""
+
+import pytest
+
+from reference_coordinator.errors import Errors
+from reference_coordinator.tests.kit import (
+    JAVA,
+    SCALA,
+    Broker,
+    both,
+    heartbeat,
+    join,
+    joined_members,
+    leave,
+    parked_members,
+    stable_group,
+    sync,
+)
+
+UNKNOWN = Errors.UNKNOWN_MEMBER_ID
+
+
+@both
+def test_a_member_that_leaves_starts_a_rebalance(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob = stable_group(broker, join(), join())
+
+    assert broker.send(leave(bob)).leave_errors == [Errors.NONE]
+    assert broker.send(heartbeat(ana)).error is Errors.REBALANCE_IN_PROGRESS
+    assert broker.send(heartbeat(bob)).error is UNKNOWN
+
+
+@both
+def test_the_last_member_that_leaves_empties_the_group_at_once(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+
+    assert broker.send(leave(ana)).leave_errors == [Errors.NONE]
+    assert broker.state() == "Empty"
+
+
+@both
+def test_in_an_unknown_group_everybody_is_unknown(profile: str) -> None:
+    answer = Broker(profile).send(leave("a", ("b", "i"))).leave
+
+    assert answer.error_code is Errors.NONE
+    assert [each.error_code for each in answer.members] == [UNKNOWN, UNKNOWN]
+    assert answer.members[1].group_instance_id == "i"
+
+
+@both
+def test_nobody_leaving_is_fine(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+
+    assert broker.send(leave()).leave.members == ()
+    assert broker.send(leave(group="other")).leave.error_code is Errors.NONE
+    assert broker.send(heartbeat(ana)).error is Errors.NONE
+
+
+@both
+def test_an_administrator_names_the_instance_id_alone(profile: str) -> None:
+    broker = Broker(profile)
+    stable_group(broker, join(instance="i"))
+
+    answer = broker.send(leave(("", "i"))).leave
+
+    assert (answer.members[0].member_id, answer.members[0].error_code) == ("", Errors.NONE)
+    assert broker.state() == "Empty"
+
+
+@both
+def test_each_leaver_is_judged_by_itself(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob, eve = stable_group(broker, join(instance="i"), join(), join(instance="j"))
+    pending = broker.send(join()).join.member_id
+
+    left = broker.send(
+        leave("bogus", ("bogus", "i"), ("", "k"), ("bogus", "k"), "", pending, bob, bob, (eve, "j"))
+    )
+
+    assert left.leave_errors == [
+        UNKNOWN,
+        Errors.FENCED_INSTANCE_ID,
+        UNKNOWN,
+        UNKNOWN,
+        UNKNOWN,
+        Errors.NONE,
+        Errors.NONE,
+        UNKNOWN,
+        Errors.NONE,
+    ]
+    assert [each.member_id for each in broker.describe().members] == [ana]
+
+
+@pytest.mark.parametrize(("profile", "told"), [("2.8.2", Errors.NONE), (SCALA, UNKNOWN), (JAVA, UNKNOWN)])
+def test_a_dynamic_member_with_an_unknown_instance_id_stays_from_3_0(profile: str, told: Errors) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+
+    assert broker.send(leave((ana, "nosuch"))).leave_errors == [told]
+
+
+@pytest.mark.parametrize("profile", [SCALA, JAVA])
+def test_a_pending_member_may_name_an_instance_id(profile: str) -> None:
+    broker = Broker(profile)
+    stable_group(broker, join(instance="i"))
+    pending = [broker.send(join()).join.member_id for _ in range(2)]
+
+    left = broker.send(leave((pending[0], "nosuch"), (pending[1], "i")))
+
+    assert left.leave_errors == [Errors.NONE, Errors.NONE]
+    assert left.leave.members[0].group_instance_id == "nosuch"
+    assert broker.send(join(pending[0])).error is UNKNOWN
+
+
+def test_until_3_0_a_pending_member_with_an_instance_id_breaks_the_batch() -> None:
+    broker = Broker("2.8.2")
+    ana, bob = stable_group(broker, join(instance="i"), join())
+    pending = broker.send(join()).join.member_id
+
+    assert broker.send(leave((pending, "i"))).leave_errors == [Errors.FENCED_INSTANCE_ID]
+    broken = broker.send(leave(bob, (pending, "nosuch"), ana)).leave
+
+    assert (broken.error_code, broken.members) == (Errors.UNKNOWN_SERVER_ERROR, ())
+    assert [each.member_id for each in broker.describe().members] == [ana]
+
+
+@both
+def test_the_parked_join_of_who_leaves_is_answered(profile: str) -> None:
+    broker = Broker(profile)
+    ana, _ = stable_group(broker, join(), join())
+    rejoining = broker.send(join(ana))
+
+    broker.send(leave(ana))
+
+    assert (rejoining.join.error_code, rejoining.join.member_id) == (UNKNOWN, "")
+
+
+@pytest.mark.parametrize(("profile", "answered"), [(SCALA, True), (JAVA, False)])
+def test_a_batch_rebalances_after_each_leaver_on_scala_only(profile: str, *, answered: bool) -> None:
+    broker = Broker(profile)
+    _, bob, eve = joined_members(broker, join(), join(), join())
+    of_bob, of_eve = broker.send(sync(bob)), broker.send(sync(eve))
+
+    broker.send(leave(bob, eve))
+
+    assert of_bob.is_parked
+    assert of_eve.is_parked is not answered
+    if answered:
+        assert of_eve.error is Errors.REBALANCE_IN_PROGRESS
+
+
+@both
+def test_leaving_ends_no_initial_delay(profile: str) -> None:
+    broker = Broker(profile)
+    first, second = parked_members(broker, join(), join())
+    bob = broker.describe().members[1].member_id
+
+    broker.send(leave(bob))
+
+    assert second.error is UNKNOWN
+    assert first.is_parked
+
+
+@both
+def test_a_leaver_leaves_no_session_behind(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+    broker.send(leave(ana))
+    generation_written = len(broker.log)
+
+    broker.elapse(60_000)
+
+    assert len(broker.log) == generation_written

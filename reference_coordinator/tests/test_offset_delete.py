@@ -1,0 +1,120 @@
+"""OffsetDelete: catalogue rows OD-*."""
+
+import pytest
+
+from reference_coordinator.errors import Errors
+from reference_coordinator.messages import (
+    OffsetDeleteResponse,
+)
+from reference_coordinator.tests.kit import (
+    JAVA,
+    SCALA,
+    Broker,
+    Call,
+    both,
+    commit,
+    join,
+    leave,
+    offset_delete,
+    parked_members,
+    stable_group,
+    subscription,
+)
+
+NONE = Errors.NONE
+
+
+def errors_of(call: Call) -> list[Errors]:
+    response = call.as_(OffsetDeleteResponse)
+    return [each.error_code for topic in response.topics for each in topic.partitions]
+
+
+@both
+def test_offsets_of_a_missing_group_cannot_be_deleted(profile: str) -> None:
+    call = Broker(profile).send(offset_delete(0))
+
+    assert (call.error, errors_of(call)) == (Errors.GROUP_ID_NOT_FOUND, [])
+
+
+@both
+def test_an_empty_group_forgets_offsets_it_has_and_has_not(profile: str) -> None:
+    broker = Broker(profile)
+    broker.send(commit({0: 1, 1: 2}))
+
+    call = broker.send(offset_delete(0, 5))
+
+    assert (call.error, errors_of(call)) == (NONE, [NONE, NONE])
+    assert broker.fetch(0, 1) == [(-1, NONE), (2, NONE)]
+
+
+@pytest.mark.parametrize(("profile", "state"), [(SCALA, "Dead"), (JAVA, "Empty")])
+def test_the_last_offset_takes_the_group_with_it_on_scala(profile: str, state: str) -> None:
+    broker = Broker(profile)
+    broker.send(commit({0: 1}))
+
+    assert broker.send(offset_delete(0)).error is NONE
+    assert broker.state() == state
+
+
+@both
+def test_offsets_of_topics_that_are_read_stay(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join(metadata=subscription("read", "too")))
+    for topic in ("read", "unread"):
+        broker.send(commit({0: 1}, member_id=ana, generation=1, topic=topic))
+
+    read = broker.send(offset_delete(0, topic="read"))
+    unread = broker.send(offset_delete(0, topic="unread"))
+
+    assert (read.error, errors_of(read)) == (NONE, [Errors.GROUP_SUBSCRIBED_TO_TOPIC])
+    assert errors_of(unread) == [NONE]
+    assert broker.fetch(0, topic="read") == [(1, NONE)]
+    assert broker.fetch(0, topic="unread") == [(-1, NONE)]
+
+
+@both
+def test_what_a_group_reads_survives_a_restart(profile: str) -> None:
+    broker = Broker(profile)
+    stable_group(broker, join(metadata=subscription("read")))
+
+    broker.restart()
+
+    call = broker.send(offset_delete(0, topic="read"))
+    assert errors_of(call) == [Errors.GROUP_SUBSCRIBED_TO_TOPIC]
+
+
+@both
+def test_a_subscription_that_cannot_be_read_means_every_topic(profile: str) -> None:
+    broker = Broker(profile)
+    stable_group(broker, join(metadata=b"\0"))
+
+    assert errors_of(broker.send(offset_delete(0))) == [Errors.GROUP_SUBSCRIBED_TO_TOPIC]
+
+
+@both
+def test_groups_of_others_than_consumers_must_be_empty(profile: str) -> None:
+    broker = Broker(profile)
+    (worker,) = stable_group(broker, join(kind="connect"))
+
+    call = broker.send(offset_delete(0))
+    assert (call.error, errors_of(call)) == (Errors.NON_EMPTY_GROUP, [])
+    broker.send(leave(worker))
+    assert broker.send(offset_delete(0)).error is NONE
+
+
+@pytest.mark.parametrize(("profile", "told"), [(SCALA, NONE), (JAVA, Errors.UNKNOWN_SERVER_ERROR)])
+def test_an_offset_deletion_that_cannot_be_written_fails_on_java(profile: str, told: Errors) -> None:
+    broker = Broker(profile)
+    broker.send(commit({0: 1, 1: 2}))
+    broker.append_error = Errors.MESSAGE_TOO_LARGE
+
+    assert broker.send(offset_delete(0)).error is told
+    assert broker.fetch(0) == [(-1 if told is NONE else 1, NONE)]
+
+
+@both
+def test_a_first_rebalance_counts_as_reading_everything(profile: str) -> None:
+    broker = Broker(profile)
+    parked_members(broker, join())
+
+    assert errors_of(broker.send(offset_delete(0))) == [Errors.GROUP_SUBSCRIBED_TO_TOPIC]

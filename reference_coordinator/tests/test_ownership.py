@@ -1,0 +1,337 @@
+"""Not the coordinator, loading, unloading, reloading: catalogue rows CO-07 to CO-14, LD-*, PR-*, RP-*."""
+
+import pytest
+
+from reference_coordinator.errors import Errors
+from reference_coordinator.ids import GenerationId, GroupId, MemberId, Millis
+from reference_coordinator.messages import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    ListGroupsRequest,
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchResponse,
+)
+from reference_coordinator.records import (
+    CoordinatorRecord,
+    GroupMetadataRecord,
+    GroupMetadataTombstone,
+    OffsetCommitRecord,
+    OffsetCommitTombstone,
+)
+from reference_coordinator.tests.kit import (
+    JAVA,
+    SCALA,
+    SESSION_MS,
+    Broker,
+    Call,
+    both,
+    commit,
+    heartbeat,
+    join,
+    joined_members,
+    leave,
+    offset_delete,
+    parked_members,
+    stable_group,
+    sync,
+)
+
+
+def loading(profile: str) -> Broker:
+    broker = Broker(profile, owned=False)
+    broker.settle(broker.coordinator.begin_loading(now_ms=broker.now))
+    return broker
+
+
+def fetch_all(broker: Broker) -> Errors:
+    asked = OffsetFetchRequestGroup(group_id=GroupId("g"), topics=None)
+    call = broker.send(OffsetFetchRequest(groups=(asked,)))
+    return call.as_(OffsetFetchResponse).groups[0].error_code
+
+
+def told_by_every_api(broker: Broker) -> dict[str, object]:
+    deleted = broker.send(DeleteGroupsRequest(groups_names=(GroupId("g"),)))
+    described = broker.describe(version=5)
+    left = broker.send(leave("m"))
+    return {
+        "join": broker.send(join("m")).error,
+        "sync": broker.send(sync("m")).error,
+        "heartbeat": broker.send(heartbeat("m")).error,
+        "leave": (left.error, left.leave.members),
+        "commit": broker.send(commit({0: 1, 1: 2})).commit_errors,
+        "fetch": fetch_all(broker),
+        "offset delete": broker.send(offset_delete(0)).error,
+        "describe": (described.error_code, described.group_state),
+        "list": broker.send(ListGroupsRequest()).error,
+        "delete": deleted.as_(DeleteGroupsResponse).results[0].error_code,
+    }
+
+
+@both
+def test_a_new_broker_is_nobodys_coordinator(profile: str) -> None:
+    no = Errors.NOT_COORDINATOR
+
+    assert told_by_every_api(Broker(profile, owned=False)) == {
+        "join": no,
+        "sync": no,
+        "heartbeat": no,
+        "leave": (no, ()),
+        "commit": [no, no],
+        "fetch": no,
+        "offset delete": no,
+        "describe": (no, ""),
+        "list": Errors.NONE,
+        "delete": no,
+    }
+
+
+@pytest.mark.parametrize(
+    ("profile", "of_sync"),
+    [(SCALA, Errors.REBALANCE_IN_PROGRESS), (JAVA, Errors.COORDINATOR_LOAD_IN_PROGRESS)],
+)
+def test_a_loading_coordinator_says_so_to_nearly_all(profile: str, of_sync: Errors) -> None:
+    wait = Errors.COORDINATOR_LOAD_IN_PROGRESS
+
+    assert told_by_every_api(loading(profile)) == {
+        "join": wait,
+        "sync": of_sync,
+        "heartbeat": Errors.NONE,
+        "leave": (wait, ()),
+        "commit": [wait, wait],
+        "fetch": wait,
+        "offset delete": wait,
+        "describe": (wait, ""),
+        "list": wait,
+        "delete": wait,
+    }
+
+
+@pytest.mark.parametrize(("profile", "echoed"), [(SCALA, "m"), ("3.9-java", ""), (JAVA, "")])
+def test_only_scala_echoes_the_member_id_with_a_coordinators_error(profile: str, echoed: str) -> None:
+    assert Broker(profile, owned=False).send(join("m")).join.member_id == echoed
+    assert loading(profile).send(join("m")).join.member_id == echoed
+
+
+@pytest.mark.parametrize(
+    ("profile", "told"),
+    [
+        (SCALA, Errors.NOT_COORDINATOR),
+        ("3.7-java", Errors.NOT_COORDINATOR),
+        ("3.8-java", Errors.INVALID_SESSION_TIMEOUT),
+        (JAVA, Errors.INVALID_SESSION_TIMEOUT),
+    ],
+)
+def test_a_bad_session_timeout_comes_first_on_java_from_3_8(profile: str, told: Errors) -> None:
+    assert Broker(profile, owned=False).send(join("m", session_ms=1)).error is told
+
+
+@both
+def test_the_group_id_comes_before_everything(profile: str) -> None:
+    broker = Broker(profile, owned=False)
+    invalid = Errors.INVALID_GROUP_ID
+
+    refused = broker.send(join("m", session_ms=1, group="")).join
+    assert (refused.error_code, refused.member_id) == (invalid, "m")
+    assert broker.send(sync("m", group="")).error is invalid
+    assert broker.send(heartbeat("m", group="")).error is invalid
+    assert broker.send(leave("m", group="")).error is invalid
+    assert broker.send(offset_delete(0, group="")).error is invalid
+
+
+@both
+def test_unloading_answers_who_waits_to_join(profile: str) -> None:
+    broker = Broker(profile)
+    (call,) = parked_members(broker, join())
+    member_id = broker.describe().members[0].member_id
+
+    broker.settle(broker.coordinator.unload(now_ms=broker.now))
+
+    assert (call.join.error_code, call.join.member_id) == (Errors.NOT_COORDINATOR, member_id)
+    assert broker.send(heartbeat("m")).error is Errors.NOT_COORDINATOR
+    assert broker.coordinator.next_deadline() is None
+
+
+@both
+def test_unloading_answers_who_waits_to_sync(profile: str) -> None:
+    broker = Broker(profile)
+    _, bob = joined_members(broker, join(), join())
+    call = broker.send(sync(bob))
+
+    broker.settle(broker.coordinator.unload(now_ms=broker.now))
+
+    assert call.error is Errors.NOT_COORDINATOR
+
+
+@pytest.mark.parametrize(("profile", "told"), [(SCALA, Errors.NONE), (JAVA, Errors.NOT_COORDINATOR)])
+def test_a_write_that_unloading_overtakes_is_refused_on_java(profile: str, told: Errors) -> None:
+    broker = Broker(profile)
+    broker.holds_appends = True
+    call = broker.send(commit({0: 1}))
+    broker.settle(broker.coordinator.unload(now_ms=broker.now))
+    assert call.is_parked is (profile == SCALA)
+
+    broker.release()
+
+    assert call.commit_errors == [told]
+
+
+@both
+def test_a_stable_group_survives_a_restart(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob = stable_group(broker, join(), join(instance="i"))
+    before = broker.describe()
+    broker.elapse(SESSION_MS - 1)
+
+    broker.restart()
+
+    assert broker.describe() == before
+    broker.elapse(SESSION_MS - 1)
+    assert broker.send(heartbeat(ana)).error is Errors.NONE
+    assert broker.send(sync(bob, instance="i")).sync.assignment == bob.encode()
+    assert broker.send(join(ana)).is_parked
+
+
+@both
+def test_a_rebalance_is_forgotten_in_a_restart(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob = stable_group(broker, join(), join())
+    calls = [broker.send(join(each)) for each in (ana, bob)]
+    assert calls[0].join.generation_id == 2
+
+    broker.restart()
+
+    assert broker.send(heartbeat(ana, 2)).error is Errors.ILLEGAL_GENERATION
+    assert broker.send(heartbeat(ana, 1)).error is Errors.NONE
+
+
+@pytest.mark.parametrize(("profile", "state"), [(SCALA, "Dead"), (JAVA, "Empty")])
+def test_a_group_that_never_synced_survives_on_java_as_a_shell(profile: str, state: str) -> None:
+    broker = Broker(profile)
+    (member_id,) = joined_members(broker, join())
+    broker.send(join(group="pending"))
+
+    broker.restart()
+
+    assert (broker.state(), broker.state("pending")) == (state, state)
+    assert broker.send(heartbeat(member_id)).error is Errors.UNKNOWN_MEMBER_ID
+    (call,) = parked_members(broker, join())
+    broker.elapse(3_000)
+    assert call.join.generation_id == 1
+
+
+@both
+def test_an_empty_group_keeps_its_generation_and_type(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+    broker.send(leave(ana))
+
+    broker.restart()
+
+    assert broker.describe().protocol_type == "consumer"
+    (call,) = parked_members(broker, join())
+    broker.elapse(3_000)
+    assert call.join.generation_id == 3
+
+
+@both
+def test_a_group_that_outgrew_the_maximum_rebalances_when_loaded(profile: str) -> None:
+    broker = Broker(profile)
+    members = stable_group(broker, join(), join(), join())
+
+    broker.restart(**{"group.max.size": "2"})
+
+    assert broker.state() == "PreparingRebalance"
+    calls: list[Call] = [broker.send(join(each)) for each in members]
+    assert calls[2].error is Errors.GROUP_MAX_SIZE_REACHED
+    broker.elapse(20_000)
+    assert [call.join.generation_id for call in calls[:2]] == [2, 2]
+
+
+def group_record(*, generation: int = 3, kind: str = "consumer") -> GroupMetadataRecord:
+    return GroupMetadataRecord(
+        group_id=GroupId("g"),
+        protocol_type=kind,
+        generation_id=GenerationId(generation),
+        protocol=None,
+        leader=None,
+        current_state_timestamp_ms=Millis(-1),
+        members=(),
+    )
+
+
+def offset_record(offset: int) -> OffsetCommitRecord:
+    return OffsetCommitRecord(
+        group_id=GroupId("g"),
+        topic="t",
+        partition=0,
+        offset=offset,
+        leader_epoch=4,
+        metadata="m",
+        commit_timestamp_ms=Millis(0),
+        expire_timestamp_ms=None,
+    )
+
+
+GROUP_TOMBSTONE = GroupMetadataTombstone(group_id=GroupId("g"))
+OFFSET_TOMBSTONE = OffsetCommitTombstone(group_id=GroupId("g"), topic="t", partition=0)
+
+
+def loaded(profile: str, *records: CoordinatorRecord) -> Broker:
+    broker = Broker(profile, owned=False, log=list(records))
+    broker.take_over()
+    return broker
+
+
+@pytest.mark.parametrize(("profile", "state", "offset"), [(SCALA, "Empty", 7), (JAVA, "Dead", -1)])
+def test_offsets_outlive_their_groups_tombstone_on_scala_only(profile: str, state: str, offset: int) -> None:
+    broker = loaded(profile, group_record(), offset_record(7), GROUP_TOMBSTONE)
+
+    assert broker.state() == state
+    assert broker.fetch(0) == [(offset, Errors.NONE)]
+
+
+@pytest.mark.parametrize(("profile", "state"), [(SCALA, "Dead"), (JAVA, "Empty")])
+def test_a_group_outlives_its_offsets_tombstone_on_java_only(profile: str, state: str) -> None:
+    assert loaded(profile, offset_record(7), OFFSET_TOMBSTONE).state() == state
+
+
+@both
+def test_the_last_record_of_a_key_counts(profile: str) -> None:
+    broker = loaded(profile, group_record(generation=3), offset_record(1), offset_record(2), group_record())
+
+    assert broker.fetch(0) == [(2, Errors.NONE)]
+    assert broker.describe().protocol_type == "consumer"
+
+
+@both
+def test_an_offset_after_a_tombstone_brings_the_group_back(profile: str) -> None:
+    broker = loaded(profile, group_record(), GROUP_TOMBSTONE, offset_record(7))
+
+    assert (broker.state(), broker.describe().protocol_type) == ("Empty", "")
+    assert broker.fetch(0) == [(7, Errors.NONE)]
+
+
+@both
+def test_records_may_be_loaded_bit_by_bit(profile: str) -> None:
+    broker = loading(profile)
+    for record in (offset_record(1), offset_record(2)):
+        broker.coordinator.load([record])
+        assert broker.send(heartbeat(MemberId("m"))).error is Errors.NONE
+
+    broker.settle(broker.coordinator.finish_loading(now_ms=broker.now))
+
+    assert broker.fetch(0) == [(2, Errors.NONE)]
+    assert broker.send(heartbeat("m")).error is Errors.UNKNOWN_MEMBER_ID
+
+
+@both
+def test_a_load_that_is_given_up_leaves_nothing(profile: str) -> None:
+    broker = loading(profile)
+    broker.coordinator.load([offset_record(1)])
+    broker.settle(broker.coordinator.unload(now_ms=broker.now))
+    assert broker.send(heartbeat("m")).error is Errors.NOT_COORDINATOR
+
+    broker.take_over()
+
+    assert broker.state() == "Dead"

@@ -1,0 +1,321 @@
+"""SyncGroup: catalogue rows SG-*, OR-01 to OR-03."""
+
+import pytest
+
+from reference_coordinator.errors import Errors
+from reference_coordinator.tests.kit import (
+    JAVA,
+    REBALANCE_MS,
+    SCALA,
+    SESSION_MS,
+    Broker,
+    both,
+    heartbeat,
+    join,
+    joined_members,
+    leave,
+    parked_members,
+    stable_group,
+    sync,
+)
+
+
+@both
+def test_followers_wait_for_the_leader(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob = joined_members(broker, join(), join())
+
+    of_bob = broker.send(sync(bob))
+    assert of_bob.is_parked
+    of_ana = broker.send(sync(ana, assignments={ana: b"A", bob: b"B"}))
+
+    assert (of_ana.sync.assignment, of_bob.sync.assignment) == (b"A", b"B")
+    assert (of_ana.sync.protocol_type, of_ana.sync.protocol_name) == ("consumer", "range")
+    assert broker.state() == "Stable"
+
+
+@both
+def test_in_stable_everybody_gets_its_assignment_at_once(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob = stable_group(broker, join(), join())
+
+    assert broker.send(sync(bob)).sync.assignment == bob.encode()
+    assert broker.send(sync(ana, assignments={bob: b"other"})).sync.assignment == ana.encode()
+
+
+@both
+def test_who_the_leader_leaves_out_gets_nothing(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob = joined_members(broker, join(), join())
+    of_bob = broker.send(sync(bob, assignments={bob: b"its own idea"}))
+
+    of_ana = broker.send(sync(ana, assignments={ana: b"A"}))
+
+    assert (of_ana.sync.assignment, of_bob.sync.assignment) == (b"A", b"")
+    assert of_bob.error is Errors.NONE
+
+
+@both
+def test_the_group_is_stable_when_the_assignment_is_written(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = joined_members(broker, join())
+    broker.holds_appends = True
+
+    call = broker.send(sync(ana))
+
+    assert call.is_parked
+    assert broker.state() == "CompletingRebalance"
+    broker.release()
+    assert call.error is Errors.NONE
+    assert broker.state() == "Stable"
+
+
+@both
+def test_a_rebalance_overtakes_an_assignment_that_is_being_written(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = joined_members(broker, join())
+    broker.holds_appends = True
+    call = broker.send(sync(ana))
+    parked_members(broker, join())
+    assert call.error is Errors.REBALANCE_IN_PROGRESS
+
+    broker.release()
+
+    assert broker.state() == "PreparingRebalance"
+
+
+@both
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (Errors.NOT_ENOUGH_REPLICAS, Errors.COORDINATOR_NOT_AVAILABLE),
+        (Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.COORDINATOR_NOT_AVAILABLE),
+        (Errors.NOT_LEADER_OR_FOLLOWER, Errors.NOT_COORDINATOR),
+        (Errors.KAFKA_STORAGE_ERROR, Errors.NOT_COORDINATOR),
+        (Errors.MESSAGE_TOO_LARGE, Errors.UNKNOWN_SERVER_ERROR),
+        (Errors.RECORD_LIST_TOO_LARGE, Errors.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_an_assignment_that_cannot_be_written_sends_everybody_back(
+    profile: str, failure: Errors, told: Errors
+) -> None:
+    broker = Broker(profile)
+    ana, bob = joined_members(broker, join(), join())
+    of_bob = broker.send(sync(bob))
+    broker.append_error = failure
+
+    of_ana = broker.send(sync(ana))
+
+    assert (of_ana.error, of_bob.error) == (told, told)
+    assert broker.state() == "PreparingRebalance"
+
+
+@pytest.mark.parametrize(
+    ("profile", "told"),
+    [(SCALA, Errors.REBALANCE_IN_PROGRESS), (JAVA, Errors.COORDINATOR_NOT_AVAILABLE)],
+)
+def test_a_write_that_timed_out_is_told_by_family(profile: str, told: Errors) -> None:
+    broker = Broker(profile)
+    (ana,) = joined_members(broker, join())
+    broker.append_error = Errors.REQUEST_TIMED_OUT
+
+    assert broker.send(sync(ana)).error is told
+
+
+@both
+def test_checks_come_in_kafkas_order(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = joined_members(broker, join(instance="i"))
+    wrong = {"kind": "connect", "name": "sticky"}
+
+    ladder = [
+        sync("bogus", 7, instance="i", **wrong),
+        sync("bogus", 7, **wrong),
+        sync(ana, 7, **wrong),
+        sync(ana, 1, **wrong),
+        sync(ana, 1, kind="consumer", name="sticky"),
+        sync(ana, 1, kind="consumer", name="range"),
+    ]
+
+    assert [broker.send(each).error for each in ladder] == [
+        Errors.FENCED_INSTANCE_ID,
+        Errors.UNKNOWN_MEMBER_ID,
+        Errors.ILLEGAL_GENERATION,
+        Errors.INCONSISTENT_GROUP_PROTOCOL,
+        Errors.INCONSISTENT_GROUP_PROTOCOL,
+        Errors.NONE,
+    ]
+
+
+@both
+def test_in_a_rebalance_a_valid_sync_is_told_so(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob = stable_group(broker, join(), join())
+    broker.send(join(ana))
+
+    assert broker.send(sync(bob)).error is Errors.REBALANCE_IN_PROGRESS
+    assert broker.send(sync(bob, name="sticky")).error is Errors.INCONSISTENT_GROUP_PROTOCOL
+
+
+@both
+def test_an_empty_group_knows_nobody(profile: str) -> None:
+    broker = Broker(profile)
+    broker.send(join())
+
+    assert broker.send(sync("", 0)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.send(sync("bogus", group="other")).error is Errors.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize(
+    ("profile", "told"),
+    [(SCALA, Errors.INCONSISTENT_GROUP_PROTOCOL), (JAVA, Errors.REBALANCE_IN_PROGRESS)],
+)
+def test_before_any_protocol_is_selected_only_java_minds_none(profile: str, told: Errors) -> None:
+    broker = Broker(profile)
+    parked_members(broker, join())
+    member_id = broker.describe().members[0].member_id
+
+    assert broker.send(sync(member_id, 0, kind="consumer", name="range")).error is told
+    assert broker.send(sync(member_id, 0)).error is Errors.REBALANCE_IN_PROGRESS
+
+
+@pytest.mark.parametrize(
+    ("profile", "told"),
+    [
+        ("2.8.2", Errors.NONE),
+        ("3.0", Errors.UNKNOWN_MEMBER_ID),
+        (SCALA, Errors.UNKNOWN_MEMBER_ID),
+        (JAVA, Errors.UNKNOWN_MEMBER_ID),
+    ],
+)
+def test_an_unknown_instance_id_is_refused_from_3_0(profile: str, told: Errors) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+
+    assert broker.send(sync(ana, instance="nosuch")).error is told
+
+
+@both
+def test_an_instance_id_without_a_member_id_is_fenced(profile: str) -> None:
+    broker = Broker(profile)
+    stable_group(broker, join(instance="i"))
+
+    assert broker.send(sync("", instance="i")).error is Errors.FENCED_INSTANCE_ID
+
+
+@pytest.mark.parametrize(("profile", "lives"), [(SCALA, True), (JAVA, False)])
+def test_syncing_alone_keeps_a_session_alive_on_scala_only(profile: str, *, lives: bool) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+    for _ in range(3):
+        broker.elapse(SESSION_MS // 2)
+        answer = broker.send(sync(ana)).error
+
+    assert answer is (Errors.NONE if lives else Errors.UNKNOWN_MEMBER_ID)
+
+
+@both
+def test_a_follower_that_waits_does_not_expire(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob = joined_members(broker, join(session_ms=60_000), join(session_ms=6_000))
+    of_bob = broker.send(sync(bob))
+
+    broker.elapse(6_000)
+    broker.send(sync(ana))
+
+    assert of_bob.error is Errors.NONE
+    broker.elapse(5_999)
+    assert broker.send(heartbeat(bob)).error is Errors.NONE
+
+
+@pytest.mark.parametrize(
+    ("profile", "expires"),
+    [("2.8.0", False), ("2.8.1", True), ("3.0", True), (SCALA, True), (JAVA, True)],
+)
+def test_who_does_not_sync_in_time_is_dropped_from_2_8_1(profile: str, *, expires: bool) -> None:
+    broker = Broker(profile)
+    ana, bob = joined_members(broker, join(session_ms=60_000), join(session_ms=60_000))
+    broker.send(sync(ana))
+
+    broker.elapse(REBALANCE_MS)
+
+    expected = Errors.UNKNOWN_MEMBER_ID if expires else Errors.NONE
+    assert broker.send(heartbeat(bob)).error is expected
+    expected = Errors.REBALANCE_IN_PROGRESS if expires else Errors.NONE
+    assert broker.send(heartbeat(ana)).error is expected
+
+
+@both
+def test_a_leader_that_does_not_sync_in_time_sends_the_followers_back(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob = joined_members(broker, join(session_ms=60_000), join())
+    of_bob = broker.send(sync(bob))
+
+    broker.elapse(REBALANCE_MS)
+
+    assert of_bob.error is Errors.REBALANCE_IN_PROGRESS
+    assert broker.send(heartbeat(ana)).error is Errors.UNKNOWN_MEMBER_ID
+
+
+@both
+def test_if_nobody_syncs_in_time_the_group_is_empty(profile: str) -> None:
+    broker = Broker(profile)
+    joined_members(broker, join(session_ms=60_000), join(session_ms=60_000))
+
+    broker.elapse(REBALANCE_MS)
+
+    assert broker.state() == "Empty"
+    assert broker.log[-1].group_id == "g"
+
+
+@pytest.mark.parametrize(
+    ("profile", "hangs"), [("2.4.1", True), ("2.5", False), (SCALA, False), (JAVA, False)]
+)
+def test_a_leader_that_never_heartbeats_is_timed_from_its_join_from_2_5(profile: str, *, hangs: bool) -> None:
+    broker = Broker(profile)
+    _, bob = joined_members(broker, join(), join())
+    of_bob = broker.send(sync(bob))
+
+    broker.elapse(SESSION_MS)
+
+    assert of_bob.is_parked is hangs
+    if not hangs:
+        assert of_bob.error is Errors.REBALANCE_IN_PROGRESS
+
+
+@both
+def test_of_two_joins_of_one_member_the_first_is_never_answered(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob = stable_group(broker, join(), join())
+    first, second = broker.send(join(ana)), broker.send(join(ana))
+
+    broker.send(join(bob))
+
+    assert first.is_parked
+    assert second.join.generation_id == 2
+    broker.elapse(600_000)
+    assert first.is_parked
+
+
+@both
+def test_of_two_syncs_of_one_member_the_first_is_never_answered(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob = joined_members(broker, join(), join())
+    first, second = broker.send(sync(bob)), broker.send(sync(bob))
+
+    broker.send(sync(ana))
+
+    assert first.is_parked
+    assert second.error is Errors.NONE
+
+
+@both
+def test_the_sync_of_a_member_that_leaves_is_never_answered(profile: str) -> None:
+    broker = Broker(profile)
+    _, bob = joined_members(broker, join(), join())
+    call = broker.send(sync(bob))
+
+    broker.send(leave(bob))
+    broker.elapse(600_000)
+
+    assert call.is_parked
