@@ -11,7 +11,7 @@ ResponseT_co = TypeVar("ResponseT_co", covariant=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permitted:
-    """Values that Kafka may put in one field of one response, where its choice hangs on map order or a race."""
+    """Values that one field of one response may have in Kafka, by map order or by a race."""
 
     field: str
     """A top-level field of the response, by Kafka's name in snake_case, e.g. `leader`."""

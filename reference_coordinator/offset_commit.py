@@ -24,12 +24,12 @@ from reference_coordinator.messages import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
+from reference_coordinator.messages.offsets import DEFAULT_RETENTION_TIME_MS
 from reference_coordinator.offset_store import OffsetAndMetadata, TopicPartition
 from reference_coordinator.records import OffsetCommitRecord
 from reference_coordinator.shard import Shard
 
 _MISSING_GROUP_NAMED_SINCE: Final = 9
-_DEFAULT_RETENTION_TIME_MS: Final = -1
 
 Verdicts = list[tuple[TopicPartition, Errors]]
 
@@ -161,7 +161,7 @@ def _offset_from_request(
     shard: Shard, request: OffsetCommitRequest, partition: OffsetCommitRequestPartition
 ) -> OffsetAndMetadata:
     """Source: OffsetAndMetadata#fromRequest (4.3.1)."""
-    keeps_default = request.retention_time_ms == _DEFAULT_RETENTION_TIME_MS
+    keeps_default = request.retention_time_ms == DEFAULT_RETENTION_TIME_MS
     expires_ms = None if keeps_default else Millis(shard.now_ms + request.retention_time_ms)
     return OffsetAndMetadata(
         offset=partition.committed_offset,

@@ -63,7 +63,6 @@ both = pytest.mark.parametrize("profile", [SCALA, JAVA])
 INITIAL_DELAY_MS = 3_000
 SESSION_MS = 10_000
 REBALANCE_MS = 20_000
-G = GroupId("g")
 NEWEST = {
     JoinGroupRequest: 9,
     SyncGroupRequest: 5,
@@ -126,9 +125,8 @@ class Call:
 
     @property
     def commit_errors(self) -> list[Errors]:
-        return [
-            each.error_code for topic in self.as_(OffsetCommitResponse).topics for each in topic.partitions
-        ]
+        topics = self.as_(OffsetCommitResponse).topics
+        return [each.error_code for topic in topics for each in topic.partitions]
 
     @property
     def leave_errors(self) -> list[Errors]:
@@ -239,9 +237,8 @@ class Broker:
         return [each.group_id for each in call.as_(ListGroupsResponse).groups]
 
     def delete(self, *groups: str) -> dict[str, Errors]:
-        names = tuple(GroupId(each) for each in groups)
-        call = self.send(DeleteGroupsRequest(groups_names=names))
-        results = call.as_(DeleteGroupsResponse).results
+        request = DeleteGroupsRequest(groups_names=tuple(GroupId(each) for each in groups))
+        results = self.send(request).as_(DeleteGroupsResponse).results
         return {each.group_id: each.error_code for each in results}
 
     def fetch(
@@ -255,10 +252,6 @@ class Broker:
             (each.committed_offset, each.error_code)
             for each in (answer.topics[0].partitions if answer.topics else ())
         ]
-
-
-def protocols(*names: str, metadata: bytes = b"") -> tuple[JoinGroupRequestProtocol, ...]:
-    return tuple(JoinGroupRequestProtocol(name=name, metadata=metadata) for name in names)
 
 
 def join(
@@ -279,7 +272,7 @@ def join(
         member_id=MemberId(member_id),
         group_instance_id=None if instance is None else GroupInstanceId(instance),
         protocol_type=kind,
-        protocols=protocols(*names, metadata=metadata),
+        protocols=tuple(JoinGroupRequestProtocol(name=each, metadata=metadata) for each in names),
     )
 
 

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
+    MultipleResults,
     RuleBasedStateMachine,
     initialize,
     invariant,
@@ -16,6 +17,7 @@ from hypothesis.stateful import (
 
 from reference_coordinator.classic.state import ClassicGroupState
 from reference_coordinator.errors import Errors
+from reference_coordinator.ids import Millis
 from reference_coordinator.messages import GroupRequest, JoinGroupResponse
 from reference_coordinator.tests.kit import (
     Broker,
@@ -59,7 +61,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
         self.calls: list[Call] = []
 
     @initialize(target=members, profile=st.sampled_from(PROFILES), properties=PROPERTIES, owned=st.booleans())
-    def a_broker(self, profile: str, properties: dict[str, str], *, owned: bool) -> object:
+    def a_broker(self, profile: str, properties: dict[str, str], *, owned: bool) -> MultipleResults[str]:
         self.broker = Broker(profile, properties, owned=owned)
         return multiple("", "stranger")
 
@@ -89,7 +91,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
         session_ms: int,
         rebalance_ms: int,
         version: int,
-    ) -> object:
+    ) -> MultipleResults[str] | str:
         request = join(
             member,
             group=group,
@@ -134,7 +136,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
         request = commit(
             {0: 1, 1: 2}, member_id=member, generation=generation, group=group, metadata=metadata
         )
-        self.send(replace(request, retention_time_ms=retention_ms), 4)
+        self.send(replace(request, retention_time_ms=Millis(retention_ms)), 4)
 
     @rule(group=GROUPS, stable=st.booleans())
     def fetches(self, group: str, *, stable: bool) -> None:

@@ -3,7 +3,7 @@ from reference_coordinator.timers import Timers
 
 
 def fired(timers: Timers[str, str], now_ms: int) -> list[tuple[int, str]]:
-    found = []
+    found: list[tuple[int, str]] = []
     while (due := timers.pop_due(Millis(now_ms))) is not None:
         found.append((due.at_ms, due.deadline))
     return found

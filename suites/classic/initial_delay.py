@@ -42,6 +42,7 @@ def the_first_member_waits(talk: Conversation) -> None:
     "classic/initial-delay/zero",
     source="GroupMetadataManager#prepareRebalance",
     clauses=("RB-26",),
+    broker_config={"group.initial.rebalance.delay.ms": "0"},
 )
 def without_delay_the_first_member_is_answered_at_once(talk: Conversation) -> None:
     """With an initial rebalance delay of zero the first member is answered at once."""

@@ -44,6 +44,7 @@ def a_follower_leaves(talk: Conversation) -> None:
     "classic/leave/last-member",
     source="GroupMetadataManager#removeMemberAndUpdateClassicGroup",
     clauses=("LV-02", "HB-04"),
+    broker_config={"group.initial.rebalance.delay.ms": "0"},
 )
 def the_last_member_leaves(talk: Conversation) -> None:
     """When the last member leaves, the group is Empty at once and the next to join has no one to wait for."""

@@ -1,0 +1,100 @@
+"""DescribeGroups, ListGroups and DeleteGroups."""
+
+from dataclasses import dataclass
+
+from reference_coordinator.errors import Errors
+from reference_coordinator.ids import (
+    GroupId,
+    GroupInstanceId,
+    MemberId,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeGroupsRequest:
+    """Asks what the coordinator knows of some groups."""
+
+    groups: tuple[GroupId, ...]
+    include_authorized_operations: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedGroupMember:
+    """A member as an administrator sees it."""
+
+    member_id: MemberId
+    group_instance_id: GroupInstanceId | None
+    client_id: str
+    client_host: str
+    member_metadata: bytes
+    member_assignment: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedGroup:
+    """A group as an administrator sees it."""
+
+    error_code: Errors
+    error_message: str | None
+    """DescribeGroups v6 and later."""
+    group_id: GroupId
+    group_state: str
+    protocol_type: str
+    protocol_data: str
+    members: tuple[DescribedGroupMember, ...]
+    authorized_operations: int = -(2**31)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeGroupsResponse:
+    """One entry a requested group, in request order."""
+
+    groups: tuple[DescribedGroup, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListGroupsRequest:
+    """Asks for all groups of this coordinator; empty filters let everything pass."""
+
+    states_filter: tuple[str, ...] = ()
+    types_filter: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedGroup:
+    """A group in a listing."""
+
+    group_id: GroupId
+    protocol_type: str
+    group_state: str
+    group_type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListGroupsResponse:
+    """The groups, in no order that Kafka promises."""
+
+    error_code: Errors
+    groups: tuple[ListedGroup, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteGroupsRequest:
+    """Asks that empty groups, with their offsets, be forgotten."""
+
+    groups_names: tuple[GroupId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletableGroupResult:
+    """How it went for one group."""
+
+    group_id: GroupId
+    error_code: Errors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteGroupsResponse:
+    """One result a group, in no order that Kafka promises."""
+
+    results: tuple[DeletableGroupResult, ...]

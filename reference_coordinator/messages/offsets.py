@@ -1,0 +1,180 @@
+"""OffsetCommit, OffsetFetch and OffsetDelete."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from reference_coordinator.errors import Errors
+from reference_coordinator.ids import (
+    GenerationId,
+    GroupId,
+    GroupInstanceId,
+    MemberId,
+    Millis,
+    TopicId,
+)
+
+DEFAULT_RETENTION_TIME_MS: Final = Millis(-1)
+"""Source: OffsetCommitRequest.DEFAULT_RETENTION_TIME."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetCommitRequestPartition:
+    """An offset to remember."""
+
+    partition_index: int
+    committed_offset: int
+    committed_leader_epoch: int = -1
+    committed_metadata: str | None = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetCommitRequestTopic:
+    """The offsets of one topic."""
+
+    name: str
+    partitions: tuple[OffsetCommitRequestPartition, ...]
+    topic_id: TopicId | None = None
+    """Version 10 and later, which name topics by it; KafkaApis keeps it, not the coordinator."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetCommitRequest:
+    """A member, or nobody in particular (generation -1), commits offsets."""
+
+    group_id: GroupId
+    generation_id_or_member_epoch: GenerationId
+    member_id: MemberId
+    group_instance_id: GroupInstanceId | None = None
+    retention_time_ms: Millis = DEFAULT_RETENTION_TIME_MS
+    """OffsetCommit v2 to v4; -1 leaves it to the broker's configuration."""
+    topics: tuple[OffsetCommitRequestTopic, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetCommitResponsePartition:
+    """How it went for one partition."""
+
+    partition_index: int
+    error_code: Errors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetCommitResponseTopic:
+    """How it went for one topic's partitions."""
+
+    name: str
+    partitions: tuple[OffsetCommitResponsePartition, ...]
+    topic_id: TopicId | None = None
+    """Version 10 and later, which name topics by it; KafkaApis keeps it, not the coordinator."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetCommitResponse:
+    """An error a partition; the request as a whole has none."""
+
+    topics: tuple[OffsetCommitResponseTopic, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetFetchRequestTopic:
+    """Partitions whose offsets are asked for."""
+
+    name: str
+    partition_indexes: tuple[int, ...]
+    topic_id: TopicId | None = None
+    """Version 10 and later, which name topics by it; KafkaApis keeps it, not the coordinator."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetFetchRequestGroup:
+    """What is asked of one group; `topics` null means every committed partition."""
+
+    group_id: GroupId
+    member_id: str | None = None
+    member_epoch: int = -1
+    topics: tuple[OffsetFetchRequestTopic, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetFetchRequest:
+    """Asks for committed offsets; OffsetFetch v1 to v7 bring exactly one group."""
+
+    groups: tuple[OffsetFetchRequestGroup, ...]
+    require_stable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetFetchResponsePartition:
+    """A committed offset, -1 where there is none."""
+
+    partition_index: int
+    committed_offset: int
+    committed_leader_epoch: int
+    metadata: str | None
+    error_code: Errors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetFetchResponseTopic:
+    """One topic's committed offsets."""
+
+    name: str
+    partitions: tuple[OffsetFetchResponsePartition, ...]
+    topic_id: TopicId | None = None
+    """Version 10 and later, which name topics by it; KafkaApis keeps it, not the coordinator."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetFetchResponseGroup:
+    """One group's committed offsets, or why it has none to tell."""
+
+    group_id: GroupId
+    topics: tuple[OffsetFetchResponseTopic, ...]
+    error_code: Errors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetFetchResponse:
+    """One entry a requested group, in request order."""
+
+    groups: tuple[OffsetFetchResponseGroup, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetDeleteRequestTopic:
+    """Partitions whose offsets are to be forgotten."""
+
+    name: str
+    partition_indexes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetDeleteRequest:
+    """Asks that a group forget some offsets."""
+
+    group_id: GroupId
+    topics: tuple[OffsetDeleteRequestTopic, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetDeleteResponsePartition:
+    """How it went for one partition."""
+
+    partition_index: int
+    error_code: Errors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetDeleteResponseTopic:
+    """How it went for one topic's partitions."""
+
+    name: str
+    partitions: tuple[OffsetDeleteResponsePartition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetDeleteResponse:
+    """A group's error on top, or an error a partition."""
+
+    error_code: Errors
+    topics: tuple[OffsetDeleteResponseTopic, ...]
