@@ -11,7 +11,7 @@ from harness.conduct.plan import RunPlan
 from harness.runner.drive import Drive, DriveSinks, Gate, Watcher
 from harness.runner.recorder import Place, Recorder
 from harness.targets.base import BrokerDescription, Target, TargetError
-from harness.targets.oracle import Oracle, oracle_for
+from harness.targets.oracle import Oracle, is_same_profile, oracle_for
 from harness.trace.canonical import Canonicaliser
 from harness.trace.events import EventKind, TraceHeader
 from harness.trace.files import EventWriter, RunFolder
@@ -158,7 +158,11 @@ class RunDrive:
         if not oracle.base_config:
             for target in self.plan.targets:
                 record = self._records.get(target.name)
-                if record and _is_reference(target) and record.headers[0].profile == oracle.profile:
+                if (
+                    record
+                    and _is_reference(target)
+                    and is_same_profile(record.headers[0].profile, oracle.profile)
+                ):
                     return target.name
         return oracle.name
 

@@ -28,6 +28,8 @@ from harness.verdict import Expectation, Outcome
 
 RESULT_COUNT_MAX: Final = 10
 VALUE_LENGTH_MAX: Final = 160
+_TARGET_LOST: Final = "target lost:"
+"""How the reason of a scenario begins whose target was gone."""
 _STYLES: Final = {
     Outcome.CONFORMS: "green",
     Outcome.LENIENT: "cyan",
@@ -44,11 +46,13 @@ def print_summary(run_dir: Path, console: Console) -> None:
     console.print(_table(run))
     concerning = [each for each in run.judgements if standing(each) in NEEDS_ATTENTION]
     concerning.sort(key=lambda each: NEEDS_ATTENTION.index(standing(each)))
-    for judgement in concerning[:RESULT_COUNT_MAX]:
+    _print_losses(concerning, console)
+    telling = [each for each in concerning if _TARGET_LOST not in each.reason]
+    for judgement in telling[:RESULT_COUNT_MAX]:
         _print_result(run, judgement, console)
-    if len(concerning) > RESULT_COUNT_MAX:
-        console.print(f"… and {len(concerning) - RESULT_COUNT_MAX} more; the report has them all.\n")
-    _print_entry(run, concerning, console)
+    if len(telling) > RESULT_COUNT_MAX:
+        console.print(f"… and {len(telling) - RESULT_COUNT_MAX} more; the report has them all.\n")
+    _print_entry(run, telling, console)
     if incomplete := banner(run.footer):
         console.print(_plain(incomplete, "bold yellow"), soft_wrap=True)
     sentence = headline(Counter(standing(each) for each in run.judgements))
@@ -93,6 +97,15 @@ def _counts(summary: TargetSummary) -> dict[str, int]:
         summary.stale,
     )
     return dict(zip(_HEADINGS, figures, strict=True))
+
+
+def _print_losses(concerning: list[Judgement], console: Console) -> None:
+    """Say once of each target that was lost how, and how many scenarios that cut short."""
+    lost = [each for each in concerning if _TARGET_LOST in each.reason]
+    for target, count in Counter(each.target for each in lost).items():
+        how = next(each.reason for each in lost if each.target == target).partition(_TARGET_LOST)[2]
+        told = f"{GLYPHS[Outcome.INDETERMINATE]} {count} scenarios on {target} were cut short: {how.strip()}"
+        console.print(_plain(f"{told}\n", "yellow"), soft_wrap=True)
 
 
 def _print_result(run: Run, judgement: Judgement, console: Console) -> None:

@@ -164,7 +164,7 @@ class Drive:
             self.sinks.broker_ready(broker.description, round((ready_s - began_s) * 1000, 1))
             await self._everybody_ready()
             await self._hold_all(broker, scripts)
-            self._lost = self._lost or broker.failure()
+            self._lost = self._lost or how_it_ended(broker)
         finally:
             await asyncio.shield(broker.stop())
 
@@ -204,7 +204,7 @@ class Drive:
         if reason is not None:
             recorder.note(EventKind.NOT_APPLICABLE, _NOWHERE, reason)
             return
-        failure = broker.failure()
+        failure = how_it_ended(broker)
         if failure is not None:
             recorder.note(EventKind.ABANDONED, _NOWHERE, f"target lost: {failure}")
             return
@@ -233,7 +233,7 @@ class Drive:
             stage=stage,
             recorder=recorder,
             bindings=Bindings(groups=self._groups(script)),
-            broker_failure=broker.failure,
+            broker_failure=lambda: how_it_ended(broker),
         )
         await interpreter.hold()
 
@@ -257,6 +257,12 @@ class Drive:
         """Give every group of a script an id that no other scenario, and no other run, has."""
         slug = script.id.replace("/", ".")
         return {name: f"{self.run_id}.{slug}.{name}" for name in group_names(script)}
+
+
+def how_it_ended(broker: Broker) -> str | None:
+    """Return in one line why a broker is gone, or None; the end of its log stays in the log."""
+    failure = broker.failure()
+    return None if failure is None else failure.partition("\n")[0]
 
 
 def group_names(script: Script) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from harness.targets.base import CONFORMANCE_CONFIG, BrokerDescription, Capability, Target
 from harness.targets.reference import ReferenceTarget, reference_profile
+from reference_coordinator.api_versions import served_ranges
 from reference_coordinator.config import GroupCoordinatorConfig
 
 
@@ -16,7 +17,6 @@ class Oracle:
     """A slug, equal for oracles that are equal."""
     target: ReferenceTarget
     profile: str
-    """The profile's own name."""
     base_config: Mapping[str, str]
     """Properties in which the target's brokers differ from what we tell every broker."""
 
@@ -36,9 +36,17 @@ def oracle_for(target: Target, description: BrokerDescription) -> Oracle:
     return Oracle(
         name=f"{reference.name}-as-{target.name}" if base_config else reference.name,
         target=reference,
-        profile=reference_profile(description.profile).name,
+        profile=description.profile,
         base_config=base_config,
     )
+
+
+def is_same_profile(one: str, other: str) -> bool:
+    """Tell whether two names stand for the same behaviour, as `4.4` and `4.4.0` do while it has one patch."""
+    profiles = (reference_profile(one), reference_profile(other))
+    behaviours = {(profile.coordinator, profile.behaviours) for profile in profiles}
+    ranges = {tuple(served_ranges(profile).items()) for profile in profiles}
+    return len(behaviours) == len(ranges) == 1
 
 
 def _differing(broker_config: Mapping[str, str]) -> Mapping[str, str]:

@@ -74,14 +74,12 @@ class Program:
         return self._process.poll()
 
     def failure(self) -> str | None:
-        """Return how it ended with the end of its log, or None while it runs or when we stopped it."""
+        """Return how it ended in a line, then the end of its log; None while it runs or when we stopped it."""
         status = self.exit_status
         if status is None or self._stopped:
             return None
         how = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
-        return (
-            f"{self._name} (pid {self.pid}) ended with {how}; the end of {self.log.name}:\n{self.log_tail()}"
-        )
+        return f"{self._name} (pid {self.pid}) ended with {how} (see {self.log.name})\n{self.log_tail()}"
 
     def log_tail(self) -> str:
         """Return the last lines that it printed."""

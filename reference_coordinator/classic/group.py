@@ -344,6 +344,8 @@ class ClassicGroup:
                 assert not any(each.is_awaiting_sync for each in self.members.values())
             case _:
                 assert_never(self.state)
+        if self.state not in {ClassicGroupState.COMPLETING_REBALANCE, ClassicGroupState.STABLE}:
+            assert not self.pending_sync_members or self.state is ClassicGroupState.DEAD
         if self.state is not ClassicGroupState.COMPLETING_REBALANCE:
             assert not any(each.is_awaiting_sync for each in self.members.values())
         self._check_membership()

@@ -193,6 +193,17 @@ def test_a_stable_group_survives_a_restart(profile: str) -> None:
 
 
 @both
+def test_sessions_begin_anew_in_a_restart_and_end_as_ever(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+    broker.restart()
+
+    broker.elapse(SESSION_MS)
+
+    assert broker.send(heartbeat(ana)).error is Errors.UNKNOWN_MEMBER_ID
+
+
+@both
 def test_a_rebalance_is_forgotten_in_a_restart(profile: str) -> None:
     broker = Broker(profile)
     ana, bob = stable_group(broker, join(), join())

@@ -178,7 +178,9 @@ def test_a_join_that_completes_a_wedged_generation_is_the_one_that_fails(profile
 
     assert (failing.join.error_code, failing.join.member_id) == (Errors.UNKNOWN_SERVER_ERROR, "")
     assert sibling.is_parked
+    broker.send(leave(bob))
     broker.elapse(60_000)
+    assert failing.error is Errors.UNKNOWN_SERVER_ERROR
 
 
 @both

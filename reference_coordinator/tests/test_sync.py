@@ -85,6 +85,20 @@ def test_a_rebalance_overtakes_an_assignment_that_is_being_written(profile: str)
 
 
 @both
+def test_the_assignment_of_a_past_generation_comes_too_late(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = joined_members(broker, join())
+    broker.holds_appends = True
+    broker.send(sync(ana, assignments={ana: b"past"}))
+    assert broker.send(join(ana, metadata=b"x")).join.generation_id == 2
+
+    broker.release()
+
+    assert broker.state() == "CompletingRebalance"
+    assert broker.send(sync(ana, 2)).sync.assignment == b""
+
+
+@both
 @pytest.mark.parametrize(
     ("failure", "told"),
     [

@@ -23,7 +23,7 @@ NO_SUCH_API = b"\x7f\xff\x00\x00\x00\x00\x00\x01\x00\x03eve"
 
 @scenario(
     "classic/connection/one-request-at-a-time",
-    source="SocketServer#processCompletedReceives",
+    source="Processor#processCompletedReceives",
     clauses=("CX-01", "HB-15"),
 )
 def a_connection_serves_one_request_at_a_time(talk: Conversation) -> None:
@@ -41,7 +41,7 @@ def a_connection_serves_one_request_at_a_time(talk: Conversation) -> None:
 
 @scenario(
     "classic/connection/requests-are-answered-in-order",
-    source="SocketServer#processCompletedReceives",
+    source="Processor#processCompletedReceives",
     clauses=("CX-01",),
 )
 def requests_are_answered_in_order(talk: Conversation) -> None:
@@ -135,7 +135,7 @@ def a_version_out_of_range_closes_the_connection(talk: Conversation) -> None:
 
 @scenario(
     "classic/connection/request-cut-short",
-    source="SocketServer#processCompletedReceives",
+    source="Processor#processCompletedReceives",
     clauses=("VF-06",),
 )
 def a_request_cut_short_closes_the_connection(talk: Conversation) -> None:
@@ -152,7 +152,7 @@ def a_request_cut_short_closes_the_connection(talk: Conversation) -> None:
 
 @scenario(
     "classic/connection/unknown-api",
-    source="SocketServer#processCompletedReceives",
+    source="Processor#processCompletedReceives",
     clauses=("VF-06",),
 )
 def an_unknown_api_closes_the_connection(talk: Conversation) -> None:

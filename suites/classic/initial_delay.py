@@ -215,7 +215,7 @@ def generation_zero_may_heartbeat(talk: Conversation) -> None:
 
 @scenario(
     "classic/initial-delay/syncs-before-the-first-generation",
-    source="GroupMetadataManager#validateClassicGroupSync",
+    source="GroupMetadataManager#validateSyncGroup",
     clauses=("SG-09", "SG-15"),
     broker_config=ONE_SECOND,
 )

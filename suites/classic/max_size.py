@@ -185,7 +185,7 @@ def a_pending_id_may_find_no_room(talk: Conversation) -> None:
 @scenario(
     "classic/precedence/join-full-group",
     source="GroupMetadataManager#classicGroupJoinToClassicGroup",
-    clauses=("MX-02", "JG-15", "CO-01", "JG-20"),
+    clauses=("MX-01", "JG-15", "CO-01", "JG-20"),
     broker_config=TWO,
 )
 def a_full_group_comes_before_protocols(talk: Conversation) -> None:

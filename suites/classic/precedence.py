@@ -86,7 +86,7 @@ def a_joiner_of_an_unknown_group_climbs(talk: Conversation) -> None:
 
 @scenario(
     "classic/precedence/sync-since-v5",
-    source="GroupMetadataManager#validateClassicGroupSync",
+    source="GroupMetadataManager#validateSyncGroup",
     clauses=("CO-06", "CO-02", "CO-18", "SG-11", "SG-12", "SG-13", "SG-14", "SG-09"),
 )
 def a_sync_during_a_rebalance_climbs(talk: Conversation) -> None:
@@ -130,7 +130,7 @@ def a_sync_during_a_rebalance_climbs(talk: Conversation) -> None:
 
 @scenario(
     "classic/precedence/sync-before-v5",
-    source="GroupMetadataManager#validateClassicGroupSync",
+    source="GroupMetadataManager#validateSyncGroup",
     clauses=("CO-02", "CO-18", "SG-11", "SG-12", "SG-03"),
 )
 def a_sync_before_v5_climbs(talk: Conversation) -> None:

@@ -183,7 +183,7 @@ def the_protocol_is_echoed_since_v5(talk: Conversation) -> None:
 
 @scenario(
     "classic/sync/other-protocol-since-v5",
-    source="ClassicGroup#isProtocolInconsistent",
+    source="GroupMetadataManager#isProtocolInconsistent",
     clauses=("SG-13", "SG-14", "VF-09"),
 )
 def another_protocol_is_refused_since_v5(talk: Conversation) -> None:

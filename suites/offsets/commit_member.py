@@ -55,14 +55,14 @@ def a_commit_counts_as_a_heartbeat(talk: Conversation) -> None:
     """A member that commits in time keeps its session although it never sends a heartbeat."""
     ana = talk.actor("ana")
     ana.obtains_member_id()
-    ana.sends(join_group(session_timeout_ms=1_500))
+    ana.sends(join_group(session_timeout_ms=3_000))
     ana.receives(join_group_response(error_code="NONE"))
     ana.syncs_as_leader((ana,))
 
-    talk.elapses(900)
+    talk.elapses(1_700)
     ana.sends(offset_commit(topics=ORDER_0))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    talk.elapses(900)
+    talk.elapses(1_700)
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="NONE"))

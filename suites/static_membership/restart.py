@@ -237,13 +237,13 @@ def a_restart_may_bring_a_shorter_session(talk: Conversation) -> None:
 def an_expired_static_member_is_unknown_and_not_fenced(talk: Conversation) -> None:
     """A static member whose session expired loses its seat: its old id is unknown with and without it."""
     ana = talk.actor("ana", group_instance_id="seat-a")
-    ana.sends(join_group(session_timeout_ms=1_000))
+    ana.sends(join_group(session_timeout_ms=2_000))
     ana.receives(join_group_response(error_code="NONE", generation_id=1))
     ana.syncs_as_leader((ana,))
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="NONE"))
 
-    talk.elapses(1_600)
+    talk.elapses(2_600)
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
