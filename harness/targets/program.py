@@ -74,7 +74,7 @@ class Program:
         return self._process.poll()
 
     def failure(self) -> str | None:
-        """Return how it ended in a line, then the end of its log; None while it runs or when we stopped it."""
+        """Return in a line how it ended, then the end of its log; None while it runs or we stopped it."""
         status = self.exit_status
         if status is None or self._stopped:
             return None

@@ -9,8 +9,8 @@ from typing import Final
 
 from harness.targets.base import Target, TargetError
 from harness.targets.external import ExternalTarget
-from harness.targets.jars import LATEST
-from harness.targets.kafka import KafkaTarget
+from harness.targets.jars import LATEST, release_of
+from harness.targets.kafka import JAVA_BY_CHOICE, JAVA_SUFFIX, KafkaTarget
 from harness.targets.local import START_TIMEOUT_MS
 from harness.targets.path import PathTarget
 from harness.targets.reference import ReferenceTarget
@@ -20,7 +20,8 @@ SPEC_FORMS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "reference[:PROFILE]": "the reference coordinator in process, in virtual time",
         "reference-tcp[:PROFILE]": "the reference coordinator's server, in real time",
-        "kafka:VERSION": "Apache Kafka in a local JVM, e.g. kafka:3.9.2 or kafka:latest",
+        "kafka:VERSION[+java]": "Apache Kafka in a local JVM, e.g. kafka:3.9.2 or kafka:latest; "
+        "kafka:3.9.2+java has the Java coordinator, which is a choice from 3.7 to 3.9",
         "path:DIR": "a local JVM from a directory of jars, a distribution or a working tree",
         "external:HOST:PORT": "a broker that runs already",
     }
@@ -81,10 +82,20 @@ def _refuse_two_profiles(spec: str, rest: str, options: _Options) -> None:
 
 
 def _kafka(spec: str, rest: str, options: _Options) -> Target:
-    if rest != LATEST and _VERSION.fullmatch(rest) is None:
+    version = rest.removesuffix(JAVA_SUFFIX)
+    has_choice = _VERSION.fullmatch(version) and JAVA_BY_CHOICE[0] <= release_of(version) <= JAVA_BY_CHOICE[1]
+    if version != rest and not has_choice:
+        raise TargetError(
+            f"{spec!r}: only 3.7 to 3.9 have a choice of coordinators; write for instance kafka:3.9.2+java, "
+            f"or kafka:{version} for the one that it has"
+        )
+    if version != LATEST and _VERSION.fullmatch(version) is None:
         raise TargetError(f"{spec!r}: {rest!r} is no version; write for instance kafka:3.9.2 or kafka:latest")
     return KafkaTarget(
-        rest, profile=options.profile, start_timeout_ms=options.start_timeout_ms or START_TIMEOUT_MS
+        version,
+        profile=options.profile,
+        start_timeout_ms=options.start_timeout_ms or START_TIMEOUT_MS,
+        java_coordinator=version != rest,
     )
 
 

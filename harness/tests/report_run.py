@@ -7,9 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa  # type: ignore[import-untyped] # it ships no types
-import pyarrow.parquet as pq  # type: ignore[import-untyped] # likewise
-
 from harness.diff.model import Difference, Judgement
 from harness.spark.rows import (
     AlignedStep,
@@ -20,12 +17,12 @@ from harness.spark.rows import (
     SignatureCluster,
     TargetSummary,
 )
+from harness.tests.parquet_rows import write_rows
 from harness.trace.events import RunFooter, RunHeader
 from harness.trace.files import RunFolder
-from harness.trace.schema import ColumnType, columns
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+    pass
 
 RUN_ID = "2026-11-21T14-05-09"
 REFERENCE = "reference-4.4"
@@ -400,25 +397,3 @@ def _latency(target: str, p50_ms: float) -> LatencyQuantile:
         p99_ms=p50_ms * 4,
         max_ms=p50_ms * 260,
     )
-
-
-_ARROW = {
-    ColumnType.STRING: pa.string(),
-    ColumnType.INTEGER: pa.int64(),
-    ColumnType.NUMBER: pa.float64(),
-    ColumnType.BOOLEAN: pa.bool_(),
-    ColumnType.STRINGS: pa.list_(pa.string()),
-}
-
-
-def write_rows(
-    directory: Path, mart: str, row: "type[DataclassInstance]", rows: "Sequence[DataclassInstance]"
-) -> None:
-    """Write one table as Spark does: a folder with Parquet parts and a marker of success."""
-    table = directory / "tables" / mart
-    table.mkdir(parents=True, exist_ok=True)
-    names = [column.name for column in columns(row)]
-    schema = pa.schema([(column.name, _ARROW[column.type]) for column in columns(row)])
-    content = [{name: getattr(each, name) for name in names} for each in rows]
-    pq.write_table(pa.Table.from_pylist(content, schema=schema), table / "part-00000.snappy.parquet")
-    (table / "_SUCCESS").touch()

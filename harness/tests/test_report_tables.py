@@ -11,7 +11,8 @@ from harness.diff.model import Judgement
 from harness.report.errors import ReportError
 from harness.report.run_data import Run
 from harness.report.tables import read_rows
-from harness.tests.report_run import JAVA, REFERENCE, RUN_ID, SCALA, judgement, small_run, write_rows
+from harness.tests.parquet_rows import write_rows
+from harness.tests.report_run import JAVA, REFERENCE, RUN_ID, SCALA, judgement, small_run
 
 MARTS = (
     "verdict_matrix",

@@ -198,7 +198,7 @@ def test_references_resolve_to_what_was_learnt_last_and_answers_to_their_step() 
     assert bindings.resolve(Ref("ana", "member_id")) == "m2"
     assert bindings.resolve(AnswerRef(1, ("member_id",))) == "m1"
     assert bindings.resolve(Plus(Ref("ana", "generation_id"), -1)) == 4
-    with pytest.raises(UnboundReferenceError, match="no answer brought bob.member_id"):
+    with pytest.raises(UnboundReferenceError, match=r"no answer brought bob\.member_id"):
         bindings.resolve(Ref("bob", "member_id"))
 
 

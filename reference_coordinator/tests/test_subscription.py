@@ -30,7 +30,6 @@ def test_a_header_cut_short_is_no_subscription(size: int) -> None:
     [
         b"\0\0\xff\xff\xff\xff",
         b"\0\0\0\0\0\1",
-        b"\0\0\0\0\0\2\0\0",
         b"\0\0\0\0\0\1\xff\xff",
         b"\0\0\0\0\0\1\0\5abc",
         b"\0\0\0\0\0\0\0\0\0\3xx",
@@ -39,7 +38,6 @@ def test_a_header_cut_short_is_no_subscription(size: int) -> None:
     ids=[
         "negative count",
         "one topic and no bytes",
-        "two topics and no bytes for the second",
         "null topic",
         "topic cut short",
         "user data cut short",
@@ -47,7 +45,10 @@ def test_a_header_cut_short_is_no_subscription(size: int) -> None:
     ],
 )
 def test_a_length_that_cannot_be_true_breaks(metadata: bytes) -> None:
-    with pytest.raises((IllegalStateError, SubscriptionSchemaError)) as raised:
+    with pytest.raises(IllegalStateError):
         subscribed_topics(metadata)
 
-    assert raised.type is (SubscriptionSchemaError if metadata == b"\0\0\0\0\0\2\0\0" else IllegalStateError)
+
+def test_a_topic_that_is_not_there_is_bytes_cut_short() -> None:
+    with pytest.raises(SubscriptionSchemaError):
+        subscribed_topics(b"\0\0\0\0\0\2\0\0")

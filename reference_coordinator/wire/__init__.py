@@ -1,7 +1,7 @@
 """Frames to version-free requests, version-free responses to frames: the only place that knows kio.
 
-A frame is the payload without its size prefix. `entities` reads and writes kio's classes, `requests` and
-`responses` map them to messages with what Kafka's own request and response classes do per version, and
+A frame is the payload without its size prefix. `entities` tells what kio's classes say of their fields,
+`reading` and `writing` follow them, `requests` and `responses` map them to messages with what Kafka's own request and response classes do per version, and
 `frames` adds the headers.
 """
 

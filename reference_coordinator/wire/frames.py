@@ -1,24 +1,32 @@
 """Headers: what comes before a request's body, and before a response's."""
 
+import struct
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from types import MappingProxyType
 from typing import Final
 
 from kio.index import load_request_schema, load_response_schema
 from kio.schema.request_header.v1.header import RequestHeader as LegacyRequestHeader
+from kio.static.protocol import RequestPayload, ResponsePayload
 
 from reference_coordinator.api_versions import Api, ApiRanges
 from reference_coordinator.broker_messages import ApiVersionsRequest, BrokerRequest, BrokerResponse
-from reference_coordinator.wire.entities import (
-    MalformedRequestError,
-    read_entity,
-    skip_tags,
-    write_entity,
-)
+from reference_coordinator.wire.entities import MalformedRequestError
+from reference_coordinator.wire.reading import read_entity, skip_tags
 from reference_coordinator.wire.requests import request_message
 from reference_coordinator.wire.responses import response_shape
+from reference_coordinator.wire.writing import write_entity
 
 _FIRST_FLEXIBLE_API_VERSIONS: Final = 3
 """From here on a header is expected to be flexible, even in a version that does not exist."""
+_APIS: Final[Mapping[int, Api]] = MappingProxyType({api.value: api for api in Api})
+_CORRELATION_ID: Final = struct.Struct(">i")
+_NO_TAGS: Final = b"\0"
+_REMEMBERED_MESSAGES: Final = 4096
+_REMEMBERED_BYTES_MAX: Final = 512
+"""Longer requests are read anew, so that what is remembered stays within a few megabytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +48,6 @@ class ReceivedRequest:
     message: BrokerRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ResponseHeader:
-    correlation_id: int
-
-
 def read_request(frame: bytes, *, ranges: ApiRanges) -> ReceivedRequest:
     """Read a request frame. Only ApiVersions may come in a version that is not served.
 
@@ -54,19 +57,16 @@ def read_request(frame: bytes, *, ranges: ApiRanges) -> ReceivedRequest:
     Source: RequestHeader#parse, RequestContext#parseRequest (4.3.1).
     """
     header, offset = _read_header(frame)
-    if header.api_version in ranges[header.api]:
-        entity = load_request_schema(header.api, header.api_version)
-        if entity.__flexible__:
-            offset += skip_tags(frame, offset)
-        body, _ = read_entity(entity, frame, offset)
-        return ReceivedRequest(header=header, message=request_message(header.api, header.api_version, body))
-    if header.api is Api.API_VERSIONS:
-        if header.api_version >= _FIRST_FLEXIBLE_API_VERSIONS:
+    api, version = header.api, header.api_version
+    if version in ranges[api]:
+        return ReceivedRequest(header=header, message=_read_message(api, version, frame[offset:]))
+    if api is Api.API_VERSIONS:
+        if version >= _FIRST_FLEXIBLE_API_VERSIONS:
             skip_tags(frame, offset)
         return ReceivedRequest(
             header=replace(header, api_version=0), message=ApiVersionsRequest(unsupported=True)
         )
-    raise MalformedRequestError(f"{header.api.name} v{header.api_version} is not served")
+    raise MalformedRequestError(f"{api.name} v{version} is not served")
 
 
 def write_response(header: RequestHeader, message: BrokerResponse) -> bytes:
@@ -75,24 +75,54 @@ def write_response(header: RequestHeader, message: BrokerResponse) -> bytes:
     Raises:
         UnwritableResponseError: a value does not fit its field.
     """
-    entity = load_response_schema(header.api, header.api_version)
-    head = write_entity(entity.__header_schema__, _ResponseHeader(correlation_id=header.correlation_id))
-    return head + write_entity(entity, response_shape(message, header.api_version))
+    api, version = header.api, header.api_version
+    entity, behind_correlation_id = _response_layout(api, version)
+    body = write_entity(entity, response_shape(message, version))
+    return _CORRELATION_ID.pack(header.correlation_id) + behind_correlation_id + body
 
 
 def _read_header(frame: bytes) -> tuple[RequestHeader, int]:
     # The flexible header is this one with tagged fields behind it: even there, the client id's
     # length takes two bytes.
-    read, size = read_entity(LegacyRequestHeader, frame, 0)
+    read, offset = read_entity(LegacyRequestHeader, frame, 0)
     api_key = read["request_api_key"]
-    try:
-        api = Api(api_key)
-    except ValueError:
-        raise MalformedRequestError(f"no API with key {api_key} is served") from None
+    api = _APIS.get(api_key)
+    if api is None:
+        raise MalformedRequestError(f"no API with key {api_key} is served")
     header = RequestHeader(
         api=api,
         api_version=read["request_api_version"],
         correlation_id=read["correlation_id"],
         client_id=read["client_id"],
     )
-    return header, size
+    return header, offset
+
+
+def _read_message(api: Api, version: int, rest: bytes) -> BrokerRequest:
+    """Read what follows the client id: tagged fields of the header, if any, and the body."""
+    if len(rest) <= _REMEMBERED_BYTES_MAX:
+        return _read_message_once(api, version, rest)
+    return _read_message_anew(api, version, rest)
+
+
+def _read_message_anew(api: Api, version: int, rest: bytes) -> BrokerRequest:
+    entity = _request_schema(api, version)
+    offset = skip_tags(rest, 0) if entity.__flexible__ else 0
+    body, _ = read_entity(entity, rest, offset)
+    return request_message(api, version, body)
+
+
+# Messages are values, so the same bytes may well give the same object: a heartbeat comes again and again.
+_read_message_once = lru_cache(maxsize=_REMEMBERED_MESSAGES)(_read_message_anew)
+
+
+@cache
+def _request_schema(api: Api, version: int) -> type[RequestPayload]:
+    return load_request_schema(api, version)
+
+
+@cache
+def _response_layout(api: Api, version: int) -> tuple[type[ResponsePayload], bytes]:
+    """Return a response's schema, and what its header has behind the correlation id."""
+    entity = load_response_schema(api, version)
+    return entity, _NO_TAGS if entity.__header_schema__.__flexible__ else b""

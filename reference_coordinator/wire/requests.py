@@ -39,7 +39,7 @@ from reference_coordinator.messages import (
     SyncGroupRequest,
     SyncGroupRequestAssignment,
 )
-from reference_coordinator.wire.entities import ReadEntity
+from reference_coordinator.wire.reading import ReadEntity
 
 _FIRST_BATCHED_FIND_COORDINATOR: Final = 4
 _FIRST_BATCHED_LEAVE_GROUP: Final = 3

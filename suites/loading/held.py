@@ -1,7 +1,9 @@
 """What a coordinator answers while it loads its log; the load is held for as long as the answers take."""
 
 from harness.scenario import (
+    ANY,
     NON_EMPTY,
+    SHORT_SESSIONS,
     Actor,
     Capability,
     Conversation,
@@ -90,6 +92,28 @@ def nobody_joins_while_loading(talk: Conversation) -> None:
     bob.receives(refused)
 
     _loaded(talk, ana)
+
+
+@scenario(
+    "loading/held/join-with-bad-session",
+    source="GroupCoordinatorService#joinGroup",
+    clauses=("CO-11", "JG-15"),
+    needs=HOLDS,
+    broker_config=SHORT_SESSIONS,
+)
+def a_bad_session_timeout_is_refused_while_loading(talk: Conversation) -> None:
+    """JoinGroup with a session timeout out of bounds is refused while loading, and refused for it after.
+
+    Up to 3.9 loading is looked at first, from 4.0 on the session timeout.
+    """
+    ana = _loading(talk)
+    bob = talk.actor("bob")
+
+    bob.sends(join_group(member_id="", session_timeout_ms=1))
+    bob.receives(join_group_response(error_code=ANY, generation_id=-1, leader="", members=()))
+    _loaded(talk, ana)
+    bob.sends(join_group(member_id="", session_timeout_ms=1))
+    bob.receives(join_group_response(error_code="INVALID_SESSION_TIMEOUT", member_id=""))
 
 
 @scenario(

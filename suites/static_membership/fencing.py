@@ -124,48 +124,27 @@ def a_heartbeat_is_fenced_before_its_generation_is_looked_at(talk: Conversation)
 def a_sync_is_fenced_before_generation_and_protocol_are_looked_at(talk: Conversation) -> None:
     """SyncGroup v5 wants a protocol, then checks group id, instance, member, generation, and it last."""
     bob, bob_again = _replaced(talk)
-    past = bob.generation_id - 1
-    former = bob.member_id
+    past, other = bob.generation_id - 1, "connect"
+    fenced = "FENCED_INSTANCE_ID"
+    inconsistent = "INCONSISTENT_GROUP_PROTOCOL"
 
+    refused = (
+        (sync_group(version=5, group_id="", member_id="", protocol_type=None), inconsistent),
+        (sync_group(version=5, group_id="", member_id="", protocol_type=other), "INVALID_GROUP_ID"),
+        (sync_group(version=5, member_id="", generation_id=past, protocol_type=other), fenced),
+        (sync_group(version=5, member_id="nobody", generation_id=past, protocol_type=other), fenced),
+        (sync_group(version=5, member_id=bob.member_id, generation_id=past, protocol_type=other), fenced),
+        (
+            sync_group(version=5, member_id="nobody", group_instance_id=None, generation_id=past),
+            "UNKNOWN_MEMBER_ID",
+        ),
+        (sync_group(version=5, generation_id=past, protocol_type=other), "ILLEGAL_GENERATION"),
+        (sync_group(version=5, protocol_type=other), inconsistent),
+        (sync_group(version=5, protocol_name="roundrobin"), inconsistent),
+    )
     bob_again.climbs(
         [
-            (
-                sync_group(version=5, group_id="", member_id="", protocol_type=None),
-                sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"),
-            ),
-            (
-                sync_group(version=5, group_id="", member_id="", protocol_type="connect"),
-                sync_group_response(error_code="INVALID_GROUP_ID"),
-            ),
-            *(
-                (
-                    sync_group(version=5, member_id=member_id, generation_id=past, protocol_type="connect"),
-                    sync_group_response(error_code="FENCED_INSTANCE_ID"),
-                )
-                for member_id in ("", "nobody", former)
-            ),
-            (
-                sync_group(
-                    version=5,
-                    member_id=former,
-                    group_instance_id=None,
-                    generation_id=past,
-                    protocol_type="connect",
-                ),
-                sync_group_response(error_code="UNKNOWN_MEMBER_ID"),
-            ),
-            (
-                sync_group(version=5, generation_id=past, protocol_type="connect"),
-                sync_group_response(error_code="ILLEGAL_GENERATION"),
-            ),
-            (
-                sync_group(version=5, protocol_type="connect"),
-                sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"),
-            ),
-            (
-                sync_group(version=5, protocol_name="roundrobin"),
-                sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"),
-            ),
+            *((request, sync_group_response(error_code=error)) for request, error in refused),
             (sync_group(version=5), sync_group_response(error_code="NONE", assignment=bob.part)),
         ]
     )

@@ -73,11 +73,11 @@ def a_restarted_follower_has_no_assignment_to_skip(talk: Conversation) -> None:
 
 @scenario("static_membership/restart/leader-is-told-its-dead-id", source=REPLACES, clauses=("ST-02",))
 def a_restarted_leader_is_told_its_dead_id(talk: Conversation) -> None:
-    """A leader that restarts with JoinGroup v6 is told that its own former id leads, and no members."""
+    """A leader that restarts with JoinGroup v5 is told that its own former id leads, and no members."""
     ana, _ = talk.stable_group(talk.actor("ana", group_instance_id="seat-a"), "bob")
     ana_again = talk.actor("ana-again", group_instance_id="seat-a")
 
-    ana_again.sends(join_group())
+    ana_again.sends(join_group(version=5))
     ana_again.receives(
         join_group_response(
             error_code="NONE",

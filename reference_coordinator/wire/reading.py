@@ -1,0 +1,209 @@
+"""Bytes to structures.
+
+A reader takes a frame and a position in it, and returns a value with the position behind it.
+"""
+
+import struct
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from kio.serial import readers
+
+from reference_coordinator.wire.entities import FieldShape, MalformedRequestError, describe, field_shapes
+
+_Reader: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
+_Tags: TypeAlias = tuple[tuple[int, bytes], ...]
+
+_ONE_BYTE_VARINTS: Final = 0x80
+"""A varint below this is a byte of its own, as nearly all lengths are."""
+_NO_TAGS: Final[_Tags] = ()
+
+
+class ReadEntity(dict[str, Any]):
+    """A structure as it was read: fields by kio's names, and the tagged fields that no schema knows."""
+
+    __slots__ = ("unknown_tags",)
+
+    unknown_tags: _Tags
+
+
+def read_entity(entity: Any, frame: bytes, offset: int) -> tuple[ReadEntity, int]:
+    """Read one of kio's entity classes; return it with the offset behind it.
+
+    Raises:
+        MalformedRequestError: the bytes are not that structure.
+    """
+    try:
+        return _entity_reader(entity)(frame, offset)
+    except MalformedRequestError:
+        raise
+    except Exception as error:
+        # Hostile bytes: whatever goes wrong is about them, and kio documents no common base.
+        raise MalformedRequestError(f"not a {describe(entity)}: {error!r}") from error
+
+
+def skip_tags(frame: bytes, offset: int) -> int:
+    """Return the offset behind a section of tagged fields; `MalformedRequestError` where there is none."""
+    try:
+        return _read_unknown_tags(frame, offset)[1]
+    except Exception as error:
+        raise MalformedRequestError(f"not a section of tagged fields: {error!r}") from error
+
+
+def _read_unsigned_varint(frame: bytes, offset: int) -> tuple[int, int]:
+    first = frame[offset]
+    if first < _ONE_BYTE_VARINTS:
+        return first, offset + 1
+    value, size = readers.read_unsigned_varint(frame, offset)
+    return value, offset + size
+
+
+def _read_unknown_tags(frame: bytes, offset: int) -> tuple[_Tags, int]:
+    # No request served here has a tagged field, so none is known.
+    count, position = _read_unsigned_varint(frame, offset)
+    if not count:
+        return _NO_TAGS, position
+    tags: list[tuple[int, bytes]] = []
+    for _ in range(count):
+        tag, position = _read_unsigned_varint(frame, position)
+        length, position = _read_unsigned_varint(frame, position)
+        content, position = _slice(frame, position, length)
+        tags.append((tag, content))
+    return tuple(tags), position
+
+
+def _slice(frame: bytes, offset: int, length: int) -> tuple[bytes, int]:
+    end = offset + length
+    if end > len(frame):
+        raise MalformedRequestError(f"{length} bytes were announced, {max(len(frame) - offset, 0)} came")
+    return frame[offset:end], end
+
+
+def _fixed(layout: str) -> _Reader:
+    packed = struct.Struct(layout)
+    unpack, size = packed.unpack_from, packed.size
+
+    def read(frame: bytes, offset: int) -> tuple[Any, int]:
+        return unpack(frame, offset)[0], offset + size
+
+    return read
+
+
+_read_int16: Final = _fixed(">h")
+_read_int32: Final = _fixed(">i")
+
+
+def _read_legacy_bytes(frame: bytes, offset: int) -> tuple[bytes | None, int]:
+    length, position = _read_int32(frame, offset)
+    return (None, position) if length < 0 else _slice(frame, position, length)
+
+
+def _read_compact_bytes(frame: bytes, offset: int) -> tuple[bytes | None, int]:
+    length_plus_one, position = _read_unsigned_varint(frame, offset)
+    return (None, position) if not length_plus_one else _slice(frame, position, length_plus_one - 1)
+
+
+def _read_legacy_text(frame: bytes, offset: int) -> tuple[str | None, int]:
+    """Read a text with a two-byte length, null where that is negative."""
+    length, position = _read_int16(frame, offset)
+    if length < 0:
+        return None, position
+    content, position = _slice(frame, position, length)
+    return content.decode(errors="replace"), position
+
+
+def _read_compact_text(frame: bytes, offset: int) -> tuple[str | None, int]:
+    content, position = _read_compact_bytes(frame, offset)
+    return None if content is None else content.decode(errors="replace"), position
+
+
+def _read_uuid(frame: bytes, offset: int) -> tuple[Any, int]:
+    value, size = readers.read_uuid(frame, offset)
+    return value, offset + size
+
+
+_FIXED: Final[Mapping[str, _Reader]] = MappingProxyType(
+    {
+        "bool": _fixed(">?"),
+        "int8": _fixed(">b"),
+        "int16": _read_int16,
+        "int32": _read_int32,
+        "int64": _fixed(">q"),
+        "timedelta_i32": _read_int32,
+        "timedelta_i64": _fixed(">q"),
+        "uuid": _read_uuid,
+    }
+)
+_VARIABLE: Final[Mapping[tuple[str, bool], _Reader]] = MappingProxyType(
+    {
+        ("string", False): _read_legacy_text,
+        ("string", True): _read_compact_text,
+        ("bytes", False): _read_legacy_bytes,
+        ("bytes", True): _read_compact_bytes,
+    }
+)
+
+
+@cache
+def _entity_reader(entity: Any) -> Callable[[bytes, int], tuple[ReadEntity, int]]:
+    flexible: bool = entity.__flexible__
+    fields = tuple((shape.name, _field_reader(shape, flexible=flexible)) for shape in field_shapes(entity))
+
+    def read(frame: bytes, offset: int) -> tuple[ReadEntity, int]:
+        values = ReadEntity()
+        for name, read_field in fields:
+            values[name], offset = read_field(frame, offset)
+        if flexible:
+            values.unknown_tags, offset = _read_unknown_tags(frame, offset)
+        else:
+            values.unknown_tags = _NO_TAGS
+        return values, offset
+
+    return read
+
+
+def _field_reader(shape: FieldShape, *, flexible: bool) -> _Reader:
+    assert not shape.is_tagged, "no request served here has a tagged field"
+    read_item: _Reader
+    if shape.entity is not None:
+        read_item = _entity_reader(shape.entity)
+    elif shape.kafka_type in _FIXED:
+        read_item = _FIXED[shape.kafka_type]
+    else:
+        read_item = _VARIABLE[shape.kafka_type, flexible]
+        if shape.is_array or not shape.is_nullable:
+            read_item = _refusing_null(read_item, shape.name)
+    if not shape.is_array:
+        return read_item
+    read_array = _array_reader(read_item, flexible=flexible)
+    return read_array if shape.is_nullable else _refusing_null(read_array, shape.name)
+
+
+def _array_reader(read_item: _Reader, *, flexible: bool) -> _Reader:
+    def read(frame: bytes, offset: int) -> tuple[tuple[Any, ...] | None, int]:
+        if flexible:
+            length_plus_one, position = _read_unsigned_varint(frame, offset)
+            length = length_plus_one - 1
+        else:
+            length, position = _read_int32(frame, offset)
+        if length < 0:
+            return None, position
+        items: list[Any] = []
+        for _ in range(length):
+            item, position = read_item(frame, position)
+            items.append(item)
+        return tuple(items), position
+
+    return read
+
+
+def _refusing_null(read: _Reader, name: str) -> _Reader:
+    def read_some(frame: bytes, offset: int) -> tuple[Any, int]:
+        read_value = read(frame, offset)
+        if read_value[0] is None:
+            raise MalformedRequestError(f"{name} is null, which it may not be")
+        return read_value
+
+    return read_some

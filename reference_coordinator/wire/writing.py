@@ -1,0 +1,156 @@
+"""Objects with a structure's fields to bytes.
+
+A writer takes a value and returns its bytes; those of numbers are `struct`'s own.
+"""
+
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+from uuid import UUID
+
+from reference_coordinator.wire.entities import FieldShape, UnwritableResponseError, describe, field_shapes
+
+_Writer: TypeAlias = Callable[[Any], bytes]
+
+_THROTTLE_TIME: Final = "throttle_time"
+_ONE_BYTE_VARINTS: Final = 0x80
+_NO_TAGS: Final = b"\0"
+_NO_TOPIC_ID: Final = bytes(16)
+
+_write_int16: Final = struct.Struct(">h").pack
+_write_int32: Final = struct.Struct(">i").pack
+_write_int64: Final = struct.Struct(">q").pack
+
+
+def write_entity(entity: Any, message: object) -> bytes:
+    """Write a message, or any object with its fields, as one of kio's classes.
+
+    Fields that the version lacks are left out; `throttle_time` is always 0, since nobody is throttled.
+
+    Raises:
+        UnwritableResponseError: a value does not fit.
+    """
+    try:
+        return _entity_writer(entity)(message)
+    except Exception as error:
+        raise UnwritableResponseError(f"{describe(entity)} cannot be written: {error!r}") from error
+
+
+def _write_unsigned_varint(value: int) -> bytes:
+    if value < _ONE_BYTE_VARINTS:
+        return value.to_bytes(1, "big")
+    low_first = bytearray()
+    while value >= _ONE_BYTE_VARINTS:
+        low_first.append(value & (_ONE_BYTE_VARINTS - 1) | _ONE_BYTE_VARINTS)
+        value >>= 7
+    low_first.append(value)
+    return bytes(low_first)
+
+
+def _write_compact_bytes(value: bytes | None) -> bytes:
+    return _NO_TAGS if value is None else _write_unsigned_varint(len(value) + 1) + value
+
+
+def _write_compact_text(value: str | None) -> bytes:
+    return _write_compact_bytes(None if value is None else value.encode())
+
+
+def _write_legacy_bytes(value: bytes | None) -> bytes:
+    return _write_int32(-1) if value is None else _write_int32(len(value)) + value
+
+
+def _write_legacy_text(value: str | None) -> bytes:
+    if value is None:
+        return _write_int16(-1)
+    encoded = value.encode()
+    return _write_int16(len(encoded)) + encoded
+
+
+def _write_uuid(topic_id: str | None) -> bytes:
+    return _NO_TOPIC_ID if topic_id is None else UUID(topic_id).bytes
+
+
+_FIXED: Final[Mapping[str, _Writer]] = MappingProxyType(
+    {
+        "bool": struct.Struct(">?").pack,
+        "int8": struct.Struct(">b").pack,
+        "int16": _write_int16,
+        "int32": _write_int32,
+        "int64": _write_int64,
+        "error_code": _write_int16,
+        "uuid": _write_uuid,
+    }
+)
+_VARIABLE: Final[Mapping[tuple[str, bool], _Writer]] = MappingProxyType(
+    {
+        ("string", False): _write_legacy_text,
+        ("string", True): _write_compact_text,
+        ("bytes", False): _write_legacy_bytes,
+        ("bytes", True): _write_compact_bytes,
+    }
+)
+
+
+@cache
+def _entity_writer(entity: Any) -> _Writer:
+    flexible: bool = entity.__flexible__
+    # Only ApiVersions has tagged response fields, for what the reference lacks: features.
+    shapes = tuple(shape for shape in field_shapes(entity) if not shape.is_tagged)
+    parts = tuple(_part_writer(shape, flexible=flexible) for shape in shapes)
+    end = _NO_TAGS if flexible else b""
+
+    def write(message: Any) -> bytes:
+        return b"".join([write_part(message) for write_part in parts]) + end
+
+    return write
+
+
+def _part_writer(shape: FieldShape, *, flexible: bool) -> _Writer:
+    """Return what writes a field of a message that is given as a whole."""
+    if shape.name == _THROTTLE_TIME:
+        not_throttled = _write_int32(0)
+        return lambda _: not_throttled
+    get, write = attrgetter(shape.name), _field_writer(shape, flexible=flexible)
+    return lambda message: write(get(message))
+
+
+def _field_writer(shape: FieldShape, *, flexible: bool) -> _Writer:
+    write_item: _Writer
+    if shape.entity is not None:
+        assert shape.is_array, "no response served here has a structure that is not in an array"
+        write_item = _entity_writer(shape.entity)
+    elif shape.kafka_type in _FIXED:
+        write_item = _FIXED[shape.kafka_type]
+    else:
+        write_item = _VARIABLE[shape.kafka_type, flexible]
+        if shape.is_array or not shape.is_nullable:
+            write_item = _refusing_null(write_item, shape.name)
+    if not shape.is_array:
+        return write_item
+    write_array = _array_writer(write_item, flexible=flexible)
+    return write_array if shape.is_nullable else _refusing_null(write_array, shape.name)
+
+
+def _array_writer(write_item: _Writer, *, flexible: bool) -> _Writer:
+    def write_length(length: int) -> bytes:
+        return _write_unsigned_varint(length + 1) if flexible else _write_int32(length)
+
+    def write(items: Iterable[Any] | None) -> bytes:
+        if items is None:
+            return write_length(-1)
+        written = [write_item(item) for item in items]
+        return write_length(len(written)) + b"".join(written)
+
+    return write
+
+
+def _refusing_null(write: _Writer, name: str) -> _Writer:
+    def write_some(value: Any) -> bytes:
+        if value is None:
+            raise TypeError(f"{name} is null, which it may not be")
+        return write(value)
+
+    return write_some
