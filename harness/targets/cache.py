@@ -56,9 +56,12 @@ def prepared(directory: Path) -> Path:
 
 
 @asynccontextmanager
-async def locked(directory: Path, progress: Progress) -> AsyncIterator[None]:
-    """Hold the cache's lock, waiting for whoever has it."""
-    with (directory / "lock").open("w") as lock:
+async def locked(directory: Path, what: str, progress: Progress) -> AsyncIterator[None]:
+    """Hold the lock of one thing in the cache, waiting for whoever has it.
+
+    Making one thing may need another to be made, under its own lock: a class archive wants storage.
+    """
+    with (directory / f"{what}.lock").open("w") as lock:
         waited = False
         while not _try_lock(lock.fileno()):
             if not waited:

@@ -77,7 +77,7 @@ async def kafka_jars(version: str, progress: Progress) -> KafkaJars:
     if known is not None and (directory / known / _DESCRIPTION).is_file():
         return _read(directory / known)
     require_java()
-    async with cache.locked(directory, progress):
+    async with cache.locked(directory, "jars", progress):
         if (directory / version / _DESCRIPTION).is_file():
             return _read(directory / version)
         if version == LATEST:

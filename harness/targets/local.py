@@ -150,7 +150,7 @@ async def _with_class_archive(plan: LocalPlan, java: Path, directory: Path, prog
         return plan
     archive = _class_archive(home, java)
     if not archive.is_file():
-        async with cache.locked(home, progress):
+        async with cache.locked(home, "classes", progress):
             if not archive.is_file():
                 progress("preparing faster starts (once per version)")
                 await _make_class_archive(plan, java, archive, _subdirectory(directory))

@@ -55,7 +55,7 @@ async def format_storage(
         return
     template = jars.home / "storage"
     if not template.is_dir():
-        async with cache.locked(jars.home, progress):
+        async with cache.locked(jars.home, "storage", progress):
             if not template.is_dir():
                 progress("formatting storage")
                 with cache.made_at(template) as temporary:

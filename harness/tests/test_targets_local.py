@@ -192,10 +192,10 @@ def test_the_cache_waits_for_whoever_holds_its_lock(tmp_path: Path) -> None:
         entered = asyncio.Event()
 
         async def second() -> None:
-            async with cache.locked(tmp_path, told.append):
+            async with cache.locked(tmp_path, "jars", told.append):
                 entered.set()
 
-        async with cache.locked(tmp_path, told.append):
+        async with cache.locked(tmp_path, "jars", told.append):
             task = asyncio.create_task(second())
             while not told:  # noqa: ASYNC110 - what is told sets no event
                 await asyncio.sleep(0)
