@@ -134,7 +134,8 @@ class Drive:
         return DriveResult(drive_ms=round((time.monotonic() - began_s) * 1000, 1), lost=self._lost)
 
     def _logs(self, number: int) -> Path:
-        directory = self.sinks.logs / f"broker-{number}"
+        # Absolute, for brokers run in it.
+        directory = (self.sinks.logs / f"broker-{number}").absolute()
         directory.mkdir(parents=True, exist_ok=True)
         return directory
 
