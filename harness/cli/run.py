@@ -3,6 +3,7 @@
 import shlex
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +16,7 @@ from harness.conduct.expectation_files import expectation_files
 from harness.conduct.judging import judge_run_again
 from harness.conduct.plan import PlanError, RunPlan, new_run_id, parse_targets, select_scripts
 from harness.conduct.progress import ProgressDisplay
-from harness.conduct.run import conduct
+from harness.conduct.run import ConductedRun, conduct
 from harness.conduct.run import report as make_report
 from harness.report.exit_code import ExitCode
 from harness.report.terminal import print_summary
@@ -23,6 +24,7 @@ from harness.runner.drive import Limits
 from harness.scenario.registry import collect
 from harness.spark.session import LOCAL_MASTER
 from harness.trace.files import LATEST, RunFolder
+from harness.verdict import Expectation
 
 _SCENARIOS = typer.Argument(help="Scenario ids or globs; all if none is given.", show_default=False)
 _TARGET = typer.Option(
@@ -102,8 +104,23 @@ def carry_out(plan: RunPlan, options: ReportOptions) -> ExitCode:
             _report(conducted.folder, options, display)
     if options.wanted:
         print_summary(conducted.folder.path, console)
+    else:
+        _print_brief(conducted, console)
     console.print(f"[dim]{time.monotonic() - began_s:.1f} s in all[/]", highlight=False)
     return conducted.exit_code
+
+
+def _print_brief(conducted: ConductedRun, console: Console) -> None:
+    """Print what can be said without a report: how it ended, and the outcomes of each target."""
+    outcomes = Counter((each.target, each.outcome) for each in conducted.checked.judgements)
+    lines = [f"{target}: {count} {outcome}" for (target, outcome), count in sorted(outcomes.items())]
+    unexpected = [
+        f"{each.outcome}, {each.expectation}: {each.scenario_id} on {each.target}: {each.reason}"
+        for each in conducted.checked.judgements
+        if each.expectation != Expectation.EXPECTED and "target lost:" not in each.reason
+    ]
+    for line in (*lines, *unexpected, f"ended: {conducted.footer.ended}", f"Run: {conducted.folder.path}"):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _report(folder: RunFolder, options: ReportOptions, display: ProgressDisplay) -> None:
