@@ -9,7 +9,7 @@ TARGETS ?= --target reference --target kafka:3.9.2 --target kafka:latest
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup conformance test lint types contracts unit suites-check constraints clean
+.PHONY: help setup conformance bench test lint types contracts unit suites-check docs constraints clean
 
 help: ## Say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -27,6 +27,9 @@ $(STAMP): constraints.txt pyproject.toml
 conformance: setup ## Drive the reference and two Kafka brokers, and write the report
 	$(BIN)/kafka-conformance run $(TARGETS) --out $(REPORTS)
 
+bench: setup ## Time the reference beside a local Kafka
+	$(BIN)/kafka-conformance bench --out $(REPORTS)/bench
+
 test: lint types contracts unit ## All checks and tests
 
 lint: setup ## Style
@@ -41,6 +44,9 @@ contracts: setup ## Who may import whom
 
 unit: setup ## Our own tests, those with real brokers and Spark among them
 	$(BIN)/python -X dev -m pytest
+
+docs: setup ## Write the generated pages of the documentation anew
+	$(BIN)/python -m harness.cli.generated_docs
 
 constraints: ## Pin the newest allowed packages anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \

@@ -22,8 +22,10 @@ from harness.conduct.progress import ProgressDisplay
 from harness.conduct.run import ConductedRun, conduct, report
 from harness.diff.expectations import ExpectationError
 from harness.diff.model import Judgement
+from harness.report.exit_code import ENDED_INTERRUPTED
 from harness.report.phrases import reproduction_line
 from harness.runner.drive import Limits
+from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect, record, scenario_functions
 from harness.scenario.script import Script
 from harness.spark.session import LOCAL_MASTER
@@ -53,6 +55,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="what to hold scenarios with, e.g. reference, kafka:3.9.2, external:HOST:PORT; may be repeated",
     )
     group.addoption("--target-profile", default=None, help="hold targets against this profile")
+    group.addoption(
+        "--conformance-expect",
+        action="append",
+        default=[],
+        help="a further expectation file; may be repeated",
+    )
     group.addoption("--conformance-out", default="reports", help="where run folders are made")
     group.addoption(
         "--no-conformance-report", action="store_true", default=False, help="make no report at the end"
@@ -162,16 +170,18 @@ def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
 def _conduct(config: pytest.Config, chosen: list[ScenarioItem]) -> None:
     state = config.stash[_STATE]
     wanted = {item.target for item in chosen}
+    further: list[str] = config.getoption("conformance_expect")
     plan = RunPlan(
         run_id=new_run_id(),
         scripts={item.script.id: item.script for item in chosen},
         catalogue=frozenset(collect("suites")),
+        clauses=tuple(load_clauses("suites").values()),
         targets=tuple(target for target in state.targets if target.name in wanted),
         reports=Path(config.getoption("conformance_out")),
         seed=0,
         command=shlex.join(["pytest", *sys.argv[1:]]),
         limits=Limits(),
-        expectation_files=expectation_files("suites", ()),
+        expectation_files=expectation_files("suites", [Path(each) for each in further]),
     )
     try:
         with ProgressDisplay(Console(stderr=True, quiet=config.option.verbose < 1)) as display:
@@ -182,6 +192,8 @@ def _conduct(config: pytest.Config, chosen: list[ScenarioItem]) -> None:
         (judgement.scenario_id, judgement.target): judgement
         for judgement in state.conducted.checked.judgements
     }
+    if state.conducted.footer.ended == ENDED_INTERRUPTED:
+        raise KeyboardInterrupt
 
 
 def pytest_terminal_summary(

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import gc
 import logging
 import signal
 import sys
@@ -136,6 +137,8 @@ async def serve(options: Options) -> None:
         )
 
     async with serving(make_listener, host=options.host, port=options.port) as port:
+        # What is there by now stays: the collector need not look at it again while requests are answered.
+        gc.freeze()
         print(f"listening on {options.host}:{port} profile {options.profile.name}", flush=True)  # noqa: T201 - the ready line
         await stopped.wait()
 

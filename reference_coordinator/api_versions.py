@@ -26,6 +26,12 @@ class Api(IntEnum):
     LIST_GROUPS = 16
     API_VERSIONS = 18
     CREATE_TOPICS = 19
+    DELETE_TOPICS = 20
+    INIT_PRODUCER_ID = 22
+    ADD_OFFSETS_TO_TXN = 25
+    END_TXN = 26
+    WRITE_TXN_MARKERS = 27
+    TXN_OFFSET_COMMIT = 28
     DELETE_GROUPS = 42
     OFFSET_DELETE = 47
 
@@ -93,6 +99,44 @@ _ADVERTISED: Final[Mapping[Api, _Advertised]] = MappingProxyType(
             ((2, 8, 0), 0, 7),
             ((4, 0, 0), 2, 7),
         ),
+        Api.DELETE_TOPICS: (
+            ((2, 4, 0), 0, 4),
+            ((2, 7, 0), 0, 5),
+            ((2, 8, 0), 0, 6),
+            ((4, 0, 0), 1, 6),
+        ),
+        Api.INIT_PRODUCER_ID: (
+            ((2, 4, 0), 0, 2),
+            ((2, 5, 0), 0, 3),
+            ((2, 7, 0), 0, 4),
+            ((3, 8, 0), 0, 5),
+        ),
+        Api.ADD_OFFSETS_TO_TXN: (
+            ((2, 4, 0), 0, 1),
+            ((2, 7, 0), 0, 2),
+            ((2, 8, 0), 0, 3),
+            ((3, 8, 0), 0, 4),
+        ),
+        Api.END_TXN: (
+            ((2, 4, 0), 0, 1),
+            ((2, 7, 0), 0, 2),
+            ((2, 8, 0), 0, 3),
+            ((3, 8, 0), 0, 4),
+            ((4, 0, 0), 0, 5),
+        ),
+        Api.WRITE_TXN_MARKERS: (
+            ((2, 4, 0), 0, 0),
+            ((2, 8, 0), 0, 1),
+            ((4, 0, 0), 1, 1),
+            ((4, 2, 0), 1, 2),
+        ),
+        Api.TXN_OFFSET_COMMIT: (
+            ((2, 4, 0), 0, 2),
+            ((2, 5, 0), 0, 3),
+            ((3, 8, 0), 0, 4),
+            ((4, 0, 0), 0, 5),
+            ((4, 4, 0), 0, 6),
+        ),
         Api.DELETE_GROUPS: (((2, 4, 0), 0, 2), ((4, 4, 0), 0, 3)),
         Api.OFFSET_DELETE: (((2, 4, 0), 0, 0),),
     }
@@ -104,6 +148,9 @@ _DECODABLE: Final[Mapping[Api, VersionRange]] = MappingProxyType(
         Api.OFFSET_COMMIT: VersionRange(min_version=2, max_version=10),
         Api.OFFSET_FETCH: VersionRange(min_version=1, max_version=10),
         Api.CREATE_TOPICS: VersionRange(min_version=2, max_version=7),
+        Api.DELETE_TOPICS: VersionRange(min_version=1, max_version=6),
+        Api.WRITE_TXN_MARKERS: VersionRange(min_version=1, max_version=2),
+        Api.TXN_OFFSET_COMMIT: VersionRange(min_version=0, max_version=5),
         Api.DELETE_GROUPS: VersionRange(min_version=0, max_version=2),
     }
 )
@@ -112,12 +159,16 @@ _DECODABLE: Final[Mapping[Api, VersionRange]] = MappingProxyType(
 
 def served_ranges(profile: Profile) -> ApiRanges:
     """Return what a broker of that release advertises, less what the reference cannot serve."""
-    return MappingProxyType({api: _served(api, profile.version) for api in _ADVERTISED})
+    served = {api: _served(api, profile.version) for api in _ADVERTISED}
+    return MappingProxyType({api: versions for api, versions in served.items() if versions is not None})
 
 
-def _served(api: Api, version: Version) -> VersionRange:
+def _served(api: Api, version: Version) -> VersionRange | None:
+    """Return what is served of an API; None where every version of it is beyond us."""
     _, lowest, highest = max(row for row in _ADVERTISED[api] if row[0] <= version)
     decodable = _DECODABLE.get(api, VersionRange(min_version=lowest, max_version=highest))
+    if highest < decodable.min_version:
+        return None
     return VersionRange(
         min_version=max(lowest, decodable.min_version),
         max_version=min(highest, decodable.max_version),

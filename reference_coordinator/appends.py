@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from reference_coordinator.classic.group import ClassicGroup
 from reference_coordinator.classic.member import ClassicGroupMember
 from reference_coordinator.ids import (
+    AppendId,
     GenerationId,
     GroupId,
     GroupInstanceId,
     MemberId,
     Millis,
+    ProducerId,
     ResponseToken,
 )
 from reference_coordinator.messages import (
@@ -23,8 +25,10 @@ from reference_coordinator.messages import (
     GroupResponse,
     JoinGroupRequestProtocol,
     OffsetCommitResponse,
+    OffsetFetchRequest,
+    TxnOffsetCommitResponse,
 )
-from reference_coordinator.offset_store import OffsetAndMetadata, TopicPartition
+from reference_coordinator.offset_values import OffsetAndMetadata, TopicPartition
 from reference_coordinator.parked import Join
 
 
@@ -84,9 +88,13 @@ class OffsetsStored:
 
     group: ClassicGroup
     token: ResponseToken
-    response: OffsetCommitResponse
+    response: OffsetCommitResponse | TxnOffsetCommitResponse
     """What to answer on success; a failure replaces its NONEs."""
     offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    producer_id: ProducerId
+    """Whose transaction they are part of, if they are."""
+    record_offset: int
+    """Where in the log they will stand."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -105,6 +113,16 @@ class GroupsDeleted:
     deletion: Deletion
     group_ids: tuple[GroupId, ...]
     """Of one partition, those that could be deleted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HeldFetch:
+    """An OffsetFetch that wants to see what is under way as well."""
+
+    after: AppendId
+    """The last write that it awaits, with all before it."""
+    token: ResponseToken
+    request: OffsetFetchRequest
 
 
 Continuation = (

@@ -12,10 +12,6 @@ from reference_coordinator.broker_messages import (
     ApiVersionsRequest,
     ApiVersionsResponse,
     Coordinator,
-    CreatableTopic,
-    CreatableTopicResult,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
     MetadataRequest,
@@ -45,7 +41,7 @@ _FIRST_BATCHED_FIND_COORDINATOR: Final = 4
 _FIRST_SHARE_COORDINATOR: Final = 6
 _FIRST_TOPIC_IDS_IN_METADATA_REQUEST: Final = 12
 _CLUSTER_OPERATIONS_VERSIONS: Final = range(8, 11)
-_DEFAULT_NUM_PARTITIONS: Final = 1
+DEFAULT_NUM_PARTITIONS: Final = 1
 _TRANSACTION_STATE_PARTITIONS: Final = 50
 # Without an authorizer everything is allowed: one bit for each operation that the resource has.
 _CLUSTER_OPERATIONS: Final = 8096
@@ -166,7 +162,7 @@ def create_internal_or_plain_topic(broker: Broker, name: str) -> None:
         OFFSETS_TOPIC: broker.config.offsets_topic_num_partitions,
         TRANSACTION_STATE_TOPIC: _TRANSACTION_STATE_PARTITIONS,
     }
-    broker.topics.create(name, internal.get(name, _DEFAULT_NUM_PARTITIONS))
+    broker.topics.create(name, internal.get(name, DEFAULT_NUM_PARTITIONS))
 
 
 def _shown(broker: Broker, topic: Topic, operations: int) -> MetadataResponseTopic:
@@ -200,45 +196,6 @@ def _hidden(asked: MetadataRequestTopic, error: Errors) -> MetadataResponseTopic
         partitions=(),
         topic_authorized_operations=AUTHORIZED_OPERATIONS_OMITTED,
     )
-
-
-def handle_create_topics(broker: Broker, request: CreateTopicsRequest) -> CreateTopicsResponse:
-    """Create topics. Source: ReplicationControlManager#createTopics (4.3.1)."""
-    names = [topic.name for topic in request.topics]
-    return CreateTopicsResponse(
-        topics=tuple(
-            _refused(topic.name, Errors.INVALID_REQUEST, "the request names this topic twice")
-            if names.count(topic.name) > 1
-            else _create_topic(broker, topic, validate_only=request.validate_only)
-            for topic in request.topics
-        )
-    )
-
-
-def _create_topic(broker: Broker, topic: CreatableTopic, *, validate_only: bool) -> CreatableTopicResult:
-    num_partitions = _DEFAULT_NUM_PARTITIONS if topic.num_partitions == -1 else topic.num_partitions
-    if not is_legal_topic_name(topic.name):
-        return _refused(topic.name, Errors.INVALID_TOPIC_EXCEPTION, "not a legal topic name")
-    if broker.topics.get(topic.name) is not None:
-        return _refused(topic.name, Errors.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
-    if topic.has_assignments:
-        return _refused(topic.name, Errors.INVALID_REPLICA_ASSIGNMENT, "leave the assignment to the broker")
-    if topic.replication_factor not in {-1, 1}:
-        return _refused(topic.name, Errors.INVALID_REPLICATION_FACTOR, "there is one broker")
-    if num_partitions < 1:
-        return _refused(topic.name, Errors.INVALID_PARTITIONS, "a topic has at least one partition")
-    created = None if validate_only else broker.topics.create(topic.name, num_partitions)
-    return CreatableTopicResult(
-        name=topic.name,
-        error_code=Errors.NONE,
-        topic_id=None if created is None else created.topic_id,
-        num_partitions=num_partitions,
-        replication_factor=1,
-    )
-
-
-def _refused(name: str, error: Errors, why: str) -> CreatableTopicResult:
-    return CreatableTopicResult(name=name, error_code=error, error_message=why)
 
 
 def handle_find_coordinator(
@@ -282,8 +239,9 @@ def _get_coordinator(broker: Broker, log: str, key: str, context: RequestContext
     """Say whether there is a coordinator. Source: KafkaApis#getCoordinator (4.3.1)."""
     if log == SHARE_STATE_TOPIC:
         is_too_old = context.api_version < _FIRST_SHARE_COORDINATOR
+        is_missing = broker.profile.has(Behaviour.SHARE_COORDINATOR_MISSING)
         validates = broker.profile.has(Behaviour.SHARE_COORDINATOR_KEY_VALIDATED)
-        if is_too_old or (validates and not _SHARE_KEY.fullmatch(key)):
+        if is_too_old or is_missing or (validates and not _SHARE_KEY.fullmatch(key)):
             return Errors.INVALID_REQUEST
     return Errors.COORDINATOR_NOT_AVAILABLE if broker.topics.get(log) is None else Errors.NONE
 

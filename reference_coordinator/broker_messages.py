@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from reference_coordinator.errors import Errors
 from reference_coordinator.ids import Millis, TopicId
 from reference_coordinator.messages import GroupRequest, GroupResponse
+from reference_coordinator.transactions.messages import TransactionRequest, TransactionResponse
 
 AUTHORIZED_OPERATIONS_OMITTED = -(2**31)
 """Stands where nobody asked. Source: MetadataResponse.AUTHORIZED_OPERATIONS_OMITTED (4.3.1)."""
@@ -146,6 +147,39 @@ class CreateTopicsResponse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteTopicState:
+    """A topic to delete, by its name, or from v6 by its id."""
+
+    name: str | None
+    topic_id: TopicId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteTopicsRequest:
+    """Asks for topics to be deleted."""
+
+    topics: tuple[DeleteTopicState, ...]
+    timeout_ms: Millis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletableTopicResult:
+    """How it went for one topic."""
+
+    name: str | None
+    topic_id: TopicId | None
+    error_code: Errors
+    error_message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteTopicsResponse:
+    """One result a topic."""
+
+    responses: tuple[DeletableTopicResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FindCoordinatorRequest:
     """Asks who coordinates; up to v3 exactly one key."""
 
@@ -174,11 +208,23 @@ class FindCoordinatorResponse:
 
 
 BrokerRequest = (
-    ApiVersionsRequest | MetadataRequest | CreateTopicsRequest | FindCoordinatorRequest | GroupRequest
+    ApiVersionsRequest
+    | MetadataRequest
+    | CreateTopicsRequest
+    | DeleteTopicsRequest
+    | FindCoordinatorRequest
+    | TransactionRequest
+    | GroupRequest
 )
 """Everything that a connection may ask."""
 
 BrokerResponse = (
-    ApiVersionsResponse | MetadataResponse | CreateTopicsResponse | FindCoordinatorResponse | GroupResponse
+    ApiVersionsResponse
+    | MetadataResponse
+    | CreateTopicsResponse
+    | DeleteTopicsResponse
+    | FindCoordinatorResponse
+    | TransactionResponse
+    | GroupResponse
 )
 """Everything that a connection may be told."""

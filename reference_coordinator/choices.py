@@ -46,6 +46,8 @@ class DeterministicChoices:
 
         Source: ClassicGroup#selectProtocol (4.3.1), GroupMetadata#selectProtocol (3.9.2).
         """
+        if len(tied) == 1:
+            return tied[0]
         match family:
             case CoordinatorFamily.JAVA:
                 return in_java_hash_map_order(tied)[0]

@@ -1,4 +1,4 @@
-"""The broker properties that the group coordinator reads, by Kafka's names and with Kafka's defaults."""
+"""The broker properties that the coordinator and its log read, by Kafka's names and with its defaults."""
 
 import difflib
 import re
@@ -60,6 +60,13 @@ class GroupCoordinatorConfig:
     """`offsets.retention.check.interval.ms`: how often offsets are looked through for expired ones."""
     offsets_topic_num_partitions: int = _property("offsets.topic.num.partitions", 50, at_least=1)
     """`offsets.topic.num.partitions`: the partitions of `__consumer_offsets`."""
+
+    message_max_bytes: int = _property("message.max.bytes", 1_048_588, at_least=0)
+    """`message.max.bytes`: the largest batch that the log takes."""
+    min_insync_replicas: int = _property("min.insync.replicas", 1, at_least=1)
+    """`min.insync.replicas`: the replicas that a write needs; there is one."""
+    offsets_topic_compression_codec: int = _property("offsets.topic.compression.codec", 0, at_least=0)
+    """`offsets.topic.compression.codec`: how the log is compressed, by Kafka's number; nobody sees it."""
 
     @property
     def offsets_retention_ms(self) -> Millis:

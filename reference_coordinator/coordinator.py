@@ -6,7 +6,7 @@ it was asked to append are in the log, and the lifecycle inputs when a broker wo
 to be the coordinator.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import assert_never
 
 from reference_coordinator import service
@@ -58,15 +58,17 @@ from reference_coordinator.errors import Errors, IllegalStateError
 from reference_coordinator.ids import UNKNOWN_MEMBER_ID, AppendId, Millis, ResponseToken
 from reference_coordinator.loader import Loader, replay
 from reference_coordinator.messages import GroupRequest, RequestContext
-from reference_coordinator.offset_commit import offsets_stored
+from reference_coordinator.offset_storing import offsets_stored
 from reference_coordinator.profiles import Profile
-from reference_coordinator.records import CoordinatorRecord
+from reference_coordinator.records import CoordinatorRecord, EndTransactionMarker
 from reference_coordinator.removal import (
     cleanup_all_group_metadata,
     groups_deleted,
+    on_topics_deleted,
     schedule_group_metadata_expiration,
 )
 from reference_coordinator.shard import Ownership, PendingAppend, Shard
+from reference_coordinator.txn_offset_commit import complete_transaction
 
 
 class GroupCoordinator:
@@ -100,11 +102,38 @@ class GroupCoordinator:
         return self._shard.take_effects()
 
     def append_completed(self, append_id: AppendId, error: Errors, *, now_ms: Millis) -> tuple[Effect, ...]:
-        """Learn how an `AppendRecords` went; NONE means that the records are in the log for good."""
-        self._advance_to(now_ms)
+        """Learn how an `AppendRecords` went; NONE means that the records are in the log for good.
+
+        What falls due in the same millisecond comes after it: Kafka's timers take a tick, an append that
+        fails at once does not.
+        """
+        if now_ms > self._shard.now_ms:
+            self._advance_to(Millis(now_ms - 1))
+        self._shard.now_ms = now_ms
         append = self._shard.take_append(append_id)
         if append is not None:
             self._complete_append(append, error)
+            service.fetch_written(self._shard)
+        return self._shard.take_effects()
+
+    def transaction_ended(self, marker: EndTransactionMarker, *, now_ms: Millis) -> tuple[Effect, ...]:
+        """Learn that the end of a transaction was written to a partition of the log.
+
+        Source: GroupCoordinatorService#completeTransaction (4.3.1),
+        GroupCoordinator#scheduleHandleTxnCompletion (3.9.2).
+        """
+        self._advance_to(now_ms)
+        if self._loader is not None:
+            self._loader.replay((marker,))
+        else:
+            self._shard.log_end_offset += 1
+            complete_transaction(self._shard, marker)
+        return self._shard.take_effects()
+
+    def topics_deleted(self, topics: Collection[str], *, now_ms: Millis) -> tuple[Effect, ...]:
+        """Learn that topics are no more; their offsets go, wherever they are."""
+        self._advance_to(now_ms)
+        on_topics_deleted(self._shard, topics)
         return self._shard.take_effects()
 
     def next_deadline(self) -> Millis | None:
@@ -148,6 +177,7 @@ class GroupCoordinator:
         if self._shard.profile.coordinator is CoordinatorFamily.JAVA:
             for append in self._shard.take_all_appends():
                 self._complete_append(append, Errors.NOT_COORDINATOR)
+            service.fetch_written(self._shard)
             self._shard.forget_all()
         return self._shard.take_effects()
 
@@ -204,7 +234,7 @@ class GroupCoordinator:
         if error is Errors.NONE:
             self._shard.commit_creations(append)
             if append.replays:
-                replay(self._shard, append.records)
+                replay(self._shard, append.records, record_offset=append.record_offset)
         else:
             self._shard.roll_back_creations(append)
         try:

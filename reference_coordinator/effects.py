@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from reference_coordinator.ids import AppendId, ResponseToken
+from reference_coordinator.ids import AppendId, ProducerEpoch, ProducerId, ResponseToken
 from reference_coordinator.records import CoordinatorRecord
 
 ResponseT_co = TypeVar("ResponseT_co", covariant=True)
@@ -30,12 +30,22 @@ class Respond(Generic[ResponseT_co]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Producer:
+    """In whose name, and of what age, transactional records are written."""
+
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AppendRecords:
     """Append to the group's partition of `__consumer_offsets`, then call `append_completed(append_id, …)`."""
 
     append_id: AppendId
     partition: int
     records: tuple[CoordinatorRecord, ...]
+    producer: Producer | None = None
+    """Set where the records are part of a transaction; the log refuses an epoch below one that it saw."""
 
 
 Effect = Respond[object] | AppendRecords

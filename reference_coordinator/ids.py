@@ -17,7 +17,15 @@ ResponseToken = NewType("ResponseToken", int)
 AppendId = NewType("AppendId", int)
 """Names one write to the log; the coordinator chose it and gets it back in `append_completed`."""
 
+ProducerId = NewType("ProducerId", int)
+ProducerEpoch = NewType("ProducerEpoch", int)
+TransactionalId = NewType("TransactionalId", str)
+
 UNKNOWN_MEMBER_ID: Final = MemberId("")
 """What a member sends that was given no id yet. Source: JoinGroupRequest.UNKNOWN_MEMBER_ID."""
 UNKNOWN_GENERATION_ID: Final = GenerationId(-1)
 """Source: JoinGroupRequest.UNKNOWN_GENERATION_ID."""
+NO_PRODUCER_ID: Final = ProducerId(-1)
+"""Source: RecordBatch.NO_PRODUCER_ID."""
+NO_PRODUCER_EPOCH: Final = ProducerEpoch(-1)
+"""Source: RecordBatch.NO_PRODUCER_EPOCH."""

@@ -5,6 +5,7 @@ Sans-IO as the coordinator is, with the same four methods.
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Final, assert_never, cast
 
 from reference_coordinator.api_versions import served_ranges
@@ -12,7 +13,6 @@ from reference_coordinator.broker_apis import (
     Broker,
     Node,
     handle_api_versions,
-    handle_create_topics,
     handle_find_coordinator,
     handle_topic_metadata,
 )
@@ -21,15 +21,17 @@ from reference_coordinator.broker_messages import (
     BrokerRequest,
     BrokerResponse,
     CreateTopicsRequest,
+    DeleteTopicsRequest,
     FindCoordinatorRequest,
     MetadataRequest,
 )
 from reference_coordinator.choices import Choices
 from reference_coordinator.config import GroupCoordinatorConfig
 from reference_coordinator.coordinator import GroupCoordinator
-from reference_coordinator.effects import AppendRecords, Effect, Respond
+from reference_coordinator.effects import AppendRecords, Effect, Permitted, Respond
 from reference_coordinator.errors import Errors
 from reference_coordinator.ids import AppendId, Millis, ResponseToken
+from reference_coordinator.log_limits import log_limits
 from reference_coordinator.messages import (
     DeleteGroupsRequest,
     GroupRequest,
@@ -40,6 +42,7 @@ from reference_coordinator.messages import (
     RequestContext,
     SyncGroupRequest,
     SyncGroupResponse,
+    TxnOffsetCommitRequest,
 )
 from reference_coordinator.offset_apis import (
     Finish,
@@ -47,10 +50,22 @@ from reference_coordinator.offset_apis import (
     handle_offset_commit,
     handle_offset_delete,
     handle_offset_fetch,
+    handle_txn_offset_commit,
 )
-from reference_coordinator.profiles import Profile
-from reference_coordinator.records import CoordinatorRecord
+from reference_coordinator.offsets_log import OffsetsLog
+from reference_coordinator.profiles import Behaviour, Profile
+from reference_coordinator.records import CoordinatorRecord, EndTransactionMarker
+from reference_coordinator.topic_apis import handle_create_topics, handle_delete_topics
 from reference_coordinator.topics import OFFSETS_TOPIC, Topics
+from reference_coordinator.transaction_apis import TransactionApis
+from reference_coordinator.transactions.messages import (
+    AddOffsetsToTxnRequest,
+    EndTxnRequest,
+    InitProducerIdRequest,
+    TransactionRequest,
+    WriteTxnMarkersRequest,
+)
+from reference_coordinator.unsayable import as_far_as_sayable
 
 _FIRST_MANDATORY_SYNC_PROTOCOL: Final = 5
 
@@ -58,10 +73,6 @@ AppendOutcome = Callable[[AppendRecords], Errors | None]
 """Decides how a write ends; None leaves it open until `append_completed` is called."""
 
 Answers = tuple[Respond[BrokerResponse], ...]
-
-
-def _succeed(_: AppendRecords) -> Errors | None:
-    return Errors.NONE
 
 
 class KafkaApis:
@@ -76,15 +87,30 @@ class KafkaApis:
         self.broker = Broker(
             node=node, ranges=served_ranges(profile), topics=Topics(), config=config, profile=profile
         )
-        self.append_log: list[CoordinatorRecord] = []
-        """What was written to `__consumer_offsets`, oldest first; a restart loads it."""
-        self.append_outcome: AppendOutcome = _succeed
+        self.log = OffsetsLog()
+        """What was written to `__consumer_offsets`; a restart loads it."""
+        self.append_outcome: AppendOutcome = log_limits(config, profile)
         """Replaced where writes are to fail or to take their time."""
         self._coordinator = GroupCoordinator(config=config, profile=profile, choices=choices)
         self._finishes: dict[ResponseToken, Finish] = {}
         self._open_appends: dict[AppendId, AppendRecords] = {}
         self._is_elected = False
         self._is_loading = False
+        self._now_ms = Millis(0)
+        self._unsettled: list[Effect] = []
+        self.transactions = TransactionApis(
+            profile=profile,
+            topics=self.broker.topics,
+            log=self.log,
+            num_partitions=config.offsets_topic_num_partitions,
+            tell_end=self._transaction_ended,
+            is_group_coordinator_active=lambda: self._is_elected and not self._is_loading,
+        )
+
+    @property
+    def append_log(self) -> list[CoordinatorRecord]:
+        """The records of the log, oldest first."""
+        return self.log.records
 
     def handle(
         self, request: BrokerRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
@@ -98,6 +124,15 @@ class KafkaApis:
                 return metadata + self._elect(now_ms=now_ms)
             case CreateTopicsRequest():
                 return _answer(token, handle_create_topics(self.broker, request)) + self._elect(now_ms=now_ms)
+            case DeleteTopicsRequest():
+                return self._delete_topics(request, token, now_ms=now_ms)
+            case (
+                InitProducerIdRequest()
+                | AddOffsetsToTxnRequest()
+                | EndTxnRequest()
+                | WriteTxnMarkersRequest()
+            ):
+                return self._handle_transaction(request, context, token, now_ms=now_ms)
             case FindCoordinatorRequest():
                 found = _answer(token, handle_find_coordinator(self.broker, request, context))
                 return found + self._elect(now_ms=now_ms)
@@ -133,7 +168,43 @@ class KafkaApis:
         if not self._is_loading:
             return ()
         self._is_loading = False
-        return self._settle(self._coordinator.finish_loading(now_ms=now_ms), now_ms=now_ms)
+        answers = self._settle(self._coordinator.finish_loading(now_ms=now_ms), now_ms=now_ms)
+        self._now_ms = now_ms
+        self.transactions.write_held_markers()
+        return answers + self._settle(self._take_unsettled(), now_ms=now_ms)
+
+    def _handle_transaction(
+        self, request: TransactionRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
+    ) -> Answers:
+        self._now_ms = now_ms
+        answer = _answer(token, self.transactions.handle(request, context))
+        return answer + self._settle(self._take_unsettled(), now_ms=now_ms)
+
+    def _transaction_ended(self, marker: EndTransactionMarker) -> None:
+        # Whoever has written the marker answers first; what comes of it is carried out after that.
+        self._unsettled.extend(self._coordinator.transaction_ended(marker, now_ms=self._now_ms))
+
+    def _take_unsettled(self) -> list[Effect]:
+        unsettled, self._unsettled = self._unsettled, []
+        return unsettled
+
+    def _delete_topics(
+        self, request: DeleteTopicsRequest, token: ResponseToken, *, now_ms: Millis
+    ) -> Answers:
+        response = handle_delete_topics(self.broker, request)
+        deleted = [each.name for each in response.responses if each.error_code is Errors.NONE and each.name]
+        effects = self._coordinator.topics_deleted(deleted, now_ms=now_ms) if self._is_elected else ()
+        answers = _answer(token, response) + self._settle(effects, now_ms=now_ms)
+        return answers + self._lose_log(now_ms=now_ms) if OFFSETS_TOPIC in deleted else answers
+
+    def _lose_log(self, *, now_ms: Millis) -> Answers:
+        """Cease to be the coordinator, whose log is no more. Source: KAFKA-19274 (4.0.1)."""
+        self.log.delete()
+        if not self._is_elected or self.broker.profile.has(Behaviour.GROUPS_OUTLIVE_THEIR_LOG):
+            return ()
+        self._is_elected = self._is_loading = False
+        self._open_appends.clear()
+        return self._settle(self._coordinator.unload(now_ms=now_ms), now_ms=now_ms)
 
     def _elect(self, *, now_ms: Millis) -> Answers:
         """Become the coordinator as soon as there is a log for it."""
@@ -154,7 +225,8 @@ class KafkaApis:
         routed = self._route(request, context)
         if not isinstance(routed, Forward):
             return _answer(token, routed)
-        self._finishes[token] = routed.finish
+        profile, finish = self.broker.profile, routed.finish
+        self._finishes[token] = lambda response: as_far_as_sayable(finish(response), context, profile)
         effects = self._coordinator.handle(routed.request, context, token, now_ms=now_ms)
         return self._settle(effects, now_ms=now_ms)
 
@@ -170,6 +242,8 @@ class KafkaApis:
                 )
             case OffsetCommitRequest():
                 return handle_offset_commit(request, context, topics)
+            case TxnOffsetCommitRequest():
+                return self._route_txn_offset_commit(request, context)
             case OffsetFetchRequest():
                 return handle_offset_fetch(request, context, topics, profile)
             case OffsetDeleteRequest():
@@ -178,6 +252,16 @@ class KafkaApis:
                 return _unchanged(_with_distinct_groups(request))
             case _:
                 return _unchanged(request)
+
+    def _route_txn_offset_commit(
+        self, request: TxnOffsetCommitRequest, context: RequestContext
+    ) -> GroupResponse | Forward:
+        routed = handle_txn_offset_commit(request, context, self.broker.topics, self.broker.profile)
+        if not isinstance(routed, Forward):
+            return routed
+        assert isinstance(routed.request, TxnOffsetCommitRequest)
+        verification = self.transactions.verify(request, context)
+        return replace(routed, request=replace(routed.request, verification=verification))
 
     def _settle(self, effects: Iterable[Effect], *, now_ms: Millis) -> Answers:
         """Carry out writes until nothing but answers is left."""
@@ -203,18 +287,25 @@ class KafkaApis:
 
     def _end_append(self, append: AppendRecords, error: Errors, *, now_ms: Millis) -> tuple[Effect, ...]:
         if error is Errors.NONE:
-            self.append_log.extend(append.records)
+            error = self.log.append(append)
         return self._coordinator.append_completed(append.append_id, error, now_ms=now_ms)
 
     def _finish(self, effect: Respond[object]) -> Respond[BrokerResponse]:
         # Effect says object because effects know no messages; the coordinator answers with its own.
         response = cast("GroupResponse", effect.response)
         finish = self._finishes.pop(effect.token)
-        return Respond(token=effect.token, response=finish(response), permitted=effect.permitted)
+        permitted = tuple(_finished(choice, response, finish) for choice in effect.permitted)
+        return Respond(token=effect.token, response=finish(response), permitted=permitted)
 
 
 def _answer(token: ResponseToken, response: BrokerResponse) -> Answers:
     return (Respond(token=token, response=response),)
+
+
+def _finished(choice: Permitted, response: GroupResponse, finish: Finish) -> Permitted:
+    """Make the client's values of those that the coordinator permits."""
+    others = (replace(response, **{choice.field: value}) for value in choice.any_of)  # type: ignore[arg-type] # a choice names a field of its response
+    return replace(choice, any_of=tuple(getattr(finish(other), choice.field) for other in others))
 
 
 def _unchanged(request: GroupRequest) -> Forward:

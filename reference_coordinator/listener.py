@@ -7,8 +7,9 @@ Source: SocketServer.Processor#processCompletedReceives (3.9.2).
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NewType
 
@@ -31,6 +32,7 @@ from reference_coordinator.wire import (
 )
 
 ConnectionId = NewType("ConnectionId", int)
+_REMEMBERED_CONTEXTS: Final = 256
 _NO_TOPICS: Final[Mapping[str, int]] = MappingProxyType({})
 
 
@@ -121,7 +123,7 @@ class Listener:
         if channel is None:
             return ()
         channel.waiting.append(frame)
-        return self._process(deque((connection,)), now_ms=now_ms)
+        return () if channel.is_muted else self._process(deque((connection,)), now_ms=now_ms)
 
     def disconnected(self, connection: ConnectionId, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Forget a connection. Its request in progress goes on, and its answer is dropped."""
@@ -146,6 +148,8 @@ class Listener:
         return self._send(self.apis.release_loading(now_ms=now_ms), now_ms=now_ms)
 
     def _send(self, answers: Answers, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        if not answers:
+            return ()
         unmuted: deque[ConnectionId] = deque()
         outgoing = tuple(self._outgoing(answers, unmuted))
         return outgoing + self._process(unmuted, now_ms=now_ms)
@@ -158,9 +162,11 @@ class Listener:
             channel = self._channels.get(connection)
             if channel is None or channel.is_muted or not channel.waiting:
                 continue
-            ready.append(connection)
+            frame = channel.waiting.popleft()
+            if channel.waiting:
+                ready.append(connection)
             try:
-                answers = self._handle(connection, channel, channel.waiting.popleft(), now_ms=now_ms)
+                answers = self._handle(connection, channel, frame, now_ms=now_ms)
             except MalformedRequestError as error:
                 outgoing.append(self._close(connection, str(error)))
             else:
@@ -175,27 +181,27 @@ class Listener:
         token = ResponseToken(self._tokens)
         self._in_progress[token] = _InProgress(connection=connection, header=request.header)
         channel.is_muted = True
-        context = RequestContext(
-            api_version=request.header.api_version,
-            client_id=request.header.client_id,
-            client_host=channel.client_host,
-        )
+        header = request.header
+        context = _context(header.api_version, header.client_id, channel.client_host)
         return self.apis.handle(request.message, context, token, now_ms=now_ms)
 
-    def _outgoing(self, answers: Answers, unmuted: deque[ConnectionId]) -> Iterable[Outgoing]:
+    def _outgoing(self, answers: Answers, unmuted: deque[ConnectionId]) -> list[Outgoing]:
+        outgoing: list[Outgoing] = []
         for answer in answers:
             answered = self._in_progress.pop(answer.token)
             channel = self._channels.get(answered.connection)
             if channel is None:
                 continue
             channel.is_muted = False
-            unmuted.append(answered.connection)
-            yield self._frame(answered, answer)
+            if channel.waiting:
+                unmuted.append(answered.connection)
+            outgoing.append(self._frame(answered, answer))
+        return outgoing
 
     def _frame(self, answered: _InProgress, answer: Respond[BrokerResponse]) -> Outgoing:
         try:
             frame = write_response(answered.header, answer.response)
-            permitted = tuple(_permitted_frames(answered, answer, choice) for choice in answer.permitted)
+            permitted = _all_permitted_frames(answered, answer) if answer.permitted else ()
         except UnwritableResponseError as error:
             return self._close(answered.connection, str(error))
         return SendFrame(connection=answered.connection, frame=frame, permitted=permitted)
@@ -203,6 +209,17 @@ class Listener:
     def _close(self, connection: ConnectionId, reason: str) -> CloseConnection:
         del self._channels[connection]
         return CloseConnection(connection=connection, reason=reason)
+
+
+def _all_permitted_frames(
+    answered: _InProgress, answer: Respond[BrokerResponse]
+) -> tuple[PermittedFrames, ...]:
+    return tuple(_permitted_frames(answered, answer, choice) for choice in answer.permitted)
+
+
+@lru_cache(maxsize=_REMEMBERED_CONTEXTS)
+def _context(api_version: int, client_id: str | None, client_host: str) -> RequestContext:
+    return RequestContext(api_version=api_version, client_id=client_id, client_host=client_host)
 
 
 def _permitted_frames(

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from reference_coordinator.behaviours import Behaviour
+from reference_coordinator.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.classic.group import ClassicGroup
 from reference_coordinator.classic.member import ClassicGroupMember
 from reference_coordinator.classic.rebalance import (
@@ -13,11 +13,12 @@ from reference_coordinator.classic.rebalance import (
 )
 from reference_coordinator.classic.state import ClassicGroupState
 from reference_coordinator.errors import IllegalStateError
-from reference_coordinator.ids import GroupId
+from reference_coordinator.ids import NO_PRODUCER_ID, GroupId
 from reference_coordinator.messages import JoinGroupRequestProtocol
-from reference_coordinator.offset_store import OffsetAndMetadata, TopicPartition
+from reference_coordinator.offset_values import OffsetAndMetadata, TopicPartition
 from reference_coordinator.records import (
     CoordinatorRecord,
+    EndTransactionMarker,
     GroupMetadataRecord,
     GroupMetadataRecordMember,
     GroupMetadataTombstone,
@@ -25,6 +26,7 @@ from reference_coordinator.records import (
     OffsetCommitTombstone,
 )
 from reference_coordinator.shard import Shard
+from reference_coordinator.txn_offset_commit import complete_transaction
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,9 +44,10 @@ class Loader:
     def replay(self, records: Iterable[CoordinatorRecord]) -> None:
         """Take in records in the order of the log."""
         for record in records:
-            self._replay(record)
+            self._replay(record, record_offset=self.shard.log_end_offset)
+            self.shard.log_end_offset += 1
 
-    def _replay(self, record: CoordinatorRecord) -> None:
+    def _replay(self, record: CoordinatorRecord, *, record_offset: int) -> None:
         match record:
             case GroupMetadataRecord():
                 self._groups[record.group_id] = record
@@ -52,9 +55,11 @@ class Loader:
                 self._groups.pop(record.group_id, None)
             case OffsetCommitRecord():
                 self._groups.setdefault(record.group_id, None)
-                replay_offset(self.shard, record)
+                replay_offset(self.shard, record, record_offset=record_offset)
             case OffsetCommitTombstone():
                 replay_offset_tombstone(self.shard, record)
+            case EndTransactionMarker():
+                complete_transaction(self.shard, record)
             case _:
                 assert_never(record)
 
@@ -66,7 +71,7 @@ class Loader:
         """
         revives = not self.shard.profile.has(Behaviour.TOMBSTONED_GROUP_LOSES_OFFSETS)
         if revives:
-            for group_id in self.shard.offsets.group_ids():
+            for group_id in self.shard.offsets.groups_with_any():
                 self._groups.setdefault(group_id, None)
         stays = self.shard.profile.has(Behaviour.EMPTIED_SIMPLE_GROUP_STAYS)
         for group_id, record in self._groups.items():
@@ -77,27 +82,32 @@ class Loader:
         on_loaded(self.shard)
 
 
-def replay(shard: Shard, records: Iterable[CoordinatorRecord]) -> None:
-    """Let records that were written take effect.
+def replay(shard: Shard, records: Iterable[CoordinatorRecord], *, record_offset: int) -> None:
+    """Let records that were written, the first of them at that offset of the log, take effect.
 
     Source: GroupMetadataManager#replay and OffsetMetadataManager#replay (4.3.1).
     """
-    for record in records:
+    for at, record in enumerate(records, record_offset):
         match record:
             case GroupMetadataRecord():
                 raise AssertionError("group metadata takes effect before it is written")
             case GroupMetadataTombstone():
                 shard.remove_group(record.group_id)
             case OffsetCommitRecord():
-                replay_offset(shard, record)
+                replay_offset(shard, record, record_offset=at)
             case OffsetCommitTombstone():
                 replay_offset_tombstone(shard, record)
+            case EndTransactionMarker():
+                raise AssertionError("the shell tells of markers that it has written")
             case _:
                 assert_never(record)
 
 
-def replay_offset(shard: Shard, record: OffsetCommitRecord) -> None:
-    """Let an offset be committed. Source: OffsetMetadataManager#replay (4.3.1)."""
+def replay_offset(shard: Shard, record: OffsetCommitRecord, *, record_offset: int) -> None:
+    """Let an offset be committed, or await the end of its transaction.
+
+    Source: OffsetMetadataManager#replay (4.3.1).
+    """
     partition = TopicPartition(topic=record.topic, partition=record.partition)
     offset = OffsetAndMetadata(
         offset=record.offset,
@@ -105,14 +115,23 @@ def replay_offset(shard: Shard, record: OffsetCommitRecord) -> None:
         metadata=record.metadata,
         commit_timestamp_ms=record.commit_timestamp_ms,
         expire_timestamp_ms=record.expire_timestamp_ms,
+        record_offset=record_offset,
     )
-    shard.offsets.put(record.group_id, partition, offset)
+    if record.producer_id == NO_PRODUCER_ID:
+        shard.offsets.put(record.group_id, partition, offset)
+    else:
+        shard.offsets.transactions.prepare(record.producer_id, record.group_id, {partition: offset})
 
 
 def replay_offset_tombstone(shard: Shard, record: OffsetCommitTombstone) -> None:
-    """Let an offset be forgotten. Source: OffsetMetadataManager#replay (4.3.1)."""
+    """Let an offset be forgotten; to the Java coordinator, those of open transactions too.
+
+    Source: OffsetMetadataManager#replay (4.3.1), GroupMetadataManager#doLoadGroupsAndOffsets (3.9.2).
+    """
     partition = TopicPartition(topic=record.topic, partition=record.partition)
     shard.offsets.remove(record.group_id, partition)
+    if shard.profile.coordinator is CoordinatorFamily.JAVA:
+        shard.offsets.transactions.forget(record.group_id, partition)
 
 
 def load_group(shard: Shard, record: GroupMetadataRecord) -> ClassicGroup:

@@ -5,6 +5,7 @@ deterministic as the rest of the protocol, so the reference computes it rather t
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from operator import itemgetter
 from typing import Final
 
@@ -15,6 +16,7 @@ _LOAD_FACTOR: Final = 0.75
 _TRIE_BITS: Final = 5
 _TRIE_MASK: Final = 0b11111
 _HASH_BITS: Final = 32
+_REMEMBERED_GROUPS: Final = 4096
 
 
 def utf16_length(text: str) -> int:
@@ -30,6 +32,7 @@ def string_hash_code(text: str) -> int:
     return result
 
 
+@lru_cache(maxsize=_REMEMBERED_GROUPS)
 def partition_for(group_id: str, num_partitions: int) -> int:
     """The partition of `__consumer_offsets` that keeps a group.
 
@@ -59,6 +62,20 @@ def partitions_in_java_hash_map_order(partitions: Iterable[int]) -> list[int]:
     named = _by_bucket([str(partition) for partition in distinct], codes)
     positions = sorted(range(len(distinct)), key=lambda index: (named[index][0], index))
     return [distinct[index] for index in positions]
+
+
+def topic_partitions_in_scala_map_order(partitions: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Distinct partitions as Scala's mutable HashMap of them iterates: by bucket, and by hash within one.
+
+    Source: scala.collection.mutable.HashMap (2.13), TopicPartition#hashCode (3.9.2).
+    """
+    distinct = list(dict.fromkeys(partitions))
+    codes = [(31 * (31 + partition) + string_hash_code(topic)) & _INT_MASK for topic, partition in distinct]
+    buckets = [bucket for bucket, _ in _by_bucket([topic for topic, _ in distinct], codes)]
+    order = sorted(
+        range(len(distinct)), key=lambda index: (buckets[index], codes[index] ^ (codes[index] >> 16))
+    )
+    return [distinct[index] for index in order]
 
 
 def in_scala_hash_map_order(keys: Sequence[str]) -> list[str]:

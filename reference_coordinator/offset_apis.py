@@ -33,12 +33,15 @@ from reference_coordinator.messages import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
     RequestContext,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
 )
 from reference_coordinator.profiles import Profile
 from reference_coordinator.topics import Topics
 
 _FIRST_TOPIC_IDS: Final = 10
 _FIRST_TOP_LEVEL_FETCH_ERROR: Final = 2
+_FIRST_LOADING_TXN_COMMIT: Final = 2
 
 Finish = Callable[[GroupResponse], GroupResponse]
 """Makes the client's answer of the coordinator's."""
@@ -137,6 +140,61 @@ def _commit_topics(
 
 def _refused_commit(partition: OffsetCommitRequestPartition, error: Errors) -> OffsetCommitResponsePartition:
     return OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=error)
+
+
+def handle_txn_offset_commit(
+    request: TxnOffsetCommitRequest, context: RequestContext, topics: Topics, profile: Profile
+) -> TxnOffsetCommitResponse | Forward:
+    """Refuse partitions that do not exist; the coordinator is not asked if nothing is left.
+
+    Source: KafkaApis#handleTxnOffsetCommitRequest (4.3.1).
+    """
+    builder = _Builder[str, OffsetCommitResponsePartition]()
+    left: list[OffsetCommitRequestTopic] = []
+    for topic in request.topics:
+        known, unknown = _split(topic.partitions, topic.name, topics)
+        if unknown or topics.get(topic.name) is None:
+            refused = (_refused_commit(each, Errors.UNKNOWN_TOPIC_OR_PARTITION) for each in unknown)
+            builder.add(topic.name, refused)
+        if known:
+            left.append(replace(topic, partitions=known))
+    if not left:
+        return TxnOffsetCommitResponse(topics=_txn_commit_topics(builder.merge(())))
+    hides_loading = context.api_version < _FIRST_LOADING_TXN_COMMIT and profile.has(
+        Behaviour.TXN_COMMIT_HIDES_LOADING
+    )
+
+    def finish(response: GroupResponse) -> GroupResponse:
+        assert isinstance(response, TxnOffsetCommitResponse)
+        merged = builder.merge((topic.name, topic.partitions) for topic in response.topics)
+        answered = _txn_commit_topics(merged)
+        return TxnOffsetCommitResponse(topics=_without_loading(answered) if hides_loading else answered)
+
+    return Forward(request=replace(request, topics=tuple(left)), finish=finish)
+
+
+def _txn_commit_topics(
+    merged: tuple[tuple[str, tuple[OffsetCommitResponsePartition, ...]], ...],
+) -> tuple[OffsetCommitResponseTopic, ...]:
+    return tuple(OffsetCommitResponseTopic(name=name, partitions=partitions) for name, partitions in merged)
+
+
+def _without_loading(
+    topics: tuple[OffsetCommitResponseTopic, ...],
+) -> tuple[OffsetCommitResponseTopic, ...]:
+    """Hide from old producers what they cannot bear to hear (KAFKA-7296)."""
+    return tuple(
+        replace(
+            topic,
+            partitions=tuple(
+                replace(each, error_code=Errors.COORDINATOR_NOT_AVAILABLE)
+                if each.error_code is Errors.COORDINATOR_LOAD_IN_PROGRESS
+                else each
+                for each in topic.partitions
+            ),
+        )
+        for topic in topics
+    )
 
 
 def handle_offset_fetch(

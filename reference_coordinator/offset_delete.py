@@ -13,7 +13,7 @@ from reference_coordinator.messages import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
-from reference_coordinator.offset_store import TopicPartition
+from reference_coordinator.offset_values import TopicPartition
 from reference_coordinator.records import OffsetCommitTombstone
 from reference_coordinator.removal import cleanup_group_metadata
 from reference_coordinator.shard import Shard
@@ -46,7 +46,7 @@ def delete_offsets(shard: Shard, request: OffsetDeleteRequest, token: ResponseTo
     records = tuple(
         OffsetCommitTombstone(group_id=group.group_id, topic=each.topic, partition=each.partition)
         for each in deletable
-        if each in committed
+        if each in committed or shard.offsets.transactions.has(group.group_id, each)
     )
     if not records:
         shard.respond(token, response)

@@ -10,7 +10,7 @@ from reference_coordinator.messages import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
-from reference_coordinator.offset_store import OffsetAndMetadata, TopicPartition
+from reference_coordinator.offset_values import OffsetAndMetadata, TopicPartition
 from reference_coordinator.shard import Shard
 
 
@@ -96,9 +96,14 @@ def _fetch_partition(
 
 
 def _is_unstable(shard: Shard, group: ClassicGroup, partition: TopicPartition) -> bool:
-    """Source: GroupMetadata#hasPendingOffsetCommitsForTopicPartition (3.9.2)."""
+    """Whether what is committed may be about to be replaced.
+
+    Source: GroupMetadata#hasPendingOffsetCommitsForTopicPartition (3.9.2),
+    OffsetMetadataManager#hasPendingTransactionalOffsets (4.3.1).
+    """
     is_scala = shard.profile.coordinator is CoordinatorFamily.SCALA
-    return is_scala and shard.offsets.is_pending(group.group_id, partition)
+    is_on_its_way = is_scala and shard.offsets.is_pending(group.group_id, partition)
+    return is_on_its_way or shard.offsets.transactions.has(group.group_id, partition)
 
 
 def _answer(

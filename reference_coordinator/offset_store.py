@@ -3,27 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reference_coordinator.ids import GroupId, Millis
+from reference_coordinator.ids import GroupId
+from reference_coordinator.offset_values import OffsetAndMetadata, TopicPartition
+from reference_coordinator.transactional_offsets import TransactionalOffsets
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class TopicPartition:
-    """A partition that a group may have an offset for."""
-
-    topic: str
-    partition: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetAndMetadata:
-    """A committed offset. Source: OffsetAndMetadata (4.3.1)."""
-
-    offset: int
-    leader_epoch: int
-    metadata: str
-    commit_timestamp_ms: Millis
-    expire_timestamp_ms: Millis | None
-    """Set where the commit named a retention of its own."""
+__all__ = ["OffsetAndMetadata", "OffsetStore", "TopicPartition"]
 
 
 @dataclass(slots=True)
@@ -36,14 +20,22 @@ class OffsetStore:
 
     _committed: dict[GroupId, dict[TopicPartition, OffsetAndMetadata]] = field(default_factory=dict)
     _pending: dict[GroupId, dict[TopicPartition, OffsetAndMetadata]] = field(default_factory=dict)
+    transactions: TransactionalOffsets = field(default_factory=TransactionalOffsets)
+    """Offsets of transactions that have not ended."""
 
     def of_group(self, group_id: GroupId) -> Mapping[TopicPartition, OffsetAndMetadata]:
         """A group's committed offsets, in the order of their first commit."""
         return self._committed.get(group_id, {})
 
-    def group_ids(self) -> tuple[GroupId, ...]:
-        """The groups that have committed offsets."""
-        return tuple(self._committed)
+    def groups_with_any(self) -> tuple[GroupId, ...]:
+        """The groups that have offsets, committed or of open transactions."""
+        return tuple(dict.fromkeys((*self._committed, *self.transactions.group_ids())))
+
+    def put_if_newer(self, group_id: GroupId, partition: TopicPartition, offset: OffsetAndMetadata) -> None:
+        """Let an offset be committed unless one that stands later in the log already is."""
+        current = self._committed.get(group_id, {}).get(partition)
+        if current is None or current.is_older_than(offset):
+            self.put(group_id, partition, offset)
 
     def put(self, group_id: GroupId, partition: TopicPartition, offset: OffsetAndMetadata) -> None:
         """Let an offset be committed."""
@@ -61,6 +53,7 @@ class OffsetStore:
         """Forget everything."""
         self._committed.clear()
         self._pending.clear()
+        self.transactions.clear()
 
     def prepare_commit(self, group_id: GroupId, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Note offsets on their way to the log. Source: GroupMetadata#prepareOffsetCommit (3.9.2)."""
@@ -87,8 +80,12 @@ class OffsetStore:
         return partition in self._pending.get(group_id, {})
 
     def has_offsets(self, group_id: GroupId) -> bool:
-        """Whether there are offsets, committed or on their way.
+        """Whether there are offsets, committed or on their way, or was a transaction that has not ended.
 
         Source: GroupMetadata#hasOffsets (3.9.2).
         """
-        return group_id in self._committed or group_id in self._pending
+        return (
+            group_id in self._committed
+            or group_id in self._pending
+            or self.transactions.has_transactions(group_id)
+        )

@@ -6,7 +6,16 @@ same key with a null value.
 
 from dataclasses import dataclass
 
-from reference_coordinator.ids import GenerationId, GroupId, GroupInstanceId, MemberId, Millis
+from reference_coordinator.ids import (
+    NO_PRODUCER_ID,
+    GenerationId,
+    GroupId,
+    GroupInstanceId,
+    MemberId,
+    Millis,
+    ProducerEpoch,
+    ProducerId,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +78,8 @@ class OffsetCommitRecord:
     commit_timestamp_ms: Millis
     expire_timestamp_ms: Millis | None
     """Set where the request named a retention of its own."""
+    producer_id: ProducerId = NO_PRODUCER_ID
+    """Whose transaction the offset belongs to, until which ends it is pending."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,5 +94,24 @@ class OffsetCommitTombstone:
     partition: int
 
 
-CoordinatorRecord = GroupMetadataRecord | GroupMetadataTombstone | OffsetCommitRecord | OffsetCommitTombstone
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndTransactionMarker:
+    """A producer's transaction has ended on one partition of the log.
+
+    Source: EndTransactionMarker (4.3.1).
+    """
+
+    partition: int
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
+    is_commit: bool
+
+
+CoordinatorRecord = (
+    GroupMetadataRecord
+    | GroupMetadataTombstone
+    | OffsetCommitRecord
+    | OffsetCommitTombstone
+    | EndTransactionMarker
+)
 """What a record of `__consumer_offsets` may say about classic groups and their offsets."""

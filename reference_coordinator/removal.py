@@ -1,6 +1,6 @@
 """Forgetting: offsets that expire, groups that are left with nothing, and groups deleted on request."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from reference_coordinator.append_errors import handle_operation_exception
 from reference_coordinator.appends import Deletion, GroupsDeleted, NobodyWaits
@@ -15,7 +15,7 @@ from reference_coordinator.messages import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
 )
-from reference_coordinator.offset_store import OffsetAndMetadata, TopicPartition
+from reference_coordinator.offset_values import OffsetAndMetadata, TopicPartition
 from reference_coordinator.records import (
     CoordinatorRecord,
     GroupMetadataTombstone,
@@ -48,22 +48,30 @@ def cleanup_all_group_metadata(shard: Shard) -> None:
         expired = expired_offsets(shard, group)
         match shard.profile.coordinator:
             case CoordinatorFamily.SCALA:
-                cleanup_group_metadata(shard, group, expired)
+                cleanup_group_metadata(shard, group, expired, of_transactions_too=False)
             case CoordinatorFamily.JAVA:
                 _append_tombstones(shard, group, expired)
     schedule_group_metadata_expiration(shard)
 
 
-def cleanup_group_metadata(shard: Shard, group: ClassicGroup, partitions: Iterable[TopicPartition]) -> None:
+def cleanup_group_metadata(
+    shard: Shard,
+    group: ClassicGroup,
+    partitions: Iterable[TopicPartition],
+    *,
+    of_transactions_too: bool = True,
+) -> None:
     """Forget offsets of a group at once, and the group if it is empty and has none left.
 
-    Whether the tombstones are written makes no difference.
+    Whether the tombstones are written makes no difference. Expiry leaves alone what transactions hold.
 
     Source: GroupMetadataManager#cleanupGroupMetadata (3.9.2).
     """
     records: list[CoordinatorRecord] = []
     for each in partitions:
         shard.offsets.forget_pending(group.group_id, each)
+        if of_transactions_too:
+            shard.offsets.transactions.forget(group.group_id, each)
         if shard.offsets.remove(group.group_id, each):
             records.append(_offset_tombstone(group, each))
     has_nothing = not shard.offsets.has_offsets(group.group_id)
@@ -75,6 +83,22 @@ def cleanup_group_metadata(shard: Shard, group: ClassicGroup, partitions: Iterab
             records.append(GroupMetadataTombstone(group_id=group.group_id))
     if records:
         shard.append(group.group_id, tuple(records), NobodyWaits())
+
+
+def on_topics_deleted(shard: Shard, topics: Collection[str]) -> None:
+    """Forget all offsets of topics that are no more.
+
+    Source: OffsetMetadataManager#onTopicsDeleted (4.3.1), GroupCoordinator#handleDeletedPartitions (3.9.2).
+    """
+    for group in shard.groups():
+        gone = [each for each in _all_partitions(shard, group.group_id) if each.topic in topics]
+        match shard.profile.coordinator:
+            case CoordinatorFamily.SCALA:
+                cleanup_group_metadata(shard, group, gone)
+            case CoordinatorFamily.JAVA:
+                records = tuple(_offset_tombstone(group, each) for each in gone)
+                if records:
+                    shard.append(group.group_id, records, NobodyWaits(), replays=True)
 
 
 def expired_offsets(shard: Shard, group: ClassicGroup) -> list[TopicPartition]:
@@ -95,7 +119,10 @@ def expired_offsets(shard: Shard, group: ClassicGroup) -> list[TopicPartition]:
 def _is_in_use(shard: Shard, group: ClassicGroup, partition: TopicPartition) -> bool:
     is_active = group.state is not ClassicGroupState.EMPTY
     is_read = is_active and group.is_subscribed_to_topic(partition.topic)
-    return is_read or shard.offsets.is_pending(group.group_id, partition)
+    if is_read or shard.offsets.is_pending(group.group_id, partition):
+        return True
+    expires_underneath = shard.profile.has(Behaviour.PENDING_OFFSETS_EXPIRE_UNDERNEATH)
+    return not expires_underneath and shard.offsets.transactions.has(group.group_id, partition)
 
 
 def offset_expiration_condition(shard: Shard, group: ClassicGroup) -> _BaseTimestamp | None:
@@ -132,11 +159,22 @@ def is_offset_expired(shard: Shard, offset: OffsetAndMetadata, base_timestamp: _
 def _append_tombstones(shard: Shard, group: ClassicGroup, expired: list[TopicPartition]) -> None:
     """Source: GroupMetadataManager#maybeDeleteGroup (4.3.1)."""
     records: list[CoordinatorRecord] = [_offset_tombstone(group, each) for each in expired]
-    all_expired = len(expired) == len(shard.offsets.of_group(group.group_id))
-    if all_expired and group.state is ClassicGroupState.EMPTY:
+    committed = shard.offsets.of_group(group.group_id)
+    all_expired = len(expired) == len(committed)
+    if all_expired and group.state is ClassicGroupState.EMPTY and not _is_kept_open(shard, group):
         records.append(GroupMetadataTombstone(group_id=group.group_id))
     if records:
         shard.append(group.group_id, tuple(records), NobodyWaits(), replays=True)
+
+
+def _is_kept_open(shard: Shard, group: ClassicGroup) -> bool:
+    """Whether an open transaction keeps an empty group.
+
+    Source: OffsetMetadataManager#cleanupExpiredOffsets (4.3.1).
+    """
+    has_committed = bool(shard.offsets.of_group(group.group_id))
+    keeps = has_committed or shard.profile.has(Behaviour.PENDING_OFFSETS_KEEP_GROUP)
+    return keeps and bool(shard.offsets.transactions.partitions(group.group_id))
 
 
 def delete_groups(shard: Shard, request: DeleteGroupsRequest, token: ResponseToken) -> None:
@@ -194,7 +232,7 @@ def _delete_when_written(shard: Shard, group_ids: tuple[GroupId, ...], token: Re
         deletable.setdefault(partition, []).append(group_id)
         records.setdefault(partition, []).extend(
             [
-                *(_offset_tombstone(group, each) for each in shard.offsets.of_group(group_id)),
+                *(_offset_tombstone(group, each) for each in _all_partitions(shard, group_id)),
                 GroupMetadataTombstone(group_id=group_id),
             ]
         )
@@ -204,6 +242,15 @@ def _delete_when_written(shard: Shard, group_ids: tuple[GroupId, ...], token: Re
         deleted = GroupsDeleted(deletion=deletion, group_ids=named)
         shard.append(named[0], tuple(tombstones), deleted, replays=True)
     _answer_if_through(shard, deletion)
+
+
+def _all_partitions(shard: Shard, group_id: GroupId) -> tuple[TopicPartition, ...]:
+    """The partitions with offsets, committed or of transactions.
+
+    Source: OffsetMetadataManager#deleteAllOffsets (4.3.1).
+    """
+    committed = shard.offsets.of_group(group_id)
+    return tuple(dict.fromkeys((*committed, *shard.offsets.transactions.partitions(group_id))))
 
 
 def groups_deleted(shard: Shard, deleted: GroupsDeleted, error: Errors) -> None:

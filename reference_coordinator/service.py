@@ -7,7 +7,8 @@ the checks here refuse with, becomes the answer of the API at hand in `error_res
 from typing import Final, assert_never
 
 from reference_coordinator.admin import describe_error, describe_groups, list_groups
-from reference_coordinator.behaviours import Behaviour
+from reference_coordinator.append_errors import handle_operation_exception
+from reference_coordinator.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.classic.answers import join_error, sync_error
 from reference_coordinator.classic.heartbeat import classic_group_heartbeat
 from reference_coordinator.classic.join import classic_group_join
@@ -36,6 +37,7 @@ from reference_coordinator.messages import (
     OffsetFetchResponse,
     RequestContext,
     SyncGroupRequest,
+    TxnOffsetCommitRequest,
 )
 from reference_coordinator.offset_commit import commit_error, commit_offset
 from reference_coordinator.offset_delete import delete_offsets
@@ -43,6 +45,11 @@ from reference_coordinator.offset_fetch import fetch_error, fetch_offsets
 from reference_coordinator.parked import Join, Sync
 from reference_coordinator.removal import delete_groups
 from reference_coordinator.shard import Ownership, Shard
+from reference_coordinator.txn_offset_commit import (
+    commit_transactional_offset,
+    other_verdicts,
+    txn_commit_error,
+)
 
 _LATE_JOIN_VERSION: Final = 6
 
@@ -74,6 +81,8 @@ def _dispatch(shard: Shard, request: GroupRequest, context: RequestContext, toke
         case OffsetCommitRequest():
             validate_group_status(shard, request.group_id, allows_empty=True)
             commit_offset(shard, request, api_version=context.api_version, token=token)
+        case TxnOffsetCommitRequest():
+            txn_offset_commit(shard, request, token)
         case OffsetDeleteRequest():
             validate_group_status(shard, request.group_id, allows_empty=False)
             delete_offsets(shard, request, token)
@@ -91,10 +100,8 @@ def _dispatch_to_many_groups(
     throw_if_not_owned(shard)
     match request:
         case OffsetFetchRequest():
-            groups = tuple(
-                fetch_offsets(shard, each, require_stable=request.require_stable) for each in request.groups
-            )
-            shard.respond(token, OffsetFetchResponse(groups=groups))
+            if not (awaits_writes(shard, request) and shard.hold_fetch(request, token)):
+                offset_fetch(shard, request, token)
         case DescribeGroupsRequest():
             described = describe_groups(shard, request, api_version=context.api_version)
             shard.respond(token, DescribeGroupsResponse(groups=described))
@@ -105,6 +112,29 @@ def _dispatch_to_many_groups(
             delete_groups(shard, request, token)
         case _:
             assert_never(request)
+
+
+def awaits_writes(shard: Shard, request: OffsetFetchRequest) -> bool:
+    """Whether a fetch is to see what is under way. Source: GroupCoordinatorService#fetchOffsets (4.3.1)."""
+    return request.require_stable and shard.profile.coordinator is CoordinatorFamily.JAVA
+
+
+def offset_fetch(shard: Shard, request: OffsetFetchRequest, token: ResponseToken) -> None:
+    """Answer an OffsetFetch group by group. Source: KafkaApis#handleOffsetFetchRequest (4.3.1)."""
+    groups = tuple(
+        fetch_offsets(shard, each, require_stable=request.require_stable) for each in request.groups
+    )
+    shard.respond(token, OffsetFetchResponse(groups=groups))
+
+
+def fetch_written(shard: Shard) -> None:
+    """Answer the fetches whose awaited writes are through, be it that nobody coordinates any more."""
+    for held in shard.take_ready_fetches():
+        try:
+            throw_if_not_owned(shard)
+            offset_fetch(shard, held.request, held.token)
+        except CoordinatorError as refusal:
+            shard.respond(held.token, error_response(shard, held.request, refusal.error))
 
 
 def join_group(shard: Shard, join: Join) -> None:
@@ -130,6 +160,40 @@ def join_group(shard: Shard, join: Join) -> None:
         if not _has_valid_session_timeout(shard, join):
             return
     classic_group_join(shard, join)
+
+
+def txn_offset_commit(shard: Shard, request: TxnOffsetCommitRequest, token: ResponseToken) -> None:
+    """Check a TxnOffsetCommit, hand it on, and say what else may be told of its transaction.
+
+    Source: GroupCoordinatorService#commitTransactionalOffsets (4.3.1),
+    GroupCoordinator#handleTxnCommitOffsets (3.9.2).
+    """
+    try:
+        validate_transaction(shard, request)
+        commit_transactional_offset(shard, request, token=token)
+    except CoordinatorError as refusal:
+        response = txn_commit_error(shard, request, refusal.error)
+        shard.respond(token, response, other_verdicts(shard, request, refusal.error))
+
+
+def validate_transaction(shard: Shard, request: TxnOffsetCommitRequest) -> None:
+    """Refuse a TxnOffsetCommit for its group's id, its transaction or its coordinator.
+
+    The Java coordinator asks for the transaction before it looks whose group it is; the Scala one asks
+    when it has the group.
+
+    Raises:
+        CoordinatorError: the first check that fails.
+
+    Source: GroupCoordinatorService#commitTransactionalOffsets (4.3.1),
+    GroupCoordinator#validateGroupStatus (3.9.2).
+    """
+    if not request.group_id:
+        raise CoordinatorError(Errors.INVALID_GROUP_ID)
+    is_java = shard.profile.coordinator is CoordinatorFamily.JAVA
+    if is_java and request.verification is not Errors.NONE:
+        raise CoordinatorError(handle_operation_exception(request.verification))
+    throw_if_not_owned(shard)
 
 
 def _has_valid_session_timeout(shard: Shard, join: Join) -> bool:
@@ -205,6 +269,8 @@ def error_response(shard: Shard, request: GroupRequest, error: Errors) -> GroupR
             return leave_error(error)
         case OffsetCommitRequest():
             return commit_error(shard, request, error)
+        case TxnOffsetCommitRequest():
+            return txn_commit_error(shard, request, error)
         case OffsetDeleteRequest():
             return OffsetDeleteResponse(error_code=error, topics=())
         case _:

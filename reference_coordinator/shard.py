@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum, unique
 
-from reference_coordinator.appends import Continuation
-from reference_coordinator.behaviours import Behaviour
+from reference_coordinator.appends import Continuation, HeldFetch
+from reference_coordinator.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.choices import Choices
 from reference_coordinator.classic.deadlines import Deadline, TimerKey
 from reference_coordinator.classic.group import ClassicGroup
 from reference_coordinator.config import GroupCoordinatorConfig
-from reference_coordinator.effects import AppendRecords, Effect, Permitted, Respond
+from reference_coordinator.effects import AppendRecords, Effect, Permitted, Producer, Respond
 from reference_coordinator.ids import AppendId, GroupId, Millis, ResponseToken
 from reference_coordinator.map_order import partition_for
-from reference_coordinator.messages import GroupResponse
+from reference_coordinator.messages import GroupResponse, OffsetFetchRequest
 from reference_coordinator.offset_store import OffsetStore
 from reference_coordinator.profiles import Profile
 from reference_coordinator.records import CoordinatorRecord
@@ -36,6 +36,8 @@ class PendingAppend:
     """A write that is under way."""
 
     records: tuple[CoordinatorRecord, ...]
+    record_offset: int
+    """Where in the log the first of them will stand."""
     replays: bool
     """Whether the records change the coordinator's state when they are written, or did so before."""
     creations: tuple[ClassicGroup, ...]
@@ -57,7 +59,10 @@ class Shard:
     _groups: dict[GroupId, ClassicGroup] = field(default_factory=dict)
     _uncommitted: dict[GroupId, ClassicGroup] = field(default_factory=dict)
     _appends: dict[AppendId, PendingAppend] = field(default_factory=dict)
+    _held_fetches: list[HeldFetch] = field(default_factory=list)
     _last_append_id: int = 0
+    log_end_offset: int = 0
+    """Where the next record will stand; all partitions count together, which keeps each in order."""
     _open: set[ResponseToken] = field(default_factory=set)
     _failed: set[ResponseToken] = field(default_factory=set)
     _effects: list[Effect] = field(default_factory=list)
@@ -99,8 +104,13 @@ class Shard:
         self._groups[group.group_id] = group
 
     def remove_group(self, group_id: GroupId) -> None:
-        """Forget a group; its offsets stay."""
+        """Forget a group; its committed offsets stay.
+
+        Open transactions are on the Scala coordinator's group, but beside the Java one's.
+        """
         self._groups.pop(group_id, None)
+        if self.profile.coordinator is CoordinatorFamily.SCALA:
+            self.offsets.transactions.forget_group(group_id)
         self._uncommitted.pop(group_id, None)
 
     def forget_all(self) -> None:
@@ -153,6 +163,7 @@ class Shard:
         then: Continuation,
         *,
         replays: bool = False,
+        producer: Producer | None = None,
     ) -> None:
         """Write records to the group's partition.
 
@@ -167,9 +178,16 @@ class Shard:
             if self.partition_for(created_id) == partition
         )
         self._appends[append_id] = PendingAppend(
-            records=records, replays=replays, creations=creations, then=then
+            records=records,
+            record_offset=self.log_end_offset,
+            replays=replays,
+            creations=creations,
+            then=then,
         )
-        self._effects.append(AppendRecords(append_id=append_id, partition=partition, records=records))
+        self.log_end_offset += len(records)
+        self._effects.append(
+            AppendRecords(append_id=append_id, partition=partition, records=records, producer=producer)
+        )
 
     @property
     def last_append_id(self) -> AppendId:
@@ -179,6 +197,24 @@ class Shard:
     def continue_with(self, append_id: AppendId, then: Continuation) -> None:
         """Go on otherwise when a write is through than its writer meant to."""
         self._appends[append_id] = replace(self._appends[append_id], then=then)
+
+    def hold_fetch(self, request: OffsetFetchRequest, token: ResponseToken) -> bool:
+        """Let a fetch wait for the writes under way; whether there are any.
+
+        Source: CoordinatorRuntime.CoordinatorWriteEvent#run (4.3.1), where an operation that writes nothing
+        is done when all before it is written.
+        """
+        if not self._appends:
+            return False
+        self._held_fetches.append(HeldFetch(after=max(self._appends), token=token, request=request))
+        return True
+
+    def take_ready_fetches(self) -> list[HeldFetch]:
+        """The fetches that have nothing to wait for any more."""
+        oldest = min(self._appends, default=None)
+        ready = [each for each in self._held_fetches if oldest is None or each.after < oldest]
+        self._held_fetches = [each for each in self._held_fetches if each not in ready]
+        return ready
 
     def take_append(self, append_id: AppendId) -> PendingAppend | None:
         """The write that is through, or None if nobody cares any more."""

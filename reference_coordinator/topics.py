@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -21,7 +22,7 @@ class Topic:
 
     name: str
     topic_id: TopicId
-    """Made of the name, so that every run gives a topic the same id."""
+    """Made of the name and how often it was created, so that every run gives a topic the same id."""
     num_partitions: int
 
     @property
@@ -35,6 +36,7 @@ class Topics:
 
     def __init__(self) -> None:
         self._by_name: dict[str, Topic] = {}
+        self._creations: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Topic]:
         return iter(self._by_name.values())
@@ -42,9 +44,15 @@ class Topics:
     def create(self, name: str, num_partitions: int) -> Topic:
         """Add a topic; its name is legal and not taken."""
         assert name not in self._by_name, name
-        topic = Topic(name=name, topic_id=_topic_id(name), num_partitions=num_partitions)
+        topic_id = _topic_id(f"{name}#{self._creations[name]}" if self._creations[name] else name)
+        self._creations[name] += 1
+        topic = Topic(name=name, topic_id=topic_id, num_partitions=num_partitions)
         self._by_name[name] = topic
         return topic
+
+    def delete(self, name: str) -> Topic | None:
+        """Take away a topic, if it is there; one of the same name will have another id."""
+        return self._by_name.pop(name, None)
 
     def get(self, name: str) -> Topic | None:
         """Return the topic of that name."""

@@ -1,12 +1,17 @@
 """The console command `kafka-conformance`."""
 
 import sys
+import traceback
 
-import click
 import typer
+from typer.exceptions import TyperException
 
+from harness.cli.bench import bench
 from harness.cli.catalogue import explain, list_scenarios
+from harness.cli.coverage import coverage
 from harness.cli.doctor import doctor
+from harness.cli.matrix import matrix
+from harness.cli.mutate import mutate
 from harness.cli.run import report, run
 from harness.report.exit_code import ExitCode
 
@@ -22,18 +27,26 @@ app.command("run")(run)
 app.command("list")(list_scenarios)
 app.command("explain")(explain)
 app.command("report")(report)
+app.command("matrix")(matrix)
+app.command("mutate")(mutate)
+app.command("coverage")(coverage)
 app.command("doctor")(doctor)
+app.command("bench")(bench)
 
 
 def main() -> None:
-    """Run the command line; usage errors end with 64, as `docs/exit-codes.md` says."""
+    """Run the command line and end with one of the codes of `docs/exit-codes.md`, whatever happens."""
     try:
         sys.exit(app(standalone_mode=False))
-    except click.ClickException as error:
-        error.show()
+    except TyperException as error:
+        if message := error.format_message():
+            typer.echo(f"kafka-conformance: {message}", err=True)
         sys.exit(ExitCode.USAGE)
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         sys.exit(ExitCode.INTERRUPTED)
+    except Exception:  # noqa: BLE001 - Python's own exit status, 1, would say that a target differs
+        traceback.print_exc()
+        sys.exit(ExitCode.HARNESS_ERROR)
 
 
 if __name__ == "__main__":

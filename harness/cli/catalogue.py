@@ -1,6 +1,9 @@
-"""`list` and `explain`: what there is to be held, without holding it."""
+"""`list` and `explain`: what there is to be held, and by which table of behaviours, without holding it."""
 
 import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from fnmatch import fnmatchcase
 from typing import Annotated
 
 import typer
@@ -8,9 +11,12 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
-from harness.conduct.plan import select_scripts
+from harness.conduct.plan import PlanError, select_scripts
+from harness.scenario.clauses import Clause, load_clauses
 from harness.scenario.registry import collect
 from harness.scenario.script import Script, script_to_json, step_text
+from harness.targets.base import TargetError
+from harness.targets.behaviours import BehaviourSheet, behaviour_sheet, behaviour_sheets
 
 
 @ends_with_exit_code
@@ -18,9 +24,21 @@ def list_scenarios(
     patterns: Annotated[list[str] | None, typer.Argument(help="Ids or globs, e.g. 'classic/join/*'.")] = None,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array, for scripts.")] = False,
+    clauses: Annotated[
+        bool, typer.Option("--clauses", help="List the catalogue's rows that match instead, e.g. 'SG-*'.")
+    ] = False,
+    behaviours: Annotated[
+        bool, typer.Option("--behaviours", help="List the reference's named behaviours instead.")
+    ] = False,
     suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
 ) -> None:
     """List scenarios with their sentence, without running anything."""
+    if clauses:
+        _list_clauses(load_clauses(suites).values(), patterns or ["*"], as_json=as_json)
+        return
+    if behaviours:
+        _list_behaviours(behaviour_sheets(), as_json=as_json)
+        return
     chosen = select_scripts(collect(suites), patterns or [])
     if as_json:
         typer.echo(json.dumps([_summary(script) for script in chosen.values()], indent=2, ensure_ascii=False))
@@ -33,6 +51,27 @@ def list_scenarios(
     console = Console()
     console.print(table)
     console.print(f"{len(chosen)} scenarios")
+
+
+def _list_clauses(clauses: Iterable[Clause], patterns: Sequence[str], *, as_json: bool) -> None:
+    chosen = [each for each in clauses if any(fnmatchcase(each.id, pattern) for pattern in patterns)]
+    if not chosen:
+        raise PlanError(f"no row of the catalogue matches {' or '.join(patterns)}; write e.g. 'SG-*'")
+    if as_json:
+        typer.echo(json.dumps([asdict(clause) for clause in chosen], indent=2, ensure_ascii=False))
+        return
+    for clause in chosen:
+        typer.echo(f"{clause.id}  {clause.statement}")
+        if clause.exclusion is not None:
+            typer.echo(f"       {clause.exclusion}: {clause.reason}")
+
+
+def _list_behaviours(sheets: Sequence[BehaviourSheet], *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps([asdict(sheet) for sheet in sheets], indent=2, ensure_ascii=False))
+        return
+    for sheet in sheets:
+        typer.echo(f"{sheet.name}  ({sheet.releases})")
 
 
 def _summary(script: Script) -> dict[str, object]:
@@ -50,17 +89,40 @@ def _summary(script: Script) -> dict[str, object]:
 
 @ends_with_exit_code
 def explain(
-    scenario_id: Annotated[str, typer.Argument(help="A scenario's id.")],
+    scenario_id: Annotated[
+        str | None, typer.Argument(help="A scenario's id.", metavar="[SCENARIO]", show_default=False)
+    ] = None,
     *,
+    behaviour: Annotated[
+        str | None, typer.Option(help="Explain this named behaviour of the reference instead.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The script as data.")] = False,
     suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
 ) -> None:
     """Tell what a scenario claims, by which Kafka source, and how its conversation goes."""
+    if behaviour is not None:
+        _explain_behaviour(behaviour, as_json=as_json)
+    if scenario_id is None:
+        if behaviour is None:
+            raise PlanError("name a scenario, or a behaviour by --behaviour")
+        return
     for script in select_scripts(collect(suites), [scenario_id]).values():
         if as_json:
             typer.echo(json.dumps(script_to_json(script), indent=2, ensure_ascii=False))
         else:
             _explain(script)
+
+
+def _explain_behaviour(name: str, *, as_json: bool) -> None:
+    try:
+        sheet = behaviour_sheet(name)
+    except TargetError as error:
+        raise PlanError(str(error)) from error
+    if as_json:
+        typer.echo(json.dumps(asdict(sheet), indent=2, ensure_ascii=False))
+        return
+    typer.echo(f"{sheet.name}\n    {sheet.meaning}\n")
+    typer.echo(f"Releases    {sheet.releases}\nDecided by  {sheet.source}")
 
 
 def _explain(script: Script) -> None:

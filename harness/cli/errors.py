@@ -9,6 +9,7 @@ import typer
 
 from harness.conduct.plan import PlanError
 from harness.diff.expectations import ExpectationError
+from harness.mutants.equivalents import EquivalentsError
 from harness.report.errors import ReportError
 from harness.report.exit_code import ExitCode
 from harness.scenario.errors import ScenarioError
@@ -21,7 +22,9 @@ P = ParamSpec("P")
 _CODES: Final[tuple[tuple[type[Exception], ExitCode], ...]] = (
     (PlanError, ExitCode.USAGE),
     (ExpectationError, ExitCode.CONFIGURATION),
+    (EquivalentsError, ExitCode.CONFIGURATION),
     (ScenarioError, ExitCode.CONFIGURATION),
+    (ImportError, ExitCode.CONFIGURATION),  # a package of suites that is not there, or imports what is not
     (TraceError, ExitCode.BAD_DATA),
     (ReportError, ExitCode.NO_INPUT),
     (TargetError, ExitCode.UNAVAILABLE),

@@ -14,13 +14,15 @@ from rich.console import Console
 from harness.cli.errors import ends_with_exit_code
 from harness.conduct.expectation_files import expectation_files
 from harness.conduct.judging import judge_run_again
-from harness.conduct.plan import PlanError, RunPlan, new_run_id, parse_targets, select_scripts
+from harness.conduct.plan import RunPlan, new_run_id, parse_targets, select_scripts
 from harness.conduct.progress import ProgressDisplay
 from harness.conduct.run import ConductedRun, conduct
 from harness.conduct.run import report as make_report
+from harness.report.errors import ReportError
 from harness.report.exit_code import ExitCode
-from harness.report.terminal import print_summary
+from harness.report.terminal import RESULT_COUNT_MAX, print_summary
 from harness.runner.drive import Limits
+from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
 from harness.spark.session import LOCAL_MASTER
 from harness.trace.files import LATEST, RunFolder
@@ -36,10 +38,10 @@ _PROFILE = typer.Option(
     help="Hold targets against this profile, e.g. `3.9` for a broker that claims to be like it."
 )
 _SKIP = typer.Option(help="Leave these out; id or glob, may be repeated.")
-_OUT = typer.Option(help="Where run folders are made.")
+_OUT = typer.Option(help="Where run folders are made.", file_okay=False)
 _RUN_ID = typer.Option(help="Name of the run folder; made of the time if not given.")
 _EXPECT = typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False)
-_BASELINE = typer.Option(help="A run folder to compare outcomes with.", exists=True, file_okay=False)
+_BASELINE = typer.Option(help="A run folder to compare outcomes with.")
 _SUITES = typer.Option(help="The Python package that holds the scenarios.")
 _MASTER = typer.Option(help="Spark's master: `local[*]`, `spark://…`.")
 
@@ -73,6 +75,7 @@ def run(
         run_id=run_id or new_run_id(),
         scripts=select_scripts(catalogue, scenarios or [], skip or []),
         catalogue=frozenset(catalogue),
+        clauses=tuple(load_clauses(suites).values()),
         targets=parse_targets(target or ["reference"], profile=profile),
         reports=out,
         seed=0,
@@ -119,7 +122,10 @@ def _print_brief(conducted: ConductedRun, console: Console) -> None:
         for each in conducted.checked.judgements
         if each.expectation != Expectation.EXPECTED and "target lost:" not in each.reason
     ]
-    for line in (*lines, *unexpected, f"ended: {conducted.footer.ended}", f"Run: {conducted.folder.path}"):
+    rest = len(unexpected) - RESULT_COUNT_MAX
+    more = [f"… and {rest} more; judgements.jsonl has them all"] if rest > 0 else []
+    told = (*lines, *unexpected[:RESULT_COUNT_MAX], *more)
+    for line in (*told, f"ended: {conducted.footer.ended}", f"Run: {conducted.folder.path}"):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -148,7 +154,7 @@ def report(
     """Judge a stored run again, with today's expectations, and make its report anew."""
     folder = RunFolder(run_folder.resolve())
     if not folder.run_json.exists():
-        raise PlanError(f"{run_folder} is no run's folder; `kafka-conformance run` makes one")
+        raise ReportError(f"{run_folder} is no run's folder; `kafka-conformance run` makes one")
     console = Console()
     with ProgressDisplay(console) as display:
         code = judge_run_again(

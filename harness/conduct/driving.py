@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -13,11 +13,12 @@ from harness.runner.recorder import Place, Recorder
 from harness.targets.base import BrokerDescription, Target, TargetError
 from harness.targets.oracle import Oracle, is_same_profile, oracle_for
 from harness.trace.canonical import Canonicaliser
-from harness.trace.events import EventKind, TraceHeader
+from harness.trace.events import Event, EventKind, TraceHeader
 from harness.trace.files import EventWriter, RunFolder
 from harness.wire.schema import API_NAMES
 
 _COMPLETE = "complete"
+_INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,18 @@ class _TargetRecord:
 
 
 @dataclass(slots=True, kw_only=True)
+class _Trace:
+    """A trace that is being written, and which scenarios it tells of."""
+
+    writer: EventWriter
+    told_of: set[str] = field(default_factory=set)
+
+    def write(self, event: Event) -> None:
+        self.told_of.add(event.scenario_id)
+        self.writer.write(event)
+
+
+@dataclass(slots=True, kw_only=True)
 class RunDrive:
     """Drives all targets of a plan and leaves their traces in a run folder."""
 
@@ -52,25 +65,30 @@ class RunDrive:
     _records: dict[str, _TargetRecord] = field(default_factory=dict, init=False)
 
     async def run(self) -> DriveReport:
-        """Drive the targets at once, then their oracles; losing one target does not stop the others."""
+        """Drive the targets, then their oracles; losing one target does not stop the others."""
         references = [target for target in self.plan.targets if _is_reference(target)]
         others = [target for target in self.plan.targets if not _is_reference(target)]
         interrupted = False
         try:
             for target in references:
                 await self._drive(target, target.name)
-            gate = Gate(frozenset(target.name for target in others))
-            async with asyncio.TaskGroup() as tasks:
-                for target in others:
-                    tasks.create_task(self._drive(target, target.name, gate=gate))
+            for wave in _waves(others, self.plan.at_once):
+                await self._drive_together(wave)
             for target in others:
-                await self._drive_oracle_of(target)
+                await self._settle_oracle_of(target)
         except asyncio.CancelledError:
             interrupted = True
         return DriveReport(
-            ended="interrupted" if interrupted else self._ended(),
+            ended=_INTERRUPTED if interrupted else self._ended(),
             drive_ms={record.name: record.drive_ms for record in self._records.values()},
         )
+
+    async def _drive_together(self, targets: Sequence[Target]) -> None:
+        """Drive some targets at once; nothing is held before all of them have their brokers."""
+        gate = Gate(frozenset(target.name for target in targets))
+        async with asyncio.TaskGroup() as tasks:
+            for target in targets:
+                tasks.create_task(self._drive(target, target.name, gate=gate))
 
     def _ended(self) -> str:
         lost = [f"{record.name}: {record.lost}" for record in self._records.values() if record.lost]
@@ -86,6 +104,7 @@ class RunDrive:
     ) -> None:
         record = self._records[name] = _TargetRecord(name=name)
         with EventWriter(self.folder.events(name)) as writer:
+            trace = _Trace(writer=writer)
 
             def broker_ready(description: BrokerDescription, start_ms: float) -> None:
                 record.descriptions.append(description)
@@ -97,7 +116,7 @@ class RunDrive:
                 target=target,
                 target_name=name,
                 limits=self.plan.limits,
-                sinks=DriveSinks(write=writer.write, broker_ready=broker_ready, logs=self.folder.logs(name)),
+                sinks=DriveSinks(write=trace.write, broker_ready=broker_ready, logs=self.folder.logs(name)),
                 watcher=self.watcher,
                 base_config=base_config or {},
                 gate=gate or Gate(frozenset()),
@@ -107,12 +126,27 @@ class RunDrive:
                 result = await drive.run(tuple(self.plan.scripts.values()))
                 record.drive_ms, record.lost = result.drive_ms, result.lost
             except TargetError as error:
-                record.lost = str(error)
+                record.lost = str(error).partition("\n")[0]
                 record.drive_ms = round((time.monotonic() - began_s) * 1000, 1)
-                self._abandon_all(record, target, writer)
+                self._abandon_rest(record, target, trace, f"target lost: {record.lost}", why=str(error))
+            except asyncio.CancelledError:
+                self._abandon_rest(
+                    record, target, trace, _INTERRUPTED, why="interrupted before a broker was ready"
+                )
+                raise
 
-    def _abandon_all(self, record: _TargetRecord, target: Target, writer: EventWriter) -> None:
-        """Put on record that a target could not be had, scenario by scenario."""
+    def _abandon_rest(
+        self, record: _TargetRecord, target: Target, trace: _Trace, note: str, *, why: str
+    ) -> None:
+        """Put on record of every scenario that was not begun that it never will be.
+
+        Args:
+            record: of the target.
+            target: itself.
+            trace: gets a note for each scenario that it tells nothing of.
+            note: what it says.
+            why: there is no broker to describe, where there is none.
+        """
         if not record.headers:
             nothing = BrokerDescription(
                 spec=target.spec,
@@ -121,37 +155,45 @@ class RunDrive:
                 bootstrap="",
                 broker_config={},
                 api_ranges=(),
-                notes=(record.lost or "",),
+                notes=(why,),
             )
             record.headers.append(self._header(record.name, nothing, 0.0))
             self.folder.write_headers(record.name, record.headers)
         for script in self.plan.scripts.values():
+            if script.id in trace.told_of:
+                continue
             recorder = Recorder(
                 run_id=self.plan.run_id,
                 target=record.name,
                 script=script,
                 canonicaliser=Canonicaliser(groups={}),
-                write=writer.write,
+                write=trace.write,
                 now_ms=lambda: 0.0,
             )
-            recorder.note(EventKind.ABANDONED, Place(step=-1), f"target lost: {record.lost}")
+            recorder.note(EventKind.ABANDONED, Place(step=-1), note)
 
-    async def _drive_oracle_of(self, target: Target) -> None:
-        """Drive the reference that a target is held against, unless it was already, and name it."""
+    async def _settle_oracle_of(self, target: Target) -> None:
+        """Name what a target is held against: the reference of its profile, or what the plan says."""
         record = self._records[target.name]
         if not record.descriptions:
             return
+        name = await self._oracle_of(target, record) if self.plan.against is None else self.plan.against
+        if name is not None and name != target.name:
+            record.oracle = name
+            record.headers = [_with_oracle(header, name) for header in record.headers]
+            self.folder.write_headers(target.name, record.headers)
+
+    async def _oracle_of(self, target: Target, record: _TargetRecord) -> str | None:
+        """Drive the reference that a target is held against, unless it was already, and return its name."""
         try:
             oracle = oracle_for(target, record.descriptions[0])
         except TargetError as error:
             record.lost = record.lost or f"nothing to hold it against: {error}"
-            return
+            return None
         name = self._name_of(oracle)
         if name not in self._records:
             await self._drive(oracle.target, name, base_config=oracle.base_config)
-        record.oracle = name
-        record.headers = [_with_oracle(header, name) for header in record.headers]
-        self.folder.write_headers(target.name, record.headers)
+        return name
 
     def _name_of(self, oracle: Oracle) -> str:
         """Return the name of a reference that the user asked for if it is the same, else the oracle's."""
@@ -185,6 +227,12 @@ class RunDrive:
             started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
             start_ms=start_ms,
         )
+
+
+def _waves(targets: Sequence[Target], at_once: int | None) -> Iterator[Sequence[Target]]:
+    """Split targets, in their order, into those that may have brokers together."""
+    size = at_once or max(len(targets), 1)
+    return (targets[start : start + size] for start in range(0, len(targets), size))
 
 
 def _is_reference(target: Target) -> bool:

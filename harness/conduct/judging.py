@@ -1,6 +1,7 @@
 """The judgement of a run: its traces and scripts in, judgements and differences on file."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -8,9 +9,12 @@ from harness.diff.check import CheckedRun, TargetTrace, check_run
 from harness.diff.expectations import SourcedEntry, check_scenarios, load_expectations
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
-from harness.report.exit_code import ExitCode, exit_code
+from harness.report.errors import ReportError
+from harness.report.exit_code import ExitCode, exit_code, worst
+from harness.runner.recorder import Place, Recorder
 from harness.scenario.script import Script, script_from_json
-from harness.trace.events import Event
+from harness.trace.canonical import Canonicaliser
+from harness.trace.events import Event, EventKind, RunFooter
 from harness.trace.files import RunFolder, read_events, read_records, write_records
 
 
@@ -27,12 +31,17 @@ def judge_run(
     Raises:
         TraceError: a file of the run is damaged.
         ExpectationError: an expectation file is.
+        ReportError: the baseline is no judged run.
     """
     entries = read_expectations(expectation_files, catalogue)
-    earlier = None if baseline is None else read_records(Judgement, RunFolder(baseline).judgements)
+    earlier = read_baseline(baseline)
+    scripts = tuple(read_scripts(folder).values())
+    traces = read_traces(folder)
+    if folder.read_footer() is None:
+        traces = {name: _cut_short(trace, scripts) for name, trace in traces.items()}
     checked = check_run(
-        scripts=tuple(read_scripts(folder).values()),
-        traces=read_traces(folder),
+        scripts=scripts,
+        traces=traces,
         entries=entries,
         baseline=earlier,
         today=today,
@@ -53,6 +62,23 @@ def read_expectations(paths: Sequence[Path], catalogue: frozenset[str]) -> tuple
     return entries
 
 
+def read_baseline(folder: Path | None) -> tuple[Judgement, ...] | None:
+    """Read the judgements of an earlier run to compare with, if there is one.
+
+    Raises:
+        ReportError: the folder has none.
+        TraceError: they are damaged.
+    """
+    if folder is None:
+        return None
+    judgements = RunFolder(folder).judgements
+    if not judgements.is_file():
+        raise ReportError(
+            f"{folder} cannot be the baseline: it is no run's folder, or its run was not judged"
+        )
+    return read_records(Judgement, judgements)
+
+
 def judge_run_again(
     folder: RunFolder,
     *,
@@ -68,7 +94,17 @@ def judge_run_again(
         baseline=baseline,
         today=datetime.now(UTC).date(),
     )
-    return exit_code(checked.judgements, folder.read_footer())
+    return ending(checked, catalogue=catalogue, footer=folder.read_footer())
+
+
+def ending(checked: CheckedRun, *, catalogue: frozenset[str], footer: RunFooter | None) -> ExitCode:
+    """Say how a judged run ends; a scenario of the baseline that exists no more makes it red.
+
+    One that was merely not chosen this time does not.
+    """
+    code = exit_code(checked.judgements, footer)
+    is_gone = any(each.scenario_id not in catalogue for each in checked.removed)
+    return worst((code, ExitCode.NOTHING_RAN)) if is_gone else code
 
 
 def read_scripts(folder: RunFolder) -> Mapping[str, Script]:
@@ -79,6 +115,23 @@ def read_scripts(folder: RunFolder) -> Mapping[str, Script]:
 def read_traces(folder: RunFolder) -> Mapping[str, TargetTrace]:
     """Read every target's trace, its events gathered by scenario."""
     return {target: _read_trace(folder, target) for target in folder.targets()}
+
+
+def _cut_short(trace: TargetTrace, scripts: Sequence[Script]) -> TargetTrace:
+    """Say of every scenario without an event that its run was cut short, for that is no fault of ours."""
+    missing: list[Event] = []
+    for script in scripts:
+        if script.id not in trace.events:
+            recorder = Recorder(
+                run_id=trace.info.run_id,
+                target=trace.info.target,
+                script=script,
+                canonicaliser=Canonicaliser(groups={}),
+                write=missing.append,
+                now_ms=lambda: 0.0,
+            )
+            recorder.note(EventKind.ABANDONED, Place(step=-1), "the run was cut short before")
+    return replace(trace, events={**trace.events, **{event.scenario_id: (event,) for event in missing}})
 
 
 def _read_trace(folder: RunFolder, target: str) -> TargetTrace:

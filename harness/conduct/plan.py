@@ -1,16 +1,22 @@
 """What a run is to do: scenarios, targets, limits."""
 
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from harness.diff.expectations import matches_scenario
 from harness.runner.drive import Limits
+from harness.scenario.clauses import Clause
 from harness.scenario.script import Script
 from harness.targets.base import Target, TargetError
 from harness.targets.spec import parse_target
+from harness.trace.files import LATEST
+
+_RUN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class PlanError(Exception):
@@ -33,6 +39,20 @@ class RunPlan:
     limits: Limits = field(default_factory=Limits)
     expectation_files: tuple[Path, ...] = ()
     baseline: Path | None = None
+    at_once: int | None = None
+    """How many targets may have their brokers up together; None for all."""
+    against: str | None = None
+    """Name of the target that all others are held against, in place of the reference of their profile."""
+    clauses: tuple[Clause, ...] = ()
+    """The rows of the catalogue, for the run to say which of them it exercised."""
+
+    def __post_init__(self) -> None:
+        """Refuse an id that cannot name a folder of its own; raises PlanError."""
+        if not _RUN_ID.fullmatch(self.run_id) or self.run_id == LATEST:
+            raise PlanError(
+                f"a run cannot be called {self.run_id!r}: use letters, digits, dots and hyphens; "
+                f"{LATEST!r} is the newest run"
+            )
 
 
 def new_run_id(now: datetime | None = None) -> str:

@@ -12,16 +12,16 @@ from pathlib import Path
 
 from harness import __version__
 from harness.conduct.driving import DriveReport, RunDrive
-from harness.conduct.judging import judge_run, read_expectations
-from harness.conduct.plan import RunPlan
+from harness.conduct.judging import ending, judge_run, read_baseline, read_expectations
+from harness.conduct.plan import PlanError, RunPlan
 from harness.diff.check import CheckedRun
-from harness.report.exit_code import ExitCode, exit_code
+from harness.report.exit_code import ExitCode
 from harness.report.render import Rendered, render_all
 from harness.runner.drive import Watcher
 from harness.scenario.script import script_to_json
 from harness.spark.job import build_tables
 from harness.trace.events import RunFooter, RunHeader
-from harness.trace.files import RunFolder
+from harness.trace.files import RunFolder, write_records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +31,12 @@ class ConductedRun:
     folder: RunFolder
     checked: CheckedRun
     footer: RunFooter
+    catalogue: frozenset[str]
 
     @property
     def exit_code(self) -> ExitCode:
         """How the process that ran it should end."""
-        return exit_code(self.checked.judgements, self.footer)
+        return ending(self.checked, catalogue=self.catalogue, footer=self.footer)
 
 
 def conduct(plan: RunPlan, watcher: Watcher) -> ConductedRun:
@@ -43,12 +44,18 @@ def conduct(plan: RunPlan, watcher: Watcher) -> ConductedRun:
 
     Raises:
         ExpectationError: an expectation file is wrong; nothing was driven.
-        TraceError: the run folder is there already.
+        ReportError: the baseline is no judged run; nothing was driven.
+        PlanError: there is a run of that id already.
     """
     read_expectations(plan.expectation_files, plan.catalogue)
+    read_baseline(plan.baseline)
+    if (plan.reports / plan.run_id).exists():
+        raise PlanError(f"{plan.reports / plan.run_id}: there is a run of that id already")
     folder = RunFolder.create(plan.reports, plan.run_id)
     folder.write_run(_header(plan))
     folder.write_scripts({name: script_to_json(script) for name, script in plan.scripts.items()})
+    if plan.clauses:
+        write_records(folder.clauses, plan.clauses)
     driven = asyncio.run(RunDrive(plan=plan, folder=folder, watcher=watcher).run())
     footer = _footer(plan, driven)
     folder.write_footer(footer)
@@ -59,7 +66,7 @@ def conduct(plan: RunPlan, watcher: Watcher) -> ConductedRun:
         baseline=plan.baseline,
         today=datetime.now(UTC).date(),
     )
-    return ConductedRun(folder=folder, checked=checked, footer=footer)
+    return ConductedRun(folder=folder, checked=checked, footer=footer, catalogue=plan.catalogue)
 
 
 def report(

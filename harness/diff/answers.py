@@ -4,18 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from harness.scenario.script import Receive, Repeat, SeeClosed, StayParked, Step
-from harness.trace.events import Event, EventKind
-
-ANSWER_KINDS: Final = frozenset(
-    (
-        EventKind.RESPONSE,
-        EventKind.MALFORMED,
-        EventKind.NO_ANSWER,
-        EventKind.SILENCE,
-        EventKind.CLOSED,
-    )
-)
-"""What can stand where a script awaits something; polls cannot, for their number is chance."""
+from harness.trace.events import ANSWER_KINDS, Event, EventKind
 
 _WORDS: Final = {
     EventKind.RESPONSE: "an answer",

@@ -1,4 +1,4 @@
-"""What a checker says: differences, and a judgement for each scenario and target."""
+"""What a checker says: differences, a judgement for each scenario and target, and what explains a change."""
 
 from dataclasses import dataclass
 
@@ -62,3 +62,20 @@ class Judgement:
     difference_count: int
     event_count: int
     duration_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribution:
+    """Which named behaviours make two references tell a scenario differently.
+
+    Grain: run, scenario, pair of references.
+    """
+
+    run_id: str
+    scenario_id: str
+    from_oracle: str
+    to_oracle: str
+    behaviours: tuple[str, ...]
+    """Names from the reference's table, each of which alone changes what is seen; in alphabetical order."""
+    sources: tuple[str, ...]
+    """Where Kafka decides each of them."""

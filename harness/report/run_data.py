@@ -13,6 +13,7 @@ from harness.report.errors import ReportError
 from harness.report.tables import StepTable, read_rows, read_table
 from harness.spark.rows import (
     AlignedStep,
+    BehaviourChange,
     ClusteredDifference,
     DifferenceCount,
     ErrorCodeCount,
@@ -64,6 +65,8 @@ class Run:
     """Those with the most findings first."""
     latencies: tuple[LatencyQuantile, ...]
     error_codes: tuple[ErrorCodeCount, ...]
+    changes: tuple[BehaviourChange, ...]
+    """By scenario id, and within one in the order of targets."""
     scripts: Mapping[str, ScriptPage]
     steps: StepTable
 
@@ -88,6 +91,7 @@ class Run:
             clusters=tuple(sorted(clusters, key=lambda each: (-each.finding_count, each.cluster))),
             latencies=_of_run(read_rows(run_dir, "latency_quantiles", LatencyQuantile), header),
             error_codes=_of_run(read_rows(run_dir, "error_codes", ErrorCodeCount), header),
+            changes=_of_run(read_rows(run_dir, "behaviour_changes", BehaviourChange), header),
             scripts=scripts,
             steps=StepTable(read_table(run_dir, "aligned_steps", AlignedStep)),
         )

@@ -1,4 +1,4 @@
-"""The static site: an index with the matrix, and a page a scenario.
+"""The static site: an index with the matrix, a page a scenario, and one that lays out the coverage.
 
 Whatever a target sent may stand on these pages, so everything is escaped, and a content security policy lets
 no script run but ours. The pages need nothing beside themselves and open from disk.
@@ -15,7 +15,9 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from harness.report.changes import Changes
 from harness.report.conversation import indented, target_sections
+from harness.report.coverage import clause_anchor, coverage_globals, heat_tables, read_coverage
 from harness.report.exit_code import ENDED_COMPLETE, exit_code
 from harness.report.field_rows import readable
 from harness.report.matrix import (
@@ -53,6 +55,7 @@ def render_site(run_dir: Path) -> Path:
             banner=banner(run.footer),
         )
         _write(run_dir / scenario_page(scenario_id), page)
+    _write(run_dir / "coverage.html", _coverage(run, environment))
     index = run_dir / "index.html"
     _write(index, _index(run, environment))
     return index
@@ -83,6 +86,16 @@ def _index(run: Run, environment: Environment) -> str:
         cluster_count=len(clusters),
         latencies=latency_grid(run),
         error_codes=error_code_grid(run),
+        changes=Changes.of(run),
+    )
+
+
+def _coverage(run: Run, environment: Environment) -> str:
+    return environment.get_template("coverage.html.j2").render(
+        run=run,
+        banner=banner(run.footer),
+        coverage=read_coverage(run),
+        heat=heat_tables(run.error_codes),
     )
 
 
@@ -102,6 +115,7 @@ def _environment() -> Environment:
         site_script=Markup(script),  # noqa: S704 - our own file
         site_script_digest=digest,
         glyphs=GLYPHS,
+        **coverage_globals(),
         outcomes=tuple(Outcome),
         expectations=tuple(Expectation),
     )
@@ -116,6 +130,7 @@ def _environment() -> Environment:
         instant=instant,
         address=link_address,
         links=links_in,
+        clause_anchor=clause_anchor,
     )
     return environment
 

@@ -3,11 +3,16 @@
 from harness.scenario.conversation import Actor, Answer, Conversation
 from harness.scenario.errors import ScenarioError
 from harness.scenario.expected import (
+    add_offsets_to_txn_response,
     api_versions_response,
+    create_topic_response,
     delete_groups_response,
+    delete_topic_response,
     describe_groups_response,
+    end_txn_response,
     find_coordinator_response,
     heartbeat_response,
+    init_producer_id_response,
     join_group_response,
     leave_group_response,
     list_groups_response,
@@ -17,6 +22,8 @@ from harness.scenario.expected import (
     partitions_of,
     response,
     sync_group_response,
+    txn_offset_commit_response,
+    write_txn_markers_response,
 )
 from harness.scenario.messages import ANY, OWN
 from harness.scenario.registry import collect, record, scenario, scenario_functions
@@ -41,7 +48,27 @@ from harness.scenario.requests import (
     sync_group,
 )
 from harness.scenario.script import Script, script_from_json, script_to_json, step_text
-from harness.scenario.values import NON_EMPTY, Pattern, Value, containing, in_any_order, one_of, starting_with
+from harness.scenario.transaction_requests import (
+    TRANSACTION,
+    add_offsets_to_txn,
+    create_topic,
+    delete_topic,
+    end_txn,
+    init_producer_id,
+    txn_offset_commit,
+    write_txn_markers,
+)
+from harness.scenario.values import (
+    NON_EMPTY,
+    AnswerRef,
+    GroupRef,
+    Pattern,
+    Value,
+    containing,
+    in_any_order,
+    one_of,
+    starting_with,
+)
 from harness.targets.base import Capability
 
 __all__ = (
@@ -52,27 +79,40 @@ __all__ = (
     "RANGE",
     "ROUND_ROBIN",
     "SHORT_SESSIONS",
+    "TRANSACTION",
     "Actor",
     "Answer",
+    "AnswerRef",
     "Capability",
     "Conversation",
+    "GroupRef",
     "Pattern",
     "ScenarioError",
     "Script",
     "Value",
+    "add_offsets_to_txn",
+    "add_offsets_to_txn_response",
     "api_versions",
     "api_versions_response",
     "collect",
     "containing",
+    "create_topic",
+    "create_topic_response",
     "delete_groups",
     "delete_groups_response",
+    "delete_topic",
+    "delete_topic_response",
     "describe_groups",
     "describe_groups_response",
+    "end_txn",
+    "end_txn_response",
     "find_coordinator",
     "find_coordinator_response",
     "heartbeat",
     "heartbeat_response",
     "in_any_order",
+    "init_producer_id",
+    "init_producer_id_response",
     "join_group",
     "join_group_response",
     "leave_group",
@@ -99,4 +139,8 @@ __all__ = (
     "subscription",
     "sync_group",
     "sync_group_response",
+    "txn_offset_commit",
+    "txn_offset_commit_response",
+    "write_txn_markers",
+    "write_txn_markers_response",
 )

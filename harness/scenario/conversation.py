@@ -202,6 +202,10 @@ class Actor:
         """Expect the answer to the oldest request that still awaits one on this connection."""
         return self._receives(response, within_ms, not_before_ms, not_after_ms, rung=None)
 
+    def may_receive(self, response: Response, *, within_ms: int = WITHIN_MS) -> Answer:
+        """Await an answer that some releases never give; which of them do is for the reference to say."""
+        return self._receives(response, within_ms, None, None, rung=None, is_optional=True)
+
     def stays_parked(self, *, for_ms: int) -> None:
         """Expect no answer for a while to the oldest request that still awaits one."""
         step = StayParked(
@@ -274,6 +278,7 @@ class Actor:
         not_after_ms: int | None,
         *,
         rung: int | None,
+        is_optional: bool = False,
     ) -> Answer:
         sent_at = self._oldest_sent()
         sent = self._talk.steps[sent_at]
@@ -292,6 +297,7 @@ class Actor:
                 not_before_ms=not_before_ms,
                 not_after_ms=not_after_ms,
                 rung=rung,
+                is_optional=is_optional,
             )
         )
         return Answer(len(self._talk.steps) - 1)

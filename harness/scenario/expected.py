@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from harness.scenario.messages import (
     ANY,
@@ -14,8 +15,11 @@ from harness.scenario.messages import (
     Response,
     pinned,
 )
-from harness.scenario.requests import Partitions
+from harness.scenario.requests import TopicT
 from harness.scenario.values import InAnyOrder, Pattern
+
+Errors: TypeAlias = Mapping[TopicT, Mapping[int, str]]
+"""Topic to partition to error."""
 
 
 def response(api: str, **fields: Pattern) -> Response:
@@ -140,13 +144,16 @@ def delete_groups_response(*error_codes: PinText) -> Response:
     return Response(api="DeleteGroups", fields={"results": InAnyOrder(results)})
 
 
-def offset_commit_response(errors: Mapping[str, Mapping[int, str]]) -> Response:
+def offset_commit_response(errors: Errors[TopicT]) -> Response:
     """Expect an answer to OffsetCommit: topic to partition to error, in whatever order."""
     return Response(api="OffsetCommit", fields={"topics": _partition_errors(errors)})
 
 
 def offset_fetch_response(
-    offsets: Mapping[str, Mapping[int, int]], *, version: int = 6, error_code: str = "NONE"
+    offsets: Mapping[TopicT, Mapping[int, int]],
+    *,
+    version: int = 6,
+    error_code: str = "NONE",
 ) -> Response:
     """Expect an answer to OffsetFetch: topic to partition to offset (-1 for none), in whatever order."""
     topics = InAnyOrder(
@@ -170,9 +177,7 @@ def offset_fetch_response(
     return Response(api="OffsetFetch", fields={"topics": topics, **top})
 
 
-def offset_delete_response(
-    *, error_code: PinText = ANY, errors: Mapping[str, Mapping[int, str]] | None = None
-) -> Response:
+def offset_delete_response(*, error_code: PinText = ANY, errors: Errors[TopicT] | None = None) -> Response:
     """Expect an answer to OffsetDelete: an error on top, and topic to partition to error."""
     fields: dict[str, Pattern] = dict(pinned("OffsetDelete", {"error_code": error_code}).fields)
     if errors is not None:
@@ -180,7 +185,7 @@ def offset_delete_response(
     return Response(api="OffsetDelete", fields=fields)
 
 
-def _partition_errors(errors: Mapping[str, Mapping[int, str]]) -> InAnyOrder:
+def _partition_errors(errors: Errors[TopicT]) -> InAnyOrder:
     return InAnyOrder(
         tuple(
             {
@@ -196,6 +201,54 @@ def _partition_errors(errors: Mapping[str, Mapping[int, str]]) -> InAnyOrder:
     )
 
 
-def partitions_of(topics: Partitions, error_code: str) -> Mapping[str, Mapping[int, str]]:
+def partitions_of(topics: Mapping[str, Sequence[int]], error_code: str) -> Mapping[str, Mapping[int, str]]:
     """Spread one error over partitions, for `offset_commit_response` and `offset_delete_response`."""
     return {topic: dict.fromkeys(indexes, error_code) for topic, indexes in topics.items()}
+
+
+def txn_offset_commit_response(errors: Errors[TopicT]) -> Response:
+    """Expect an answer to TxnOffsetCommit: topic to partition to error, in whatever order."""
+    return Response(api="TxnOffsetCommit", fields={"topics": _partition_errors(errors)})
+
+
+def init_producer_id_response(
+    *, error_code: PinText = ANY, producer_id: PinNumber = ANY, producer_epoch: PinNumber = ANY
+) -> Response:
+    """Expect an answer to InitProducerId."""
+    return pinned(
+        "InitProducerId",
+        {"error_code": error_code, "producer_id": producer_id, "producer_epoch": producer_epoch},
+    )
+
+
+def add_offsets_to_txn_response(*, error_code: PinText) -> Response:
+    """Expect an answer to AddOffsetsToTxn."""
+    return pinned("AddOffsetsToTxn", {"error_code": error_code})
+
+
+def end_txn_response(
+    *, error_code: PinText = ANY, producer_id: PinNumber = ANY, producer_epoch: PinNumber = ANY
+) -> Response:
+    """Expect an answer to EndTxn; producer and epoch from v5 on."""
+    return pinned(
+        "EndTxn",
+        {"error_code": error_code, "producer_id": producer_id, "producer_epoch": producer_epoch},
+    )
+
+
+def write_txn_markers_response(errors: Errors[TopicT]) -> Response:
+    """Expect an answer to WriteTxnMarkers for one producer: topic to partition to error."""
+    marker: Mapping[str, Pattern] = {"topics": _partition_errors(errors)}
+    return Response(api="WriteTxnMarkers", fields={"markers": (marker,)})
+
+
+def create_topic_response(*, error_code: PinText = ANY) -> Response:
+    """Expect an answer to a CreateTopics of one topic."""
+    topic = pinned("", {"error_code": error_code}).fields
+    return Response(api="CreateTopics", fields={"topics": (topic,)})
+
+
+def delete_topic_response(*, error_code: PinText = ANY) -> Response:
+    """Expect an answer to a DeleteTopics of one topic."""
+    topic = pinned("", {"error_code": error_code}).fields
+    return Response(api="DeleteTopics", fields={"responses": (topic,)})

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Final
 
+from harness.scenario.clauses import CLAUSE_ID, lint_clauses, load_clauses
 from harness.scenario.conversation import Conversation
 from harness.scenario.errors import ScenarioError
 from harness.scenario.lint import lint
@@ -18,7 +19,7 @@ from harness.targets.base import Capability
 ScenarioFunction = Callable[[Conversation], None]
 _ATTRIBUTE: Final = "__scenario__"
 _ID: Final = re.compile(r"[a-z][a-z0-9_]*(/[a-z0-9][a-z0-9.-]*){2,}")
-_CLAUSE: Final = re.compile(r"[A-Z]{2}-\d{2}[a-z]?")
+_CLAUSE: Final = re.compile(CLAUSE_ID)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +112,8 @@ def collect(package: str = "suites") -> Mapping[str, Script]:
     """Record every scenario below a package, by id in alphabetical order.
 
     Raises:
-        ScenarioError: a script has a fault, two share an id, or there is none.
+        ScenarioError: a script has a fault, two share an id, there is none, or one names a row that the
+            package's catalogue lacks.
     """
     scripts = _unique(
         (module.__name__, record(function))
@@ -120,6 +122,9 @@ def collect(package: str = "suites") -> Mapping[str, Script]:
     )
     if not scripts:
         raise ScenarioError(f"package {package!r} holds no scenario")
+    clauses = load_clauses(package)
+    if clauses:
+        lint_clauses(scripts.values(), clauses)
     return dict(sorted(scripts.items()))
 
 

@@ -8,10 +8,10 @@ scenario which names none runs against every release.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from harness.scenario.messages import OWN, Group, Number, Own, Request, Text
-from harness.scenario.values import Value
+from harness.scenario.values import GroupRef, Value
 
 SESSION_TIMEOUT_MS: Final = 30_000
 REBALANCE_TIMEOUT_MS: Final = 30_000
@@ -36,9 +36,11 @@ RANGE: Final = (("range", ORDERS),)
 """The protocols of a member that supports the range assignor and subscribes to `orders`."""
 ROUND_ROBIN: Final = (("roundrobin", ORDERS),)
 Protocols: TypeAlias = Sequence[tuple[str, bytes]]
-Offsets: TypeAlias = Mapping[str, Mapping[int, "int | tuple[int, str | None]"]]
+TopicT = TypeVar("TopicT", str, GroupRef)
+"""A topic's name; a scenario that deletes one has its own, by `talk.group`."""
+Offsets: TypeAlias = Mapping[TopicT, Mapping[int, "int | tuple[int, str | None]"]]
 """Topic to partition to offset, or to offset and metadata."""
-Partitions: TypeAlias = Mapping[str, Sequence[int]]
+Partitions: TypeAlias = Mapping[TopicT, Sequence[int]]
 """Topic to partitions."""
 
 
@@ -201,7 +203,7 @@ def offset_commit(
     member_id: Text | Own = OWN,
     group_instance_id: str | None | Own = OWN,
     retention_time_ms: int | None = None,
-    topics: Offsets,
+    topics: Offsets[TopicT],
 ) -> Request:
     """Commit offsets as a member; `generation_id=-1, member_id=""` commits for nobody in particular."""
     retention = {} if retention_time_ms is None else {"retention_time_ms": retention_time_ms}
@@ -215,11 +217,16 @@ def offset_commit(
             "member_id": member_id,
             "group_instance_id": group_instance_id,
             **retention,
-            "topics": tuple(
-                {"name": topic, "partitions": tuple(_committed(*item) for item in partitions.items())}
-                for topic, partitions in topics.items()
-            ),
+            "topics": committed_topics(topics),
         },
+    )
+
+
+def committed_topics(topics: Offsets[TopicT]) -> Value:
+    """Return the `topics` of an OffsetCommit or TxnOffsetCommit."""
+    return tuple(
+        {"name": topic, "partitions": tuple(_committed(*item) for item in partitions.items())}
+        for topic, partitions in topics.items()
     )
 
 
@@ -232,7 +239,7 @@ def offset_fetch(
     *,
     version: int = 6,
     group_id: Group | Own = OWN,
-    topics: Partitions | None = None,
+    topics: Partitions[TopicT] | None = None,
     require_stable: bool | None = None,
 ) -> Request:
     """Ask for a group's committed offsets, all if no topics are named; from v8 on as a batch of one."""
@@ -253,7 +260,7 @@ def offset_fetch(
     )
 
 
-def offset_delete(*, group_id: Group | Own = OWN, topics: Partitions) -> Request:
+def offset_delete(*, group_id: Group | Own = OWN, topics: Partitions[TopicT]) -> Request:
     """Ask that a group forget some offsets."""
     return Request(
         api="OffsetDelete",

@@ -59,6 +59,8 @@ class Receive:
     """The longest."""
     rung: int | None = None
     """Position in a ladder: several errors are due, and the order of the checks is what is tested."""
+    is_optional: bool = False
+    """Whether releases differ in answering at all, so that it is the reference that says whether one does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +255,8 @@ def step_text(step: Step) -> str:  # noqa: C901, PLR0911 - one flat case a kind 
         case SendBytes():
             return f"{_who(step)} sends {step.says} ({len(step.payload)} bytes)"
         case Receive():
-            return f"{_who(step)} receives {step.api} v{step.api_version}{_named(step.fields)}{_bounds(step)}"
+            verb = "may receive" if step.is_optional else "receives"
+            return f"{_who(step)} {verb} {step.api} v{step.api_version}{_named(step.fields)}{_bounds(step)}"
         case StayParked():
             return f"{_who(step)} stays parked for {step.for_ms} ms"
         case SeeClosed():

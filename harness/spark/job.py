@@ -17,8 +17,12 @@ from pyspark.sql import functions as sf
 
 from harness.diff.model import Judgement
 from harness.spark import mart
+from harness.spark.change_mart import behaviour_changes
+from harness.spark.coverage_mart import clause_coverage
 from harness.spark.rows import (
     AlignedStep,
+    BehaviourChange,
+    ClauseCoverage,
     ClusteredDifference,
     DifferenceCount,
     ErrorCodeCount,
@@ -89,6 +93,16 @@ MARTS: Final[Mapping[str, Mart]] = {
         row=ErrorCodeCount,
         order=("run_id", "target", "api", "api_version", "error_code"),
         build=lambda of: mart.error_codes(of.events),
+    ),
+    "behaviour_changes": Mart(
+        row=BehaviourChange,
+        order=("run_id", "scenario_id", "ordinal"),
+        build=behaviour_changes,
+    ),
+    "clause_coverage": Mart(
+        row=ClauseCoverage,
+        order=("run_id", "clause", "target"),
+        build=lambda of: clause_coverage(of.clauses, of.headers, of.judgements),
     ),
 }
 """All tables by the name of their folder."""

@@ -4,8 +4,26 @@
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from harness.diff.model import Difference
+
+
+class ClauseStanding(StrEnum):
+    """What a run says of one row of the catalogue with one target."""
+
+    DIFFERS = "differs"
+    """A scenario that exercises it diverges."""
+    AGREED = "agreed"
+    """Scenarios that exercise it were held, and none diverges."""
+    UNCLEAR = "unclear"
+    """None came to its end."""
+    NOT_APPLICABLE = "not applicable"
+    """None could be held with this target."""
+    NOT_EXERCISED = "not exercised"
+    """The run has no scenario for it, and one is due."""
+    EXCLUDED = "excluded"
+    """No scenario is to exercise it, and none does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,3 +165,69 @@ class ErrorCodeCount:
     error_code: str
     """Kafka's name of it."""
     response_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BehaviourChange:
+    """A scenario that two neighbouring targets answer differently. Grain: run, scenario, pair of targets.
+
+    Neighbours are targets in the order in which the run names them, references and those with which the
+    scenario could not be held left out.
+    """
+
+    run_id: str
+    scenario_id: str
+    ordinal: int
+    """From 0: which change of this scenario it is; 0 is the first."""
+    from_target: str
+    to_target: str
+    first_step: int
+    """Where the two first differ; what follows tells of this step."""
+    actor: str | None
+    api: str | None
+    api_version: int | None
+    fields: tuple[str, ...]
+    """Fields at the top of the answer in which they differ; none where only one of them answered."""
+    from_kind: str | None
+    to_kind: str | None
+    """An `EventKind`, or None where the conversation had ended by then."""
+    from_raw: str | None
+    to_raw: str | None
+    from_canonical: str | None
+    to_canonical: str | None
+    step_count: int
+    """In how many answers they differ, all of the conversation taken together."""
+    from_outcome: str
+    to_outcome: str
+    is_explained: bool
+    """Whether each of the two does what it is held against, or what an expectation entry foresaw."""
+    behaviours: tuple[str, ...]
+    """Named behaviours that the change is attributed to; none where nobody looked, or none was found."""
+    sources: tuple[str, ...]
+    """Where Kafka decides each of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClauseCoverage:
+    """What became of a row of the catalogue. Grain: run, target, clause."""
+
+    run_id: str
+    target: str
+    clause: str
+    section: str
+    section_title: str
+    statement: str
+    derived: bool
+    exclusion: str | None
+    reason: str | None
+    """Why it is excluded; None where a scenario is due."""
+    standing: str
+    """A `ClauseStanding`."""
+    scenario_ids: tuple[str, ...]
+    """Scenarios of the run that name it, in alphabetical order."""
+    agreed_count: int
+    """Of them, those that conform or are lenient."""
+    differing_count: int
+    unclear_count: int
+    """Indeterminate, or lost to an error of ours."""
+    not_applicable_count: int

@@ -17,10 +17,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
-from harness.diff.model import Difference, Judgement
+from harness.diff.model import Attribution, Difference, Judgement
+from harness.scenario.clauses import Clause
 from harness.spark.schemas import column_names, frame_of, struct_type
 from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
-from harness.trace.files import RunFolder, ends_within_a_line
+from harness.trace.files import RunFolder, ends_within_a_line, read_records
 from harness.trace.schema import TraceError, columns
 
 if TYPE_CHECKING:
@@ -42,6 +43,13 @@ class BrokerHeader(TraceHeader):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunClause(Clause):
+    """A row of the catalogue as a run found it. Grain: run, clause."""
+
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
     """What runs left behind, each kind of record typed as its class says."""
 
@@ -57,6 +65,10 @@ class Sources:
     """`Judgement`."""
     differences: DataFrame
     """`Difference`."""
+    attributions: DataFrame
+    """`Attribution`."""
+    clauses: DataFrame
+    """`RunClause`."""
 
 
 def stage(spark: SparkSession, folders: Sequence[RunFolder]) -> Sources:
@@ -66,7 +78,7 @@ def stage(spark: SparkSession, folders: Sequence[RunFolder]) -> Sources:
         TraceError: a run has no header, two have the same id, or a line is no record.
     """
     with ThreadPoolExecutor(thread_name_prefix="stage") as pool:
-        runs, footers, headers, events, judgements, differences = [
+        runs, footers, headers, events, judgements, differences, attributions, clauses = [
             pool.submit(read, spark, folders)
             for read in (
                 stage_runs,
@@ -75,6 +87,8 @@ def stage(spark: SparkSession, folders: Sequence[RunFolder]) -> Sources:
                 stage_events,
                 stage_judgements,
                 stage_differences,
+                stage_attributions,
+                stage_clauses,
             )
         ]
     return Sources(
@@ -84,6 +98,8 @@ def stage(spark: SparkSession, folders: Sequence[RunFolder]) -> Sources:
         events=events.result(),
         judgements=judgements.result(),
         differences=differences.result(),
+        attributions=attributions.result(),
+        clauses=clauses.result(),
     )
 
 
@@ -142,6 +158,25 @@ def stage_judgements(spark: SparkSession, folders: Sequence[RunFolder]) -> DataF
 def stage_differences(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
     """Read what differed. Grain: run, target, scenario, ordinal."""
     return read_lines(spark, Difference, [folder.differences for folder in folders])
+
+
+def stage_attributions(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
+    """Read what explains changes. Grain: run, scenario, pair of references."""
+    return read_lines(spark, Attribution, [folder.attributions for folder in folders])
+
+
+def stage_clauses(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
+    """Read the catalogues that runs kept. Grain: run, clause."""
+    kept = [folder for folder in folders if folder.clauses.exists()]
+    clauses = [
+        RunClause(
+            run_id=folder.read_run().run_id,
+            **{name: getattr(clause, name) for name in column_names(Clause)},
+        )
+        for folder in kept
+        for clause in read_records(Clause, folder.clauses)
+    ]
+    return frame_of(spark, RunClause, clauses)
 
 
 def read_lines(spark: SparkSession, cls: "type[DataclassInstance]", paths: Sequence[Path]) -> DataFrame:

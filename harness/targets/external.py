@@ -86,7 +86,7 @@ class ExternalTarget(Target):
         config = {name: value for name, value in sorted(told.items()) if matters_to_a_coordinator(name)}
         description = BrokerDescription(
             spec=self.spec,
-            profile=self._profile or guess_profile(prepared.api_ranges),
+            profile=self._profile or guess_profile(prepared.api_ranges, config),
             implementation=f"external broker, cluster {prepared.cluster_id or 'without an id'}",
             bootstrap=_address(coordinator.host, coordinator.port),
             broker_config=config,
@@ -100,7 +100,7 @@ class ExternalTarget(Target):
     ) -> tuple[str, ...]:
         notes: list[str] = []
         if self._profile is None:
-            guessed = guess_profile(api_ranges)
+            guessed = guess_profile(api_ranges, config)
             notes.append(f"profile {guessed} is a guess from the advertised ApiVersions")
         if endpoint is not None:
             notes.append(f"every group's coordinator is node {endpoint.node_id}, which was asked directly")

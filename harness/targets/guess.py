@@ -1,7 +1,8 @@
 """Guessing from advertised ApiVersions which Kafka release a broker behaves like."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from harness.targets.base import ApiRange
@@ -35,15 +36,24 @@ _MARKS: Final = (
 _OLDEST: Final = "2.4"
 _JOIN_GROUP_MIN_OF_4_0_0: Final = 2
 """Only that release refused the two oldest versions; the next patch took them back. Rows VF-01 and V-03."""
+_JAVA_BY_CHOICE: Final = frozenset({"3.7", "3.8", "3.9"})
+_PROTOCOLS: Final = "group.coordinator.rebalance.protocols"
 
 
-def guess_profile(api_ranges: Iterable[ApiRange]) -> str:
-    """Return the release whose group coordinator the advertised ranges speak for.
+def guess_profile(api_ranges: Iterable[ApiRange], config: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return the release whose group coordinator the advertised ranges, and the configuration, speak for.
 
     It is the oldest release with the newest mark: 4.1 shows as 4.0, 4.3 as 4.2, and 3.3 to 3.6 as 3.2,
     for nothing that a group coordinator serves changed its versions in between. A broker that is no
-    Kafka may advertise any mixture; then this is no more than where to begin.
+    Kafka may advertise any mixture; then this is no more than where to begin. Where the coordinator is a
+    choice, the rebalance protocols tell which it is: `consumer` needs the Java one.
     """
+    release = _guess_release(api_ranges)
+    protocols = config.get(_PROTOCOLS, "").split(",")
+    return f"{release}-java" if release in _JAVA_BY_CHOICE and "consumer" in protocols else release
+
+
+def _guess_release(api_ranges: Iterable[ApiRange]) -> str:
     ranges = {api.api_key: api for api in api_ranges}
     if _JOIN_GROUP in ranges and ranges[_JOIN_GROUP].min_version == _JOIN_GROUP_MIN_OF_4_0_0:
         return "4.0.0"

@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness.diff.model import Difference, Judgement
 from harness.spark.rows import (
     AlignedStep,
+    BehaviourChange,
+    ClauseCoverage,
     ClusteredDifference,
     DifferenceCount,
     ErrorCodeCount,
@@ -20,9 +21,6 @@ from harness.spark.rows import (
 from harness.tests.parquet_rows import write_rows
 from harness.trace.events import RunFooter, RunHeader
 from harness.trace.files import RunFolder
-
-if TYPE_CHECKING:
-    pass
 
 RUN_ID = "2026-11-21T14-05-09"
 REFERENCE = "reference-4.4"
@@ -255,6 +253,8 @@ class MadeUpRun:
     steps: list[AlignedStep] = field(default_factory=list)
     latencies: list[LatencyQuantile] = field(default_factory=list)
     error_codes: list[ErrorCodeCount] = field(default_factory=list)
+    changes: list[BehaviourChange] = field(default_factory=list)
+    coverage: list[ClauseCoverage] = field(default_factory=list)
     scripts: dict[str, object] = field(default_factory=dict)
 
     def hold(self, verdict: Judgement, acts: Sequence[Act] = (), *found: ClusteredDifference) -> None:
@@ -293,6 +293,8 @@ class MadeUpRun:
         write_rows(directory, "signature_clusters", SignatureCluster, self._clusters())
         write_rows(directory, "latency_quantiles", LatencyQuantile, self.latencies)
         write_rows(directory, "error_codes", ErrorCodeCount, self.error_codes)
+        write_rows(directory, "behaviour_changes", BehaviourChange, self.changes)
+        write_rows(directory, "clause_coverage", ClauseCoverage, self.coverage)
         return directory
 
     def _counted(self) -> list[TargetSummary]:
@@ -302,8 +304,7 @@ class MadeUpRun:
         mine = [each for each in self.judgements if each.target == made.target]
         outcomes = Counter(each.outcome.replace(" ", "_") for each in mine)
         expectations = Counter(each.expectation for each in mine)
-        counts = {"scenario_count": len(mine), **outcomes, **expectations}
-        return replace(made, **counts)  # type: ignore[arg-type] # names of fields that are counts
+        return replace(made, scenario_count=len(mine), **outcomes, **expectations)  # type: ignore[arg-type] # names of fields that are counts
 
     def _counts(self) -> list[DifferenceCount]:
         keys = sorted({(each.target, each.api or "", each.difference_class) for each in self.differences})

@@ -7,9 +7,9 @@ from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from harness.diff.model import Difference, Judgement
+from harness.diff.model import Attribution, Difference, Judgement
 from harness.spark.schemas import frame_of
-from harness.spark.stage import BrokerHeader, Sources
+from harness.spark.stage import BrokerHeader, RunClause, Sources
 from harness.trace.events import Event, EventKind, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import EventWriter, RunFolder, write_records
 
@@ -120,6 +120,8 @@ def sources(
     events: Iterable[Event] = (),
     judgements: Iterable[Judgement] = (),
     differences: Iterable[Difference] = (),
+    attributions: Iterable[Attribution] = (),
+    clauses: Iterable[RunClause] = (),
 ) -> Sources:
     return Sources(
         runs=frame_of(session, RunHeader, runs),
@@ -128,6 +130,8 @@ def sources(
         events=frame_of(session, Event, events),
         judgements=frame_of(session, Judgement, judgements),
         differences=frame_of(session, Difference, differences),
+        attributions=frame_of(session, Attribution, attributions),
+        clauses=frame_of(session, RunClause, clauses),
     )
 
 

@@ -23,6 +23,7 @@ MARTS = (
     "signature_clusters",
     "latency_quantiles",
     "error_codes",
+    "behaviour_changes",
 )
 
 

@@ -11,6 +11,15 @@ _OFFSET_COMMIT, _OFFSET_FETCH, _FIND_COORDINATOR, _JOIN_GROUP = 8, 9, 10, 11
 _DESCRIBE_GROUPS, _LIST_GROUPS, _ADD_OFFSETS_TO_TXN, _DELETE_GROUPS = 15, 16, 25, 42
 
 
+def test_the_configuration_tells_which_coordinator_a_release_with_a_choice_has() -> None:
+    ranges = [ApiRange(api_key=10, min_version=0, max_version=6)]
+    consumer = {"group.coordinator.rebalance.protocols": "classic,consumer"}
+
+    assert guess_profile(ranges, consumer) == "3.9-java"
+    assert guess_profile(ranges, {"group.coordinator.rebalance.protocols": "classic"}) == "3.9"
+    assert guess_profile([ApiRange(api_key=8, min_version=2, max_version=10)], consumer) == "4.2"
+
+
 def _ranges(newest: Mapping[int, int]) -> tuple[ApiRange, ...]:
     return tuple(ApiRange(api_key=key, min_version=0, max_version=version) for key, version in newest.items())
 

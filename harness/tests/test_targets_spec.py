@@ -18,6 +18,7 @@ from harness.targets.spec import SPEC_FORMS, parse_target
         ("reference-tcp:2.8.2", "reference-tcp-2.8.2"),
         ("kafka:3.9.2", "kafka-3.9.2"),
         ("kafka:latest", "kafka-latest"),
+        ("kafka:3.9.2+java", "kafka-3.9.2-java"),
         ("external:127.0.0.1:9092", "external-127.0.0.1-9092"),
         ("external:[::1]:9092", "external-1-9092"),
     ],
@@ -54,6 +55,10 @@ def test_a_planned_kind_says_that_it_is_planned(spec: str) -> None:
     [
         "kafka:3.9",
         "kafka:newest",
+        "kafka:3.9.2+jaba",
+        "kafka:3.6.2+java",
+        "kafka:4.0.0+java",
+        "kafka:latest+java",
         "path:/no/such/directory",
         "external:localhost",
         "external:localhost:0",

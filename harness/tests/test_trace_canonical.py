@@ -173,3 +173,35 @@ def test_conversations_that_differ_only_in_ids_have_equal_digests(
     right = trace(answers(*second, members=in_map_order), group_id=f"kc-{groups[1]}")
     assert [event.digest for event in left] == [event.digest for event in right]
     assert [event.canonical for event in left] == [event.canonical for event in right]
+
+
+def test_a_producer_id_is_named_after_the_actor_that_it_was_given_to() -> None:
+    canon = talk()
+    first = canon.canonical(
+        actor="ana", api="InitProducerId", fields={"producer_id": 4711, "producer_epoch": 0}
+    )
+    canon.canonical(actor="bob", api="InitProducerId", fields={"producer_id": 4711, "producer_epoch": 1})
+    canon.canonical(actor="ana", api="InitProducerId", fields={"producer_id": 4712, "producer_epoch": 0})
+    marker: dict[str, FieldValue] = {"markers": [{"producer_id": 4712}, {"producer_id": 9}]}
+    later = canon.canonical(actor="bob", api="WriteTxnMarkers", fields=marker)
+
+    assert first == {"producer_id": "producer:ana", "producer_epoch": 0}
+    assert later == {"markers": [{"producer_id": "producer:ana#2"}, {"producer_id": 9}]}
+
+
+def test_no_producer_id_stays_none() -> None:
+    refused = talk().canonical(
+        actor="ana", api="InitProducerId", fields={"producer_id": -1, "producer_epoch": -1}
+    )
+    assert refused == {"producer_id": -1, "producer_epoch": -1}
+
+
+def test_a_topic_of_the_scenarios_own_that_is_made_anew_is_another() -> None:
+    canon = talk()
+    ids = [str(UUID(int=number)) for number in (1, 2)]
+    for topic_id in ids:
+        topics: list[FieldValue] = [{"name": "kc-3f2.join.main.x", "topic_id": topic_id}]
+        canon.canonical(actor="ana", api="Metadata", fields={"topics": topics})
+
+    shown = [canon.value(topic_id, api="OffsetFetch", path="topics[].topic_id") for topic_id in ids]
+    assert shown == ["topic:group:x", "topic:group:x#2"]

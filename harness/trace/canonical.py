@@ -9,11 +9,12 @@ The canonical form replaces each of these by what it *means* in the conversation
   A text that only echoes what a script made up (`"nobody"`) is no chance and stays as it is.
 - An id that shows up before its owner was told is recognised by its make, `<prefix>-<UUID>`, where the prefix
   is a client id or an instance id: it goes to the actor with that prefix, or becomes `member:<prefix>-*`.
+- A producer id becomes `producer:<actor>`, after the actor whose InitProducerId response first carried it.
 - A group id becomes `group:<name>`; hosts, ports and node ids become constants, but "none" (-1, an empty
   text) stays none.
 - A collection in `UNORDERED` is sorted; every other order is the target's behaviour and stays.
 
-Numbers that a coordinator counts (generations, offsets, throttle times) stay: they are behaviour.
+Numbers that a coordinator counts (generations, epochs, offsets, throttle times) stay: they are behaviour.
 """
 
 import hashlib
@@ -76,6 +77,7 @@ UNORDERED: Final = (
             ("OffsetDelete", ""),
             ("OffsetFetch", ""),
             ("OffsetFetch", "groups[]."),
+            ("WriteTxnMarkers", "markers[]."),
         )
         for path, key in (("topics", ("name", "topic_id")), ("topics[].partitions", ("partition_index",)))
     ),
@@ -91,8 +93,14 @@ _SORT_KEYS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     (entry.api, entry.path): entry.key for entry in UNORDERED
 }
 
-_COORDINATOR_API_KEYS: Final = frozenset((8, 9, 10, 11, 12, 13, 14, 15, 16, 28, 42, 47))
+_COORDINATOR_API_KEYS: Final = frozenset((8, 9, 10, 11, 12, 13, 14, 15, 16, 22, 25, 26, 28, 42, 47))
 """ApiVersions is compared for these: what else a broker serves is not the group coordinator's doing."""
+SPOKEN_VERSIONS: Final[Mapping[int, tuple[int, int]]] = {8: (2, 10), 9: (1, 10), 28: (0, 5), 42: (0, 2)}
+"""Of APIs with versions that the codec does not speak, the least and the greatest that it does.
+
+ApiVersions is compared within these: in other versions no conversation can be held, nor does the reference
+serve them.
+"""
 
 
 def _constant(constant: Json) -> Callable[[FieldValue], Json]:
@@ -125,7 +133,7 @@ _ENVIRONMENT: Final[Mapping[tuple[str, str], Callable[[FieldValue], Json]]] = {
     ("Metadata", "topics[].partitions[].isr_nodes"): _nodes,
     ("ApiVersions", "supported_features"): lambda _: [],
     ("ApiVersions", "finalized_features"): lambda _: [],
-    ("ApiVersions", "finalized_features_epoch"): _constant(0),
+    ("ApiVersions", "finalized_features_epoch"): lambda _: -1,
     ("ApiVersions", "zk_migration_ready"): lambda _: False,
 }
 """Fields that tell of the cluster or of the machine; the coordinator's behaviour is not in them."""
@@ -146,6 +154,7 @@ class Canonicaliser:
         self._actors = dict(actors or {})
         self._members: dict[str, str] = {}
         self._ids_of: dict[str, int] = {}
+        self._producers: dict[int, str] = {}
         self._topics: dict[str, str] = {}
         self._crowded: frozenset[str] = frozenset()
         """Prefixes of which several ids stand in one unordered collection: which is which cannot be told."""
@@ -154,6 +163,8 @@ class Canonicaliser:
         """Return the canonical form of a response that an actor received."""
         if api == "JoinGroup":
             self._learn_member(actor, fields)
+        if api == "InitProducerId":
+            self._learn_producer(actor, fields)
         if api == "Metadata":
             self._learn_topics(fields.get("topics"))
         return self._mapping(fields, api, "")
@@ -205,6 +216,13 @@ class Canonicaliser:
         self._members[member_id] = f"member:{actor}" if ordinal == 1 else f"member:{actor}#{ordinal}"
         return self._members[member_id]
 
+    def _learn_producer(self, actor: str, fields: Mapping[str, FieldValue]) -> None:
+        producer_id = fields.get("producer_id")
+        if not isinstance(producer_id, int) or producer_id < 0 or producer_id in self._producers:
+            return
+        ordinal = 1 + sum(name.partition("#")[0] == f"producer:{actor}" for name in self._producers.values())
+        self._producers[producer_id] = f"producer:{actor}" + (f"#{ordinal}" if ordinal > 1 else "")
+
     def _stranger(self, member_id: str) -> str:
         """Name an id whose owner has not been told it yet."""
         found = _MINTED.fullmatch(member_id)
@@ -220,16 +238,25 @@ class Canonicaliser:
             return
         for topic in topics:
             if isinstance(topic, Mapping) and isinstance(topic.get("topic_id"), str):
-                self._topics[str(topic["topic_id"])] = str(topic.get("name"))
+                self._name_topic(str(topic["topic_id"]), self.text(str(topic.get("name"))))
+
+    def _name_topic(self, topic_id: str, name: str) -> None:
+        """Name an id after its topic; of a topic that was made anew it is another."""
+        if topic_id == _NO_TOPIC or topic_id in self._topics:
+            return
+        ordinal = 1 + sum(known.partition("#")[0] == name for known in self._topics.values())
+        self._topics[topic_id] = name if ordinal == 1 else f"{name}#{ordinal}"
 
     def _value(self, value: FieldValue, api: str, path: str) -> Json:
         environment = _ENVIRONMENT.get((api, path))
         if environment is not None:
             return environment(value)
+        if isinstance(value, int) and path.endswith("producer_id"):
+            return self._producers.get(value, value)
         if isinstance(value, str):
             return self._topic(value) if path.endswith("topic_id") else self.text(value)
         if isinstance(value, Mapping):
-            return self._mapping(value, api, f"{path}." if path else "")
+            return self._mapping(_as_far_as_spoken(value, api, path), api, f"{path}." if path else "")
         if isinstance(value, Sequence) and not isinstance(value, bytes):
             return self._sequence(value, api, path)
         return _plain(value)
@@ -265,6 +292,17 @@ class Canonicaliser:
 
     def _topic(self, topic_id: str) -> str:
         return topic_id if topic_id == _NO_TOPIC else f"topic:{self._topics.get(topic_id, '?')}"
+
+
+def _as_far_as_spoken(fields: Mapping[str, FieldValue], api: str, path: str) -> Mapping[str, FieldValue]:
+    """Clip a range of versions to those that the codec speaks; return anything else as it is."""
+    key, least, most = (fields.get(name) for name in ("api_key", "min_version", "max_version"))
+    if (api, path) != ("ApiVersions", "api_keys[]") or key not in SPOKEN_VERSIONS:
+        return fields
+    if not (isinstance(key, int) and isinstance(least, int) and isinstance(most, int)):
+        return fields
+    spoken = SPOKEN_VERSIONS[key]
+    return {**fields, "min_version": max(least, spoken[0]), "max_version": min(most, spoken[1])}
 
 
 def member_prefixes(prefixes: Iterable[tuple[str, str | None]]) -> dict[str, str]:

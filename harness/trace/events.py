@@ -7,6 +7,7 @@ can express it; structured content is JSON text.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 
 class EventKind(StrEnum):
@@ -40,6 +41,18 @@ class EventKind(StrEnum):
     """The scenario was not held with this target; the note tells why."""
     HARNESS_ERROR = "harness error"
     """We failed; the note tells how."""
+
+
+ANSWER_KINDS: Final = frozenset(
+    (
+        EventKind.RESPONSE,
+        EventKind.MALFORMED,
+        EventKind.NO_ANSWER,
+        EventKind.SILENCE,
+        EventKind.CLOSED,
+    )
+)
+"""What can stand where a script awaits something; polls cannot, for their number is chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

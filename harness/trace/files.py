@@ -4,8 +4,10 @@
     reports/RUN/run.json                    RunHeader
     reports/RUN/footer.json                 RunFooter; absent from a run that was cut short
     reports/RUN/scripts.json                scenario id to script
+    reports/RUN/clauses.jsonl               a Clause of the catalogue a line
     reports/RUN/judgements.jsonl            a Judgement a line
     reports/RUN/differences.jsonl           a Difference a line
+    reports/RUN/attributions.jsonl          an Attribution a line; only where versions were compared
     reports/RUN/traces/TARGET/header.json   a list of TraceHeader, one for each broker configuration
     reports/RUN/traces/TARGET/events.jsonl  an Event a line
     reports/RUN/tables/TABLE/               Parquet, made of all these by `harness.spark`
@@ -170,6 +172,11 @@ class RunFolder:
         return self.path / "scripts.json"
 
     @property
+    def clauses(self) -> Path:
+        """The catalogue that scenarios exercise; absent from a run of suites that keep none."""
+        return self.path / "clauses.jsonl"
+
+    @property
     def judgements(self) -> Path:
         """What became of each scenario with each target."""
         return self.path / "judgements.jsonl"
@@ -178,6 +185,11 @@ class RunFolder:
     def differences(self) -> Path:
         """What differed."""
         return self.path / "differences.jsonl"
+
+    @property
+    def attributions(self) -> Path:
+        """Which named behaviours make profiles differ."""
+        return self.path / "attributions.jsonl"
 
     @property
     def tables(self) -> Path:

@@ -33,6 +33,9 @@ class ClassicGroupState(Enum):
     STABLE = "Stable"
     DEAD = "Dead"
 
+    # An Enum's own is written in Python, and states are looked up at every turn.
+    __hash__ = object.__hash__
+
 
 VALID_PREVIOUS_STATES: Final = {
     ClassicGroupState.EMPTY: frozenset({ClassicGroupState.PREPARING_REBALANCE}),

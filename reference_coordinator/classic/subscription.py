@@ -1,6 +1,7 @@
 """The topics in a consumer's embedded subscription: OffsetDelete and expiry spare their offsets."""
 
 import struct
+from functools import lru_cache
 from typing import Final
 
 from reference_coordinator.errors import IllegalStateError
@@ -8,6 +9,7 @@ from reference_coordinator.errors import IllegalStateError
 CONSUMER_PROTOCOL_TYPE: Final = "consumer"
 """Source: ConsumerProtocol.PROTOCOL_TYPE."""
 
+_REMEMBERED_SUBSCRIPTIONS: Final = 256
 _VERSION_BYTES: Final = 2
 _INT32: Final = struct.Struct(">i")
 _INT16: Final = struct.Struct(">h")
@@ -58,6 +60,7 @@ class _Reader:
         return taken
 
 
+@lru_cache(maxsize=_REMEMBERED_SUBSCRIPTIONS)
 def subscribed_topics(metadata: bytes) -> frozenset[str]:
     """The topics of a subscription, read as version 0, which every version begins with.
 

@@ -52,6 +52,7 @@ from reference_coordinator.messages.offsets import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
+from reference_coordinator.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 __all__ = [
     "DeletableGroupResult",
@@ -98,6 +99,8 @@ __all__ = [
     "SyncGroupRequest",
     "SyncGroupRequestAssignment",
     "SyncGroupResponse",
+    "TxnOffsetCommitRequest",
+    "TxnOffsetCommitResponse",
 ]
 
 GroupRequest = (
@@ -111,6 +114,7 @@ GroupRequest = (
     | OffsetCommitRequest
     | OffsetFetchRequest
     | OffsetDeleteRequest
+    | TxnOffsetCommitRequest
 )
 """What the group coordinator itself answers."""
 
@@ -125,5 +129,6 @@ GroupResponse = (
     | OffsetCommitResponse
     | OffsetFetchResponse
     | OffsetDeleteResponse
+    | TxnOffsetCommitResponse
 )
 """What the group coordinator answers with."""

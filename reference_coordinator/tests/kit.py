@@ -52,6 +52,8 @@ from reference_coordinator.messages import (
     SyncGroupRequest,
     SyncGroupRequestAssignment,
     SyncGroupResponse,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
 )
 from reference_coordinator.profiles import profile_for
 from reference_coordinator.records import CoordinatorRecord
@@ -74,6 +76,7 @@ NEWEST = {
     OffsetCommitRequest: 8,
     OffsetFetchRequest: 8,
     OffsetDeleteRequest: 0,
+    TxnOffsetCommitRequest: 3,
 }
 
 ResponseT = TypeVar("ResponseT")
@@ -125,8 +128,9 @@ class Call:
 
     @property
     def commit_errors(self) -> list[Errors]:
-        topics = self.as_(OffsetCommitResponse).topics
-        return [each.error_code for topic in topics for each in topic.partitions]
+        response = self.broker.answers[self.token].response
+        assert isinstance(response, OffsetCommitResponse | TxnOffsetCommitResponse)
+        return [each.error_code for topic in response.topics for each in topic.partitions]
 
     @property
     def leave_errors(self) -> list[Errors]:
@@ -244,10 +248,8 @@ class Broker:
     def fetch(
         self, *partitions: int, topic: str = "t", group: str = "g", stable: bool = False
     ) -> list[tuple[int, Errors]]:
-        topics = (OffsetFetchRequestTopic(name=topic, partition_indexes=partitions),)
-        asked = OffsetFetchRequestGroup(group_id=GroupId(group), topics=topics)
-        call = self.send(OffsetFetchRequest(groups=(asked,), require_stable=stable))
-        answer = call.as_(OffsetFetchResponse).groups[0]
+        asked = fetch(*partitions, topic=topic, group=group, stable=stable)
+        answer = self.send(asked).as_(OffsetFetchResponse).groups[0]
         return [
             (each.committed_offset, each.error_code)
             for each in (answer.topics[0].partitions if answer.topics else ())
@@ -356,15 +358,18 @@ def commit(
     )
 
 
+def fetch(*partitions: int, topic: str = "t", group: str = "g", stable: bool = False) -> OffsetFetchRequest:
+    topics = (OffsetFetchRequestTopic(name=topic, partition_indexes=partitions),)
+    asked = OffsetFetchRequestGroup(group_id=GroupId(group), topics=topics)
+    return OffsetFetchRequest(groups=(asked,), require_stable=stable)
+
+
 def offset_delete(*partitions: int, topic: str = "t", group: str = "g") -> OffsetDeleteRequest:
-    return OffsetDeleteRequest(
-        group_id=GroupId(group),
-        topics=(OffsetDeleteRequestTopic(name=topic, partition_indexes=partitions),),
-    )
+    topics = (OffsetDeleteRequestTopic(name=topic, partition_indexes=partitions),)
+    return OffsetDeleteRequest(group_id=GroupId(group), topics=topics)
 
 
 def subscription(*topics: str) -> bytes:
-    """A consumer's subscription, version 0."""
     encoded = [topic.encode() for topic in topics]
     names = b"".join(len(each).to_bytes(2, "big") + each for each in encoded)
     return b"\0\0" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff"

@@ -19,6 +19,12 @@ KAFKA_3_9_2 = {
     Api.LIST_GROUPS: (0, 5),
     Api.API_VERSIONS: (0, 4),
     Api.CREATE_TOPICS: (0, 7),
+    Api.DELETE_TOPICS: (0, 6),
+    Api.INIT_PRODUCER_ID: (0, 5),
+    Api.ADD_OFFSETS_TO_TXN: (0, 4),
+    Api.END_TXN: (0, 4),
+    Api.WRITE_TXN_MARKERS: (0, 1),
+    Api.TXN_OFFSET_COMMIT: (0, 4),
     Api.DELETE_GROUPS: (0, 2),
     Api.OFFSET_DELETE: (0, 0),
 }
@@ -28,8 +34,18 @@ KAFKA_4_3_1 = KAFKA_3_9_2 | {
     Api.OFFSET_FETCH: (1, 10),
     Api.DESCRIBE_GROUPS: (0, 6),
     Api.CREATE_TOPICS: (2, 7),
+    Api.DELETE_TOPICS: (1, 6),
+    Api.END_TXN: (0, 5),
+    Api.WRITE_TXN_MARKERS: (1, 2),
+    Api.TXN_OFFSET_COMMIT: (0, 5),
 }
-NOT_DECODED_BELOW = {Api.OFFSET_COMMIT: 2, Api.OFFSET_FETCH: 1, Api.CREATE_TOPICS: 2}
+NOT_DECODED_BELOW = {
+    Api.OFFSET_COMMIT: 2,
+    Api.OFFSET_FETCH: 1,
+    Api.CREATE_TOPICS: 2,
+    Api.DELETE_TOPICS: 1,
+    Api.WRITE_TXN_MARKERS: 1,
+}
 
 
 @pytest.mark.parametrize(("version", "observed"), [("3.9.2", KAFKA_3_9_2), ("4.3.1", KAFKA_4_3_1)])
@@ -61,6 +77,12 @@ def test_a_profile_advertises_what_the_release_was_seen_to_advertise(
         ("4.2", Api.OFFSET_COMMIT, (2, 10)),
         ("2.4", Api.LIST_GROUPS, (0, 3)),
         ("4.4", Api.DELETE_GROUPS, (0, 2)),
+        ("2.4", Api.TXN_OFFSET_COMMIT, (0, 2)),
+        ("2.5", Api.TXN_OFFSET_COMMIT, (0, 3)),
+        ("2.7", Api.ADD_OFFSETS_TO_TXN, (0, 2)),
+        ("2.8", Api.WRITE_TXN_MARKERS, (1, 1)),
+        ("3.8", Api.INIT_PRODUCER_ID, (0, 5)),
+        ("4.4", Api.TXN_OFFSET_COMMIT, (0, 5)),
     ],
 )
 def test_a_range_changes_in_the_release_that_changed_it(
@@ -77,3 +99,7 @@ def test_every_version_served_can_be_read_and_written(version: str) -> None:
         for api_version in range(served.min_version, served.max_version + 1):
             load_request_schema(api, api_version)
             load_response_schema(api, api_version)
+
+
+def test_an_api_of_which_no_version_can_be_read_is_not_served() -> None:
+    assert Api.WRITE_TXN_MARKERS not in served_ranges(profile_for("2.7"))

@@ -120,12 +120,20 @@ def test_an_unknown_type_has_a_text_even_in_a_batch(broker: WireBroker) -> None:
     assert [(each.error_code, each.error_message) for each in too_new] == [(42, "")]
 
 
-@pytest.mark.parametrize(("profile", "error"), [("3.9", 15), ("4.4", 42)])
-def test_nobody_coordinates_share_groups(profile: str, error: int) -> None:
+@pytest.mark.parametrize(
+    ("profile", "key", "error"),
+    [
+        ("3.9", "a", 15),
+        ("4.0", "a:AAAAAAAAAAAAAAAAAAAAAQ:0", 42),
+        ("4.1", "a:AAAAAAAAAAAAAAAAAAAAAQ:0", 15),
+        ("4.4", "a", 42),
+    ],
+)
+def test_nobody_coordinates_share_groups(profile: str, key: str, error: int) -> None:
     (share,) = (
         elected(profile)
         .connect()
-        .ask("find_coordinator", 6, key_type=2, coordinator_keys=("a",))
+        .ask("find_coordinator", 6, key_type=2, coordinator_keys=(key,))
         .coordinators
     )
 

@@ -23,6 +23,7 @@ from reference_coordinator.tests.kit import (
     Broker,
     Call,
     commit,
+    fetch,
     heartbeat,
     join,
     leave,
@@ -30,6 +31,7 @@ from reference_coordinator.tests.kit import (
     subscription,
     sync,
 )
+from reference_coordinator.tests.txn_kit import end, txn_commit
 
 PROFILES = ["2.4.1", "2.6.0", "2.8.2", "3.0", "3.9", "3.9-java", "4.3", "4.4"]
 GROUPS = st.sampled_from(["a", "b"])
@@ -39,6 +41,8 @@ METADATA = st.sampled_from([b"", subscription("t"), b"\0\0\xff\xff\xff\xff"])
 TIMEOUTS_MS = st.sampled_from([6_000, 10_000, 60_000, 400_000])
 REBALANCES_MS = st.sampled_from([-1, 0, 1_000, 20_000])
 GENERATIONS = st.integers(min_value=-1, max_value=4)
+PRODUCERS = st.sampled_from([7, 8, -1])
+VERIFICATIONS = st.sampled_from([Errors.NONE, Errors.NONE, Errors.INVALID_TXN_STATE])
 FAILURES = st.sampled_from([Errors.MESSAGE_TOO_LARGE, Errors.NOT_LEADER_OR_FOLLOWER])
 PROPERTIES = st.sampled_from(
     [
@@ -138,9 +142,54 @@ class CoordinatorMachine(RuleBasedStateMachine):
         )
         self.send(replace(request, retention_time_ms=Millis(retention_ms)), 4)
 
+    @rule(
+        member=members,
+        group=GROUPS,
+        instance=INSTANCES,
+        generation=GENERATIONS,
+        producer=PRODUCERS,
+        epoch=st.sampled_from([0, 0, 0, -1]),
+        metadata=st.sampled_from(["", "xx"]),
+        verification=VERIFICATIONS,
+    )
+    def commits_in_a_transaction(
+        self,
+        member: str,
+        group: str,
+        instance: str | None,
+        generation: int,
+        producer: int,
+        epoch: int,
+        metadata: str,
+        verification: Errors,
+    ) -> None:
+        self.send(
+            txn_commit(
+                {0: 1, 1: 2},
+                producer_id=producer,
+                producer_epoch=epoch,
+                member_id=member,
+                generation=generation,
+                instance=instance,
+                metadata={1: metadata},
+                group=group,
+                verification=verification,
+            )
+        )
+
+    @rule(group=GROUPS, producer=PRODUCERS, committed=st.booleans())
+    def a_transaction_ends(self, group: str, producer: int, *, committed: bool) -> None:
+        if self.broker.owned:
+            end(self.broker, producer, committed=committed, group=group)
+
+    @rule()
+    def a_topic_is_deleted(self) -> None:
+        if self.broker.owned:
+            self.broker.settle(self.broker.coordinator.topics_deleted(["t"], now_ms=self.broker.now))
+
     @rule(group=GROUPS, stable=st.booleans())
     def fetches(self, group: str, *, stable: bool) -> None:
-        self.broker.fetch(0, 1, group=group, stable=stable)
+        self.send(fetch(0, 1, group=group, stable=stable))
 
     @rule(group=GROUPS)
     def deletes_offsets(self, group: str) -> None:
@@ -173,6 +222,25 @@ class CoordinatorMachine(RuleBasedStateMachine):
     def every_deadline_is_ahead_or_due(self) -> None:
         deadline_ms = self.broker.coordinator.next_deadline()
         assert deadline_ms is None or deadline_ms >= self.broker.now_ms
+
+    @invariant()
+    def what_is_read_twice_is_the_same(self) -> None:
+        if not self.broker.holds_appends:
+            for group in ("a", "b"):
+                assert self.broker.fetch(0, 1, group=group) == self.broker.fetch(0, 1, group=group)
+
+    @invariant()
+    def what_is_stable_is_what_is_read(self) -> None:
+        if self.broker.holds_appends:
+            return
+        for group in ("a", "b"):
+            pairs = zip(
+                self.broker.fetch(0, 1, group=group),
+                self.broker.fetch(0, 1, group=group, stable=True),
+                strict=True,
+            )
+            for read, stable in pairs:
+                assert stable in (read, (-1, Errors.UNSTABLE_OFFSET_COMMIT))
 
     @invariant()
     def all_apis_stay_in_service(self) -> None:

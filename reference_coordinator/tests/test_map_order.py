@@ -9,6 +9,7 @@ from reference_coordinator.map_order import (
     partition_for,
     partitions_in_java_hash_map_order,
     string_hash_code,
+    topic_partitions_in_scala_map_order,
     utf16_length,
 )
 
@@ -97,3 +98,14 @@ def test_the_first_candidate_leads() -> None:
     candidates = [MemberId("b"), MemberId("a")]
 
     assert DeterministicChoices().leader(candidates) == "b"
+
+
+def test_partitions_iterate_as_in_scalas_mutable_map() -> None:
+    partitions = [("orders", index) for index in (2, 0, 1)]
+
+    in_order = topic_partitions_in_scala_map_order(partitions)
+
+    assert sorted(in_order) == sorted(partitions)
+    assert in_order == topic_partitions_in_scala_map_order(reversed(partitions))
+    # Seen on 2.4.1 to 3.7.0: a transaction that breaks at partition 1 has not come to partition 0 (TC-18).
+    assert in_order.index(("orders", 1)) < in_order.index(("orders", 0))

@@ -6,7 +6,7 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Self
+from typing import Any, Self
 
 import pytest
 from confluent_kafka.admin import AdminClient as ConfluentAdminClient
@@ -27,7 +27,9 @@ def listener(profile: str) -> Callable[[str, int], Listener]:
     def make(host: str, port: int) -> Listener:
         return Listener(
             profile=profile_for(profile),
-            config=GroupCoordinatorConfig.from_properties({"group.initial.rebalance.delay.ms": "50"}),
+            config=GroupCoordinatorConfig.from_properties(
+                {"group.initial.rebalance.delay.ms": "50", "group.min.session.timeout.ms": "100"}
+            ),
             choices=DeterministicChoices(),
             host=host,
             port=port,
@@ -219,3 +221,51 @@ def test_librdkafka_sees_the_cluster_and_its_groups(profile: str) -> None:
 
     assert len(metadata.topics["orders"].partitions) == 3
     assert (groups.valid, groups.errors) == ([], [])
+
+
+def test_frames_that_come_together_are_answered_in_their_order(port: int) -> None:
+    with Client(port) as client:
+        client.send(*(request_frame("heartbeat", 0, correlation_id=each, group_id="g") for each in range(50)))
+
+        assert [client.receive()[:4] for _ in range(50)] == [struct.pack(">i", each) for each in range(50)]
+
+
+def test_what_came_before_a_malformed_frame_is_answered_and_nothing_behind_it(port: int) -> None:
+    heartbeat = request_frame("heartbeat", 0, group_id="g")
+    with Client(port) as client:
+        client.send(heartbeat, b"no request", heartbeat)
+
+        assert read_response("heartbeat", 0, client.receive()).error_code == Errors.NOT_COORDINATOR
+        assert client.is_closed()
+
+
+def test_what_came_before_a_size_that_is_none_is_answered(port: int) -> None:
+    heartbeat = request_frame("heartbeat", 0, group_id="g")
+    with Client(port) as client:
+        client.socket.sendall(struct.pack(">i", len(heartbeat)) + heartbeat + struct.pack(">i", -1))
+
+        assert read_response("heartbeat", 0, client.receive()).error_code == Errors.NOT_COORDINATOR
+        assert client.is_closed()
+
+
+def test_a_session_that_a_heartbeat_prolonged_ends_all_the_same(port: int) -> None:
+    elect(port)
+    join = request_frame(
+        "join_group",
+        3,
+        group_id="g",
+        session_timeout=200,
+        rebalance_timeout=TIMEOUT_S * 10_000,
+        protocol_type="consumer",
+        protocols=({"name": "range", "metadata": b""},),
+    )
+    with Client(port) as silent, Client(port) as newcomer:
+        silent.send(join)
+        member_id = read_response("join_group", 3, silent.receive()).member_id
+        of_member: Any = {"group_id": "g", "generation_id": 1, "member_id": member_id}
+        silent.send(request_frame("sync_group", 0, **of_member), request_frame("heartbeat", 0, **of_member))
+        silent.receive()
+        assert read_response("heartbeat", 0, silent.receive()).error_code == Errors.NONE
+        newcomer.send(JOIN)
+
+        assert read_response("join_group", 3, newcomer.receive()).leader != member_id

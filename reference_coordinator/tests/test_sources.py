@@ -21,8 +21,13 @@ HANDLERS = [
     "admin.py",
     "offset_commit.py",
     "offset_delete.py",
+    "offset_answers.py",
     "offset_fetch.py",
+    "offset_storing.py",
     "removal.py",
+    "topic_apis.py",
+    "transactions/coordinator.py",
+    "txn_offset_commit.py",
 ]
 NOT_KAFKAS = {"leave_result", "in_answer_order"}
 CITATION = re.compile(r"\w+#\w+")

@@ -3,6 +3,7 @@
 import pytest
 
 from reference_coordinator.errors import Errors
+from reference_coordinator.records import GroupMetadataRecord
 from reference_coordinator.tests.kit import (
     JAVA,
     REBALANCE_MS,
@@ -279,7 +280,9 @@ def test_if_nobody_syncs_in_time_the_group_is_empty(profile: str) -> None:
     broker.elapse(REBALANCE_MS)
 
     assert broker.state() == "Empty"
-    assert broker.log[-1].group_id == "g"
+    last = broker.log[-1]
+    assert isinstance(last, GroupMetadataRecord)
+    assert last.group_id == "g"
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,6 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
 from reference_coordinator.ids import Millis
 from reference_coordinator.timers import Timers
 
@@ -69,3 +72,45 @@ def test_nothing_fires_before_its_time() -> None:
 
     assert timers.pop_due(Millis(9)) is None
     assert fired(timers, 10) == [(10, "deadline")]
+
+
+def test_a_deadline_that_moves_away_fires_at_its_new_time_and_once() -> None:
+    timers: Timers[str, str] = Timers()
+    for at_ms in (10, 30, 20):
+        timers.schedule("key", at_ms, f"at {at_ms}")
+
+    assert timers.next_deadline() == 20
+    assert fired(timers, 100) == [(20, "at 20")]
+
+
+def test_a_key_that_was_cancelled_is_free_for_another_deadline() -> None:
+    timers: Timers[str, str] = Timers()
+    timers.schedule("key", 10, "old")
+    timers.cancel("key")
+    timers.schedule("key", 5, "new")
+
+    assert fired(timers, 100) == [(5, "new")]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.one_of(st.none(), st.integers(min_value=0, max_value=6))),
+        max_size=30,
+    )
+)
+def test_what_fires_is_what_was_scheduled_last_by_time_then_by_turn(
+    inputs: list[tuple[str, int | None]],
+) -> None:
+    timers: Timers[str, str] = Timers()
+    expected: dict[str, tuple[int, int]] = {}
+    for turn, (key, at_ms) in enumerate(inputs):
+        if at_ms is None:
+            timers.cancel(key)
+            expected.pop(key, None)
+        else:
+            timers.schedule(key, at_ms, key)
+            expected[key] = (at_ms, turn)
+        assert timers.next_deadline() == min((at for at, _ in expected.values()), default=None)
+
+    in_order = sorted(expected, key=lambda key: expected[key])
+    assert fired(timers, 100) == [(expected[key][0], key) for key in in_order]

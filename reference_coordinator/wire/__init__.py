@@ -1,8 +1,8 @@
 """Frames to version-free requests, version-free responses to frames: the only place that knows kio.
 
 A frame is the payload without its size prefix. `entities` tells what kio's classes say of their fields,
-`reading` and `writing` follow them, `requests` and `responses` map them to messages with what Kafka's own request and response classes do per version, and
-`frames` adds the headers.
+`reading` and `writing` follow them, `requests` and `responses` map them to messages with what Kafka's own
+request and response classes do per version, and `frames` adds the headers.
 """
 
 from reference_coordinator.wire.entities import MalformedRequestError, UnwritableResponseError

@@ -13,7 +13,7 @@ from kio.static.protocol import RequestPayload, ResponsePayload
 
 from reference_coordinator.api_versions import Api, ApiRanges
 from reference_coordinator.broker_messages import ApiVersionsRequest, BrokerRequest, BrokerResponse
-from reference_coordinator.wire.entities import MalformedRequestError
+from reference_coordinator.wire.entities import MalformedRequestError, describe
 from reference_coordinator.wire.reading import read_entity, skip_tags
 from reference_coordinator.wire.requests import request_message
 from reference_coordinator.wire.responses import response_shape
@@ -22,8 +22,13 @@ from reference_coordinator.wire.writing import write_entity
 _FIRST_FLEXIBLE_API_VERSIONS: Final = 3
 """From here on a header is expected to be flexible, even in a version that does not exist."""
 _APIS: Final[Mapping[int, Api]] = MappingProxyType({api.value: api for api in Api})
-_CORRELATION_ID: Final = struct.Struct(">i")
+_INT16: Final = struct.Struct(">h")
+_INT32: Final = struct.Struct(">i")
+_CORRELATION_ID_AT: Final = 4
+_CLIENT_ID_AT: Final = 8
+_ANY_CORRELATION_ID: Final = bytes(_CLIENT_ID_AT - _CORRELATION_ID_AT)
 _NO_TAGS: Final = b"\0"
+_REMEMBERED_HEADERS: Final = 256
 _REMEMBERED_MESSAGES: Final = 4096
 _REMEMBERED_BYTES_MAX: Final = 512
 """Longer requests are read anew, so that what is remembered stays within a few megabytes."""
@@ -58,7 +63,8 @@ def read_request(frame: bytes, *, ranges: ApiRanges) -> ReceivedRequest:
     """
     header, offset = _read_header(frame)
     api, version = header.api, header.api_version
-    if version in ranges[api]:
+    served = ranges.get(api)
+    if served is not None and version in served:
         return ReceivedRequest(header=header, message=_read_message(api, version, frame[offset:]))
     if api is Api.API_VERSIONS:
         if version >= _FIRST_FLEXIBLE_API_VERSIONS:
@@ -78,24 +84,34 @@ def write_response(header: RequestHeader, message: BrokerResponse) -> bytes:
     api, version = header.api, header.api_version
     entity, behind_correlation_id = _response_layout(api, version)
     body = write_entity(entity, response_shape(message, version))
-    return _CORRELATION_ID.pack(header.correlation_id) + behind_correlation_id + body
+    return _INT32.pack(header.correlation_id) + behind_correlation_id + body
 
 
 def _read_header(frame: bytes) -> tuple[RequestHeader, int]:
+    """Read what every request begins with; all of it but the correlation id is the same again and again."""
+    try:
+        (size,) = _INT16.unpack_from(frame, _CLIENT_ID_AT)
+        (correlation_id,) = _INT32.unpack_from(frame, _CORRELATION_ID_AT)
+    except struct.error as error:
+        raise MalformedRequestError(f"not a {describe(LegacyRequestHeader)}: {error!r}") from error
+    end = _CLIENT_ID_AT + _INT16.size + max(size, 0)
+    api, version, client_id = _read_header_once(
+        frame[:_CORRELATION_ID_AT] + _ANY_CORRELATION_ID + frame[_CLIENT_ID_AT:end]
+    )
+    header = RequestHeader(api=api, api_version=version, correlation_id=correlation_id, client_id=client_id)
+    return header, end
+
+
+@lru_cache(maxsize=_REMEMBERED_HEADERS)
+def _read_header_once(frame: bytes) -> tuple[Api, int, str | None]:
     # The flexible header is this one with tagged fields behind it: even there, the client id's
     # length takes two bytes.
-    read, offset = read_entity(LegacyRequestHeader, frame, 0)
+    read, _ = read_entity(LegacyRequestHeader, frame, 0)
     api_key = read["request_api_key"]
     api = _APIS.get(api_key)
     if api is None:
         raise MalformedRequestError(f"no API with key {api_key} is served")
-    header = RequestHeader(
-        api=api,
-        api_version=read["request_api_version"],
-        correlation_id=read["correlation_id"],
-        client_id=read["client_id"],
-    )
-    return header, offset
+    return api, read["request_api_version"], read["client_id"]
 
 
 def _read_message(api: Api, version: int, rest: bytes) -> BrokerRequest:

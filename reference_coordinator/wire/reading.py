@@ -101,6 +101,10 @@ def _read_legacy_bytes(frame: bytes, offset: int) -> tuple[bytes | None, int]:
 
 
 def _read_compact_bytes(frame: bytes, offset: int) -> tuple[bytes | None, int]:
+    length_plus_one = frame[offset]
+    end = offset + length_plus_one
+    if 0 < length_plus_one < _ONE_BYTE_VARINTS and end <= len(frame):
+        return frame[offset + 1 : end], end
     length_plus_one, position = _read_unsigned_varint(frame, offset)
     return (None, position) if not length_plus_one else _slice(frame, position, length_plus_one - 1)
 
@@ -116,7 +120,7 @@ def _read_legacy_text(frame: bytes, offset: int) -> tuple[str | None, int]:
 
 def _read_compact_text(frame: bytes, offset: int) -> tuple[str | None, int]:
     content, position = _read_compact_bytes(frame, offset)
-    return None if content is None else content.decode(errors="replace"), position
+    return None if content is None else str(content, "utf-8", "replace"), position
 
 
 def _read_uuid(frame: bytes, offset: int) -> tuple[Any, int]:
@@ -149,12 +153,18 @@ _VARIABLE: Final[Mapping[tuple[str, bool], _Reader]] = MappingProxyType(
 @cache
 def _entity_reader(entity: Any) -> Callable[[bytes, int], tuple[ReadEntity, int]]:
     flexible: bool = entity.__flexible__
-    fields = tuple((shape.name, _field_reader(shape, flexible=flexible)) for shape in field_shapes(entity))
+    fields = tuple(
+        (shape.name, _field_reader(shape, flexible=flexible), shape.is_nullable)
+        for shape in field_shapes(entity)
+    )
 
     def read(frame: bytes, offset: int) -> tuple[ReadEntity, int]:
         values = ReadEntity()
-        for name, read_field in fields:
-            values[name], offset = read_field(frame, offset)
+        for name, read_field, is_nullable in fields:
+            value, offset = read_field(frame, offset)
+            if value is None and not is_nullable:
+                raise MalformedRequestError(f"{name} is null, which it may not be")
+            values[name] = value
         if flexible:
             values.unknown_tags, offset = _read_unknown_tags(frame, offset)
         else:
@@ -173,12 +183,9 @@ def _field_reader(shape: FieldShape, *, flexible: bool) -> _Reader:
         read_item = _FIXED[shape.kafka_type]
     else:
         read_item = _VARIABLE[shape.kafka_type, flexible]
-        if shape.is_array or not shape.is_nullable:
+        if shape.is_array:
             read_item = _refusing_null(read_item, shape.name)
-    if not shape.is_array:
-        return read_item
-    read_array = _array_reader(read_item, flexible=flexible)
-    return read_array if shape.is_nullable else _refusing_null(read_array, shape.name)
+    return _array_reader(read_item, flexible=flexible) if shape.is_array else read_item
 
 
 def _array_reader(read_item: _Reader, *, flexible: bool) -> _Reader:

@@ -14,6 +14,8 @@ from reference_coordinator.broker_messages import (
     BrokerRequest,
     CreatableTopic,
     CreateTopicsRequest,
+    DeleteTopicsRequest,
+    DeleteTopicState,
     FindCoordinatorRequest,
     MetadataRequest,
     MetadataRequestTopic,
@@ -40,10 +42,18 @@ from reference_coordinator.messages import (
     SyncGroupRequestAssignment,
 )
 from reference_coordinator.wire.reading import ReadEntity
+from reference_coordinator.wire.transactions import (
+    add_offsets_to_txn,
+    end_txn,
+    init_producer_id,
+    txn_offset_commit,
+    write_txn_markers,
+)
 
 _FIRST_BATCHED_FIND_COORDINATOR: Final = 4
 _FIRST_BATCHED_LEAVE_GROUP: Final = 3
 _FIRST_BATCHED_OFFSET_FETCH: Final = 8
+_FIRST_DELETE_TOPICS_BY_ID: Final = 6
 
 
 def request_message(api: Api, version: int, body: ReadEntity) -> BrokerRequest:
@@ -246,6 +256,17 @@ def _offset_delete(body: ReadEntity, _: int) -> OffsetDeleteRequest:
     )
 
 
+def _delete_topics(body: ReadEntity, version: int) -> DeleteTopicsRequest:
+    # Up to v5 topics are named: DeleteTopicsRequest#topics (4.3.1).
+    if version < _FIRST_DELETE_TOPICS_BY_ID:
+        topics = tuple(DeleteTopicState(name=name) for name in body["topic_names"])
+    else:
+        topics = tuple(
+            DeleteTopicState(name=each["name"], topic_id=_topic_id(each)) for each in body["topics"]
+        )
+    return DeleteTopicsRequest(topics=topics, timeout_ms=body["timeout"])
+
+
 def _topic_id(topic: ReadEntity) -> TopicId | None:
     topic_id = topic.get("topic_id", None)
     return None if topic_id is None else TopicId(str(topic_id))
@@ -267,6 +288,12 @@ _MESSAGES: Final[Mapping[Api, _Mapping]] = MappingProxyType(
         Api.LIST_GROUPS: _list_groups,
         Api.API_VERSIONS: _api_versions,
         Api.CREATE_TOPICS: _create_topics,
+        Api.DELETE_TOPICS: _delete_topics,
+        Api.INIT_PRODUCER_ID: init_producer_id,
+        Api.ADD_OFFSETS_TO_TXN: add_offsets_to_txn,
+        Api.END_TXN: end_txn,
+        Api.WRITE_TXN_MARKERS: write_txn_markers,
+        Api.TXN_OFFSET_COMMIT: txn_offset_commit,
         Api.DELETE_GROUPS: _delete_groups,
         Api.OFFSET_DELETE: _offset_delete,
     }

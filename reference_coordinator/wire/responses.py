@@ -46,9 +46,9 @@ def response_shape(message: BrokerResponse, version: int) -> object:
 
 def _join_group(message: JoinGroupResponse, version: int) -> JoinGroupResponse:
     """Say "no protocol" as the version says it. Source: JoinGroupResponse#<init> (4.3.1)."""
-    if version >= _FIRST_NULLABLE_PROTOCOL_NAME:
-        return replace(message, protocol_name=message.protocol_name or None)
-    return replace(message, protocol_name=message.protocol_name or "")
+    if message.protocol_name:
+        return message
+    return replace(message, protocol_name=None if version >= _FIRST_NULLABLE_PROTOCOL_NAME else "")
 
 
 def _with_member_error(message: LeaveGroupResponse) -> LeaveGroupResponse:

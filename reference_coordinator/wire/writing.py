@@ -18,11 +18,13 @@ _Writer: TypeAlias = Callable[[Any], bytes]
 _THROTTLE_TIME: Final = "throttle_time"
 _ONE_BYTE_VARINTS: Final = 0x80
 _NO_TAGS: Final = b"\0"
+_ONE_BYTE: Final = tuple(bytes((value,)) for value in range(_ONE_BYTE_VARINTS))
 _NO_TOPIC_ID: Final = bytes(16)
 
 _write_int16: Final = struct.Struct(">h").pack
 _write_int32: Final = struct.Struct(">i").pack
 _write_int64: Final = struct.Struct(">q").pack
+_NOT_THROTTLED: Final = _write_int32(0)
 
 
 def write_entity(entity: Any, message: object) -> bytes:
@@ -41,7 +43,7 @@ def write_entity(entity: Any, message: object) -> bytes:
 
 def _write_unsigned_varint(value: int) -> bytes:
     if value < _ONE_BYTE_VARINTS:
-        return value.to_bytes(1, "big")
+        return _ONE_BYTE[value]
     low_first = bytearray()
     while value >= _ONE_BYTE_VARINTS:
         low_first.append(value & (_ONE_BYTE_VARINTS - 1) | _ONE_BYTE_VARINTS)
@@ -55,7 +57,10 @@ def _write_compact_bytes(value: bytes | None) -> bytes:
 
 
 def _write_compact_text(value: str | None) -> bytes:
-    return _write_compact_bytes(None if value is None else value.encode())
+    if value is None:
+        return _NO_TAGS
+    encoded = value.encode()
+    return _write_unsigned_varint(len(encoded) + 1) + encoded
 
 
 def _write_legacy_bytes(value: bytes | None) -> bytes:
@@ -98,23 +103,29 @@ _VARIABLE: Final[Mapping[tuple[str, bool], _Writer]] = MappingProxyType(
 def _entity_writer(entity: Any) -> _Writer:
     flexible: bool = entity.__flexible__
     # Only ApiVersions has tagged response fields, for what the reference lacks: features.
-    shapes = tuple(shape for shape in field_shapes(entity) if not shape.is_tagged)
-    parts = tuple(_part_writer(shape, flexible=flexible) for shape in shapes)
-    end = _NO_TAGS if flexible else b""
+    shapes = [shape for shape in field_shapes(entity) if not shape.is_tagged]
+    names = [shape.name for shape in shapes]
+    end = (_NO_TAGS,) if flexible else ()
+    throttle_at = names.index(_THROTTLE_TIME) if _THROTTLE_TIME in names else None
+    if throttle_at is not None:
+        del shapes[throttle_at]
+    get = _getter(tuple(shape.name for shape in shapes))
+    writers = tuple(_field_writer(shape, flexible=flexible) for shape in shapes)
 
     def write(message: Any) -> bytes:
-        return b"".join([write_part(message) for write_part in parts]) + end
+        parts = [write_field(value) for write_field, value in zip(writers, get(message), strict=True)]
+        if throttle_at is not None:
+            parts.insert(throttle_at, _NOT_THROTTLED)
+        parts += end
+        return b"".join(parts)
 
     return write
 
 
-def _part_writer(shape: FieldShape, *, flexible: bool) -> _Writer:
-    """Return what writes a field of a message that is given as a whole."""
-    if shape.name == _THROTTLE_TIME:
-        not_throttled = _write_int32(0)
-        return lambda _: not_throttled
-    get, write = attrgetter(shape.name), _field_writer(shape, flexible=flexible)
-    return lambda message: write(get(message))
+def _getter(names: tuple[str, ...]) -> Callable[[Any], Iterable[Any]]:
+    """Return what gives all fields of an object at once."""
+    get = attrgetter(*names)
+    return get if len(names) > 1 else lambda message: (get(message),)
 
 
 def _field_writer(shape: FieldShape, *, flexible: bool) -> _Writer:

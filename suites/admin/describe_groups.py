@@ -22,7 +22,7 @@ from harness.scenario import (
 DESCRIBES = "ClassicGroup#asDescribedGroup"
 
 
-@scenario("admin/describe/stable", source=DESCRIBES, clauses=("DG-03", "DS-01", "DS-07"))
+@scenario("admin/describe/stable", source=DESCRIBES, clauses=("DG-03", "DS-01", "DS-07", "DG-09"))
 def a_stable_group_shows_metadata_and_assignments(talk: Conversation) -> None:
     """A Stable group shows its protocol and, of each member, who it is, what it wants and what it has."""
     ana, bob = talk.stable_group("ana", "bob")

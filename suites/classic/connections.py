@@ -122,7 +122,7 @@ def a_connection_closed_while_a_sync_is_parked(talk: Conversation) -> None:
 @scenario(
     "classic/connection/version-out-of-range",
     source="RequestContext#parseRequest",
-    clauses=("VF-06",),
+    clauses=("VF-06", "VR-11"),
 )
 def a_version_out_of_range_closes_the_connection(talk: Conversation) -> None:
     """A JoinGroup of a version that the broker does not serve closes the connection without an answer."""

@@ -146,7 +146,7 @@ def the_delay_is_kept_against_a_shorter_rebalance_timeout(talk: Conversation) ->
 @scenario(
     "classic/initial-delay/pending-id-expires",
     source="GroupMetadataManager#removePendingMemberAndUpdateClassicGroup",
-    clauses=("RB-07", "JG-09"),
+    clauses=("RB-07", "JG-09", "RB-08"),
     broker_config={**SHORT_SESSIONS, **ONE_SECOND},
 )
 def a_pending_id_expires_within_the_delay(talk: Conversation) -> None:

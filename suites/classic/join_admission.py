@@ -27,7 +27,7 @@ BOTH = (("range", ORDERS), ("roundrobin", ORDERS))
 @scenario(
     "classic/join/session-timeout-at-the-bounds",
     source="GroupCoordinatorService#joinGroup",
-    clauses=("JG-14",),
+    clauses=("JG-14", "JG-16"),
     broker_config=SHORT_SESSIONS,
 )
 def a_session_timeout_at_the_bounds_is_accepted(talk: Conversation) -> None:
@@ -63,7 +63,7 @@ def a_session_timeout_out_of_bounds_is_refused(talk: Conversation) -> None:
 @scenario(
     "classic/join/no-protocols",
     source="ClassicGroup#supportsProtocols",
-    clauses=("JG-17",),
+    clauses=("JG-17", "DG-13"),
 )
 def a_member_without_protocols_is_refused(talk: Conversation) -> None:
     """A first JoinGroup that lists no protocol is INCONSISTENT_GROUP_PROTOCOL, yet creates an Empty group."""

@@ -122,7 +122,7 @@ def a_leaver_makes_room(talk: Conversation) -> None:
 @scenario(
     "classic/max-size/last-to-rejoin",
     source="GroupMetadataManager#acceptJoiningMember",
-    clauses=("MX-06", "MX-08"),
+    clauses=("MX-06", "MX-08", "MX-07"),
     broker_config=TWO,
 )
 def whoever_rejoins_last_may_find_no_room(talk: Conversation) -> None:

@@ -61,7 +61,7 @@ def a_second_sync_takes_the_place_of_the_first(talk: Conversation) -> None:
 @scenario(
     "classic/orphan/leaver-with-a-parked-sync",
     source="GroupMetadataManager#removeMemberAndUpdateClassicGroup",
-    clauses=("OR-03",),
+    clauses=("OR-03", "LV-17"),
 )
 def a_leavers_parked_sync_is_never_answered(talk: Conversation) -> None:
     """A follower that leaves while its SyncGroup is parked never gets an answer to that."""

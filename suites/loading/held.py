@@ -60,7 +60,7 @@ def _loaded(talk: Conversation, ana: Actor) -> None:
 @scenario(
     "loading/held/find-coordinator",
     source="KafkaApis#getCoordinator",
-    clauses=("LD-01", "FC-13"),
+    clauses=("LO-01", "FC-13"),
     needs=HOLDS,
 )
 def a_loading_coordinator_is_found(talk: Conversation) -> None:
@@ -75,7 +75,7 @@ def a_loading_coordinator_is_found(talk: Conversation) -> None:
     _loaded(talk, ana)
 
 
-@scenario("loading/held/join", source=RUNS, clauses=("CO-11", "LD-02", "VF-07"), needs=HOLDS)
+@scenario("loading/held/join", source=RUNS, clauses=("CO-11", "LO-02", "VF-07"), needs=HOLDS)
 def nobody_joins_while_loading(talk: Conversation) -> None:
     """JoinGroup is told COORDINATOR_LOAD_IN_PROGRESS, with a member id and without, and in low versions."""
     ana = _loading(talk)
@@ -117,7 +117,10 @@ def a_bad_session_timeout_is_refused_while_loading(talk: Conversation) -> None:
 
 
 @scenario(
-    "loading/held/sync", source="GroupCoordinatorService#syncGroup", clauses=("LD-03", "VF-09"), needs=HOLDS
+    "loading/held/sync",
+    source="GroupCoordinatorService#syncGroup",
+    clauses=("LO-03", "VF-09", "CO-12"),
+    needs=HOLDS,
 )
 def nobody_gets_an_assignment_while_loading(talk: Conversation) -> None:
     """SyncGroup gets no assignment while loading, but the former one after it.
@@ -136,7 +139,7 @@ def nobody_gets_an_assignment_while_loading(talk: Conversation) -> None:
 @scenario(
     "loading/held/heartbeat",
     source="GroupCoordinatorService#heartbeat",
-    clauses=("CO-13", "LD-04"),
+    clauses=("CO-13", "LO-04", "ER-11"),
     needs=HOLDS,
 )
 def every_heartbeat_is_good_while_loading(talk: Conversation) -> None:
@@ -161,7 +164,7 @@ def every_heartbeat_is_good_while_loading(talk: Conversation) -> None:
 
 
 @scenario(
-    "loading/held/leave", source="GroupCoordinatorService#leaveGroup", clauses=("CO-14", "LD-05"), needs=HOLDS
+    "loading/held/leave", source="GroupCoordinatorService#leaveGroup", clauses=("CO-14", "LO-05"), needs=HOLDS
 )
 def nobody_leaves_while_loading(talk: Conversation) -> None:
     """LeaveGroup is told COORDINATOR_LOAD_IN_PROGRESS on top, names no members, and nobody has left."""
@@ -177,7 +180,7 @@ def nobody_leaves_while_loading(talk: Conversation) -> None:
     ana.receives(heartbeat_response(error_code="NONE"))
 
 
-@scenario("loading/held/commit", source=RUNS, clauses=("LD-06", "LD-07", "OC-21", "OC-22"), needs=HOLDS)
+@scenario("loading/held/commit", source=RUNS, clauses=("LO-06", "LO-07", "OC-21", "OC-22"), needs=HOLDS)
 def nothing_is_committed_while_loading(talk: Conversation) -> None:
     """OffsetCommit is told COORDINATOR_LOAD_IN_PROGRESS for each partition that exists."""
     ana = _loading(talk)
@@ -199,7 +202,7 @@ def nothing_is_committed_while_loading(talk: Conversation) -> None:
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
 
-@scenario("loading/held/fetch", source=RUNS, clauses=("LD-08",), needs=HOLDS)
+@scenario("loading/held/fetch", source=RUNS, clauses=("LO-08",), needs=HOLDS)
 def no_offset_is_fetched_while_loading(talk: Conversation) -> None:
     """OffsetFetch v2 to v7 is told COORDINATOR_LOAD_IN_PROGRESS on top, without topics."""
     ana = _loading(talk)
@@ -217,7 +220,7 @@ def no_offset_is_fetched_while_loading(talk: Conversation) -> None:
     _loaded(talk, ana)
 
 
-@scenario("loading/held/fetch-stable", source="KIP-447", clauses=("LD-08",), needs=HOLDS)
+@scenario("loading/held/fetch-stable", source="KIP-447", clauses=("LO-08",), needs=HOLDS)
 def no_stable_offset_is_fetched_while_loading(talk: Conversation) -> None:
     """OffsetFetch v7 is told COORDINATOR_LOAD_IN_PROGRESS whether or not it requires stable offsets."""
     ana = _loading(talk)
@@ -231,7 +234,7 @@ def no_stable_offset_is_fetched_while_loading(talk: Conversation) -> None:
     _loaded(talk, ana)
 
 
-@scenario("loading/held/fetch-by-group", source="KIP-709", clauses=("LD-08",), needs=HOLDS)
+@scenario("loading/held/fetch-by-group", source="KIP-709", clauses=("LO-08",), needs=HOLDS)
 def no_groups_offset_is_fetched_while_loading(talk: Conversation) -> None:
     """OffsetFetch v8 is told COORDINATOR_LOAD_IN_PROGRESS of each group, without topics."""
     ana = _loading(talk)
@@ -244,7 +247,7 @@ def no_groups_offset_is_fetched_while_loading(talk: Conversation) -> None:
     _loaded(talk, ana)
 
 
-@scenario("loading/held/fetch-low-version", source="KAFKA-14504", clauses=("LD-10", "OF-11"), needs=HOLDS)
+@scenario("loading/held/fetch-low-version", source="KAFKA-14504", clauses=("LO-10", "OF-11"), needs=HOLDS)
 def version_1_may_lose_the_error(talk: Conversation) -> None:
     """OffsetFetch v1 says COORDINATOR_LOAD_IN_PROGRESS of each partition; from 3.5 to 4.0, nothing at all."""
     ana = _loading(talk)
@@ -256,7 +259,7 @@ def version_1_may_lose_the_error(talk: Conversation) -> None:
     ana.receives(offset_fetch_response({"orders": {0: 7}}, version=1))
 
 
-@scenario("loading/held/offset-delete", source=RUNS, clauses=("LD-11", "OD-16"), needs=HOLDS)
+@scenario("loading/held/offset-delete", source=RUNS, clauses=("LO-11", "OD-16"), needs=HOLDS)
 def no_offset_is_deleted_while_loading(talk: Conversation) -> None:
     """OffsetDelete is told COORDINATOR_LOAD_IN_PROGRESS on top, and the offset is there after."""
     ana = _loading(talk)
@@ -270,7 +273,7 @@ def no_offset_is_deleted_while_loading(talk: Conversation) -> None:
 @scenario(
     "loading/held/describe",
     source="GroupCoordinatorService#describeGroups",
-    clauses=("LD-14", "DG-10"),
+    clauses=("LO-14", "DG-10"),
     needs=HOLDS,
 )
 def no_group_is_described_while_loading(talk: Conversation) -> None:
@@ -288,7 +291,7 @@ def no_group_is_described_while_loading(talk: Conversation) -> None:
 
 
 @scenario(
-    "loading/held/list", source="GroupCoordinatorService#listGroups", clauses=("LD-15", "LG-09"), needs=HOLDS
+    "loading/held/list", source="GroupCoordinatorService#listGroups", clauses=("LO-15", "LG-09"), needs=HOLDS
 )
 def a_list_is_incomplete_while_loading(talk: Conversation) -> None:
     """ListGroups is told COORDINATOR_LOAD_IN_PROGRESS, whatever is asked for."""
@@ -305,7 +308,7 @@ def a_list_is_incomplete_while_loading(talk: Conversation) -> None:
 @scenario(
     "loading/held/delete",
     source="GroupCoordinatorService#deleteGroups",
-    clauses=("LD-16", "DL-15"),
+    clauses=("LO-16", "DL-15"),
     needs=HOLDS,
 )
 def no_group_is_deleted_while_loading(talk: Conversation) -> None:

@@ -35,7 +35,7 @@ def _restart(talk: Conversation, witness: Actor) -> None:
     witness.repeats(offset_fetch(), until=offset_fetch_response({}), within_ms=15_000)
 
 
-@scenario("loading/restart/stable", source=LOADS, clauses=("PR-01", "LD-21"), needs=RESTARTS)
+@scenario("loading/restart/stable", source=LOADS, clauses=("PR-01", "LO-21"), needs=RESTARTS)
 def a_stable_group_survives(talk: Conversation) -> None:
     """A Stable group comes back with its generation, members, leader, protocol and assignments."""
     ana, bob = talk.stable_group("ana", "bob")
@@ -64,7 +64,7 @@ def a_stable_group_survives(talk: Conversation) -> None:
     )
 
 
-@scenario("loading/restart/preparing-rebalance", source=LOADS, clauses=("PR-02", "ST-05"), needs=RESTARTS)
+@scenario("loading/restart/preparing-rebalance", source=LOADS, clauses=("PR-02", "PE-05"), needs=RESTARTS)
 def a_rebalance_that_was_prepared_is_forgotten(talk: Conversation) -> None:
     """A group that prepared a rebalance comes back Stable in the generation before it."""
     ana, bob = talk.stable_group("ana", "bob")
@@ -82,7 +82,7 @@ def a_rebalance_that_was_prepared_is_forgotten(talk: Conversation) -> None:
     bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
 
 
-@scenario("loading/restart/completing-rebalance", source=LOADS, clauses=("PR-02", "ST-05"), needs=RESTARTS)
+@scenario("loading/restart/completing-rebalance", source=LOADS, clauses=("PR-02", "PE-05"), needs=RESTARTS)
 def a_generation_that_was_never_assigned_is_forgotten(talk: Conversation) -> None:
     """A generation that was never assigned is gone after a restart, and the former one is back."""
     ana, bob = talk.stable_group("ana", "bob")
@@ -117,7 +117,7 @@ def a_first_generation_that_was_never_assigned_is_forgotten(talk: Conversation) 
     bob.receives(join_group_response(error_code="NONE", generation_id=1))
 
 
-@scenario("loading/restart/pending-member", source=LOADS, clauses=("PR-04", "ST-08"), needs=RESTARTS)
+@scenario("loading/restart/pending-member", source=LOADS, clauses=("PR-04", "PE-08"), needs=RESTARTS)
 def a_pending_member_is_forgotten(talk: Conversation) -> None:
     """A member id that was given out but not yet joined with is unknown after a restart."""
     ana = talk.actor("ana")
@@ -128,7 +128,7 @@ def a_pending_member_is_forgotten(talk: Conversation) -> None:
     ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
 
 
-@scenario("loading/restart/empty", source=LOADS, clauses=("PR-05",), needs=RESTARTS)
+@scenario("loading/restart/empty", source=LOADS, clauses=("PR-05", "PE-04"), needs=RESTARTS)
 def an_empty_group_keeps_counting_generations(talk: Conversation) -> None:
     """An Empty group comes back with its protocol type, and goes on counting generations where it was."""
     (ana,) = talk.stable_group("ana")
@@ -148,7 +148,7 @@ def an_empty_group_keeps_counting_generations(talk: Conversation) -> None:
 @scenario(
     "loading/restart/offsets",
     source="OffsetMetadataManager#replay",
-    clauses=("ST-11", "OF-05"),
+    clauses=("PE-11", "OF-05"),
     needs=RESTARTS,
 )
 def offsets_survive(talk: Conversation) -> None:
@@ -175,7 +175,7 @@ def offsets_survive(talk: Conversation) -> None:
 @scenario(
     "loading/restart/static-replacement",
     source="GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin",
-    clauses=("ST-11",),
+    clauses=("ST-11", "PR-06", "PE-09"),
     needs=RESTARTS,
 )
 def a_static_replacement_is_remembered(talk: Conversation) -> None:

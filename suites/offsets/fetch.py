@@ -146,3 +146,13 @@ def a_classic_group_asks_nobody_who_fetches(talk: Conversation) -> None:
             request("OffsetFetch", 9, groups=(wanted,)),
             until=offset_fetch_response({"orders": {1: 21}}, version=9),
         )
+
+
+@scenario("offsets/fetch/partition-twice", source=FETCHES, clauses=("OF-13",))
+def a_partition_that_is_named_twice(talk: Conversation) -> None:
+    """A partition that is named twice in one fetch is answered once until 3.9, and twice since 4.0."""
+    ana = _committed(talk)
+
+    orders: Value = {"name": "orders", "partition_indexes": (1, 1, 0)}
+    ana.sends(request("OffsetFetch", 6, group_id=talk.group("main"), topics=(orders,)))
+    ana.receives(response("OffsetFetch", error_code="NONE"))

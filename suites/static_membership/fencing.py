@@ -153,7 +153,7 @@ def a_sync_is_fenced_before_generation_and_protocol_are_looked_at(talk: Conversa
 @scenario(
     "static_membership/fencing/join-ladder",
     source="GroupMetadataManager#classicGroupJoinExistingMember",
-    clauses=("ST-25", "ST-26", "ST-27", "CO-01", "JG-15"),
+    clauses=("ST-25", "ST-26", "ST-27", "CO-01", "JG-15", "CO-05"),
 )
 def a_join_is_fenced_after_its_protocols_were_looked_at(talk: Conversation) -> None:
     """JoinGroup checks group id, session timeout, protocols, instance id and member id, in this order."""

@@ -220,7 +220,7 @@ def a_rebalance_that_nobody_joined_is_prolonged(talk: Conversation) -> None:
 @scenario(
     "static_membership/rebalance/restart-in-full-group",
     source="ClassicGroup#acceptJoiningMember",
-    clauses=("MX-12",),
+    clauses=("MX-12", "MX-02"),
     broker_config={"group.max.size": "2"},
 )
 def a_full_group_lets_no_static_member_restart(talk: Conversation) -> None:

@@ -1,0 +1,1 @@
+"""How fast the reference is, beside a broker that runs on the same machine at the same time."""

@@ -1,0 +1,148 @@
+"""A client process: it carries a workload's talks over sockets, or straight to a listener, and counts.
+
+It works with blocking writes and one selector, so that a request costs it a few microseconds; what it used
+of its core comes back beside the count.
+"""
+
+import selectors
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from harness.bench.frames import UnexpectedAnswerError
+from harness.bench.in_process import InProcessBroker
+from harness.bench.model import Workload
+from harness.bench.talks import TalkGenerator, Tally, talks
+
+_RECEIVE_BYTES: Final = 1 << 18
+_SILENCE_MAX_S: Final = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What one client is to do."""
+
+    workload: Workload
+    prefix: str
+    """What its groups' ids begin with."""
+    warm_up_s: float
+    measured_s: float
+    address: tuple[str, int] | None = None
+    """Where the broker listens; None for the reference in the client's own process."""
+    profile: str = ""
+    """Of the reference in process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """What one client did while it was measured."""
+
+    answered: int
+    elapsed_s: float
+    cpu_s: float
+
+
+def carry(load: Load) -> Count:
+    """Carry a load to its end.
+
+    Raises:
+        UnexpectedAnswerError: the broker is not fit to be measured.
+        OSError: the connection is gone.
+    """
+    tally = Tally()
+    conversation = talks(load.workload, tally, prefix=load.prefix)
+    meter = _Meter(tally, warm_up_s=load.warm_up_s, measured_s=load.measured_s)
+    if load.address is None:
+        _talk_in_process(conversation, load.profile, meter.look)
+    else:
+        _talk_over_tcp(conversation, load.address, meter.look)
+    return meter.count()
+
+
+class _Meter:
+    """Looks at the tally when the warm-up is over and when the measured time is."""
+
+    def __init__(self, tally: Tally, *, warm_up_s: float, measured_s: float) -> None:
+        self._tally = tally
+        self._begin_s = time.perf_counter() + warm_up_s
+        self._end_s = self._begin_s + measured_s
+        self._at_begin: tuple[int, float, float] | None = None
+        self._at_end: tuple[int, float, float] | None = None
+
+    def look(self) -> None:
+        now_s = time.perf_counter()
+        if self._at_begin is None:
+            if now_s >= self._begin_s:
+                self._at_begin = (self._tally.answered, now_s, time.process_time())
+        elif self._at_end is None and now_s >= self._end_s:
+            self._at_end = (self._tally.answered, now_s, time.process_time())
+            self._tally.is_over = True
+
+    def count(self) -> Count:
+        assert self._at_begin is not None, "the talks ended before they were measured"
+        assert self._at_end is not None, "the talks ended before they were measured"
+        return Count(
+            answered=self._at_end[0] - self._at_begin[0],
+            elapsed_s=self._at_end[1] - self._at_begin[1],
+            cpu_s=self._at_end[2] - self._at_begin[2],
+        )
+
+
+def _talk_over_tcp(
+    conversation: list[TalkGenerator], address: tuple[str, int], look: Callable[[], None]
+) -> None:
+    with selectors.DefaultSelector() as selector:
+        for talk in conversation:
+            connection = socket.create_connection(address, timeout=_SILENCE_MAX_S)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            selector.register(connection, selectors.EVENT_READ, talk)
+            connection.sendall(next(talk))
+        try:
+            while selector.get_map():
+                ready = selector.select(_SILENCE_MAX_S)
+                if not ready:
+                    raise UnexpectedAnswerError(f"no answer for {_SILENCE_MAX_S:g} s")
+                for key, _ in ready:
+                    _go_on(selector, key)
+                look()
+        finally:
+            for key in tuple(selector.get_map().values()):
+                _socket_of(key).close()
+
+
+def _go_on(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
+    connection, talk = _socket_of(key), key.data
+    data = connection.recv(_RECEIVE_BYTES)
+    if not data:
+        raise UnexpectedAnswerError("the broker closed a connection")
+    try:
+        request = talk.send(data)
+    except StopIteration:
+        selector.unregister(connection)
+        connection.close()
+        return
+    if request:
+        connection.sendall(request)
+
+
+def _socket_of(key: selectors.SelectorKey) -> socket.socket:
+    assert isinstance(key.fileobj, socket.socket)
+    return key.fileobj
+
+
+def _talk_in_process(conversation: list[TalkGenerator], profile: str, look: Callable[[], None]) -> None:
+    broker = InProcessBroker(profile)
+    going_on = {broker.connect(): talk for talk in conversation}
+    for connection, talk in going_on.items():
+        broker.send(connection, next(talk))
+    while going_on:
+        for connection, data in broker.receive():
+            try:
+                request = going_on[connection].send(data)
+            except StopIteration:
+                del going_on[connection]
+            else:
+                broker.send(connection, request)
+        look()

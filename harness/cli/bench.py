@@ -1,0 +1,63 @@
+"""`bench`: how fast the reference is, beside a broker on the same machine."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from harness.bench.output import print_report, write_report
+from harness.bench.rounds import Turns
+from harness.bench.run import BenchPlan
+from harness.bench.run import bench as run_bench
+from harness.cli.errors import ends_with_exit_code
+from harness.conduct.plan import parse_targets
+from harness.conduct.progress import ProgressDisplay
+from harness.report.exit_code import ExitCode
+from harness.scenario.registry import collect
+
+_TARGET = typer.Option("--target", "-t", help="What the reference is compared with.")
+_PROFILE = typer.Option(help="The reference's profile; the target's own if not given.")
+_ROUNDS = typer.Option(min=1, help="How often each takes its turn.")
+_SECONDS = typer.Option(min=0.1, help="For how long each is measured in a turn.")
+_HEAT_UP = typer.Option(min=0.1, help="Seconds to get warm before the first turn of each workload.")
+_CLIENTS = typer.Option(min=1, help="Client processes.")
+_SUITE_ROUNDS = typer.Option(min=0, help="How often the whole suite is held with each; 0 for not at all.")
+_OUT = typer.Option(help="Where the report is written.")
+_PIPE_WIDTH = 120
+_SUITES = typer.Option(help="The Python package that holds the scenarios.")
+
+
+@ends_with_exit_code
+def bench(
+    *,
+    target: Annotated[str, _TARGET] = "kafka:4.3.1",
+    profile: Annotated[str | None, _PROFILE] = None,
+    rounds: Annotated[int, _ROUNDS] = 5,
+    seconds: Annotated[float, _SECONDS] = 1.0,
+    heat_up: Annotated[float, _HEAT_UP] = 1.5,
+    clients: Annotated[int, _CLIENTS] = 1,
+    suite_rounds: Annotated[int, _SUITE_ROUNDS] = 2,
+    out: Annotated[Path, _OUT] = Path("reports", "bench"),
+    suites: Annotated[str, _SUITES] = "suites",
+) -> ExitCode:
+    """Measure the reference, in process and over TCP, side by side with a broker."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_PIPE_WIDTH)
+    (parsed,) = parse_targets([target])
+    plan = BenchPlan(
+        target=parsed,
+        profile=profile,
+        turns=Turns(rounds=rounds, seconds=seconds, heat_up_s=heat_up, clients=clients),
+        scripts=collect(suites) if suite_rounds else {},
+        suite_rounds=suite_rounds,
+    )
+    with ProgressDisplay(console) as display:
+        display.teller("bench")
+        report = asyncio.run(run_bench(plan, display))
+        display.finish("bench")
+    print_report(report, console)
+    console.print(f"Report: {write_report(report, out)}", soft_wrap=True, highlight=False)
+    return ExitCode.EXPECTED

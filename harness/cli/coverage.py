@@ -1,0 +1,113 @@
+"""`coverage`: which rows of the catalogue are exercised, and how targets stand to them."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from harness.cli.errors import ends_with_exit_code
+from harness.conduct.coverage import coverage_to_json, run_coverage, static_coverage
+from harness.conduct.coverage_page import coverage_markdown
+from harness.conduct.plan import PlanError
+from harness.report.coverage import STANDING_GLYPHS, ClauseLine, Coverage
+from harness.report.exit_code import ExitCode
+from harness.scenario.clauses import load_clauses
+from harness.scenario.registry import collect
+from harness.spark.rows import ClauseStanding
+from harness.trace.files import LATEST, RunFolder
+
+_RUN = typer.Argument(
+    help="A run's folder; the newest below reports/ if none is given.", metavar="[RUN]", show_default=False
+)
+_LATEST = Path("reports", LATEST)
+
+
+@ends_with_exit_code
+def coverage(
+    run: Annotated[Path | None, _RUN] = None,
+    *,
+    scripts: Annotated[bool, typer.Option("--scripts", help="Look at the scripts, at no run.")] = False,
+    minimum: Annotated[
+        float, typer.Option(min=0, max=100, help="Percent of the observable rows that must be exercised.")
+    ] = 100.0,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for scripts.")] = False,
+    markdown: Annotated[Path | None, typer.Option(help="Write a page of Markdown, too.")] = None,
+    suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
+) -> ExitCode:
+    """Tell which rows of the catalogue are exercised; ends with 1 when they are too few."""
+    looked_at = _coverage(run, suites, scripts=scripts)
+    if markdown is not None:
+        markdown.write_text(coverage_markdown(looked_at), encoding="utf-8")
+    if as_json:
+        typer.echo(json.dumps(coverage_to_json(looked_at), indent=2, ensure_ascii=False))
+    else:
+        _print(looked_at, Console())
+    return ExitCode.EXPECTED if looked_at.percent >= minimum else ExitCode.UNEXPECTED
+
+
+def _coverage(run: Path | None, suites: str, *, scripts: bool) -> Coverage:
+    if run is not None and scripts:
+        raise PlanError("give a run, or --scripts to look at none")
+    folder = RunFolder((run or _LATEST).resolve())
+    if not scripts and folder.run_json.exists():
+        return run_coverage(folder.path)
+    if run is not None:
+        raise PlanError(f"{run} is no run's folder; `kafka-conformance run` makes one")
+    return static_coverage(load_clauses(suites), collect(suites))
+
+
+def _print(looked_at: Coverage, console: Console) -> None:
+    for title, lines in (
+        ("Not exercised", looked_at.missing),
+        ("Said to be out of reach, yet exercised", looked_at.stale_exclusions),
+    ):
+        if lines:
+            console.print(f"[bold]{title}[/]")
+            console.print(_grid([(line.clause, line.statement) for line in lines]))
+            console.print()
+    console.print(_sections(looked_at))
+    exercised = len(looked_at.due) - len(looked_at.missing)
+    excluded = ", ".join(f"{count} {why}" for why, count in sorted(looked_at.exclusions().items()))
+    console.print(
+        f"{looked_at.subject}: {exercised} of {len(looked_at.due)} observable rows are exercised "
+        f"({looked_at.percent:.1f} %); {excluded or 'nothing is excluded'}",
+        highlight=False,
+    )
+    for target in looked_at.targets:
+        tally = looked_at.tally(target)
+        told = ", ".join(f"{tally[each]} {each.value}" for each in ClauseStanding if tally[each])
+        console.print(f"  {target}: {told}", highlight=False)
+
+
+def _grid(rows: list[tuple[str, str]]) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    for row in rows:
+        grid.add_row(*row)
+    return grid
+
+
+def _sections(looked_at: Coverage) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("section")
+    for title in ("rows due", "exercised", *looked_at.targets):
+        table.add_column(title, justify="right")
+    for title, lines in looked_at.sections():
+        due = [line for line in lines if line.is_due]
+        if due:
+            exercised = sum(line.is_exercised for line in due)
+            table.add_row(
+                title, str(len(due)), str(exercised), *(_standings(due, name) for name in looked_at.targets)
+            )
+    return table
+
+
+def _standings(due: list[ClauseLine], target: str) -> str:
+    """Count how rows stand with a target, e.g. `2✗ 30✓ 4—`."""
+    counts = Counter(line.standings[target] for line in due if target in line.standings)
+    return " ".join(
+        f"{counts[standing]}{STANDING_GLYPHS[standing]}" for standing in ClauseStanding if counts[standing]
+    )

@@ -1,0 +1,101 @@
+"""`matrix`: many versions of Kafka, and what changed from each to the next."""
+
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from harness.cli.errors import ends_with_exit_code
+from harness.conduct.expectation_files import expectation_files
+from harness.conduct.matrix import explain_changes, fitting_at_once, matrix_targets
+from harness.conduct.plan import RunPlan, new_run_id, select_scripts
+from harness.conduct.progress import ProgressDisplay
+from harness.conduct.run import conduct, report
+from harness.report.changes import print_changes, write_changes
+from harness.report.exit_code import ExitCode
+from harness.report.terminal import print_summary
+from harness.runner.drive import Limits
+from harness.scenario.clauses import load_clauses
+from harness.scenario.registry import collect
+from harness.spark.session import LOCAL_MASTER
+
+_VERSIONS = typer.Option(
+    help="Which versions: `2.4.1,3.9.2+java,4.4.0`, ranges `2.4..4.4`, `latest-patch`, `latest`, `all`."
+)
+_AGAINST = typer.Option(
+    help="Hold every version against this one, e.g. `3.9.2`, and not against the profile of its own."
+)
+_TARGET = typer.Option("--target", "-t", help="A further target behind the versions; may be repeated.")
+_AT_ONCE = typer.Option(min=1, help="Versions whose brokers are up together; by default as many as fit.")
+
+
+@ends_with_exit_code
+def matrix(
+    scenarios: Annotated[
+        list[str] | None, typer.Argument(help="Scenario ids or globs; all if none is given.")
+    ] = None,
+    *,
+    versions: Annotated[str, _VERSIONS] = "latest-patch",
+    against: Annotated[str | None, _AGAINST] = None,
+    target: Annotated[list[str] | None, _TARGET] = None,
+    at_once: Annotated[int | None, _AT_ONCE] = None,
+    skip: Annotated[list[str] | None, typer.Option(help="Leave these out; may be repeated.")] = None,
+    out: Annotated[Path, typer.Option(help="Where run folders are made.")] = Path("reports"),
+    run_id: Annotated[str | None, typer.Option(help="Name of the run folder.")] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Scenarios at once on a broker.")] = 64,
+    scenario_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one scenario.")] = 60.0,
+    run_timeout: Annotated[float, typer.Option(min=1, help="Seconds for one target.")] = 600.0,
+    expect: Annotated[
+        list[Path] | None,
+        typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False),
+    ] = None,
+    suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
+    allure: Annotated[bool, typer.Option(help="Write Allure results too.")] = False,
+    spark_master: Annotated[str, typer.Option(help="Spark's master.")] = LOCAL_MASTER,
+) -> ExitCode:
+    """Drive many versions of Kafka, and tell what changed from each to the next and what explains it."""
+    catalogue = collect(suites)
+    chosen = matrix_targets(versions, further=target or [], against=against)
+    scripts = select_scripts(catalogue, scenarios or [], skip or [])
+    plan = RunPlan(
+        run_id=run_id or new_run_id(),
+        scripts=scripts,
+        catalogue=frozenset(catalogue),
+        clauses=tuple(load_clauses(suites).values()),
+        targets=chosen.targets,
+        reports=out,
+        seed=0,
+        command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
+        limits=Limits(scenario_s=scenario_timeout, drive_s=run_timeout, jobs=jobs),
+        expectation_files=expectation_files(suites, expect or []),
+        at_once=at_once or fitting_at_once(tuple(scripts.values())),
+        against=chosen.against,
+    )
+    return _carry_out(plan, allure=allure, spark_master=spark_master)
+
+
+def _carry_out(plan: RunPlan, *, allure: bool, spark_master: str) -> ExitCode:
+    console = Console()
+    console.print(
+        f"[bold]run {plan.run_id}[/]  {len(plan.scripts)} scenarios, {len(plan.targets)} targets, "
+        f"{plan.at_once} at once",
+        highlight=False,
+    )
+    began_s = time.monotonic()
+    with ProgressDisplay(console) as display:
+        conducted = conduct(plan, display)
+        tell = display.teller("report")
+        if plan.against is None:
+            explain_changes(conducted, tell)
+        report(conducted.folder, allure=allure, spark_master=spark_master, progress=tell)
+        written = write_changes(conducted.folder.path)
+        display.finish("report")
+    print_summary(conducted.folder.path, console)
+    print_changes(conducted.folder.path, console)
+    console.print(f"Matrix: {written}", highlight=False, soft_wrap=True)
+    console.print(f"[dim]{time.monotonic() - began_s:.1f} s in all[/]", highlight=False)
+    return conducted.exit_code

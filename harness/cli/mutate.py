@@ -1,0 +1,135 @@
+"""`mutate`: whether the suites would notice if the reference were wrong."""
+
+import os
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Self
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from harness.cli.errors import ends_with_exit_code
+from harness.conduct.plan import PlanError, select_scripts
+from harness.mutants.campaign import DEFAULT_PROFILES, Campaign, Order, campaign, chosen_mutants
+from harness.mutants.equivalents import read_equivalents
+from harness.mutants.outcome import print_outcome, score, write_outcome, wrongly_listed
+from harness.report.exit_code import ExitCode
+from harness.scenario.registry import collect
+from harness.targets.reference import reference_profile
+
+_SCENARIOS = typer.Argument(help="Scenario ids or globs; all if none is given.", show_default=False)
+_PROFILE = typer.Option(
+    "--profile",
+    "-p",
+    help=f"Profile to try mutants in; may be repeated. Default: {' '.join(DEFAULT_PROFILES)}.",
+)
+_ONLY = typer.Option(help="Only mutants whose id matches, e.g. `classic.sync:*`.")
+_SAMPLE = typer.Option(min=1, help="Try only so many, drawn by the seed.")
+_SEED = typer.Option(help="Of the sample.")
+_LIST = typer.Option("--list", help="List the mutants and try none.")
+_JOBS = typer.Option("--jobs", "-j", min=1, help="Processes; as many as there are cores if not given.")
+_OUT = typer.Option(help="Where a record of each mutant is written.")
+_MINIMUM = typer.Option(min=0, max=100, help="The score in percent below which the command fails.")
+_EQUIVALENTS = typer.Option(
+    help="The mutants that nobody can notice; if not given, `equivalent_mutants.toml` of the suites.",
+    dir_okay=False,
+)
+_SUITES = typer.Option(help="The Python package that holds the scenarios.")
+
+
+@ends_with_exit_code
+def mutate(
+    scenarios: Annotated[list[str] | None, _SCENARIOS] = None,
+    *,
+    profile: Annotated[list[str] | None, _PROFILE] = None,
+    only: Annotated[str | None, _ONLY] = None,
+    sample: Annotated[int | None, _SAMPLE] = None,
+    seed: Annotated[int, _SEED] = 0,
+    list_them: Annotated[bool, _LIST] = False,
+    jobs: Annotated[int | None, _JOBS] = None,
+    out: Annotated[Path | None, _OUT] = None,
+    minimum: Annotated[float, _MINIMUM] = 95.0,
+    equivalents: Annotated[Path | None, _EQUIVALENTS] = None,
+    suites: Annotated[str, _SUITES] = "suites",
+) -> ExitCode:
+    """Derive faults from the reference's code and see whether a scenario notices each of them."""
+    order = Order(
+        scripts=select_scripts(collect(suites), scenarios or []),
+        profiles=tuple(profile or DEFAULT_PROFILES),
+        only=only,
+        sample=sample,
+        seed=seed,
+        jobs=jobs or os.cpu_count() or 1,
+        equivalents=read_equivalents(equivalents or _beside(suites)),
+    )
+    for name in order.profiles:
+        reference_profile(name)
+    if list_them:
+        return _listed(order)
+    return _carried_out(order, out=out, minimum=minimum)
+
+
+def _beside(suites: str) -> Path:
+    return Path(next(iter(import_module(suites).__path__))) / "equivalent_mutants.toml"
+
+
+def _listed(order: Order) -> ExitCode:
+    mutants = chosen_mutants(order)
+    for mutant in mutants:
+        typer.echo(f"{mutant.id}\n    {mutant.change}")
+    typer.echo(f"{len(mutants)} mutants")
+    return ExitCode.EXPECTED
+
+
+def _carried_out(order: Order, *, out: Path | None, minimum: float) -> ExitCode:
+    console = Console()
+    began_s = time.monotonic()
+    with _Display(console) as display:
+        found = campaign(order, display.tell)
+    if not found.trials:
+        raise PlanError(
+            f"no mutant matches {order.only!r}; `kafka-conformance mutate --list` shows all of them"
+        )
+    print_outcome(found, console)
+    if out is not None:
+        console.print(f"a record of each: {write_outcome(found, out)}", highlight=False)
+    console.print(f"[dim]{time.monotonic() - began_s:.1f} s in all[/]", highlight=False)
+    return _exit_code(found, minimum)
+
+
+def _exit_code(found: Campaign, minimum: float) -> ExitCode:
+    is_enough = score(found.trials).percent >= minimum
+    return ExitCode.EXPECTED if is_enough and not wrongly_listed(found) else ExitCode.UNEXPECTED
+
+
+class _Display:
+    """Shows how far a campaign is; on a pipe it says when a part is through."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._progress = Progress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._tasks: dict[str, TaskID] = {}
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def tell(self, what: str, through: int, total: int) -> None:
+        """Move a line on."""
+        if what not in self._tasks:
+            self._tasks[what] = self._progress.add_task(what, total=total)
+        self._progress.update(self._tasks[what], completed=through)
+        if through == total and not self._console.is_terminal:
+            self._console.print(f"{what}: {total}", highlight=False)

@@ -1,0 +1,107 @@
+"""A matrix: many versions of Kafka in one run, a few at a time, and what changed from each to the next."""
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from harness.conduct.attributing import attribute
+from harness.conduct.judging import read_scripts, read_traces
+from harness.conduct.plan import PlanError, parse_targets
+from harness.conduct.run import ConductedRun
+from harness.conduct.versions import choose_versions, in_order
+from harness.scenario.script import Script
+from harness.targets.base import CONFORMANCE_CONFIG, Target
+from harness.trace.files import write_records
+
+_BROKER_BYTES: Final = 512 * 1024 * 1024
+_KAFKA: Final = "kafka:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixTargets:
+    """What a matrix is of."""
+
+    targets: tuple[Target, ...]
+    """Versions from the oldest to the newest, then whatever else was asked for."""
+    against: str | None
+    """Name of the target that all others are held against; None where each has its own profile."""
+
+
+def matrix_targets(
+    versions: str, *, further: Sequence[str] = (), against: str | None = None
+) -> MatrixTargets:
+    """Return the targets of a matrix.
+
+    Args:
+        versions: as `harness.conduct.versions` reads them; may be empty where there are further targets.
+        further: specs of targets that come after all versions.
+        against: spec of the target to hold all others against; a bare version is Kafka's.
+
+    Raises:
+        PlanError: something of it names no version and no target, or fewer than two are left to compare.
+    """
+    chosen = choose_versions(versions) if versions.strip() else ()
+    specs = [f"{_KAFKA}{version}" for version in chosen]
+    named = None if against is None else _spec_of(against)
+    if named is not None and named not in (*specs, *further):
+        version = named.removeprefix(_KAFKA)
+        with_it = in_order((*chosen, version)) if version != named else ()
+        specs = [f"{_KAFKA}{each}" for each in with_it] or [named, *specs]
+    targets = parse_targets([*specs, *further])
+    if len(targets) < 2:
+        raise PlanError("a matrix compares at least two versions; write for instance --versions 3.9.2,4.4.0")
+    name = next((target.name for target in targets if target.spec == named), None)
+    return MatrixTargets(targets=targets, against=name)
+
+
+def _spec_of(against: str) -> str:
+    """Return a target's spec; what has no kind is a version of Kafka."""
+    return against if ":" in against or against.startswith("reference") else f"{_KAFKA}{_only(against)}"
+
+
+def _only(version: str) -> str:
+    found = choose_versions(version)
+    if len(found) > 1:
+        raise PlanError(f"--against {version}: that is {len(found)} versions; one can be held against")
+    return found[0]
+
+
+def fitting_at_once(scripts: Sequence[Script], *, cores: int | None = None, memory: int | None = None) -> int:
+    """Return how many versions may have their brokers up together: one for two cores, as memory allows.
+
+    Args:
+        scripts: each configuration that they ask for is a broker more for every version.
+        cores: of the machine, if it is not this one.
+        memory: in bytes, that brokers may take; by default what this machine has to spare.
+    """
+    usual = CONFORMANCE_CONFIG.items()
+    configs = {frozenset(script.broker_config.items() - usual) for script in scripts}
+    of_one = _BROKER_BYTES * max(1, len(configs))
+    available = _memory_to_spare() if memory is None else memory
+    return max(1, min((cores or os.cpu_count() or 1) // 2, available // of_one))
+
+
+def _memory_to_spare() -> int:
+    """Return the bytes that the machine could give without swapping, as Linux estimates them."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:  # noqa: PTH123 - a file of the kernel, not of ours
+            return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+
+
+def explain_changes(conducted: ConductedRun, progress: Callable[[str], None]) -> None:
+    """Attribute what changed from version to version to named behaviours, and keep it in the run's folder."""
+    folder = conducted.folder
+    attributions = asyncio.run(
+        attribute(
+            read_scripts(folder),
+            read_traces(folder),
+            conducted.checked.judgements,
+            order=folder.read_run().targets,
+            progress=progress,
+        )
+    )
+    write_records(folder.attributions, attributions)

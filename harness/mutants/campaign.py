@@ -1,0 +1,148 @@
+"""All mutants against all scenarios: measure first, then try."""
+
+import fnmatch
+import importlib
+import random
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from harness.mutants.crew import Crew, Work
+from harness.mutants.derive import derive_mutants
+from harness.mutants.equivalents import Equivalent, known, unknown
+from harness.mutants.model import Fate, Mutant, Trial, trial_of
+from harness.mutants.rehearsal import Rehearsal
+from harness.mutants.source import PACKAGE, Source, behaviour_sources, source_of
+from harness.mutants.trial import Court
+from harness.mutants.yardstick import Measure, Witness, Yardstick, measured, no_measure, yardstick
+from harness.scenario.script import Script
+from harness.verdict import Outcome
+
+DEFAULT_PROFILES: Final = ("4.4", "3.9", "2.4", "3.2", "3.5.0", "2.5.0", "4.0.0")
+"""Both coordinators as they are last, and releases by which each named behaviour both holds and does not."""
+
+_CONVERSATION_S: Final = 3.0
+_TRIAL_S: Final = 120.0
+_MEASURE_S: Final = 60.0
+
+Tell = Callable[[str, int, int], None]
+"""Told what is done, how much of it is through, and how much there is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is wanted of a campaign."""
+
+    scripts: Mapping[str, Script]
+    profiles: tuple[str, ...] = DEFAULT_PROFILES
+    only: str | None = None
+    """A glob that the mutants' ids must match."""
+    sample: int | None = None
+    """How many of them to try, drawn by the seed."""
+    seed: int = 0
+    jobs: int = 1
+    equivalents: tuple[Equivalent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Campaign:
+    """What a campaign found."""
+
+    trials: tuple[Trial, ...]
+    """In the order of derivation."""
+    unknown_equivalents: tuple[str, ...]
+    """What is wrong with entries that mean no mutant any more."""
+    unfit: tuple[str, ...]
+    """Conversations that measure nothing, each with why: the reference itself does not conform."""
+
+
+def chosen_mutants(order: Order) -> tuple[Mutant, ...]:
+    """Derive the mutants that an order speaks of, named behaviours that decide nothing among them."""
+    return _chosen(order, derive_mutants(order.profiles))
+
+
+def _chosen(order: Order, mutants: Sequence[Mutant]) -> tuple[Mutant, ...]:
+    if order.only is not None:
+        mutants = [each for each in mutants if fnmatch.fnmatchcase(each.id, order.only)]
+    if order.sample is not None and order.sample < len(mutants):
+        drawn = random.Random(order.seed).sample(range(len(mutants)), order.sample)  # noqa: S311 - no secret
+        mutants = [mutants[index] for index in sorted(drawn)]
+    return tuple(mutants)
+
+
+def campaign(order: Order, tell: Tell) -> Campaign:
+    """Try the mutants that an order speaks of."""
+    sources = (*behaviour_sources(), source_of("profiles"))
+    for source in sources:
+        # What is not imported before the fork would be read again, and could have changed.
+        importlib.import_module(f"{PACKAGE}.{source.name}")
+    every = derive_mutants(order.profiles)
+    reasons = known(order.equivalents, every)
+    with tempfile.TemporaryDirectory() as directory:
+        work = _Workplace(order=order, sources=sources, directory=Path(directory), tell=tell)
+        measures = tuple(work.measures())
+        stick = yardstick(measures)
+        mutants = _chosen(order, [each for each in every if not stick.decides_nothing(each)])
+        trials = {each.mutant: each for each in work.trials(mutants, stick, reasons)}
+    return Campaign(
+        trials=tuple(trials[mutant.id] for mutant in mutants),
+        unknown_equivalents=unknown(order.equivalents, every),
+        unfit=tuple(
+            f"{each.profile} {each.scenario}: {each.reason}"
+            for each in measures
+            if each.outcome not in {Outcome.CONFORMS, Outcome.NOT_APPLICABLE}
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Workplace:
+    """What both parts of a campaign need."""
+
+    order: Order
+    sources: Sequence[Source]
+    directory: Path
+    tell: Tell
+
+    def measures(self) -> Iterator[Measure]:
+        """Hold every scenario in every profile with the reference as it is."""
+        order = self.order
+        wanted = [(profile, script) for profile in order.profiles for script in order.scripts.values()]
+
+        def prepare() -> Work[Measure]:
+            rehearsal = Rehearsal(self.directory, limit_s=_MEASURE_S)
+            witness = Witness(self.sources)
+            return lambda job: measured(wanted[job][1], wanted[job][0], rehearsal, witness)
+
+        def given_up(job: int) -> Measure:
+            profile, script = wanted[job]
+            return no_measure(profile, script, "it did not come to its end")
+
+        crew = Crew(prepare=prepare, given_up=given_up, size=order.jobs, limit_s=2 * _MEASURE_S)
+        for through, measure in enumerate(crew.results(len(wanted)), start=1):
+            self.tell("measured", through, len(wanted))
+            yield measure
+
+    def trials(
+        self, mutants: Sequence[Mutant], stick: Yardstick, reasons: Mapping[str, str]
+    ) -> Iterator[Trial]:
+        """Try mutants, in whatever order they come to their ends."""
+
+        def prepare() -> Work[Trial]:
+            court = Court(
+                scripts=self.order.scripts,
+                yardstick=stick,
+                rehearsal=Rehearsal(self.directory, limit_s=_CONVERSATION_S),
+            )
+            return lambda job: court.try_mutant(mutants[job], reasons.get(mutants[job].id))
+
+        def given_up(job: int) -> Trial:
+            how = "it ended the process that held it"
+            return trial_of(mutants[job], Fate.KILLED, equivalent=reasons.get(mutants[job].id), how=how)
+
+        crew = Crew(prepare=prepare, given_up=given_up, size=self.order.jobs, limit_s=_TRIAL_S)
+        for through, trial in enumerate(crew.results(len(mutants)), start=1):
+            self.tell("tried", through, len(mutants))
+            yield trial

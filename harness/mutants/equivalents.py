@@ -1,0 +1,81 @@
+"""Mutants that nobody can notice, with the reason of each: a TOML file beside the suites.
+
+    [[equivalent]]
+    mutant = "classic.sync:validate_sync_group:check-dropped:0"
+    change = "if group.state is ClassicGroupState.DEAD: -> pass"   # as `mutate --list` tells it
+    reason = "why no client can tell the difference"
+
+The change is told again so that an entry cannot come to mean another mutant when code moves.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from harness.mutants.model import Mutant
+
+
+class EquivalentsError(Exception):
+    """The list of equivalents cannot be read; the message names the file and the entry."""
+
+
+def _explained(text: object) -> object:
+    if isinstance(text, str) and not text.strip():
+        raise ValueError("say why nobody can tell the difference")
+    return text
+
+
+class Equivalent(BaseModel):
+    """One mutant that nobody can notice."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    mutant: Annotated[str, Field(min_length=1)]
+    change: Annotated[str, Field(min_length=1)]
+    reason: Annotated[str, BeforeValidator(_explained)]
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    equivalent: list[Equivalent] = []
+
+
+def read_equivalents(path: Path) -> tuple[Equivalent, ...]:
+    """Read the list; a file that is not there lists nothing.
+
+    Raises:
+        EquivalentsError: it is no TOML, an entry is wrong, or a mutant is listed twice.
+    """
+    if not path.exists():
+        return ()
+    try:
+        entries = tuple(_File.model_validate(tomllib.loads(path.read_text("utf-8"))).equivalent)
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise EquivalentsError(f"{path}: {error}") from error
+    ids = [entry.mutant for entry in entries]
+    twice = sorted({each for each in ids if ids.count(each) > 1})
+    if twice:
+        raise EquivalentsError(f"{path}: listed twice: {', '.join(twice)}")
+    return entries
+
+
+def known(entries: Iterable[Equivalent], mutants: Iterable[Mutant]) -> Mapping[str, str]:
+    """Return the reasons by mutant, of the entries that still mean one."""
+    changes = {mutant.id: mutant.change for mutant in mutants}
+    return {entry.mutant: entry.reason for entry in entries if changes.get(entry.mutant) == entry.change}
+
+
+def unknown(entries: Iterable[Equivalent], mutants: Iterable[Mutant]) -> tuple[str, ...]:
+    """Say of each entry that means no mutant any more what is wrong with it."""
+    changes = {mutant.id: mutant.change for mutant in mutants}
+    return tuple(
+        f"{entry.mutant}: there is no such mutant"
+        if entry.mutant not in changes
+        else f"{entry.mutant}: its change is now {changes[entry.mutant]!r}"
+        for entry in entries
+        if changes.get(entry.mutant) != entry.change
+    )

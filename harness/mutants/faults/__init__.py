@@ -1,0 +1,1 @@
+"""What can be wrong in a function, one module a kind."""

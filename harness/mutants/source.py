@@ -1,0 +1,121 @@
+"""The reference's modules as source text, and which of them decide how a coordinator behaves."""
+
+import ast
+import importlib.util
+import pkgutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from typing import Final
+
+PACKAGE: Final = "reference_coordinator"
+
+LEFT_OUT: Final[Mapping[str, str]] = {
+    "__main__": "the command line",
+    "behaviour": "the terms of a table",
+    "behaviours": "a table; every entry is switched where it is asked for",
+    "transaction_behaviours": "likewise",
+    "broker_messages": "declarations",
+    "config": "properties and their defaults",
+    "effects": "declarations",
+    "errors": "a table",
+    "ids": "declarations",
+    "messages": "declarations",
+    "profiles": "names of releases",
+    "records": "declarations",
+    "server": "the shell around the coordinator",
+    "tests": "tests",
+    "topic_apis": "Metadata, CreateTopics and DeleteTopics make a broker ready; no coordinator answers them",
+    "wire": "bytes, held against kio's by tests of their own",
+}
+"""Modules and packages that are not mutated, with the reason of each."""
+
+FUNCTIONS_LEFT_OUT: Final[Mapping[str, str]] = dict.fromkeys(
+    (
+        "broker_apis:handle_topic_metadata",
+        "broker_apis:_asked",
+        "broker_apis:_shown",
+        "broker_apis:_hidden",
+        "broker_apis:create_internal_or_plain_topic",
+        "topics:Topic.is_internal",
+        "topics:is_legal_topic_name",
+    ),
+    "Metadata and CreateTopics make a broker ready; no coordinator answers them",
+)
+"""Functions that are not mutated, with the reason of each."""
+
+_DECLARATIONS: Final = ("broker_messages", "messages")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One module."""
+
+    name: str
+    """Below the package, e.g. `classic.join`."""
+    path: Path
+    tree: ast.Module
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """One function or method, with what is nested in it."""
+
+    source: Source
+    qualname: str
+    node: ast.FunctionDef
+
+
+def behaviour_sources(package: str = PACKAGE) -> tuple[Source, ...]:
+    """Read the modules that are mutated, in alphabetical order."""
+    return tuple(source for source in every_source(package) if not _belongs_to(source.name, LEFT_OUT))
+
+
+def message_sources(package: str = PACKAGE) -> tuple[Source, ...]:
+    """Read the modules that declare requests and responses."""
+    return tuple(source for source in every_source(package) if _belongs_to(source.name, _DECLARATIONS))
+
+
+def source_of(name: str, package: str = PACKAGE) -> Source:
+    """Read one module."""
+    return next(source for source in every_source(package) if source.name == name)
+
+
+def functions(source: Source) -> Iterator[Function]:
+    """Find the functions and methods of a module that are mutated, in the order of their writing."""
+    return (
+        each
+        for each in _functions(source, source.tree.body, "")
+        if f"{source.name}:{each.qualname}" not in FUNCTIONS_LEFT_OUT
+    )
+
+
+def _functions(source: Source, body: list[ast.stmt], prefix: str) -> Iterator[Function]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            yield Function(source=source, qualname=prefix + node.name, node=node)
+        elif isinstance(node, ast.ClassDef):
+            yield from _functions(source, node.body, f"{prefix}{node.name}.")
+
+
+def every_source(package: str = PACKAGE) -> Iterator[Source]:
+    """Read every module but those of the tests, in alphabetical order."""
+    root = _spec(package)
+    places = list(root.submodule_search_locations or ())
+    for found in sorted(pkgutil.walk_packages(places, prefix=f"{package}."), key=lambda each: each.name):
+        name = found.name.removeprefix(f"{package}.")
+        if _belongs_to(name, ("tests",)):
+            continue
+        path = Path(_spec(found.name).origin or "")
+        yield Source(name=name, path=path, tree=ast.parse(path.read_bytes(), filename=str(path)))
+
+
+def _spec(name: str) -> ModuleSpec:
+    spec = importlib.util.find_spec(name)
+    assert spec is not None, f"{name} is not installed"
+    return spec
+
+
+def _belongs_to(name: str, packages: Mapping[str, str] | tuple[str, ...]) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)

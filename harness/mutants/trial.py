@@ -1,0 +1,94 @@
+"""One mutant against the scenarios that execute what is wrong in it."""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from harness.diff.judge import judge
+from harness.mutants.model import Fate, Mutant, Trial, trial_of
+from harness.mutants.rehearsal import Hung, Rehearsal, mutant_info
+from harness.mutants.transplant import transplanted
+from harness.mutants.yardstick import Conversation, Measure, Yardstick
+from harness.scenario.script import Script
+from harness.trace.events import Event
+from harness.verdict import Outcome
+
+
+class Court:
+    """Tries mutants; whoever killed another mutant of the same function is heard first."""
+
+    def __init__(
+        self,
+        *,
+        scripts: Mapping[str, Script],
+        yardstick: Yardstick,
+        rehearsal: Rehearsal,
+    ) -> None:
+        self._scripts = scripts
+        self._yardstick = yardstick
+        self._rehearsal = rehearsal
+        self._killers: defaultdict[str, list[Conversation]] = defaultdict(list)
+
+    def try_mutant(self, mutant: Mutant, equivalent: str | None) -> Trial:
+        """Hold conversation after conversation until one notices."""
+        began_s = time.monotonic()
+        reaching = self._yardstick.reaching(mutant)
+        held, killer, how = 0, None, None
+        with transplanted(mutant):
+            for conversation in self._in_order(mutant, reaching):
+                held += 1
+                how = self._noticed(conversation)
+                if how is not None:
+                    killer = conversation
+                    self._killers[mutant.function].insert(0, conversation)
+                    break
+        fate = Fate.KILLED if killer else Fate.SURVIVED if reaching else Fate.NOT_COVERED
+        return trial_of(
+            mutant,
+            fate,
+            equivalent=equivalent,
+            killer=killer,
+            how=how,
+            reached_by=reaching,
+            held=held,
+            took_ms=round((time.monotonic() - began_s) * 1000, 1),
+        )
+
+    def _in_order(self, mutant: Mutant, reaching: Sequence[Conversation]) -> Iterator[Conversation]:
+        """Go through the conversations: those that killed before, then the shortest first."""
+        left = set(reaching)
+        for conversation in (*self._killers[mutant.function], *reaching):
+            if conversation in left:
+                left.discard(conversation)
+                yield conversation
+
+    def _noticed(self, conversation: Conversation) -> str | None:
+        """Hold a conversation with the mutant and tell what is not as it should be."""
+        profile, scenario = conversation
+        measure = self._yardstick.measures[conversation]
+        try:
+            events = self._rehearsal.hold(self._scripts[scenario], profile)
+        except Hung:
+            return "it did not come to its end"
+        except Exception as error:  # noqa: BLE001 - however a mutant fails, it has been noticed
+            return f"it failed: {error!r}"
+        if _traits(events) == _traits(measure.events):
+            return None
+        return self._judged(conversation, events, measure)
+
+    def _judged(self, conversation: Conversation, events: Sequence[Event], measure: Measure) -> str | None:
+        profile, scenario = conversation
+        judgement = judge(self._scripts[scenario], mutant_info(profile), events, measure.events).judgement
+        if judgement.outcome != Outcome.CONFORMS:
+            return judgement.reason
+        if [event.permitted for event in events] != [event.permitted for event in measure.events]:
+            return "it declares other values right"
+        return None
+
+
+def _traits(events: Sequence[Event]) -> list[tuple[object, ...]]:
+    """Return all of a trace that could be noticed; equal traits need no judge."""
+    return [
+        (event.step, event.kind, event.digest, event.permitted, event.elapsed_ms, event.note)
+        for event in events
+    ]

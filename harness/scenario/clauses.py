@@ -1,0 +1,203 @@
+"""The catalogue's rows: what Kafka's group coordinator does, claim by claim, for scenarios to exercise.
+
+A suites package keeps them in `clauses/*.toml`, a file a section: its `title`, and a table a row.
+
+    [HB-06]
+    statement = "A heartbeat of another generation is ILLEGAL_GENERATION and restarts no session."
+    apis = ["Heartbeat"]
+    versions = ">=2.4"              # releases that have the behaviour, if not all
+    derived = true                  # inferred from other rows rather than observed
+
+A row that no scenario is to exercise says why, under one of the keys of `Exclusion`.
+"""
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Annotated, Final, Self
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+
+from harness.scenario.errors import ScenarioError
+from harness.scenario.script import Script
+from harness.wire.schema import API_KEYS
+
+CLAUSE_ID: Final = r"[A-Z]{2}-\d{2}[a-z]?"
+_FOLDER: Final = "clauses"
+
+
+class Exclusion(StrEnum):
+    """Why no scenario is to exercise a clause."""
+
+    UNOBSERVABLE = "not observable"
+    """No client can see it, or provoke it at will."""
+    OUT_OF_SCOPE = "out of scope"
+    """A client could see it, but not with what the harness has."""
+    NO_CLAIM = "no claim"
+    """It says nothing of a coordinator: a rule, a means, a summary."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """One row of the catalogue. Grain: clause."""
+
+    id: str
+    section: str
+    """The file that it stands in, without its suffix."""
+    section_title: str
+    statement: str
+    apis: tuple[str, ...]
+    versions: str | None
+    """Releases that have the behaviour, e.g. `>=2.5`; None where all do."""
+    derived: bool
+    """Whether it was inferred rather than observed."""
+    exclusion: str | None
+    """An `Exclusion`; None where a scenario is due."""
+    reason: str | None
+    """Of the exclusion."""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a scenario is to exercise it."""
+        return self.exclusion is None
+
+
+def _sentence(text: object) -> object:
+    if isinstance(text, str) and not text.endswith("."):
+        raise ValueError("write one sentence, with a full stop")
+    return text
+
+
+def _api(name: object) -> object:
+    if isinstance(name, str) and name not in API_KEYS:
+        raise ValueError(f"{name!r} is no API of Kafka")
+    return name
+
+
+def _versions(text: object) -> object:
+    try:
+        SpecifierSet(str(text))
+    except InvalidSpecifier as error:
+        raise ValueError(f'{text!r} names no releases; write e.g. ">=2.5,<4.0"') from error
+    return text
+
+
+class _Row(BaseModel):
+    """A table of a section's file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    statement: Annotated[str, Field(min_length=1), BeforeValidator(_sentence)]
+    apis: list[Annotated[str, BeforeValidator(_api)]] = []
+    versions: Annotated[str, BeforeValidator(_versions)] | None = None
+    derived: bool = False
+    unobservable: Annotated[str, Field(min_length=1)] | None = None
+    out_of_scope: Annotated[str, Field(min_length=1)] | None = None
+    no_claim: Annotated[str, Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _is_excluded_once(self) -> Self:
+        if len(self.exclusions()) > 1:
+            raise ValueError("give one reason why no scenario exercises it")
+        return self
+
+    def exclusions(self) -> list[tuple[Exclusion, str]]:
+        """Return why it is excluded, at most one when valid."""
+        return [
+            (exclusion, reason)
+            for exclusion in Exclusion
+            if (reason := getattr(self, exclusion.name.lower())) is not None
+        ]
+
+
+_ROWS: Final = TypeAdapter(dict[Annotated[str, Field(pattern=f"^{CLAUSE_ID}$")], _Row])
+
+
+def load_clauses(package: str = "suites") -> Mapping[str, Clause]:
+    """Read a suites package's catalogue, in the order of sections and rows; empty where it keeps none.
+
+    Raises:
+        ScenarioError: a file is no catalogue, or two rows share an id.
+    """
+    folder = files(package) / _FOLDER
+    if not folder.is_dir():
+        return {}
+    clauses: dict[str, Clause] = {}
+    for file in sorted(folder.iterdir(), key=lambda each: each.name):
+        if not file.name.endswith(".toml"):
+            continue
+        for clause in _section(file):
+            other = clauses.setdefault(clause.id, clause)
+            if other is not clause:
+                raise ScenarioError(
+                    f"clause {clause.id} is written twice, in {other.section} and {clause.section}"
+                )
+    return clauses
+
+
+def _section(file: Traversable) -> Iterable[Clause]:
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        title = content.pop("title", None)
+        if not isinstance(title, str):
+            raise ScenarioError(f'{file.name}: it begins with the section\'s title, title = "…"')
+        rows = _ROWS.validate_python(content)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"{file.name} is no TOML: {error}") from error
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in error.errors()
+        )
+        raise ScenarioError(f"{file.name}: {faults}") from error
+    section = file.name.removesuffix(".toml")
+    return [_clause(name, section, title, row) for name, row in rows.items()]
+
+
+def _clause(name: str, section: str, title: str, row: _Row) -> Clause:
+    exclusion, reason = next(iter(row.exclusions()), (None, None))
+    return Clause(
+        id=name,
+        section=section,
+        section_title=title,
+        statement=row.statement,
+        apis=tuple(row.apis),
+        versions=row.versions,
+        derived=row.derived,
+        exclusion=exclusion.value if exclusion else None,
+        reason=reason,
+    )
+
+
+def lint_clauses(scripts: Iterable[Script], clauses: Mapping[str, Clause]) -> None:
+    """Refuse scripts that name rows which the catalogue does not have.
+
+    Raises:
+        ScenarioError: names each such script and row, and the row that may be meant.
+    """
+    faults = [
+        f"{script.id}: {_unknown(name, clauses)}"
+        for script in scripts
+        for name in script.clauses
+        if name not in clauses
+    ]
+    if faults:
+        raise ScenarioError("; ".join(faults))
+
+
+def _unknown(name: str, clauses: Mapping[str, Clause]) -> str:
+    close = difflib.get_close_matches(name, clauses, n=3)
+    meant = f"; did you mean {', '.join(close)}?" if close else ""
+    return f"clause {name} is no row of clauses/*.toml{meant}"

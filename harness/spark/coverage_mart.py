@@ -1,0 +1,67 @@
+"""What a run says of each row of the catalogue; pure functions of DataFrames, native expressions only."""
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+
+from harness.spark.rows import ClauseCoverage, ClauseStanding
+from harness.spark.schemas import column_names
+from harness.verdict import Outcome
+
+_TARGET_CLAUSE: Final = ["run_id", "target", "clause"]
+_COUNTED: Final = {
+    "agreed_count": (Outcome.CONFORMS, Outcome.LENIENT),
+    "differing_count": (Outcome.DIVERGES,),
+    "unclear_count": (Outcome.INDETERMINATE, Outcome.HARNESS_ERROR),
+    "not_applicable_count": (Outcome.NOT_APPLICABLE,),
+}
+"""Every outcome once."""
+
+
+def clause_coverage(clauses: DataFrame, headers: DataFrame, judgements: DataFrame) -> DataFrame:
+    """Lay the catalogue beside each target's results. Grain: run, target, clause. Columns: `ClauseCoverage`.
+
+    A row that no scenario of the run names stands there all the same, once for each target.
+    """
+    targets = headers.where(sf.col("broker_ordinal") == 0).select("run_id", "target")
+    return (
+        clauses.withColumnRenamed("id", "clause")
+        .join(targets, on="run_id", how="inner")
+        .join(_counted(judgements), on=_TARGET_CLAUSE, how="left")
+        .na.fill(0, subset=list(_COUNTED))
+        .withColumns(
+            {
+                "scenario_ids": sf.coalesce("scenario_ids", sf.array().cast("array<string>")),
+                "standing": _standing(),
+            }
+        )
+        .select(*column_names(ClauseCoverage))
+    )
+
+
+def _counted(judgements: DataFrame) -> DataFrame:
+    """Count a target's outcomes by the clauses that its scenarios name. Grain: run, target, clause."""
+    return (
+        judgements.select("run_id", "target", "scenario_id", "outcome", sf.explode("clauses").alias("clause"))
+        .groupBy(*_TARGET_CLAUSE)
+        .agg(
+            sf.array_sort(sf.collect_set("scenario_id")).alias("scenario_ids"),
+            *[
+                sf.count_if(sf.col("outcome").isin([outcome.value for outcome in outcomes])).alias(name)
+                for name, outcomes in _COUNTED.items()
+            ],
+        )
+    )
+
+
+def _standing() -> Column:
+    """The first that applies: one difference outweighs agreement, and that whatever could not be seen."""
+    return (
+        sf.when(sf.col("differing_count") > 0, ClauseStanding.DIFFERS.value)
+        .when(sf.col("agreed_count") > 0, ClauseStanding.AGREED.value)
+        .when(sf.col("unclear_count") > 0, ClauseStanding.UNCLEAR.value)
+        .when(sf.col("not_applicable_count") > 0, ClauseStanding.NOT_APPLICABLE.value)
+        .when(sf.col("exclusion").isNull(), ClauseStanding.NOT_EXERCISED.value)
+        .otherwise(ClauseStanding.EXCLUDED.value)
+    )

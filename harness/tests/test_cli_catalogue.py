@@ -1,0 +1,93 @@
+"""`list`, `explain` and `doctor`: what there is, without running anything."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from harness.report.exit_code import ExitCode
+from harness.scenario.script import script_from_json, step_text
+from harness.tests.conducted import catalogue
+
+PAST = "classic/heartbeat/before-assignments"
+
+
+def told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[int, str]:
+    monkeypatch.setattr("sys.argv", ["kafka-conformance", *arguments])
+    with pytest.raises(SystemExit) as ending:
+        main()
+    assert isinstance(ending.value.code, int)
+    return ending.value.code, capsys.readouterr().out
+
+
+def test_the_catalogue_as_json_has_every_scenario(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out = told(monkeypatch, capsys, "list", "--json")
+    rows = json.loads(out)
+    assert code == ExitCode.EXPECTED
+    assert [row["id"] for row in rows] == list(catalogue())
+    assert all(row["title"].endswith(".") and row["source"] for row in rows)
+
+
+def test_a_selection_is_listed_with_its_count(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out = told(monkeypatch, capsys, "list", "classic/heartbeat")
+    count = sum(name.startswith("classic/heartbeat/") for name in catalogue())
+    assert code == ExitCode.EXPECTED
+    assert out.splitlines()[-1] == f"{count} scenarios"
+
+
+def test_a_scenario_is_explained_step_by_step_with_its_source(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out = told(monkeypatch, capsys, "explain", PAST)
+    script = catalogue()[PAST]
+    assert code == ExitCode.EXPECTED
+    assert script.title in out
+    assert script.source in out
+    assert all(f"{index:>3}  {step_text(step)}\n" in out for index, step in enumerate(script.steps))
+    assert f"kafka-conformance run --target kafka:latest {PAST}" in out
+
+
+def test_a_script_as_json_is_the_script(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out = told(monkeypatch, capsys, "explain", PAST, "--json")
+    assert script_from_json(json.loads(out)) == catalogue()[PAST]
+
+
+def test_doctor_without_java_names_the_remedy_and_ends_with_69(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    code, out = told(monkeypatch, capsys, "doctor")
+    shown = " ".join(out.split())
+    assert code == ExitCode.UNAVAILABLE
+    assert "✗ java" in shown
+    assert "remedy: install Java 17 or newer" in shown
+    assert "absent: install Node.js" in shown
+
+
+@pytest.mark.skipif(shutil.which("java") is None, reason="no java here")
+def test_doctor_says_what_is_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out = told(monkeypatch, capsys, "doctor")
+    shown = " ".join(out.split())
+    assert "✓ java" in shown
+    assert f"{len(catalogue())} scenarios in package 'suites'" in shown
+
+
+def test_doctor_with_a_broken_suite_names_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out = told(monkeypatch, capsys, "doctor", "--suites", "no_such_suites")
+    assert code == ExitCode.UNAVAILABLE
+    assert "✗ suites" in " ".join(out.split())

@@ -1,0 +1,247 @@
+"""The command line when something is wrong with it, or around it: documented codes, and a line that helps."""
+
+import re
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from harness.conduct import run as conduct_run
+from harness.report.exit_code import ExitCode
+from harness.tests.conducted import CHECKOUT
+from harness.tests.small_suite import NEW, RIGHT, WRONG, entry, write_suite
+from harness.trace.files import RunFolder
+
+
+class CommandLine:
+    """Runs commands in this process."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+        self.out = ""
+        self.err = ""
+
+    def __call__(self, *arguments: str | Path) -> int:
+        self._monkeypatch.setattr("sys.argv", ["kafka-conformance", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ending:
+            main()
+        self.out, self.err = self._capsys.readouterr()
+        assert isinstance(ending.value.code, int)
+        return ending.value.code
+
+
+@pytest.fixture(name="kafka_conformance")
+def _kafka_conformance(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(monkeypatch, capsys)
+
+
+@pytest.fixture(name="suites")
+def _suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Give the folder of a small package of scenarios that can be imported as `small_suites`."""
+    monkeypatch.syspath_prepend(tmp_path)
+    yield write_suite(tmp_path, "small_suites")
+    forget_suites()
+
+
+def forget_suites() -> None:
+    """Have the package imported anew."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "small_suites"]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ("run", "--target", "redpanda:24.3"),
+            "'redpanda:24.3' is no target; there is reference[:PROFILE], ",
+        ),
+        (("run", "--target", "kafka:newest"), "write for instance kafka:3.9.2 or kafka:latest"),
+        (("run", "--target", "external:localhost"), "write for instance external:127.0.0.1:9092"),
+        (("run", "--target", "reference:2.3"), "2.3"),
+        (("run", "--target", "reference", "--target", "reference"), "a target is given twice: reference"),
+        (("run", "classic/jion/*"), "no scenario matches 'classic/jion/*'; `kafka-conformance list` shows"),
+        (("run", "classic/join", "--skip", "classic/**"), "the selection leaves no scenario to hold"),
+        (("run", "--colour"), "No such option: --colour"),
+        (("run", "--jobs", "none"), "Invalid value for '--jobs'"),
+        (("run", "--expect", "/no/such.toml"), "Invalid value for '--expect'"),
+        (("run", "--out", __file__), "Invalid value for '--out'"),
+        (("run", "--run-id", "../elsewhere"), "a run cannot be called '../elsewhere'"),
+        (("run", "--run-id", "latest"), "'latest' is the newest run"),
+        (("explain", "no/such/scenario"), "no scenario matches 'no/such/scenario'"),
+        (("explain",), "name a scenario"),
+        (("rnu",), "No such command 'rnu'"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense_ends_with_64_and_says_why(
+    kafka_conformance: CommandLine, tmp_path: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    out = () if arguments[0] != "run" or "--out" in arguments else ("--out", tmp_path / "reports")
+    assert kafka_conformance(*arguments, *out) == ExitCode.USAGE
+    assert says in kafka_conformance.err
+    assert "Traceback" not in kafka_conformance.err
+    assert not (tmp_path / "reports").exists()
+
+
+def test_no_command_at_all_shows_what_there_is(kafka_conformance: CommandLine) -> None:
+    assert kafka_conformance() == ExitCode.USAGE
+    assert "matrix" in kafka_conformance.out
+    assert kafka_conformance.err == ""
+
+
+def test_help_is_no_error(kafka_conformance: CommandLine) -> None:
+    assert kafka_conformance("run", "--help") == ExitCode.EXPECTED
+    for option in ("--target", "--profile", "--expect", "--baseline", "--no-report"):
+        assert option in kafka_conformance.out
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[[expect]", "is no TOML"),
+        (
+            entry("small/no/such"),
+            "known.toml, entry 1, field 'scenario': 'small/no/such' matches no scenario",
+        ),
+        (entry(RIGHT) + "owner = 3\n", "known.toml, entry 1, field 'owner'"),
+        (entry(RIGHT).replace("link", "lnik"), "known.toml, entry 1, field 'lnik': is unknown"),
+        (entry(RIGHT) + entry(WRONG).replace("KAFKA-1", "?"), "known.toml, entry 2, field 'link'"),
+    ],
+)
+def test_a_broken_expectation_ends_with_78_before_anything_is_driven(
+    kafka_conformance: CommandLine, suites: Path, tmp_path: Path, text: str, says: str
+) -> None:
+    (suites / "expectations" / "known.toml").write_text(text)
+    code = kafka_conformance("run", "--suites", "small_suites", "--out", tmp_path / "reports")
+    assert code == ExitCode.CONFIGURATION
+    assert says in kafka_conformance.err
+    assert not (tmp_path / "reports").exists()
+
+
+def test_a_scenario_with_a_fault_ends_with_78_and_is_named(
+    kafka_conformance: CommandLine, suites: Path, tmp_path: Path
+) -> None:
+    scenarios = suites / "small.py"
+    scenarios.write_text(scenarios.read_text().replace("GroupCoordinatorService#describeGroups", "hearsay"))
+    for command in (("list",), ("run", "--out", tmp_path / "reports")):
+        assert kafka_conformance(*command, "--suites", "small_suites") == ExitCode.CONFIGURATION
+        assert f"{NEW}: source 'hearsay' names no Kafka Class#method" in kafka_conformance.err
+
+
+def test_a_package_of_suites_that_is_not_there_ends_with_78(kafka_conformance: CommandLine) -> None:
+    assert kafka_conformance("list", "--suites", "no_such_suites") == ExitCode.CONFIGURATION
+    assert "no_such_suites" in kafka_conformance.err
+
+
+@pytest.mark.parametrize(
+    ("entries", "code", "says"),
+    [
+        ((), ExitCode.UNEXPECTED, f"diverges, unexpected: {WRONG} on reference: step 1"),
+        ((entry(WRONG),), ExitCode.EXPECTED, "reference: 1 diverges"),
+        ((entry(WRONG), entry(RIGHT)), ExitCode.STALE, f"conforms, stale: {RIGHT} on reference"),
+        ((entry(WRONG, "indeterminate"),), ExitCode.UNEXPECTED, "known.toml, entry 1 foresaw"),
+    ],
+)
+def test_expectations_decide_how_a_run_ends(
+    kafka_conformance: CommandLine,
+    suites: Path,
+    tmp_path: Path,
+    entries: tuple[str, ...],
+    code: ExitCode,
+    says: str,
+) -> None:
+    (suites / "expectations" / "known.toml").write_text("".join(entries))
+    assert kafka_conformance("run", "--suites", "small_suites", "--no-report", "--out", tmp_path) == code
+    assert says in kafka_conformance.out
+
+
+def test_a_users_own_expectation_file_counts_as_well(
+    kafka_conformance: CommandLine, suites: Path, tmp_path: Path
+) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(entry(WRONG))
+    run = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--expect", own)
+    assert kafka_conformance(*run) == ExitCode.EXPECTED
+
+
+def test_a_run_in_which_nothing_could_be_held_is_red(
+    kafka_conformance: CommandLine, suites: Path, tmp_path: Path
+) -> None:
+    run = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--target", "reference:3.9")
+    assert kafka_conformance(*run, NEW) == ExitCode.NOTHING_RAN
+    assert "1 not applicable" in kafka_conformance.out
+
+
+def test_a_run_id_is_given_once(kafka_conformance: CommandLine, suites: Path, tmp_path: Path) -> None:
+    run = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--run-id", "first", RIGHT)
+    assert kafka_conformance(*run) == ExitCode.EXPECTED
+    before = RunFolder(tmp_path / "first").run_json.read_bytes()
+    assert kafka_conformance(*run) == ExitCode.USAGE
+    assert "there is a run of that id already" in kafka_conformance.err
+    assert RunFolder(tmp_path / "first").run_json.read_bytes() == before
+
+
+def test_a_scenario_of_the_baseline_that_is_gone_is_red_and_one_that_was_not_chosen_is_not(
+    kafka_conformance: CommandLine, suites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path)
+    assert kafka_conformance(*run, "--run-id", "first", RIGHT, NEW) == ExitCode.EXPECTED
+    again = (*run, "--baseline", tmp_path / "first")
+    assert kafka_conformance(*again, "--run-id", "second", RIGHT, NEW) == ExitCode.EXPECTED
+    assert kafka_conformance(*again, "--run-id", "third", RIGHT) == ExitCode.EXPECTED
+
+    (suites / "small.py").write_text((suites / "small.py").read_text().replace(NEW, f"{NEW}er"))
+    forget_suites()
+    assert kafka_conformance(*again, "--run-id", "fourth", RIGHT) == ExitCode.NOTHING_RAN
+    report = ("report", "--suites", "small_suites", "--baseline", tmp_path / "first", tmp_path / "third")
+    cli_run = import_module("harness.cli.run")
+    monkeypatch.setattr(cli_run, "_report", lambda *_: None)
+    monkeypatch.setattr(cli_run, "print_summary", lambda *_: None)
+    assert kafka_conformance(*report) == ExitCode.NOTHING_RAN
+
+
+@pytest.mark.parametrize("given", ["no-such-folder", "."])
+def test_a_baseline_that_is_no_run_ends_with_66_before_anything_is_driven(
+    kafka_conformance: CommandLine, tmp_path: Path, given: str
+) -> None:
+    reports = tmp_path / "reports"
+    assert kafka_conformance("run", "--out", reports, "--baseline", tmp_path / given) == ExitCode.NO_INPUT
+    assert "cannot be the baseline" in kafka_conformance.err
+    assert not reports.exists()
+
+
+def test_a_report_of_what_is_no_run_ends_with_66(kafka_conformance: CommandLine, tmp_path: Path) -> None:
+    assert kafka_conformance("report", tmp_path) == ExitCode.NO_INPUT
+    assert "is no run's folder; `kafka-conformance run` makes one" in kafka_conformance.err
+
+
+def test_a_report_of_a_damaged_trace_ends_with_65_and_names_the_line(
+    kafka_conformance: CommandLine, suites: Path, tmp_path: Path
+) -> None:
+    run = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--run-id", "run", RIGHT)
+    assert kafka_conformance(*run) == ExitCode.EXPECTED
+    trace = RunFolder(tmp_path / "run").events("reference")
+    trace.write_bytes(b"nonsense\n" + trace.read_bytes())
+    assert kafka_conformance("report", "--suites", "small_suites", tmp_path / "run") == ExitCode.BAD_DATA
+    assert "events.jsonl:1" in kafka_conformance.err
+
+
+def test_our_own_fault_ends_with_70_and_a_traceback(
+    kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(conduct_run, "read_expectations", fails)
+    assert kafka_conformance("run", "--out", tmp_path) == ExitCode.HARNESS_ERROR
+    assert "ZeroDivisionError" in kafka_conformance.err
+
+
+def test_every_exit_code_is_documented() -> None:
+    text = (CHECKOUT / "docs" / "exit-codes.md").read_text()
+    rows = {int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)}
+    assert rows == set(ExitCode)

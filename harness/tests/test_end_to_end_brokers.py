@@ -1,0 +1,199 @@
+"""The whole line with real brokers, in good health, of another mind, and killed."""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+from pyspark.sql import SparkSession
+from typing_extensions import override
+
+from harness.conduct.run import ConductedRun, conduct, report
+from harness.report.exit_code import ExitCode
+from harness.report.names import first_difference_anchor, scenario_page
+from harness.runner.drive import Limits
+from harness.spark.session import LOCAL_MASTER
+from harness.targets.base import Broker, Progress, Target
+from harness.targets.kafka import KafkaTarget
+from harness.targets.local import LocalBroker
+from harness.tests.conducted import Quiet, conducted, outcomes, plan_of, processes_of, unexpected
+from harness.trace.files import read_events
+from harness.verdict import Outcome
+from reference_coordinator.classic import heartbeat
+from reference_coordinator.classic.group import ClassicGroup
+from reference_coordinator.classic.state import ClassicGroupState
+from reference_coordinator.errors import Errors
+from reference_coordinator.messages import HeartbeatRequest
+from reference_coordinator.shard import Shard
+
+pytestmark = pytest.mark.broker
+pytest_plugins = ["harness.tests.spark_fixture"]
+
+SCALA: Final = "3.9.2"
+JAVA: Final = "4.3.1"
+SUITE: Final = "classic/heartbeat"
+BEFORE_ASSIGNMENTS: Final = "classic/heartbeat/before-assignments"
+HEARTBEAT_ANSWERED: Final = 21
+NOISE_MAX: Final = 20
+"""More than so many unexpected results are no noise, and are not held a second time."""
+
+
+def unexpected_twice(run: ConductedRun, targets: Sequence[str | Target], directory: Path) -> list[str]:
+    """Hold what was unexpected a second time, each scenario alone, and tell what is so again.
+
+    A machine that is busy with other things makes real brokers miss deadlines of a scenario; it does so once.
+    """
+    first = unexpected(run)
+    if not first or len(first) > NOISE_MAX:
+        return [f"{each.target}: {each.scenario_id}: {each.reason}" for each in first]
+    plan = plan_of(directory, targets, *(each.scenario_id for each in first), limits=Limits(jobs=1))
+    return [
+        f"{each.target}: {each.scenario_id}: {each.reason} (and the first time: {once.reason})"
+        for each in unexpected(conduct(plan, Quiet()))
+        for once in first
+        if (once.target, once.scenario_id) == (each.target, each.scenario_id)
+    ]
+
+
+@pytest.mark.parametrize("version", [SCALA, JAVA])
+def test_the_whole_suite_with_a_real_broker_is_as_expected(tmp_path: Path, version: str) -> None:
+    target = f"kafka:{version}"
+    run = conducted(tmp_path / "first", ["reference", target])
+    assert unexpected_twice(run, [target], tmp_path / "second") == []
+    assert run.footer.ended == "complete"
+    held = outcomes(run, f"kafka-{version}")
+    assert held.keys() == outcomes(run, "reference").keys()
+    assert sum(outcome == Outcome.CONFORMS for outcome in held.values()) > len(held) * 0.8
+    assert processes_of(tmp_path) == []
+
+
+@pytest.fixture(name="broken_reference")
+def _broken_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the reference refuse a heartbeat while assignments are awaited, as Kafka did until 2.6.0."""
+    right = heartbeat.classic_group_heartbeat_to_classic_group
+
+    def wrong(shard: Shard, group: ClassicGroup, request: HeartbeatRequest) -> Errors:
+        answer = right(shard, group, request)
+        is_awaited = group.state is ClassicGroupState.COMPLETING_REBALANCE
+        return Errors.REBALANCE_IN_PROGRESS if is_awaited else answer
+
+    monkeypatch.setattr(heartbeat, "classic_group_heartbeat_to_classic_group", wrong)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("broken_reference")
+def test_a_reference_that_is_broken_is_found_out_by_a_real_broker(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    run = conducted(tmp_path, [f"kafka:{SCALA}"], SUITE)
+    assert run.exit_code == ExitCode.UNEXPECTED
+    (judgement,) = unexpected(run)
+    assert (judgement.scenario_id, judgement.first_step) == (BEFORE_ASSIGNMENTS, HEARTBEAT_ANSWERED)
+    finding = run.checked.differences[0]
+    assert (finding.expected, finding.actual) == ('"REBALANCE_IN_PROGRESS"', '"NONE"')
+
+    rendered = report(run.folder, allure=False, spark_master=LOCAL_MASTER, progress=lambda _: None)
+    told = f"step {HEARTBEAT_ANSWERED}, Heartbeat v4, error_code: expected REBALANCE_IN_PROGRESS, got NONE"
+    assert told in rendered.summary.read_text().replace("\\_", "_")
+    page = run.folder.path / scenario_page(BEFORE_ASSIGNMENTS)
+    assert f'id="{first_difference_anchor(judgement.target)}"' in page.read_text()
+
+
+class WatchedTarget(KafkaTarget):
+    """Remembers its brokers, so that a test can do something to them."""
+
+    brokers: list[LocalBroker]
+
+    @override
+    async def start(self, *, broker_config: Mapping[str, str], directory: Path, progress: Progress) -> Broker:
+        broker = await super().start(broker_config=broker_config, directory=directory, progress=progress)
+        assert isinstance(broker, LocalBroker)
+        self.brokers = [*getattr(self, "brokers", []), broker]
+        return broker
+
+
+class Killer(Quiet):
+    """Kills a target's broker as soon as one of its scenarios has come to its end."""
+
+    def __init__(self, target: WatchedTarget) -> None:
+        self._target = target
+        self.ended_before: str | None = None
+
+    @override
+    def scenario_ended(self, target: str, scenario_id: str) -> None:
+        if self.ended_before is None and target == self._target.name:
+            self.ended_before = scenario_id
+            os.kill(self._target.brokers[0].pids[-1], signal.SIGKILL)
+
+
+@pytest.mark.spark
+def test_a_broker_that_is_killed_in_mid_run_ends_the_run_and_leaves_what_was_recorded(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    target = WatchedTarget(SCALA)
+    killer = Killer(target)
+    run = conduct(plan_of(tmp_path, [target], SUITE, limits=Limits(scenario_s=20, drive_s=40)), killer)
+
+    assert run.exit_code == ExitCode.UNAVAILABLE
+    assert run.footer.ended.startswith("target lost: kafka-3.9.2: java (pid ")
+    assert "SIGKILL" in run.footer.ended
+    held = outcomes(run, "kafka-3.9.2")
+    assert killer.ended_before is not None
+    assert held[killer.ended_before] == Outcome.CONFORMS
+    assert Outcome.INDETERMINATE in held.values()
+    assert Outcome.DIVERGES not in held.values()
+    events = read_events(run.folder.events("kafka-3.9.2"))
+    assert events.torn_line is None
+    assert {event.scenario_id for event in events.events} == held.keys()
+    assert processes_of(tmp_path) == []
+
+    rendered = report(run.folder, allure=False, spark_master=LOCAL_MASTER, progress=lambda _: None)
+    assert "target lost" in rendered.index.read_text()
+
+
+@contextmanager
+def somebody_elses_broker(directory: Path, broker_config: Mapping[str, str]) -> Iterator[str]:
+    """Run a broker outside of any run, and give its address."""
+    directory.mkdir()
+    starting = KafkaTarget(JAVA).start(
+        broker_config=broker_config, directory=directory, progress=lambda _: None
+    )
+    broker = asyncio.run(starting)
+    try:
+        yield broker.description.bootstrap
+    finally:
+        asyncio.run(broker.stop())
+
+
+def test_a_broker_that_runs_already_is_held_against_its_own_configuration(tmp_path: Path) -> None:
+    own = {"group.initial.rebalance.delay.ms": "500", "group.min.session.timeout.ms": "6000"}
+    with somebody_elses_broker(tmp_path / "theirs", own) as address:
+        target = f"external:{address}"
+        run = conducted(tmp_path / "first", [target])
+        assert unexpected_twice(run, [target], tmp_path / "second") == []
+        assert processes_of(tmp_path / "theirs")
+
+    assert run.footer.ended == "complete"
+    name = target.replace(":", "-")
+    (oracle,) = {each.oracle for each in run.checked.judgements if each.target == name}
+    assert oracle is not None
+    assert oracle.endswith(f"-as-{name}")
+    configs = [json.loads(header.broker_config) for header in run.folder.read_headers(oracle)]
+    assert any(own.items() <= config.items() for config in configs)
+    reasons = {
+        each.scenario_id: each.reason
+        for each in run.checked.judgements
+        if each.target.startswith("external") and each.outcome == Outcome.NOT_APPLICABLE
+    }
+    assert reasons["classic/heartbeat/keeps-the-session-alive"] == (
+        f"needs group.min.session.timeout.ms=100; on {target} it is 6000"
+    )
+    assert any("group.initial.rebalance.delay.ms" in reason for reason in reasons.values())
+    assert all("needs" in reason or "serve" in reason or "lacks" in reason for reason in reasons.values())
+    held = len(outcomes(run, name)) - len(reasons)
+    assert held > len(reasons)

@@ -1,0 +1,118 @@
+"""Somebody ends a run before it has come to its end."""
+
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+from typing import Final
+
+import pytest
+from pyspark.sql import SparkSession
+
+from harness.cli import main
+from harness.conduct.run import report
+from harness.diff.model import Judgement
+from harness.report.exit_code import ExitCode
+from harness.spark.session import LOCAL_MASTER
+from harness.tests.conducted import NOW_OR_NEVER_S, command_line, processes_of, wait_until
+from harness.trace.files import RunFolder, read_events, read_records
+from harness.verdict import Outcome
+
+pytestmark = pytest.mark.broker
+pytest_plugins = ["harness.tests.spark_fixture"]
+
+TARGET: Final = "kafka-3.9.2"
+RUN: Final = (
+    "run",
+    "--target",
+    "kafka:3.9.2",
+    "--no-report",
+    "--run-id",
+    "run",
+    "--jobs",
+    "2",
+    "classic/heartbeat",
+)
+"""Two scenarios at once, so that most wait for their turn when the run is ended."""
+
+
+def wait_for_events(folder: RunFolder) -> None:
+    path = folder.events(TARGET)
+    wait_until(lambda: path.exists() and path.stat().st_size, what="the first event")
+
+
+def wait_for_a_starting_broker(folder: RunFolder) -> None:
+    wait_until(lambda: list(folder.logs(TARGET).glob("*/server.log")), what="a broker that starts")
+
+
+def outcomes_of(folder: RunFolder) -> dict[str, str]:
+    judgements = read_records(Judgement, folder.judgements)
+    return {each.scenario_id: each.outcome for each in judgements if each.target == TARGET}
+
+
+def ended_by(process: subprocess.Popen[bytes], number: signal.Signals) -> int:
+    process.send_signal(number)
+    return process.wait(timeout=NOW_OR_NEVER_S)
+
+
+@pytest.mark.spark
+def test_ctrl_c_in_mid_run_keeps_what_was_recorded_and_leaves_no_process(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    log = tmp_path / "log"
+    with command_line(*RUN, out=tmp_path) as process:
+        wait_for_events(folder)
+        assert processes_of(folder.path)
+        assert ended_by(process, signal.SIGINT) == ExitCode.INTERRUPTED, log.read_text()
+        assert processes_of(tmp_path) == []
+
+    footer = folder.read_footer()
+    assert footer is not None
+    assert footer.ended == "interrupted"
+    held = outcomes_of(folder)
+    assert len(held) == footer.scenario_count
+    assert Outcome.INDETERMINATE in held.values()
+    assert not {Outcome.DIVERGES, Outcome.HARNESS_ERROR} & set(held.values())
+    assert read_events(folder.events(TARGET)).torn_line is None
+    assert "Traceback" not in log.read_text()
+
+    rendered = report(folder, allure=False, spark_master=LOCAL_MASTER, progress=lambda _: None)
+    assert "interrupted" in rendered.index.read_text()
+
+
+def test_ctrl_c_while_a_broker_starts_ends_the_run_as_well(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    log = tmp_path / "log"
+    with command_line(*RUN, out=tmp_path) as process:
+        wait_for_a_starting_broker(folder)
+        assert ended_by(process, signal.SIGINT) == ExitCode.INTERRUPTED, log.read_text()
+        assert processes_of(tmp_path) == []
+
+    assert set(outcomes_of(folder).values()) == {Outcome.INDETERMINATE}
+    assert "Traceback" not in log.read_text()
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="no setpriv here")
+def test_a_harness_that_is_killed_leaves_a_readable_trace_and_no_broker(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with command_line(*RUN, out=tmp_path) as process:
+        wait_for_events(folder)
+        assert ended_by(process, signal.SIGKILL) == -signal.SIGKILL
+        wait_until(lambda: not processes_of(tmp_path), what="the broker is gone with the harness")
+
+    recorded = read_events(folder.events(TARGET))
+    assert recorded.events
+    assert recorded.torn_line in (None, len(recorded.events) + 1)
+    assert folder.read_footer() is None
+
+    monkeypatch.setattr("sys.argv", ["kafka-conformance", "report", "--no-allure", str(folder.path)])
+    with pytest.raises(SystemExit) as ending:
+        main()
+    assert ending.value.code == ExitCode.BAD_DATA
+    assert (folder.path / "index.html").is_file()
+    assert "cut short" in capsys.readouterr().out
+    assert not {Outcome.DIVERGES, Outcome.HARNESS_ERROR} & set(outcomes_of(folder).values())

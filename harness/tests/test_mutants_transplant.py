@@ -1,0 +1,66 @@
+import pytest
+
+from harness.mutants.derive import derive_mutants
+from harness.mutants.model import Mutant
+from harness.mutants.transplant import live_function, other_than, transplanted
+from reference_coordinator.errors import Errors
+from reference_coordinator.profiles import Behaviour, profile_for
+
+
+def mutant(mutant_id: str) -> Mutant:
+    return next(each for each in derive_mutants(("4.4",)) if each.id == mutant_id)
+
+
+def test_a_function_is_another_within_the_block_and_itself_afterwards() -> None:
+    function = live_function("map_order", "utf16_length")
+    healthy = function.__code__
+    group = live_function("classic.group", "ClassicGroup.is_leader")
+    with transplanted(mutant("classic.group:ClassicGroup.is_leader:comparison-reversed:0")):
+        assert group.__code__ is not healthy
+        assert group.__code__.co_name == "is_leader"
+    assert function.__code__ is healthy
+
+
+def test_a_function_is_itself_again_after_a_failure() -> None:
+    function = live_function("classic.group", "ClassicGroup.is_leader")
+    healthy = function.__code__
+    with (
+        pytest.raises(RuntimeError),
+        transplanted(mutant("classic.group:ClassicGroup.is_leader:comparison-reversed:0")),
+    ):
+        raise RuntimeError
+    assert function.__code__ is healthy
+
+
+def test_properties_have_functions_too() -> None:
+    assert live_function("classic.group", "ClassicGroup.can_rebalance").__name__ == "can_rebalance"
+
+
+def test_a_named_behaviour_is_switched_and_no_other() -> None:
+    profile = profile_for("4.4")
+    one, other = Behaviour.REJOIN_UPDATES_TIMEOUTS, Behaviour.PENDING_SYNC_EXPIRES
+    assert profile.has(one)
+    assert profile.has(other)
+    with transplanted(mutant("behaviours:REJOIN_UPDATES_TIMEOUTS:switched:4.4")):
+        assert not profile.has(one)
+        assert profile.has(other)
+    assert profile.has(one)
+
+
+@pytest.mark.parametrize(
+    ("value", "other"),
+    [
+        (True, False),
+        (3, 4),
+        ("range", ""),
+        ("", "other"),
+        (b"", b"other"),
+        ((1, 2), ()),
+        (Errors.NONE, Errors.UNKNOWN_SERVER_ERROR),
+        (Errors.UNKNOWN_SERVER_ERROR, Errors.NONE),
+        (None, "instead"),
+    ],
+    ids=repr,
+)
+def test_another_value_is_of_the_same_type(value: object, other: object) -> None:
+    assert other_than(value, "instead") == other

@@ -1,0 +1,188 @@
+"""The mart of changes, on frames small enough to be read."""
+
+from dataclasses import replace
+
+import pytest
+from pyspark.sql import SparkSession
+
+from harness.diff.model import Attribution, Difference, Judgement
+from harness.spark.change_mart import behaviour_changes
+from harness.tests.spark_records import DIFFERENCE, EVENT, JUDGEMENT, KAFKA, REFERENCE, RUN, rows, sources
+from harness.trace.events import Event, EventKind
+
+pytest_plugins = ["harness.tests.spark_fixture"]
+pytestmark = pytest.mark.spark
+
+OLD, MIDDLE, NEW = "kafka-2.8.2", "kafka-3.9.2", "kafka-4.4.0"
+ORDER = (OLD, MIDDLE, NEW)
+HEADERS = [
+    *(
+        replace(KAFKA, target=name, spec=name.replace("-", ":"), oracle=f"reference-{name[6:]}")
+        for name in ORDER
+    ),
+    *(replace(REFERENCE, target=f"reference-{name[6:]}") for name in ORDER),
+]
+REFUSED = '{"error_code":"UNKNOWN_MEMBER_ID","throttle_time_ms":0}'
+GRANTED = '{"error_code":"NONE","throttle_time_ms":0}'
+
+
+def answer(target: str, canonical: str, **changes: object) -> Event:
+    return replace(EVENT, target=target, canonical=canonical, digest=canonical, **changes)  # type: ignore[arg-type]  # of an event
+
+
+def with_oracle(target: str, canonical: str, oracle: str | None = None) -> list[Event]:
+    """An answer, and its reference's, which is the same unless told otherwise."""
+    return [answer(target, canonical), answer(f"reference-{target[6:]}", oracle or canonical)]
+
+
+def judged(target: str, outcome: str = "conforms", **changes: object) -> Judgement:
+    oracle = f"reference-{target[6:]}"
+    return replace(JUDGEMENT, target=target, oracle=oracle, outcome=outcome, **changes)  # type: ignore[arg-type]  # of a judgement
+
+
+def changes(
+    spark: SparkSession,
+    events: list[Event],
+    judgements: list[Judgement],
+    *,
+    differences: list[Difference] | None = None,
+    attributions: list[Attribution] | None = None,
+) -> list[dict[str, object]]:
+    frames = sources(
+        spark,
+        runs=[replace(RUN, targets=("reference-4.4.0", *ORDER))],
+        headers=HEADERS,
+        events=events,
+        judgements=judgements,
+        differences=differences or [],
+        attributions=attributions or [],
+    )
+    return rows(behaviour_changes(frames).orderBy("scenario_id", "ordinal"))
+
+
+def test_answers_that_stay_the_same_are_no_change(spark: SparkSession) -> None:
+    events = [event for name in ORDER for event in with_oracle(name, GRANTED)]
+
+    assert changes(spark, events, [judged(name) for name in ORDER]) == []
+
+
+def test_a_change_is_told_of_the_first_version_that_has_it(spark: SparkSession) -> None:
+    events = [*with_oracle(OLD, GRANTED), *with_oracle(MIDDLE, REFUSED), *with_oracle(NEW, REFUSED)]
+
+    (row,) = changes(spark, events, [judged(name) for name in ORDER])
+
+    assert (row["from_target"], row["to_target"], row["ordinal"]) == (OLD, MIDDLE, 0)
+    assert (row["from_canonical"], row["to_canonical"], row["fields"]) == (GRANTED, REFUSED, ["error_code"])
+    assert (row["first_step"], row["api"], row["api_version"], row["step_count"]) == (0, "Heartbeat", 4, 1)
+    assert row["is_explained"] is True
+
+
+def test_changes_of_a_scenario_are_numbered_in_the_order_of_versions(spark: SparkSession) -> None:
+    events = [*with_oracle(OLD, GRANTED), *with_oracle(MIDDLE, REFUSED), *with_oracle(NEW, GRANTED)]
+
+    found = changes(spark, events, [judged(name) for name in ORDER])
+
+    assert [(row["ordinal"], row["to_target"]) for row in found] == [(0, MIDDLE), (1, NEW)]
+
+
+@pytest.mark.parametrize("outcome", ["not applicable", "indeterminate", "harness error"])
+def test_a_version_with_which_nothing_could_be_held_is_passed_over(spark: SparkSession, outcome: str) -> None:
+    events = [*with_oracle(OLD, GRANTED), *with_oracle(NEW, REFUSED)]
+
+    (row,) = changes(spark, events, [judged(OLD), judged(MIDDLE, outcome), judged(NEW)])
+
+    assert (row["from_target"], row["to_target"]) == (OLD, NEW)
+
+
+def test_what_chance_decides_is_no_change(spark: SparkSession) -> None:
+    events = [*with_oracle(OLD, GRANTED, oracle=GRANTED), *with_oracle(MIDDLE, REFUSED, oracle=GRANTED)]
+
+    assert changes(spark, events, [judged(OLD), judged(MIDDLE)]) == []
+
+
+def test_a_difference_from_the_reference_is_a_change_without_explanation(spark: SparkSession) -> None:
+    events = [*with_oracle(OLD, GRANTED, oracle=GRANTED), *with_oracle(MIDDLE, REFUSED, oracle=GRANTED)]
+
+    (row,) = changes(
+        spark,
+        events,
+        [judged(OLD), judged(MIDDLE, "diverges", expectation="unexpected")],
+        differences=[replace(DIFFERENCE, target=MIDDLE)],
+    )
+
+    assert (row["is_explained"], row["to_outcome"]) == (False, "diverges")
+
+
+def test_a_difference_that_was_foreseen_explains_a_change(spark: SparkSession) -> None:
+    events = [*with_oracle(OLD, GRANTED, oracle=GRANTED), *with_oracle(MIDDLE, REFUSED, oracle=GRANTED)]
+
+    (row,) = changes(
+        spark,
+        events,
+        [judged(OLD), judged(MIDDLE, "diverges", expectation="expected")],
+        differences=[replace(DIFFERENCE, target=MIDDLE)],
+    )
+
+    assert row["is_explained"] is True
+
+
+def test_an_answer_that_no_longer_comes_is_a_change(spark: SparkSession) -> None:
+    silent = answer(MIDDLE, "", kind=EventKind.NO_ANSWER.value, raw=None)
+
+    (row,) = changes(spark, [*with_oracle(OLD, GRANTED), silent], [judged(OLD), judged(MIDDLE)])
+
+    assert (row["from_kind"], row["to_kind"], row["fields"]) == ("response", "no answer", [])
+
+
+def test_a_conversation_that_ends_sooner_is_a_change(spark: SparkSession) -> None:
+    more = answer(OLD, GRANTED, step=1, sequence=1)
+
+    (row,) = changes(
+        spark,
+        [*with_oracle(OLD, GRANTED), more, *with_oracle(MIDDLE, GRANTED)],
+        [judged(OLD), judged(MIDDLE)],
+    )
+
+    assert (row["first_step"], row["from_kind"], row["to_kind"]) == (1, "response", None)
+
+
+def test_requests_are_no_behaviour(spark: SparkSession) -> None:
+    asked = [answer(name, name, kind=EventKind.REQUEST.value, sequence=1) for name in (OLD, MIDDLE)]
+    events = [*with_oracle(OLD, GRANTED), *with_oracle(MIDDLE, GRANTED), *asked]
+
+    assert changes(spark, events, [judged(OLD), judged(MIDDLE)]) == []
+
+
+def test_a_change_carries_the_behaviours_it_is_attributed_to(spark: SparkSession) -> None:
+    events = [*with_oracle(OLD, GRANTED), *with_oracle(MIDDLE, REFUSED)]
+    attribution = Attribution(
+        run_id="run-1",
+        scenario_id=EVENT.scenario_id,
+        from_oracle="reference-2.8.2",
+        to_oracle="reference-3.9.2",
+        behaviours=("A", "B"),
+        sources=("KAFKA-1", "KAFKA-2"),
+    )
+
+    (row,) = changes(spark, events, [judged(OLD), judged(MIDDLE)], attributions=[attribution])
+
+    assert (row["behaviours"], row["sources"]) == (["A", "B"], ["KAFKA-1", "KAFKA-2"])
+
+
+def test_a_target_that_all_are_held_against_is_a_neighbour_itself(spark: SparkSession) -> None:
+    headers = [replace(header, oracle=None if header.target == OLD else OLD) for header in HEADERS[:2]]
+    frames = sources(
+        spark,
+        runs=[replace(RUN, targets=ORDER[:2])],
+        headers=headers,
+        events=[answer(OLD, GRANTED), answer(MIDDLE, REFUSED)],
+        judgements=[
+            replace(judged(OLD), oracle=None),
+            replace(judged(MIDDLE, "diverges", expectation="unexpected"), oracle=OLD),
+        ],
+        differences=[replace(DIFFERENCE, target=MIDDLE)],
+    )
+
+    (row,) = rows(behaviour_changes(frames))
+
+    assert (row["from_target"], row["to_target"], row["is_explained"]) == (OLD, MIDDLE, False)

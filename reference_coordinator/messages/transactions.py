@@ -1,0 +1,41 @@
+"""TxnOffsetCommit: offsets that count when their producer's transaction is committed."""
+
+from dataclasses import dataclass
+
+from reference_coordinator.errors import Errors
+from reference_coordinator.ids import (
+    UNKNOWN_GENERATION_ID,
+    UNKNOWN_MEMBER_ID,
+    GenerationId,
+    GroupId,
+    GroupInstanceId,
+    MemberId,
+    ProducerEpoch,
+    ProducerId,
+    TransactionalId,
+)
+from reference_coordinator.messages.offsets import OffsetCommitRequestTopic, OffsetCommitResponseTopic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TxnOffsetCommitRequest:
+    """A producer brings offsets for a group, as part of its transaction."""
+
+    transactional_id: TransactionalId
+    group_id: GroupId
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
+    generation_id: GenerationId = UNKNOWN_GENERATION_ID
+    member_id: MemberId = UNKNOWN_MEMBER_ID
+    group_instance_id: GroupInstanceId | None = None
+    topics: tuple[OffsetCommitRequestTopic, ...]
+    verification: Errors = Errors.NONE
+    """What the transaction coordinator says of it. Kafka asks while it handles the request; here the shell
+    has asked, since nothing can happen in between."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TxnOffsetCommitResponse:
+    """An error a partition; the request as a whole has none."""
+
+    topics: tuple[OffsetCommitResponseTopic, ...]

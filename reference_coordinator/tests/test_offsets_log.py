@@ -1,0 +1,91 @@
+"""What the log remembers of producers, and refuses for it."""
+
+import pytest
+
+from reference_coordinator.effects import AppendRecords, Producer
+from reference_coordinator.errors import Errors
+from reference_coordinator.ids import AppendId, ProducerEpoch, ProducerId
+from reference_coordinator.offsets_log import MarkerHeader, OffsetsLog
+from reference_coordinator.records import EndTransactionMarker
+from reference_coordinator.topics import OFFSETS_TOPIC
+
+PRODUCER = ProducerId(7)
+
+
+def data(epoch: int) -> AppendRecords:
+    producer = Producer(producer_id=PRODUCER, producer_epoch=ProducerEpoch(epoch))
+    return AppendRecords(append_id=AppendId(1), partition=0, records=(), producer=producer)
+
+
+def marker(epoch: int, partition: int = 0) -> EndTransactionMarker:
+    return EndTransactionMarker(
+        partition=partition, producer_id=PRODUCER, producer_epoch=ProducerEpoch(epoch), is_commit=True
+    )
+
+
+def test_an_epoch_below_one_that_was_seen_is_refused() -> None:
+    log = OffsetsLog()
+
+    assert [log.append(data(epoch)) for epoch in (1, 1, 2, 1)] == [
+        Errors.NONE,
+        Errors.NONE,
+        Errors.NONE,
+        Errors.INVALID_PRODUCER_EPOCH,
+    ]
+    assert log.append_marker(OFFSETS_TOPIC, marker(1), MarkerHeader()) is Errors.INVALID_PRODUCER_EPOCH
+    assert log.append_marker(OFFSETS_TOPIC, marker(1, partition=1), MarkerHeader()) is Errors.NONE
+
+
+def test_a_transaction_goes_on_from_its_first_records_to_its_marker() -> None:
+    log = OffsetsLog()
+    epoch = ProducerEpoch(1)
+
+    assert not log.has_ongoing_transaction(0, PRODUCER, None)
+    log.append(data(1))
+    assert log.has_ongoing_transaction(0, PRODUCER, None)
+    assert log.has_ongoing_transaction(0, PRODUCER, epoch)
+    assert not log.has_ongoing_transaction(0, PRODUCER, ProducerEpoch(2))
+    log.append_marker(OFFSETS_TOPIC, marker(1), MarkerHeader())
+    assert not log.has_ongoing_transaction(0, PRODUCER, epoch)
+
+
+def test_a_marker_of_a_former_coordinator_is_refused() -> None:
+    log = OffsetsLog()
+
+    assert log.append_marker(OFFSETS_TOPIC, marker(1), MarkerHeader(coordinator_epoch=7)) is Errors.NONE
+    assert (
+        log.append_marker(OFFSETS_TOPIC, marker(1), MarkerHeader(coordinator_epoch=6))
+        is Errors.TRANSACTION_COORDINATOR_FENCED
+    )
+
+
+@pytest.mark.parametrize(
+    ("epoch", "version", "error"),
+    [
+        (1, 0, Errors.NONE),
+        (1, 2, Errors.INVALID_PRODUCER_EPOCH),
+        (2, 2, Errors.NONE),
+        (0, 2, Errors.INVALID_PRODUCER_EPOCH),
+    ],
+)
+def test_in_version_2_the_end_has_an_epoch_of_its_own(epoch: int, version: int, error: Errors) -> None:
+    log = OffsetsLog()
+    log.append(data(1))
+
+    assert log.append_marker(OFFSETS_TOPIC, marker(epoch), MarkerHeader(transaction_version=version)) is error
+
+
+def test_in_version_2_a_marker_may_be_repeated() -> None:
+    log = OffsetsLog()
+    header = MarkerHeader(transaction_version=2)
+    log.append(data(1))
+
+    assert [log.append_marker(OFFSETS_TOPIC, marker(2), header) for _ in range(2)] == [Errors.NONE] * 2
+
+
+def test_only_markers_of_the_offsets_are_kept() -> None:
+    log = OffsetsLog()
+    log.append_marker("orders", marker(1), MarkerHeader())
+    log.append_marker(OFFSETS_TOPIC, marker(2), MarkerHeader())
+
+    assert log.records == [marker(2)]

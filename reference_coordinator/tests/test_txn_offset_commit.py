@@ -1,0 +1,379 @@
+"""Offsets of transactions: who may bring them, and when they count."""
+
+import pytest
+
+from reference_coordinator.errors import Errors
+from reference_coordinator.tests.kit import (
+    JAVA,
+    SCALA,
+    Broker,
+    both,
+    commit,
+    heartbeat,
+    join,
+    joined_members,
+    offset_delete,
+    stable_group,
+)
+from reference_coordinator.tests.txn_kit import end, txn_commit
+
+NONE = (-1, Errors.NONE)
+UNSTABLE = (-1, Errors.UNSTABLE_OFFSET_COMMIT)
+UNKNOWN = Errors.UNKNOWN_MEMBER_ID
+ILLEGAL = Errors.ILLEGAL_GENERATION
+
+
+@both
+def test_a_pending_offset_makes_an_empty_group_and_is_not_seen(profile: str) -> None:
+    broker = Broker(profile)
+
+    assert broker.send(txn_commit({0: 1})).commit_errors == [Errors.NONE]
+
+    assert broker.state() == "Empty"
+    assert broker.fetch(0, 1) == [NONE, NONE]
+    assert broker.fetch(0, 1, stable=True) == [UNSTABLE, NONE]
+
+
+@both
+@pytest.mark.parametrize("committed", [True, False])
+def test_an_offset_counts_when_its_transaction_commits(profile: str, *, committed: bool) -> None:
+    broker = Broker(profile)
+    broker.send(commit({0: 10}))
+    broker.send(txn_commit({0: 42}))
+
+    end(broker, 7, committed=committed)
+
+    assert broker.fetch(0, stable=True) == [(42 if committed else 10, Errors.NONE)]
+
+
+@both
+def test_the_end_of_another_producer_or_partition_changes_nothing(profile: str) -> None:
+    broker = Broker(profile)
+    broker.send(txn_commit({0: 42}))
+
+    end(broker, 8, committed=True)
+    end(broker, 7, committed=True, group="elsewhere")
+
+    assert broker.fetch(0, stable=True) == [UNSTABLE]
+
+
+@both
+def test_what_stands_later_in_the_log_wins(profile: str) -> None:
+    broker = Broker(profile)
+    broker.send(txn_commit({0: 1, 1: 1}, producer_id=1))
+    broker.send(txn_commit({0: 2}, producer_id=2))
+    broker.send(commit({1: 9}))
+
+    end(broker, 2, committed=True)
+    end(broker, 1, committed=True)
+
+    assert broker.fetch(0, 1) == [(2, Errors.NONE), (9, Errors.NONE)]
+
+
+@both
+def test_pending_offsets_outlive_a_restart(profile: str) -> None:
+    broker = Broker(profile)
+    broker.send(txn_commit({0: 1}))
+    broker.send(commit({1: 9}))
+    broker.send(txn_commit({1: 2}))
+    broker.restart()
+
+    assert broker.state() == "Empty"
+    assert broker.fetch(0, 1, stable=True) == [UNSTABLE, UNSTABLE]
+    end(broker, 7, committed=True)
+    broker.restart()
+    assert broker.fetch(0, 1, stable=True) == [(1, Errors.NONE), (2, Errors.NONE)]
+
+
+@pytest.mark.parametrize(
+    ("profile", "generation", "zero", "member", "of_both"),
+    [
+        ("2.4", Errors.NONE, Errors.NONE, Errors.NONE, Errors.NONE),
+        ("2.8", ILLEGAL, Errors.NONE, UNKNOWN, UNKNOWN),
+        ("3.1", UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN),
+        (SCALA, UNKNOWN, UNKNOWN, Errors.NONE, UNKNOWN),
+        (JAVA, ILLEGAL, ILLEGAL, Errors.NONE, ILLEGAL),
+    ],
+)
+def test_a_missing_group_is_judged_by_release(
+    profile: str, generation: Errors, zero: Errors, member: Errors, of_both: Errors
+) -> None:
+    broker = Broker(profile)
+    asked = [
+        txn_commit({0: 1}, generation=3, group="a"),
+        txn_commit({0: 1}, generation=0, group="b"),
+        txn_commit({0: 1}, member_id="nobody", group="c"),
+        txn_commit({0: 1}, member_id="nobody", generation=3, group="d"),
+    ]
+
+    told = [broker.send(each).commit_errors for each in asked]
+
+    assert told == [[generation], [zero], [member], [of_both]]
+
+
+@both
+def test_an_unverified_transaction_is_refused_and_leaves_a_group_in_scala(profile: str) -> None:
+    broker = Broker(profile)
+
+    refused = broker.send(txn_commit({0: 1}, verification=Errors.INVALID_TXN_STATE))
+
+    assert refused.commit_errors == [Errors.INVALID_TXN_STATE]
+    assert broker.state() == ("Empty" if profile == SCALA else "Dead")
+    assert set(refused.permitted) == {"topics"}
+    assert broker.fetch(0, stable=True) == [NONE]
+
+
+@both
+def test_another_refusal_of_the_transaction_is_no_matter_of_chance(profile: str) -> None:
+    broker = Broker(profile)
+
+    refused = broker.send(txn_commit({0: 1}, verification=Errors.INVALID_PRODUCER_ID_MAPPING))
+
+    assert refused.commit_errors == [Errors.INVALID_PRODUCER_ID_MAPPING]
+    assert not refused.permitted
+
+
+@pytest.mark.parametrize(
+    ("profile", "error"), [(SCALA, Errors.NOT_COORDINATOR), (JAVA, Errors.INVALID_TXN_STATE)]
+)
+def test_only_the_java_coordinator_asks_for_a_transaction_that_is_not_its_own(
+    profile: str, error: Errors
+) -> None:
+    broker = Broker(profile, owned=False)
+
+    refused = broker.send(txn_commit({0: 1}, verification=Errors.INVALID_TXN_STATE))
+
+    assert refused.commit_errors == [error]
+
+
+@both
+def test_the_group_without_a_name_is_refused(profile: str) -> None:
+    refused = Broker(profile).send(txn_commit({0: 1, 1: 2}, group=""))
+
+    assert refused.commit_errors == [Errors.INVALID_GROUP_ID, Errors.INVALID_GROUP_ID]
+
+
+@pytest.mark.parametrize("profile", ["2.4", "2.8", SCALA, JAVA])
+def test_instance_member_and_generation_are_checked_from_2_5_on(profile: str) -> None:
+    broker = Broker(profile)
+    former, _ = stable_group(broker, join(instance="i"), join())
+    current = broker.send(join(instance="i")).join.member_id
+
+    told = [
+        broker.send(txn_commit({0: 1}, member_id=member, instance=instance, generation=generation))
+        for member, instance, generation in (
+            (former, "i", 0),
+            ("nobody", None, 0),
+            (current, "i", 0),
+            (current, "i", 1),
+        )
+    ]
+
+    checked = [Errors.FENCED_INSTANCE_ID, UNKNOWN, ILLEGAL, Errors.NONE]
+    assert [each.commit_errors[0] for each in told] == ([Errors.NONE] * 4 if profile == "2.4" else checked)
+
+
+@pytest.mark.parametrize(
+    ("profile", "errors"),
+    [
+        ("2.8", [Errors.NONE, Errors.NONE, Errors.NONE, ILLEGAL]),
+        (SCALA, [ILLEGAL, UNKNOWN, UNKNOWN, UNKNOWN]),
+        (JAVA, [ILLEGAL, UNKNOWN, UNKNOWN, UNKNOWN]),
+    ],
+)
+def test_who_is_named_by_half_is_refused_from_3_0_on(profile: str, errors: list[Errors]) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+
+    told = [
+        broker.send(txn_commit({0: 1}, member_id=member, instance=instance, generation=generation))
+        for member, instance, generation in ((ana, None, -1), ("", None, 1), (ana, "x", 1), ("", None, 2))
+    ]
+
+    assert [each.commit_errors[0] for each in told] == errors
+
+
+@both
+def test_assignments_that_are_awaited_do_not_matter(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = joined_members(broker, join())
+
+    assert broker.send(txn_commit({0: 1})).commit_errors == [Errors.NONE]
+    assert broker.send(txn_commit({0: 1}, member_id=ana, generation=1)).commit_errors == [Errors.NONE]
+
+
+@both
+def test_a_transactional_commit_is_no_sign_of_life(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join(session_ms=6_000))
+
+    broker.elapse(4_000)
+    broker.send(txn_commit({0: 1}, member_id=ana, generation=1))
+    broker.elapse(2_000)
+
+    assert broker.send(heartbeat(ana)).error is UNKNOWN
+
+
+@pytest.mark.parametrize("profile", ["3.7.0", "3.7.1", JAVA])
+def test_until_3_7_0_metadata_that_is_too_large_costs_the_offset_behind_it(profile: str) -> None:
+    broker = Broker(profile, {"offset.metadata.max.bytes": "1"})
+    asked = txn_commit({0: 1, 1: 2}, metadata={1: "xx"})
+
+    assert broker.send(asked).commit_errors == [Errors.NONE, Errors.OFFSET_METADATA_TOO_LARGE]
+    assert broker.fetch(1, stable=True) == [UNSTABLE if profile == "3.7.0" else NONE]
+    end(broker, 7, committed=True)
+
+    fetched = broker.fetch(0)
+    broker.restart()
+    assert broker.fetch(0) == [(1, Errors.NONE)]
+    assert fetched in ([NONE], [(1, Errors.NONE)]) if profile == "3.7.0" else fetched == [(1, Errors.NONE)]
+
+
+@both
+def test_an_epoch_that_no_log_takes_breaks_the_request(profile: str) -> None:
+    broker = Broker(profile)
+
+    assert broker.send(txn_commit({0: 1}, producer_epoch=-1)).commit_errors == [Errors.UNKNOWN_SERVER_ERROR]
+    assert broker.fetch(0, stable=True) == [NONE]
+
+
+def test_without_a_producer_id_the_scala_coordinator_commits_at_once() -> None:
+    broker = Broker("3.6")
+
+    assert broker.send(txn_commit({0: 1}, producer_id=-1)).commit_errors == [Errors.NONE]
+    assert broker.fetch(0) == [(1, Errors.NONE)]
+
+
+@both
+def test_what_could_not_be_written_is_not_pending(profile: str) -> None:
+    broker = Broker(profile)
+    broker.append_error = Errors.INVALID_PRODUCER_EPOCH
+
+    assert broker.send(txn_commit({0: 1})).commit_errors == [Errors.INVALID_PRODUCER_EPOCH]
+    assert broker.fetch(0, stable=True) == [NONE]
+
+
+@both
+def test_an_offset_is_pending_from_when_it_is_asked_for_in_scala_and_written_in_java(profile: str) -> None:
+    broker = Broker(profile)
+    broker.send(commit({1: 1}))
+    broker.holds_appends = True
+    waiting = broker.send(txn_commit({0: 1}))
+
+    assert waiting.is_parked
+    broker.release()
+    assert waiting.commit_errors == [Errors.NONE]
+    assert broker.fetch(0, stable=True) == [UNSTABLE]
+
+
+@both
+def test_one_transaction_ends_for_all_groups_of_a_partition(profile: str) -> None:
+    broker = Broker(profile, {"offsets.topic.num.partitions": "1"})
+    for group in ("a", "b"):
+        broker.send(txn_commit({0: 1}, group=group))
+
+    end(broker, 7, committed=True, group="a")
+
+    assert broker.fetch(0, group="a") == broker.fetch(0, group="b") == [(1, Errors.NONE)]
+
+
+@both
+def test_a_deleted_partition_loses_what_is_pending(profile: str) -> None:
+    broker = Broker(profile)
+    broker.send(txn_commit({0: 1, 1: 2}))
+
+    assert broker.send(offset_delete(0)).error is Errors.NONE
+    assert broker.fetch(0, 1, stable=True) == [NONE, UNSTABLE]
+    end(broker, 7, committed=True)
+    assert broker.fetch(0, 1) == [NONE, (2, Errors.NONE)]
+    broker.restart()
+    # The Scala coordinator has written nothing about the deletion.
+    assert broker.fetch(0) == [(1, Errors.NONE) if profile == SCALA else NONE]
+
+
+@both
+def test_a_group_outlives_the_deletion_of_its_last_pending_offset(profile: str) -> None:
+    broker = Broker(profile)
+    broker.send(txn_commit({0: 1}))
+
+    broker.send(offset_delete(0))
+
+    assert broker.state() == "Empty"
+
+
+@both
+def test_a_deleted_group_takes_its_pending_offsets_along(profile: str) -> None:
+    broker = Broker(profile)
+    broker.send(txn_commit({0: 1}))
+
+    assert broker.delete("g") == {"g": Errors.NONE}
+    broker.send(txn_commit({1: 2}))
+    end(broker, 7, committed=True)
+
+    assert broker.fetch(0, 1) == [NONE, (2, Errors.NONE)]
+
+
+@pytest.mark.parametrize(("profile", "state"), [(SCALA, "Empty"), ("4.0.0", "Dead"), ("4.0.1", "Empty")])
+def test_a_group_with_pending_offsets_only_expires_in_4_0_0_alone(profile: str, state: str) -> None:
+    broker = Broker(profile)
+    broker.send(txn_commit({0: 1}))
+
+    broker.elapse(600_000)
+    assert broker.state() == state
+    end(broker, 7, committed=True)
+    assert broker.fetch(0) == [NONE if state == "Dead" else (1, Errors.NONE)]
+
+
+@both
+def test_a_committed_offset_expires_below_a_pending_one_in_scala_alone(profile: str) -> None:
+    broker = Broker(profile)
+    broker.send(commit({0: 10}, retention_ms=0), version=2)
+    broker.send(txn_commit({0: 1}))
+
+    broker.elapse(600_000)
+
+    assert broker.fetch(0) == [NONE if profile == SCALA else (10, Errors.NONE)]
+    assert broker.fetch(0, stable=True) == [UNSTABLE]
+    assert broker.state() == "Empty"
+
+
+@both
+def test_a_deleted_topic_takes_all_its_offsets_along(profile: str) -> None:
+    broker = Broker(profile)
+    broker.send(txn_commit({0: 1}))
+    broker.send(commit({1: 2}))
+    broker.send(commit({0: 3}, topic="other", group="h"))
+
+    broker.settle(broker.coordinator.topics_deleted(["t"], now_ms=broker.now))
+    end(broker, 7, committed=True)
+
+    assert broker.fetch(0, 1, stable=True) == [NONE, NONE]
+    assert broker.fetch(0, topic="other", group="h") == [(3, Errors.NONE)]
+
+
+def test_a_deleted_topic_is_when_the_scala_coordinator_removes_groups_without_offsets() -> None:
+    broker = Broker(SCALA)
+    broker.send(join(group="waiting"))
+    broker.send(commit({0: 1}))
+
+    broker.settle(broker.coordinator.topics_deleted(["t"], now_ms=broker.now))
+
+    assert (broker.state("waiting"), broker.state()) == ("Dead", "Dead")
+
+
+@pytest.mark.parametrize("profile", [SCALA, JAVA])
+def test_a_stable_read_waits_for_writes_in_java_and_is_unstable_in_scala(profile: str) -> None:
+    broker = Broker(profile)
+    broker.send(commit({0: 1}))
+    broker.holds_appends = True
+    broker.send(commit({0: 2}))
+
+    assert broker.fetch(0) == [(1, Errors.NONE)]
+    if profile == SCALA:
+        assert broker.fetch(0, stable=True) == [UNSTABLE]
+    else:
+        with pytest.raises(AssertionError, match="not answered"):
+            broker.fetch(0, stable=True)
+    broker.release()
+    assert broker.fetch(0, stable=True) == [(2, Errors.NONE)]
+    assert all(token in broker.answers for token in range(1, 5))

@@ -1,0 +1,224 @@
+"""What Kafka does to requests of transactions around its coordinators: routing, error codes by version."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final, assert_never
+
+from reference_coordinator.behaviours import Behaviour, CoordinatorFamily
+from reference_coordinator.errors import Errors
+from reference_coordinator.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from reference_coordinator.map_order import partition_for
+from reference_coordinator.messages import RequestContext, TxnOffsetCommitRequest
+from reference_coordinator.offsets_log import MarkerHeader, OffsetsLog
+from reference_coordinator.profiles import Profile
+from reference_coordinator.records import EndTransactionMarker
+from reference_coordinator.topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, Topics
+from reference_coordinator.transactions.coordinator import Markers, TransactionCoordinator
+from reference_coordinator.transactions.messages import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
+    EndTxnRequest,
+    EndTxnResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    TransactionRequest,
+    TransactionResponse,
+    WritableTxnMarker,
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopic,
+    WritableTxnMarkerTopicResult,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+
+_FIRST_FENCED_ADD_OFFSETS: Final = 2
+_FIRST_FENCED_END_TXN: Final = 2
+_FIRST_FENCED_INIT_PRODUCER_ID: Final = 4
+_FIRST_EPOCH_BUMP_END_TXN: Final = 5
+_FIRST_ABORTABLE_TXN_OFFSET_COMMIT: Final = 4
+_FIRST_IMPLICIT_TXN_OFFSET_COMMIT: Final = 5
+
+TellEnd = Callable[[EndTransactionMarker], None]
+"""Tells the group coordinator that the end of a transaction is in its log."""
+
+
+@dataclass(slots=True, kw_only=True)
+class TransactionApis:
+    """The broker's transaction coordinator, and what other APIs ask it."""
+
+    profile: Profile
+    topics: Topics
+    log: OffsetsLog
+    num_partitions: int
+    """Of `__consumer_offsets`."""
+    tell_end: TellEnd
+    is_group_coordinator_active: Callable[[], bool]
+    _coordinator: TransactionCoordinator = field(init=False)
+    _held: list[Markers] = field(default_factory=list)
+    """Markers that the group coordinator could not take."""
+
+    def __post_init__(self) -> None:
+        self._coordinator = TransactionCoordinator(profile=self.profile, owns_log=self._owns_log)
+
+    def handle(self, request: TransactionRequest, context: RequestContext) -> TransactionResponse:
+        """Answer a request, and write what markers come of it. Source: KafkaApis#handle (4.3.1)."""
+        match request:
+            case InitProducerIdRequest():
+                return self._handle_init_producer_id(request, context)
+            case AddOffsetsToTxnRequest():
+                return self._handle_add_offsets_to_txn(request, context)
+            case EndTxnRequest():
+                return self._handle_end_txn(request, context)
+            case WriteTxnMarkersRequest():
+                return self._handle_write_txn_markers(request)
+            case _:
+                assert_never(request)
+
+    def write_held_markers(self) -> None:
+        """Try again to write markers, now that the group coordinator is there."""
+        held, self._held = self._held, []
+        for markers in held:
+            self._write(markers)
+
+    def verify(self, request: TxnOffsetCommitRequest, context: RequestContext) -> Errors:
+        """Ask whether a transaction knows of the group; from v5 on, have it know.
+
+        Source: ReplicaManager#maybeSendPartitionToTransactionCoordinator,
+        AddPartitionsToTxnManager#addOrVerifyTransaction (4.3.1).
+        """
+        if not request.group_id or not self.profile.has(Behaviour.TXN_COMMIT_VERIFIED):
+            return Errors.NONE
+        partition = partition_for(request.group_id, self.num_partitions)
+        by_epoch = self.profile.has(Behaviour.VERIFIED_ANEW_FOR_OTHER_EPOCH)
+        epoch = request.producer_epoch if by_epoch else None
+        if self.log.has_ongoing_transaction(partition, request.producer_id, epoch):
+            return Errors.NONE
+        if not self._owns_log():
+            return Errors.COORDINATOR_NOT_AVAILABLE
+        adds = context.api_version >= _FIRST_IMPLICIT_TXN_OFFSET_COMMIT
+        ask = (
+            self._coordinator.handle_add_partitions_to_transaction
+            if adds
+            else self._coordinator.handle_verify_partitions_in_transaction
+        )
+        error = ask(request.transactional_id, request.producer_id, request.producer_epoch, partition)
+        if error is Errors.PRODUCER_FENCED:
+            return Errors.INVALID_PRODUCER_EPOCH
+        if error is Errors.TRANSACTION_ABORTABLE and context.api_version < _FIRST_ABORTABLE_TXN_OFFSET_COMMIT:
+            return Errors.INVALID_TXN_STATE
+        return error
+
+    def _owns_log(self) -> bool:
+        return self.topics.get(TRANSACTION_STATE_TOPIC) is not None
+
+    def _handle_init_producer_id(
+        self, request: InitProducerIdRequest, context: RequestContext
+    ) -> InitProducerIdResponse:
+        """Source: KafkaApis#handleInitProducerIdRequest (4.3.1)."""
+        if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
+            return InitProducerIdResponse(
+                error_code=Errors.INVALID_REQUEST,
+                producer_id=NO_PRODUCER_ID,
+                producer_epoch=NO_PRODUCER_EPOCH,
+            )
+        response, markers = self._coordinator.handle_init_producer_id(request)
+        if markers is not None:
+            self._write(markers)
+        told = _fenced(response.error_code, context, _FIRST_FENCED_INIT_PRODUCER_ID)
+        return replace(response, error_code=told)
+
+    def _handle_add_offsets_to_txn(
+        self, request: AddOffsetsToTxnRequest, context: RequestContext
+    ) -> AddOffsetsToTxnResponse:
+        """Source: KafkaApis#handleAddOffsetsToTxnRequest (4.3.1)."""
+        error = self._coordinator.handle_add_partitions_to_transaction(
+            request.transactional_id,
+            request.producer_id,
+            request.producer_epoch,
+            partition_for(request.group_id, self.num_partitions),
+        )
+        return AddOffsetsToTxnResponse(error_code=_fenced(error, context, _FIRST_FENCED_ADD_OFFSETS))
+
+    def _handle_end_txn(self, request: EndTxnRequest, context: RequestContext) -> EndTxnResponse:
+        """Source: KafkaApis#handleEndTxnRequest (4.3.1)."""
+        response, markers = self._coordinator.handle_end_transaction(
+            request, bumps_epoch=context.api_version >= _FIRST_EPOCH_BUMP_END_TXN
+        )
+        if markers is not None:
+            self._write(markers)
+        return replace(response, error_code=_fenced(response.error_code, context, _FIRST_FENCED_END_TXN))
+
+    def _write(self, markers: Markers) -> None:
+        """Write a transaction's markers; a log that has seen a newer producer refuses, and it never ends.
+
+        Source: TransactionMarkerRequestCompletionHandler#onComplete (4.3.1).
+        """
+        for partition in markers.partitions:
+            marker = EndTransactionMarker(
+                partition=partition,
+                producer_id=markers.producer_id,
+                producer_epoch=markers.producer_epoch,
+                is_commit=markers.is_commit,
+            )
+            error = self._write_marker(OFFSETS_TOPIC, marker, MarkerHeader())
+            if error is Errors.NONE:
+                self._coordinator.marker_written(markers, partition)
+            elif error is Errors.NOT_LEADER_OR_FOLLOWER:
+                self._held.append(replace(markers, partitions=(partition,)))
+
+    def _handle_write_txn_markers(self, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+        """Source: KafkaApis#handleWriteTxnMarkersRequest (4.3.1)."""
+        return WriteTxnMarkersResponse(
+            markers=tuple(
+                WritableTxnMarkerResult(
+                    producer_id=marker.producer_id,
+                    topics=tuple(
+                        WritableTxnMarkerTopicResult(
+                            name=topic.name, partitions=tuple(self._write_to(topic, marker))
+                        )
+                        for topic in marker.topics
+                    ),
+                )
+                for marker in request.markers
+            )
+        )
+
+    def _write_to(
+        self, topic: WritableTxnMarkerTopic, asked: WritableTxnMarker
+    ) -> Iterable[WritableTxnMarkerPartitionResult]:
+        header = MarkerHeader(
+            coordinator_epoch=asked.coordinator_epoch, transaction_version=asked.transaction_version
+        )
+        for index in topic.partition_indexes:
+            error = Errors.UNKNOWN_TOPIC_OR_PARTITION
+            if self.topics.has_partition(topic.name, index):
+                marker = EndTransactionMarker(
+                    partition=index,
+                    producer_id=asked.producer_id,
+                    producer_epoch=asked.producer_epoch,
+                    is_commit=asked.transaction_result,
+                )
+                error = self._write_marker(topic.name, marker, header)
+            yield WritableTxnMarkerPartitionResult(partition_index=index, error_code=error)
+
+    def _write_marker(self, topic: str, marker: EndTransactionMarker, header: MarkerHeader) -> Errors:
+        """Write one marker; the Java group coordinator writes its own, which it must be able to.
+
+        Source: KafkaApis#handleWriteTxnMarkersRequest (4.3.1).
+        """
+        is_java = self.profile.coordinator is CoordinatorFamily.JAVA
+        is_ours = topic == OFFSETS_TOPIC
+        if is_ours and is_java and not self.is_group_coordinator_active():
+            return Errors.NOT_LEADER_OR_FOLLOWER
+        error = self.log.append_marker(topic, marker, header)
+        if is_ours and error is Errors.NONE:
+            self.tell_end(marker)
+        return error
+
+
+def _fenced(error: Errors, context: RequestContext, since: int) -> Errors:
+    """Say "fenced" as the version says it: older clients know another code for it."""
+    if error is Errors.PRODUCER_FENCED and context.api_version < since:
+        return Errors.INVALID_PRODUCER_EPOCH
+    return error

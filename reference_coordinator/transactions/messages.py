@@ -1,0 +1,138 @@
+"""Requests and responses of transactions, free of versions, but for TxnOffsetCommit, which is the group's."""
+
+from dataclasses import dataclass
+
+from reference_coordinator.errors import Errors
+from reference_coordinator.ids import (
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    GroupId,
+    Millis,
+    ProducerEpoch,
+    ProducerId,
+    TransactionalId,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitProducerIdRequest:
+    """A producer asks who it is; without a transactional id it will not have transactions."""
+
+    transactional_id: TransactionalId | None
+    transaction_timeout_ms: Millis
+    producer_id: ProducerId = NO_PRODUCER_ID
+    """Who it was, if it goes on after an error."""
+    producer_epoch: ProducerEpoch = NO_PRODUCER_EPOCH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitProducerIdResponse:
+    """Who the producer is from now on."""
+
+    error_code: Errors
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddOffsetsToTxnRequest:
+    """A producer announces that its transaction will bring offsets for a group."""
+
+    transactional_id: TransactionalId
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
+    group_id: GroupId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddOffsetsToTxnResponse:
+    """Whether the group's partition takes part."""
+
+    error_code: Errors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndTxnRequest:
+    """A producer commits or aborts its transaction."""
+
+    transactional_id: TransactionalId
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
+    committed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndTxnResponse:
+    """Whether the transaction is decided; from v5 on with the producer's new epoch."""
+
+    error_code: Errors
+    producer_id: ProducerId = NO_PRODUCER_ID
+    producer_epoch: ProducerEpoch = NO_PRODUCER_EPOCH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritableTxnMarkerTopic:
+    """Partitions of one topic that a marker is for."""
+
+    name: str
+    partition_indexes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritableTxnMarker:
+    """The end of one producer's transaction."""
+
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
+    transaction_result: bool
+    """True for a commit."""
+    topics: tuple[WritableTxnMarkerTopic, ...]
+    coordinator_epoch: int
+    transaction_version: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteTxnMarkersRequest:
+    """Ends transactions in the logs of partitions. Brokers send it to each other, but a client may too."""
+
+    markers: tuple[WritableTxnMarker, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritableTxnMarkerPartitionResult:
+    """How it went for one partition."""
+
+    partition_index: int
+    error_code: Errors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritableTxnMarkerTopicResult:
+    """How it went for one topic's partitions."""
+
+    name: str
+    partitions: tuple[WritableTxnMarkerPartitionResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritableTxnMarkerResult:
+    """How it went for one producer."""
+
+    producer_id: ProducerId
+    topics: tuple[WritableTxnMarkerTopicResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteTxnMarkersResponse:
+    """One entry a producer."""
+
+    markers: tuple[WritableTxnMarkerResult, ...]
+
+
+TransactionRequest = InitProducerIdRequest | AddOffsetsToTxnRequest | EndTxnRequest | WriteTxnMarkersRequest
+"""What the broker answers without its group coordinator."""
+
+TransactionResponse = (
+    InitProducerIdResponse | AddOffsetsToTxnResponse | EndTxnResponse | WriteTxnMarkersResponse
+)
+"""What it answers."""

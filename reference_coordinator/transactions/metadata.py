@@ -1,0 +1,69 @@
+"""What the transaction coordinator knows of one transactional id."""
+
+from dataclasses import dataclass, field
+
+from reference_coordinator.errors import CoordinatorError, Errors
+from reference_coordinator.ids import NO_PRODUCER_EPOCH, ProducerEpoch, ProducerId, TransactionalId
+from reference_coordinator.transactions.state import VALID_PREVIOUS_STATES, TransactionState
+
+
+@dataclass(slots=True, kw_only=True)
+class TransactionMetadata:
+    """A transactional id's producer, and its transaction. Source: TransactionMetadata (4.3.1)."""
+
+    transactional_id: TransactionalId
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch = NO_PRODUCER_EPOCH
+    last_producer_epoch: ProducerEpoch = NO_PRODUCER_EPOCH
+    """The epoch before, as long as a repeated request may still name it."""
+    state: TransactionState = TransactionState.EMPTY
+    partitions: set[int] = field(default_factory=set)
+    """Of `__consumer_offsets`, those that take part."""
+
+    def transition_to(self, state: TransactionState) -> None:
+        """Enter a state. Source: TransactionMetadata#prepareTransitionTo (4.3.1)."""
+        assert self.state in VALID_PREVIOUS_STATES[state], f"{self.state} to {state}"
+        self.state = state
+
+    def increment_producer_epoch(self, expected: ProducerEpoch | None) -> None:
+        """Give the producer a new epoch, unless it only asks again for the one that it was given.
+
+        Raises:
+            CoordinatorError: PRODUCER_FENCED for a producer that has been replaced.
+
+        Source: TransactionMetadata#prepareIncrementProducerEpoch (4.3.1).
+        """
+        bumped = ProducerEpoch(self.producer_epoch + 1)
+        if expected is None:
+            self.producer_epoch, self.last_producer_epoch = bumped, NO_PRODUCER_EPOCH
+        elif self.producer_epoch in {NO_PRODUCER_EPOCH, expected}:
+            self.producer_epoch, self.last_producer_epoch = bumped, self.producer_epoch
+        elif expected != self.last_producer_epoch:
+            raise CoordinatorError(Errors.PRODUCER_FENCED)
+        self.partitions.clear()
+        self.transition_to(TransactionState.EMPTY)
+
+    def fence_producer_epoch(self) -> None:
+        """Take the epoch from the producer. Source: TransactionMetadata#prepareFenceProducerEpoch (4.3.1)."""
+        self.producer_epoch = ProducerEpoch(self.producer_epoch + 1)
+        self.last_producer_epoch = NO_PRODUCER_EPOCH
+
+    def add_partition(self, partition: int) -> None:
+        """Let a partition take part. Source: TransactionMetadata#prepareAddPartitions (4.3.1)."""
+        self.partitions.add(partition)
+        self.transition_to(TransactionState.ONGOING)
+
+    def abort_or_commit(self, state: TransactionState, *, bumps_epoch: bool) -> None:
+        """Decide the transaction; from version 2 on with a new epoch.
+
+        Source: TransactionMetadata#prepareAbortOrCommit (4.3.1).
+        """
+        if bumps_epoch:
+            self.last_producer_epoch = self.producer_epoch
+            self.producer_epoch = ProducerEpoch(self.producer_epoch + 1)
+        self.transition_to(state)
+
+    def complete(self) -> None:
+        """Note that all markers are written. Source: TransactionMetadata#prepareComplete (4.3.1)."""
+        is_commit = self.state is TransactionState.PREPARE_COMMIT
+        self.transition_to(TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT)

@@ -1,0 +1,32 @@
+"""Which versions of which APIs a broker serves, as it says itself."""
+
+from harness.scenario import Conversation, api_versions, api_versions_response, scenario
+
+
+@scenario(
+    "admin/api-versions/of-the-coordinator",
+    source="ApiVersionsResponse#collectApis",
+    clauses=(
+        "VF-01",
+        "VF-02",
+        "VF-03",
+        "VF-04",
+        "VR-01",
+        "VR-02",
+        "VR-03",
+        "VR-04",
+        "VR-05",
+        "VR-06",
+        "VR-07",
+        "VR-08",
+        "VR-09",
+        "VR-10",
+    ),
+)
+def the_coordinators_apis_and_their_versions(talk: Conversation) -> None:
+    """ApiVersions tells which versions of the group coordinator's APIs the release serves."""
+    ana = talk.actor("ana")
+
+    for version in (0, 3):
+        ana.sends(api_versions(version=version))
+        ana.receives(api_versions_response(error_code="NONE"))

@@ -1,0 +1,90 @@
+"""Sessions of ids given out, of members that await assignments, and of groups that are gone."""
+
+from harness.scenario import (
+    ANY,
+    SHORT_SESSIONS,
+    Conversation,
+    delete_groups,
+    delete_groups_response,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+
+
+@scenario(
+    "classic/session/of-a-given-id",
+    source="GroupMetadataManager#classicGroupJoinNewDynamicMember",
+    clauses=("JG-09",),
+    broker_config=SHORT_SESSIONS,
+)
+def a_given_id_lasts_one_session(talk: Conversation) -> None:
+    """An id that was given out is forgotten when the session timeout that was asked for is over."""
+    ana = talk.actor("ana")
+    ana.sends(join_group(session_timeout_ms=1_500))
+    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+
+    talk.elapses(2_300)
+    ana.sends(join_group(session_timeout_ms=1_500))
+    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "classic/session/of-a-given-id-in-time",
+    source="GroupMetadataManager#classicGroupJoinNewDynamicMember",
+    clauses=("JG-09",),
+    broker_config=SHORT_SESSIONS,
+)
+def a_given_id_lasts_until_its_session_ends(talk: Conversation) -> None:
+    """An id that was given out is good for a JoinGroup within the session timeout that was asked for."""
+    ana = talk.actor("ana")
+    ana.sends(join_group(session_timeout_ms=2_500))
+    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+
+    talk.elapses(1_500)
+    ana.sends(join_group(session_timeout_ms=2_500))
+    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+
+
+@scenario(
+    "classic/session/heartbeats-before-the-assignments",
+    source="GroupMetadataManager#classicGroupHeartbeatToClassicGroup",
+    clauses=("HB-03",),
+    broker_config=SHORT_SESSIONS,
+)
+def heartbeats_before_the_assignments_keep_a_session(talk: Conversation) -> None:
+    """A member that takes long to sync keeps its session by heartbeats since 2.6.1; before, it ends."""
+    ana = talk.actor("ana")
+    ana.obtains_member_id()
+    ana.sends(join_group(session_timeout_ms=1_500))
+    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+
+    for _ in range(3):
+        talk.elapses(900)
+        ana.sends(heartbeat())
+        ana.receives(heartbeat_response(error_code=ANY))
+    ana.sends(sync_group(assignments=((ana.member_id, ana.part),)))
+    ana.receives(sync_group_response(error_code=ANY))
+
+
+@scenario(
+    "classic/session/of-a-deleted-group",
+    source="GroupMetadataManager#expireClassicGroupMemberHeartbeat",
+    clauses=("CO-30",),
+    broker_config=SHORT_SESSIONS,
+)
+def a_given_id_goes_with_its_group(talk: Conversation) -> None:
+    """An id that was given out does not outlive its group, and the end of its session disturbs nobody."""
+    ana = talk.actor("ana")
+    ana.sends(join_group(session_timeout_ms=1_000))
+    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+
+    ana.sends(delete_groups())
+    ana.receives(delete_groups_response(ANY))
+    talk.elapses(1_600)
+    ana.sends(join_group(session_timeout_ms=1_000))
+    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))

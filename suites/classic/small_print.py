@@ -1,0 +1,131 @@
+"""What few clients look at: first versions with a check, fields of refusals, ids without a client's name."""
+
+from harness.scenario import (
+    NON_EMPTY,
+    Conversation,
+    api_versions_response,
+    describe_groups_response,
+    find_coordinator_response,
+    in_any_order,
+    join_group,
+    join_group_response,
+    list_groups,
+    list_groups_response,
+    request,
+    scenario,
+)
+
+
+@scenario("classic/join/v4-takes-two-steps", source="KIP-394", clauses=("JG-01", "JG-03"))
+def a_join_v4_takes_two_steps(talk: Conversation) -> None:
+    """JoinGroup v4 is the first version in which a newcomer is given an id to come back with."""
+    ana, bob = talk.actors("ana", "bob")
+    ana.sends(join_group(version=4))
+    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED", member_id=NON_EMPTY))
+    ana.sends(join_group(version=4))
+    ana.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id))
+
+    bob.sends(join_group(version=3))
+    ana.sends(join_group(version=4))
+    bob.receives(join_group_response(error_code="NONE", generation_id=2, members=()))
+    ana.receives(join_group_response(error_code="NONE", members=in_any_order({}, {})))
+
+
+@scenario("classic/join/refused-in-v9", source="KIP-814", clauses=("VF-07", "LD-05"))
+def a_refusal_in_v9_lets_nobody_skip(talk: Conversation) -> None:
+    """A JoinGroup v9 that is refused has no protocol, no leader, and no assignment to skip."""
+    ana = talk.actor("ana")
+
+    ana.sends(join_group(version=9, member_id="nobody"))
+    ana.receives(
+        join_group_response(
+            error_code="UNKNOWN_MEMBER_ID",
+            generation_id=-1,
+            protocol_type=None,
+            protocol_name=None,
+            leader="",
+            skip_assignment=False,
+            members=(),
+        )
+    )
+
+
+@scenario("classic/join/without-client-id", source="RequestHeader#parse", clauses=("VF-17",))
+def a_client_without_an_id_gets_a_member_id(talk: Conversation) -> None:
+    """A client whose header names no client id gets a member id all the same; what it begins with differs.
+
+    The leader is told that id before its owner is, which is when it still shows how it was made.
+    """
+    (ana,) = talk.stable_group("ana")
+    eve = talk.actor("eve", client_id=None)
+
+    eve.sends(join_group(version=3, member_id=""))
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", members=in_any_order({}, {})))
+    eve.receives(join_group_response(error_code="NONE", member_id=NON_EMPTY))
+
+
+@scenario("admin/describe/authorized-operations", source="AclEntry#supportedOperations", clauses=("DG-09",))
+def what_may_be_done_with_a_group_is_told_on_demand(talk: Conversation) -> None:
+    """DescribeGroups tells which operations are allowed if it is asked to: all that a group has."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.sends(request("DescribeGroups", 5, groups=(talk.group("main"),), include_authorized_operations=True))
+    ana.receives(describe_groups_response(error_code="NONE", group_state="Stable"))
+    never = talk.group("never")
+    ana.sends(request("DescribeGroups", 5, groups=(never,), include_authorized_operations=True))
+    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
+
+
+@scenario("admin/find/share-keys", source="KafkaApis#getCoordinator", clauses=("FC-07",))
+def keys_of_share_groups_have_a_form(talk: Conversation) -> None:
+    """FindCoordinator v6 takes a share group's key as group:topic-id:partition; other keys are refused."""
+    ana = talk.actor("ana")
+    key = "payroll:AAAAAAAAAAAAAAAAAAAAAQ:0"
+
+    for asked in (key, "payroll", "payroll:orders:0", f"{key}:0"):
+        ana.sends(request("FindCoordinator", 6, key_type=2, coordinator_keys=(asked,)))
+        ana.receives(find_coordinator_response(coordinators=({"key": asked},)))
+
+
+@scenario("admin/api-versions/software-without-a-proper-name", source="KIP-511")
+def software_needs_a_proper_name(talk: Conversation) -> None:
+    """ApiVersions v3 refuses a software name or version that is empty or begins or ends with a hyphen."""
+    ana = talk.actor("ana")
+
+    for name, version in (("", "1.0"), ("conformance", ""), ("-conformance", "1.0"), ("conformance", "1.0-")):
+        ana.sends(request("ApiVersions", 3, client_software_name=name, client_software_version=version))
+        ana.receives(api_versions_response(error_code="INVALID_REQUEST", api_keys=()))
+
+
+@scenario(
+    "classic/initial-delay/never-beyond-the-rebalance-timeout",
+    source="GroupMetadataManager#tryCompleteInitialRebalanceElseSchedule",
+    clauses=("RB-02",),
+    broker_config={"group.initial.rebalance.delay.ms": "1000"},
+)
+def the_initial_delay_ends_with_the_rebalance_timeout(talk: Conversation) -> None:
+    """However many arrive, the initial delay is never extended beyond the rebalance timeout."""
+    ana, bob, carol = talk.actors("ana", "bob", "carol")
+    ana.sends(join_group(version=3, rebalance_timeout_ms=2_400))
+    talk.elapses(500)
+    bob.sends(join_group(version=3, rebalance_timeout_ms=2_400))
+    talk.elapses(900)
+    carol.sends(join_group(version=3, rebalance_timeout_ms=2_400))
+
+    ana.receives(
+        join_group_response(error_code="NONE", generation_id=1, members=in_any_order({}, {}, {})),
+        not_before_ms=2_300,
+        not_after_ms=2_900,
+    )
+    bob.receives(join_group_response(error_code="NONE", members=()))
+    carol.receives(join_group_response(error_code="NONE", members=()))
+
+
+@scenario("admin/list/state-with-blanks", source="GroupMetadataManager#listGroups")
+def a_state_with_blanks_around(talk: Conversation) -> None:
+    """A state with blanks around it, but in proper letters, finds groups of the Java coordinator only."""
+    (ana,) = talk.stable_group("ana")
+
+    ana.sends(list_groups(version=4, states_filter=(" Stable ",)))
+    ana.receives(list_groups_response(error_code="NONE"))

@@ -1,0 +1,88 @@
+"""Versions of the classic APIs: what is flexible, and what lower ones leave out."""
+
+from typing import Final
+
+from harness.scenario import (
+    Conversation,
+    delete_groups,
+    delete_groups_response,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    offset_fetch,
+    offset_fetch_response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+
+TAGGED: Final = "conformance-unknown-tag"
+"""The group that the bytes below name; they cannot wait for a name that no other run has."""
+COMMIT_V8_WITH_AN_UNKNOWN_TAG: Final = (
+    b"\x00\x08\x00\x08\x00\x00\x00\x07\x00\x03eve\x00"  # key, version, correlation id, client id, no tags
+    b"\x18conformance-unknown-tag\xff\xff\xff\xff\x01\x00"  # group id, generation -1, no member, no instance
+    b"\x02\x07orders\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x07"  # one topic, partition 0, offset 7
+    b"\xff\xff\xff\xff\x01\x00\x00"  # no leader epoch, no metadata, no tags of partition and topic
+    b"\x01\x63\x02\xca\xfe"  # one tag: 99, two bytes
+)
+
+
+@scenario(
+    "classic/wire/first-flexible-versions",
+    source="KIP-482",
+    clauses=("VF-05", "VF-02", "VF-03", "VF-04"),
+)
+def the_versions_around_the_flexible_encoding(talk: Conversation) -> None:
+    """A member may go to and fro between the last plain and the first flexible version of an API."""
+    ana = talk.actor("ana")
+    ana.sends(join_group(version=5, member_id=""))
+    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+
+    ana.sends(join_group(version=6))
+    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.sends(sync_group(version=3, assignments=((ana.member_id, ana.part),)))
+    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    ana.sends(sync_group(version=4))
+    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    for version in (3, 4):
+        ana.sends(heartbeat(version=version))
+        ana.receives(heartbeat_response(error_code="NONE"))
+    ana.sends(leave_group(version=3, members=(("nobody", None),)))
+    ana.receives(leave_group_response(error_code="NONE", members=({"error_code": "UNKNOWN_MEMBER_ID"},)))
+    ana.sends(leave_group(version=4))
+    ana.receives(leave_group_response(error_code="NONE", members=({"error_code": "NONE"},)))
+
+
+@scenario(
+    "classic/wire/sync-without-protocol",
+    source="KafkaApis#handleSyncGroupRequest",
+    clauses=("SG-16", "SG-03"),
+)
+def below_v5_no_protocol_is_checked(talk: Conversation) -> None:
+    """SyncGroup v0 to v4 names no protocol, and is served in a group of whatever type and protocol."""
+    ana = talk.actor("ana")
+    ana.sends(join_group(version=3, protocol_type="connect", protocols=(("odd", b"\1"),)))
+    ana.receives(join_group_response(error_code="NONE", protocol_name="odd"))
+
+    ana.sends(sync_group(version=0, assignments=((ana.member_id, ana.part),)))
+    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    for version in (1, 2, 3, 4):
+        ana.sends(sync_group(version=version))
+        ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+
+
+@scenario("classic/wire/unknown-tag", source="KIP-482", clauses=("VF-21",))
+def an_unknown_tag_is_passed_over(talk: Conversation) -> None:
+    """An OffsetCommit v8 with a tagged field that nobody knows commits as one without it."""
+    eve = talk.actor("eve")
+
+    eve.sends_bytes(COMMIT_V8_WITH_AN_UNKNOWN_TAG, says="OffsetCommit v8 with an unknown tag")
+    eve.aside.repeats(
+        offset_fetch(group_id=TAGGED, topics={"orders": (0,)}),
+        until=offset_fetch_response({"orders": {0: 7}}),
+    )
+    eve.aside.sends(delete_groups(groups=(TAGGED,)))
+    eve.aside.receives(delete_groups_response("NONE"))

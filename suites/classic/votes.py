@@ -1,0 +1,64 @@
+"""Ties of votes for a protocol, which map order decides: differently in the two coordinators."""
+
+from harness.scenario import (
+    ORDERS,
+    Conversation,
+    join_group,
+    join_group_response,
+    one_of,
+    scenario,
+)
+
+
+def _vote(talk: Conversation, ours: tuple[str, ...], theirs: tuple[str, ...], *winners: str) -> None:
+    """Let two members vote for what each lists first, and see what is selected."""
+    ana, bob = talk.actors("ana", "bob")
+    mine = join_group(version=7, protocols=tuple((name, ORDERS) for name in ours))
+    yours = join_group(version=7, protocols=tuple((name, ORDERS) for name in theirs))
+    ana.sends(mine)
+    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    ana.sends(mine)
+    ana.receives(join_group_response(error_code="NONE", protocol_name=ours[0]))
+    bob.sends(yours)
+    bob.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+
+    bob.sends(yours)
+    ana.sends(mine)
+
+    selected = join_group_response(error_code="NONE", generation_id=2, protocol_name=one_of(*winners))
+    ana.receives(selected)
+    bob.receives(selected)
+
+
+VOTES = "ClassicGroup#selectProtocol"
+
+
+@scenario("classic/vote/range-or-roundrobin", source=VOTES, clauses=("PV-05", "PV-02"))
+def range_or_roundrobin(talk: Conversation) -> None:
+    """One vote for range and one for roundrobin: Java takes range, Scala roundrobin."""
+    _vote(talk, ("range", "roundrobin"), ("roundrobin", "range"), "range", "roundrobin")
+
+
+@scenario("classic/vote/sticky-or-range", source=VOTES, clauses=("PV-05", "PV-02"))
+def sticky_or_range(talk: Conversation) -> None:
+    """One vote for sticky and one for range: Java takes sticky, Scala range."""
+    _vote(talk, ("sticky", "range"), ("range", "sticky"), "range", "sticky")
+
+
+@scenario("classic/vote/cooperative-or-range", source=VOTES, clauses=("PV-05", "PV-02"))
+def cooperative_sticky_or_range(talk: Conversation) -> None:
+    """One vote for cooperative-sticky and one for range: Java takes range, Scala cooperative-sticky."""
+    names = ("cooperative-sticky", "range")
+    _vote(talk, names, names[::-1], *names)
+
+
+@scenario("classic/vote/same-in-both", source=VOTES, clauses=("PV-05", "PV-02"))
+def both_decide_alike(talk: Conversation) -> None:
+    """One vote for a and one for b: both coordinators take a."""
+    _vote(talk, ("b", "a"), ("a", "b"), "a")
+
+
+@scenario("classic/vote/of-three", source=VOTES, clauses=("PV-05", "PV-01"))
+def three_protocols(talk: Conversation) -> None:
+    """Of three protocols that both members list, one that has no vote is not taken."""
+    _vote(talk, ("p1", "p2", "p3"), ("p2", "p3", "p1"), "p1", "p2")

@@ -1,0 +1,98 @@
+"""Groups that never get on and requests that fail inside: what stays unanswered, and what is left."""
+
+from harness.scenario import (
+    ANY,
+    Conversation,
+    delete_groups,
+    delete_groups_response,
+    describe_groups,
+    describe_groups_response,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    scenario,
+)
+
+UNREADABLE = b"\0\0\x7f\xff\xff\xff"
+"""A subscription v0 that claims two thousand million topics and ends there."""
+
+
+@scenario(
+    "classic/wedge/doubled-protocol",
+    source="ClassicGroup#selectProtocol",
+    clauses=("PV-06", "OR-05", "OR-08"),
+)
+def a_doubled_protocol_wedges_the_group(talk: Conversation) -> None:
+    """A member that lists its only protocol twice is never answered: one member cannot outvote two votes."""
+    doubled = (("range", b"\0\0"), ("range", b"\0\0"))
+    ana = talk.actor("ana")
+    ana.obtains_member_id(protocols=doubled)
+
+    ana.sends(join_group(protocols=doubled))
+    ana.stays_parked(for_ms=700)
+    ana.aside.sends(describe_groups())
+    ana.aside.receives(describe_groups_response(error_code="NONE", group_state="PreparingRebalance"))
+    ana.aside.sends(delete_groups())
+    ana.aside.receives(delete_groups_response("NON_EMPTY_GROUP"))
+
+
+@scenario(
+    "classic/wedge/unreadable-subscription",
+    source="ConsumerProtocol#deserializeSubscription",
+    clauses=("JG-60", "OR-06", "OR-08"),
+)
+def an_unreadable_subscription_may_wedge_the_group(talk: Conversation) -> None:
+    """A first member with an unreadable subscription is never answered from 2.7 on, until 4.4."""
+    ana = talk.actor("ana")
+    protocols = (("range", UNREADABLE),)
+    ana.obtains_member_id(protocols=protocols)
+
+    ana.sends(join_group(protocols=protocols))
+    ana.may_receive(join_group_response(error_code="NONE"), within_ms=1000)
+    ana.aside.sends(heartbeat(generation_id=0))
+    ana.aside.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    ana.aside.sends(heartbeat(generation_id=1))
+    ana.aside.receives(heartbeat_response(error_code=ANY))
+
+
+@scenario(
+    "classic/wedge/nobody-gets-into-it",
+    source="ConsumerProtocol#deserializeSubscription",
+    clauses=("JG-61", "OR-06"),
+)
+def nobody_gets_into_a_wedged_group(talk: Conversation) -> None:
+    """A group wedged by an unreadable subscription can be left, but neither joined nor deleted."""
+    ana, bob = talk.actors("ana", "bob")
+    protocols = (("range", UNREADABLE),)
+    ana.obtains_member_id(protocols=protocols)
+    ana.sends(join_group(protocols=protocols))
+    talk.elapses(500)
+
+    bob.obtains_member_id()
+    bob.sends(join_group())
+    talk.elapses(300)
+    ana.aside.sends(delete_groups())
+    ana.aside.receives(delete_groups_response("NON_EMPTY_GROUP"))
+    ana.aside.sends(leave_group())
+    ana.aside.receives(leave_group_response(error_code="NONE"))
+    ana.receives(join_group_response())
+    bob.may_receive(join_group_response(error_code="NONE"), within_ms=1000)
+
+
+@scenario(
+    "classic/wedge/internal-error-in-v6",
+    source="JoinGroupRequest#getErrorResponse",
+    clauses=("CO-28", "OR-07", "CO-27", "JG-13"),
+)
+def an_internal_error_may_stay_unsaid_in_v6(talk: Conversation) -> None:
+    """A JoinGroup v6 that fails inside is told UNKNOWN_SERVER_ERROR, but by 2.4 nothing at all."""
+    ana = talk.actor("ana")
+    ana.obtains_member_id()
+
+    ana.sends(join_group(group_instance_id="ana-1"))
+    ana.may_receive(join_group_response(error_code="UNKNOWN_SERVER_ERROR", member_id=""), within_ms=1000)
+    ana.aside.sends(heartbeat(generation_id=1))
+    ana.aside.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))

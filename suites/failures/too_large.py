@@ -1,0 +1,201 @@
+"""Writes that are too large for the log: what is told, and what becomes of the group."""
+
+from typing import Final
+
+from harness.scenario import (
+    ANY,
+    ORDERS,
+    Conversation,
+    delete_groups,
+    delete_groups_response,
+    describe_groups,
+    describe_groups_response,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    offset_commit,
+    offset_commit_response,
+    offset_delete,
+    offset_delete_response,
+    offset_fetch,
+    offset_fetch_response,
+    partitions_of,
+    response,
+    scenario,
+    subscription,
+    sync_group,
+    sync_group_response,
+)
+
+SMALL_LOG: Final = {"message.max.bytes": "1000"}
+"""Enough for a group of two members with short names, and for one offset at a time."""
+LARGE: Final = b"x" * 3000
+MANY_TOPICS: Final = subscription("orders", *(f"topic-{number}-{'x' * 200}" for number in range(15)))
+STORES: Final = "GroupMetadataManager#storeGroup"
+
+
+@scenario(
+    "failures/too-large/assignments",
+    source="CoordinatorOperationExceptionHelper#handleOperationException",
+    clauses=("FI-01", "SG-28", "PE-02", "ER-02"),
+    broker_config=SMALL_LOG,
+)
+def assignments_too_large_for_the_log(talk: Conversation) -> None:
+    """When assignments cannot be written all who sync are told UNKNOWN_SERVER_ERROR and rejoin."""
+    ana, bob = talk.stable_group("ana", "bob")
+    ana.sends(join_group())
+    bob.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+
+    bob.sends(sync_group())
+    ana.sends(sync_group(assignments=((ana.member_id, LARGE), (bob.member_id, b""))))
+    ana.receives(sync_group_response(error_code="UNKNOWN_SERVER_ERROR", assignment=b""))
+    bob.receives(sync_group_response(error_code="UNKNOWN_SERVER_ERROR", assignment=b""))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+
+    ana.sends(join_group())
+    bob.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=4))
+    bob.receives(join_group_response(error_code="NONE", generation_id=4))
+    ana.syncs_as_leader((ana, bob))
+
+
+@scenario(
+    "failures/too-large/static-restart",
+    source="GroupMetadataManager#classicGroupJoinNewStaticMember",
+    clauses=("FI-02", "ST-12"),
+    broker_config=SMALL_LOG,
+)
+def a_static_restart_too_large_for_the_log(talk: Conversation) -> None:
+    """A static restart that cannot be written is refused in the live generation, and the former id stays.
+
+    So since 2.6.1; before, nothing was written, and the restart went through.
+    """
+    ana = talk.actor("ana", group_instance_id="seat-a")
+    bob = talk.actor("bob", group_instance_id="seat-b")
+    again = talk.actor("bob-again", group_instance_id="seat-b")
+    talk.stable_group(ana, bob)
+
+    again.sends(join_group(protocols=(("range", MANY_TOPICS),)))
+    again.receives(join_group_response(error_code=ANY, generation_id=2, members=()))
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code=ANY))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario(
+    "failures/too-large/new-group-in-two-steps",
+    source="GroupMetadataManager#classicGroupJoinToClassicGroup",
+    clauses=("FI-03", "ER-08"),
+    broker_config=SMALL_LOG,
+)
+def a_new_group_too_large_in_two_steps(talk: Conversation) -> None:
+    """A minted id of a group that cannot be written is unknown to Java, and good to Scala."""
+    group_id = "two-steps-" + "g" * 1200
+    ana = talk.actor("ana")
+    ana.sends(join_group(group_id=group_id))
+    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    talk.elapses(200)
+    ana.sends(describe_groups(groups=(group_id,)))
+    ana.receives(describe_groups_response(error_code="NONE", group_state=ANY, members=()))
+
+    ana.sends(join_group(group_id=group_id))
+    ana.receives(join_group_response(error_code=ANY))
+
+
+@scenario(
+    "failures/too-large/new-group-in-one-step",
+    source="GroupMetadataManager#classicGroupJoinToClassicGroup",
+    clauses=("FI-04", "ER-08"),
+    broker_config=SMALL_LOG,
+)
+def a_new_group_too_large_in_one_step(talk: Conversation) -> None:
+    """Who is let in at once to a group that cannot be written fails in Java, and joins in Scala."""
+    group_id = "one-step-" + "g" * 1200
+    ana = talk.actor("ana")
+    bob = talk.actor("bob", group_instance_id="seat-b")
+
+    ana.sends(join_group(version=3, group_id=group_id))
+    ana.receives(join_group_response(error_code=ANY))
+    bob.sends(join_group(group_id=f"static-{group_id}"))
+    bob.receives(join_group_response(error_code=ANY))
+
+
+@scenario(
+    "failures/too-large/emptied-group",
+    source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
+    clauses=("FI-05", "FI-06"),
+    broker_config=SMALL_LOG,
+)
+def an_emptied_group_too_large_for_the_log(talk: Conversation) -> None:
+    """When a group's emptying cannot be written, Java says so on top; the group is Empty all the same."""
+    ana, bob = talk.actors("ana", "bob")
+    typed = join_group(protocol_type="t" * 1200, protocols=(("range", ORDERS),))
+    ana.sends(typed)
+    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    ana.sends(typed)
+    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code=ANY))
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", group_state="Empty", members=()))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.joins()
+    bob.sends(heartbeat(generation_id=3))
+    bob.receives(heartbeat_response(error_code=ANY))
+
+
+@scenario(
+    "failures/too-large/commit",
+    source="CoordinatorOperationExceptionHelper#handleOperationException",
+    clauses=("ER-04", "OC-49", "ER-09"),
+    broker_config=SMALL_LOG,
+)
+def a_commit_too_large_for_the_log(talk: Conversation) -> None:
+    """A commit that cannot be written fails for each partition alike, and nothing of it is stored."""
+    ana = talk.actor("ana")
+    offsets = {"orders": {0: (7, "short"), 1: (8, "m" * 3000)}}
+
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics=offsets))
+    ana.receives(response("OffsetCommit"))
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", group_state=ANY, members=()))
+    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
+    ana.receives(offset_fetch_response({"orders": {0: -1, 1: -1}}))
+
+
+@scenario(
+    "failures/too-large/deletion",
+    source="GroupCoordinatorShard#deleteGroups",
+    clauses=("ER-07", "DL-10"),
+    broker_config=SMALL_LOG,
+)
+def a_deletion_too_large_for_the_log(talk: Conversation) -> None:
+    """A deletion that cannot be written is NONE in Scala, until a restart, and fails in Java."""
+    group_id = "deletion-" + "g" * 300
+    partitions = {"orders": (0, 1, 2), "payments": (0, 1)}
+    ana = talk.actor("ana")
+    for topic, indexes in partitions.items():
+        for index in indexes:
+            one = {topic: {index: 7}}
+            ana.sends(offset_commit(group_id=group_id, generation_id=-1, member_id="", topics=one))
+            ana.receives(offset_commit_response(partitions_of({topic: (index,)}, "NONE")))
+
+    ana.sends(offset_delete(group_id=group_id, topics=partitions))
+    ana.receives(offset_delete_response(error_code=ANY))
+    ana.sends(offset_fetch(group_id=group_id, topics=partitions))
+    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.sends(offset_commit(group_id=group_id, generation_id=-1, member_id="", topics={"orders": {0: 9}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(delete_groups(groups=(group_id,)))
+    ana.receives(delete_groups_response(ANY))
+    ana.sends(describe_groups(groups=(group_id,)))
+    ana.receives(describe_groups_response(error_code="NONE", group_state=ANY, members=()))

@@ -1,0 +1,160 @@
+"""Transactions across a restart of the group coordinator, and while it loads."""
+
+from harness.scenario import (
+    Capability,
+    Conversation,
+    add_offsets_to_txn_response,
+    describe_groups,
+    describe_groups_response,
+    end_txn_response,
+    offset_commit,
+    offset_commit_response,
+    offset_delete,
+    offset_delete_response,
+    offset_fetch,
+    offset_fetch_response,
+    response,
+    scenario,
+    txn_offset_commit_response,
+)
+from suites.transactions.producers import ONE_ANSWER, ORDER_0, announced, ends, pending, sees
+
+RESTARTS = (Capability.RESTART,)
+HOLDS = (Capability.RESTART, Capability.HOLD_LOADING)
+LOADS = "OffsetMetadataManager#replay"
+LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
+
+
+@scenario("loading/transaction/pending", source=LOADS, clauses=("RP-08", "OF-17"), needs=RESTARTS)
+def what_is_pending_outlives_a_restart(talk: Conversation) -> None:
+    """A pending offset is pending after a restart, its group Empty, and it counts when committed."""
+    producer = pending(talk)
+    ana = producer.actor
+    talk.restarts_coordinator()
+
+    ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE", group_state="Empty"))
+    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
+    ana.receives(
+        response("OffsetFetch", topics=({"partitions": ({"error_code": "UNSTABLE_OFFSET_COMMIT"},)},))
+    )
+    ends(producer, committed=True)
+    sees(ana, {"orders": {0: 42}})
+
+
+@scenario("loading/transaction/committed", source=LOADS, clauses=("RP-08", "OF-20"), needs=RESTARTS)
+def what_was_committed_is_there_after_a_restart(talk: Conversation) -> None:
+    """Offsets of a committed transaction are there after a restart, those of an aborted one are not."""
+    producer = pending(talk)
+    ana = producer.actor
+    ends(producer, committed=True)
+    sees(ana, {"orders": {0: 42}})
+    ana.repeats(producer.adds(), until=add_offsets_to_txn_response(error_code="NONE"))
+    ana.sends(producer.commits({"orders": {0: 43, 1: 44}}))
+    ana.receives(txn_offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+    ends(producer, committed=False)
+    talk.restarts_coordinator()
+
+    ana.repeats(
+        offset_fetch(version=7, topics={"orders": (0, 1)}, require_stable=True),
+        until=offset_fetch_response({"orders": {0: 42, 1: -1}}),
+    )
+
+
+@scenario("loading/transaction/plain-commit-after", source=LOADS, clauses=("RP-09", "TC-26"), needs=RESTARTS)
+def a_later_plain_commit_stands_after_a_restart(talk: Conversation) -> None:
+    """A plain commit after a pending one stands although the transaction commits after a restart."""
+    producer = pending(talk)
+    ana = producer.actor
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 99}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    talk.restarts_coordinator()
+
+    ends(producer, committed=True)
+    ana.repeats(
+        offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True),
+        until=offset_fetch_response({"orders": {0: 99}}),
+    )
+
+
+@scenario(
+    "loading/transaction/lost-offset",
+    source="GroupMetadata#completePendingTxnOffsetCommit",
+    clauses=("TC-18",),
+    needs=RESTARTS,
+    broker_config={"offset.metadata.max.bytes": "10"},
+)
+def a_restart_brings_back_what_was_lost(talk: Conversation) -> None:
+    """A valid offset that was lost for another one's metadata, until 3.7.0, is there after a restart."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+    ana.sends(producer.commits({"orders": {0: (7, "fits"), 1: (8, "eleven long")}}))
+    ana.receives(txn_offset_commit_response({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE"}}))
+    ends(producer, committed=True)
+    talk.restarts_coordinator()
+
+    sees(ana, {"orders": {0: 7, 1: -1}})
+
+
+@scenario("loading/transaction/deleted", source=LOADS, clauses=("RP-14", "OD-14"), needs=RESTARTS)
+def what_was_deleted_may_come_back(talk: Conversation) -> None:
+    """A pending offset that was deleted comes back after a restart until 3.9, which wrote no tombstone."""
+    producer = pending(talk)
+    ana = producer.actor
+    ana.sends(producer.commits({"orders": {1: 43}}))
+    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+    ana.sends(offset_delete(topics={"orders": (0,)}))
+    ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
+    ends(producer, committed=True)
+    sees(ana, {"orders": {1: 43}})
+    talk.restarts_coordinator()
+
+    sees(ana, {"orders": {1: 43}})
+    ana.sends(offset_fetch(topics={"orders": (0,)}))
+    ana.receives(response("OffsetFetch", error_code="NONE"))
+
+
+@scenario("loading/held/txn-offset-commit", source="KIP-890", clauses=("LO-12", "TC-34"), needs=HOLDS)
+def transactional_commits_wait_for_the_load(talk: Conversation) -> None:
+    """While loading TxnOffsetCommit v2 is told so, in 4.x only if its transaction is in order."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+    talk.restarts_coordinator(hold_loading=True)
+
+    ana.sends(producer.commits(ORDER_0))
+    ana.receives(txn_offset_commit_response({"orders": {0: LOADING}}))
+    ana.sends(producer.commits(ORDER_0, transactional_id=talk.group("nobody's")))
+    ana.receives(ONE_ANSWER)
+    talk.releases_loading()
+    ana.repeats(producer.commits(ORDER_0), until=txn_offset_commit_response({"orders": {0: "NONE"}}))
+    ends(producer, committed=True)
+    sees(ana, {"orders": {0: 42}})
+
+
+@scenario("loading/held/txn-offset-commit-v1", source="KAFKA-7296", clauses=("LO-13", "TC-33"), needs=HOLDS)
+def old_producers_are_not_told_of_the_load(talk: Conversation) -> None:
+    """While loading TxnOffsetCommit v0 and v1 are told COORDINATOR_NOT_AVAILABLE, from 2.6 on."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+    talk.restarts_coordinator(hold_loading=True)
+
+    for version in (0, 1):
+        ana.sends(producer.commits(ORDER_0, version=version))
+        ana.receives(ONE_ANSWER)
+    talk.releases_loading()
+    ana.repeats(producer.commits(ORDER_0), until=txn_offset_commit_response({"orders": {0: "NONE"}}))
+
+
+@scenario(
+    "loading/held/end-txn", source="KafkaApis#handleWriteTxnMarkersRequest", clauses=("AO-05",), needs=HOLDS
+)
+def the_transaction_coordinator_does_not_load(talk: Conversation) -> None:
+    """While the group coordinator loads transactions begin and end, and their offsets count after it."""
+    producer = pending(talk)
+    ana, bob = producer.actor, talk.actor("bob")
+    talk.restarts_coordinator(hold_loading=True)
+
+    announced(bob, talk.group("txn-of-bob"))
+    ana.sends(producer.ends(committed=True))
+    ana.receives(end_txn_response(error_code="NONE"))
+    talk.releases_loading()
+    sees(ana, {"orders": {0: 42}})

@@ -1,0 +1,90 @@
+"""Partitions at the edge of a topic, and groups that a request names twice."""
+
+from harness.scenario import (
+    ANY,
+    Conversation,
+    Value,
+    offset_commit,
+    offset_commit_response,
+    offset_delete,
+    offset_delete_response,
+    request,
+    response,
+    scenario,
+)
+
+UNKNOWN = "UNKNOWN_TOPIC_OR_PARTITION"
+TINY_METADATA = {"offset.metadata.max.bytes": "10"}
+
+
+@scenario(
+    "offsets/edge/commit-beyond-the-last-partition",
+    source="KafkaApis#handleOffsetCommitRequest",
+    clauses=("OC-23",),
+)
+def the_last_partition_is_the_last(talk: Conversation) -> None:
+    """Offsets of a topic's last partition are taken, those of the next and of negative ones are not."""
+    ana = talk.actor("ana")
+
+    ana.sends(
+        offset_commit(
+            generation_id=-1, member_id="", topics={"orders": {2: 1, 3: 1, -1: 1}, "payments": {2: 1}}
+        )
+    )
+    ana.receives(
+        offset_commit_response({"orders": {2: "NONE", 3: UNKNOWN, -1: UNKNOWN}, "payments": {2: UNKNOWN}})
+    )
+
+
+@scenario(
+    "offsets/edge/delete-beyond-the-last-partition",
+    source="KafkaApis#handleOffsetDeleteRequest",
+    clauses=("OD-05",),
+)
+def partitions_are_deleted_one_by_one(talk: Conversation) -> None:
+    """Partitions that do not exist are refused by OffsetDelete beside others of the same topic."""
+    ana = talk.actor("ana")
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 2: 1}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE", 2: "NONE"}}))
+
+    ana.sends(offset_delete(topics={"orders": (2, 3), "payments": (0,)}))
+    ana.receives(offset_delete_response(error_code="NONE"))
+    ana.sends(offset_delete(topics={"payments": (2,), "orders": (3,)}))
+    ana.receives(
+        offset_delete_response(error_code=ANY, errors={"payments": {2: UNKNOWN}, "orders": {3: UNKNOWN}})
+    )
+
+
+@scenario(
+    "offsets/edge/fetch-a-group-twice",
+    source="KafkaApis#handleOffsetFetchRequestFromCoordinator",
+    clauses=("OF-12",),
+)
+def a_group_that_is_named_twice(talk: Conversation) -> None:
+    """A group that OffsetFetch v8 names twice is answered twice, but once from 3.0 to 3.4."""
+    ana = talk.actor("ana")
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+    topics: Value = ({"name": "orders", "partition_indexes": (0,)},)
+    group: Value = {"group_id": talk.group("main"), "topics": topics}
+    ana.sends(request("OffsetFetch", 8, groups=(group, group)))
+    ana.receives(response("OffsetFetch"))
+
+
+@scenario(
+    "offsets/edge/stable-readers-of-what-was-refused",
+    source="KAFKA-16371",
+    broker_config=TINY_METADATA,
+)
+def readers_of_a_partition_that_was_refused(talk: Conversation) -> None:
+    """A reader of stable offsets waits for ever for one that was refused for its metadata, 2.5 to 3.7.0."""
+    ana = talk.actor("ana")
+    ana.sends(
+        offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: (2, "x" * 11)}}),
+    )
+    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE"}}))
+
+    topics = ({"name": "orders", "partition_indexes": (0, 1)},)
+    ana.sends(request("OffsetFetch", 7, group_id=talk.group("main"), topics=topics, require_stable=True))
+    ana.receives(response("OffsetFetch"))

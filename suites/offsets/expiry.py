@@ -1,0 +1,238 @@
+"""Expiry: offsets that end by a time of their own, and groups that are left with nothing.
+
+A retention time in the request (OffsetCommit v2 to v4) ends offsets to the millisecond, where the broker's
+own counts in minutes; a pass over all groups every 500 ms finds them.
+"""
+
+from harness.scenario import (
+    Actor,
+    Conversation,
+    describe_groups,
+    describe_groups_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    offset_commit,
+    offset_commit_response,
+    offset_delete,
+    offset_delete_response,
+    offset_fetch,
+    offset_fetch_response,
+    response,
+    scenario,
+    subscription,
+)
+
+FREQUENT_EXPIRY = {"offsets.retention.check.interval.ms": "500"}
+"""Of a broker of its own, which all scenarios of expiry share."""
+EXPIRES = "OffsetMetadataManager#cleanupExpiredOffsets"
+CONDITION = "ClassicGroup#offsetExpirationCondition"
+
+
+def _static(talk: Conversation, name: str) -> Actor:
+    """Bring in a static member, which joins in one step: a pass between two would remove its group."""
+    return talk.actor(name, group_instance_id=f"seat of {name}")
+
+
+def _gone(ana: Actor) -> None:
+    """Await the end of the actor's group."""
+    ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE", group_state="Dead"))
+
+
+@scenario(
+    "offsets/expiry/retention-of-nothing",
+    source=EXPIRES,
+    clauses=("EX-10", "EX-08", "OC-26"),
+    broker_config=FREQUENT_EXPIRY,
+)
+def a_retention_time_of_0_ends_at_the_next_pass(talk: Conversation) -> None:
+    """An offset with a retention time of 0 is gone at the next pass, and with it its simple group."""
+    ana = talk.actor("ana")
+    ana.sends(
+        offset_commit(
+            version=2, generation_id=-1, member_id="", retention_time_ms=0, topics={"orders": {0: 7}}
+        )
+    )
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: -1}}))
+    _gone(ana)
+
+
+@scenario(
+    "offsets/expiry/retention-time",
+    source=EXPIRES,
+    clauses=("EX-08", "EX-07", "OC-27"),
+    broker_config=FREQUENT_EXPIRY,
+)
+def a_retention_time_ends_its_own_offset_alone(talk: Conversation) -> None:
+    """An offset with a retention time is there until then, and others of its group stay."""
+    ana = talk.actor("ana")
+    for partition, retention_time_ms in ((0, 4_000), (1, -1)):
+        ana.sends(
+            offset_commit(
+                version=4,
+                generation_id=-1,
+                member_id="",
+                retention_time_ms=retention_time_ms,
+                topics={"orders": {partition: 7}},
+            )
+        )
+        ana.receives(offset_commit_response({"orders": {partition: "NONE"}}))
+
+    talk.elapses(1_000)
+    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
+    ana.receives(offset_fetch_response({"orders": {0: 7, 1: 7}}))
+    ana.repeats(
+        offset_fetch(topics={"orders": (0, 1)}),
+        until=offset_fetch_response({"orders": {0: -1, 1: 7}}),
+        within_ms=10_000,
+    )
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", group_state="Empty"))
+
+
+@scenario("offsets/expiry/renewed", source=EXPIRES, clauses=("EX-08", "OC-26"), broker_config=FREQUENT_EXPIRY)
+def a_later_commit_renews_the_retention(talk: Conversation) -> None:
+    """An offset committed anew without a retention time outlives the one that it had."""
+    ana = talk.actor("ana")
+    for retention_time_ms, offset in ((900, 7), (-1, 8)):
+        ana.sends(
+            offset_commit(
+                version=3,
+                generation_id=-1,
+                member_id="",
+                retention_time_ms=retention_time_ms,
+                topics={"orders": {0: offset}},
+            )
+        )
+        ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+    talk.elapses(2_200)
+    ana.sends(offset_fetch(topics={"orders": (0,)}))
+    ana.receives(offset_fetch_response({"orders": {0: 8}}))
+
+
+@scenario(
+    "offsets/expiry/group-without-offsets",
+    source="GroupMetadataManager#maybeDeleteGroup",
+    clauses=("EX-12", "DG-05"),
+    broker_config=FREQUENT_EXPIRY,
+)
+def a_group_that_everybody_left_is_removed(talk: Conversation) -> None:
+    """A group whose last member has left without an offset is removed at the next pass."""
+    (ana,) = talk.stable_group(_static(talk, "ana"))
+
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+    _gone(ana)
+
+
+@scenario(
+    "offsets/expiry/pending-member",
+    source="GroupMetadataManager#maybeDeleteGroup",
+    clauses=("EX-12", "DL-08"),
+    broker_config=FREQUENT_EXPIRY,
+)
+def a_group_that_awaits_a_member_is_removed(talk: Conversation) -> None:
+    """A group that has only given out a member id is removed at the next pass, and the id with it."""
+    ana = talk.actor("ana")
+    ana.obtains_member_id()
+
+    _gone(ana)
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario(
+    "offsets/expiry/emptied-group",
+    source=CONDITION,
+    clauses=("EX-01", "EX-08"),
+    broker_config=FREQUENT_EXPIRY,
+)
+def an_emptied_group_loses_what_has_its_own_time(talk: Conversation) -> None:
+    """Of a group whose members have left offsets with a retention time end, and the group with the last."""
+    (ana,) = talk.stable_group(_static(talk, "ana"))
+    ana.sends(offset_commit(version=4, retention_time_ms=0, topics={"orders": {0: 7}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+
+    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: -1}}))
+    _gone(ana)
+
+
+@scenario(
+    "offsets/expiry/subscribed-topic",
+    source=CONDITION,
+    clauses=("EX-03", "EX-08"),
+    broker_config=FREQUENT_EXPIRY,
+)
+def a_subscribed_topic_keeps_its_offsets(talk: Conversation) -> None:
+    """A Stable group loses expired offsets of a topic that nobody subscribes to, and no others."""
+    (ana,) = talk.stable_group(_static(talk, "ana"))
+    ana.sends(offset_commit(version=4, retention_time_ms=0, topics={"orders": {0: 7}, "payments": {0: 8}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}, "payments": {0: "NONE"}}))
+
+    ana.repeats(
+        offset_fetch(topics={"orders": (0,), "payments": (0,)}),
+        until=offset_fetch_response({"orders": {0: 7}, "payments": {0: -1}}),
+    )
+
+
+@scenario(
+    "offsets/expiry/in-a-rebalance",
+    source="KAFKA-13636",
+    clauses=("EX-05",),
+    broker_config=FREQUENT_EXPIRY,
+)
+def a_rebalance_keeps_all_offsets(talk: Conversation) -> None:
+    """While a rebalance is prepared nothing expires, since 2.8.2, 3.0.1 and 3.1.1."""
+    ana, bob = talk.stable_group(_static(talk, "ana"), _static(talk, "bob"))
+    ana.sends(offset_commit(version=4, retention_time_ms=1_000, topics={"payments": {0: 8}}))
+    ana.receives(offset_commit_response({"payments": {0: "NONE"}}))
+    bob.sends(join_group(protocols=(("range", subscription("orders", "elsewhere")),)))
+
+    talk.elapses(2_500)
+    ana.sends(offset_fetch(topics={"payments": (0,)}))
+    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+
+
+@scenario(
+    "offsets/expiry/other-protocol-type", source=CONDITION, clauses=("EX-06",), broker_config=FREQUENT_EXPIRY
+)
+def a_group_of_another_type_keeps_all_offsets(talk: Conversation) -> None:
+    """A group of another protocol type than consumer loses nothing as long as it has members."""
+    ana = _static(talk, "ana")
+    ana.sends(join_group(protocol_type="connect", protocols=(("eager", b"any bytes"),)))
+    ana.receives(join_group_response(error_code="NONE", protocol_name="eager"))
+    ana.syncs_as_leader((ana,))
+    ana.sends(offset_commit(version=4, retention_time_ms=0, topics={"orders": {0: 7}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+    talk.elapses(1_600)
+    ana.sends(offset_fetch(topics={"orders": (0,)}))
+    ana.receives(offset_fetch_response({"orders": {0: 7}}))
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: -1}}))
+
+
+@scenario(
+    "offsets/expiry/deleted-offset", source=EXPIRES, clauses=("EX-12", "OD-07"), broker_config=FREQUENT_EXPIRY
+)
+def a_group_that_lost_its_last_offset_is_removed(talk: Conversation) -> None:
+    """A simple group whose last offset was deleted is gone at the next pass at the latest."""
+    ana = talk.actor("ana")
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+    ana.sends(offset_delete(topics={"orders": (0,)}))
+    ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
+    _gone(ana)
+    ana.sends(offset_delete(topics={"orders": (0,)}))
+    ana.receives(offset_delete_response(error_code="GROUP_ID_NOT_FOUND", errors={}))

@@ -1,0 +1,189 @@
+"""Topics that are named by their ids, and topics that are deleted and made anew."""
+
+from harness.scenario import (
+    OWN,
+    Actor,
+    AnswerRef,
+    Conversation,
+    GroupRef,
+    Pattern,
+    Value,
+    create_topic,
+    create_topic_response,
+    delete_topic,
+    delete_topic_response,
+    describe_groups,
+    describe_groups_response,
+    offset_commit,
+    offset_commit_response,
+    offset_fetch,
+    offset_fetch_response,
+    request,
+    response,
+    scenario,
+)
+
+UNKNOWN_ID = "00000000-0000-0000-0000-00000000abcd"
+NO_ID = "00000000-0000-0000-0000-000000000000"
+COMMITS = "KafkaApis#handleOffsetCommitRequest"
+FETCHES = "KafkaApis#handleOffsetFetchRequest"
+DELETED = "OffsetMetadataManager#onTopicsDeleted"
+FREQUENT_EXPIRY = {"offsets.retention.check.interval.ms": "500"}
+"""The Scala coordinator looks through all groups when a topic is deleted, and removes those without members
+and offsets, be they about to join. So topics are deleted only where groups are removed at any time."""
+
+
+def _topic_id(ana: Actor, topic: str | GroupRef) -> AnswerRef:
+    """Have somebody look up the id of a topic."""
+    ana.sends(request("Metadata", 12, topics=({"name": topic},), allow_auto_topic_creation=False))
+    return ana.receives(response("Metadata", topics=({"error_code": "NONE"},)))["topics", 0, "topic_id"]
+
+
+def _commit(topic_id: str | AnswerRef, *partitions: int) -> Value:
+    return {
+        "topic_id": topic_id,
+        "partitions": tuple({"partition_index": index, "committed_offset": 7} for index in partitions),
+    }
+
+
+def _asked(topic_id: str | AnswerRef, *partitions: int) -> Value:
+    return {"topic_id": topic_id, "partition_indexes": partitions}
+
+
+def _made(talk: Conversation, ana: Actor) -> GroupRef:
+    """Have a topic of the scenario's own, and an offset for it."""
+    topic = talk.group("topic")
+    ana.sends(create_topic(topic))
+    ana.receives(create_topic_response(error_code="NONE"))
+    ana.repeats(
+        offset_commit(generation_id=-1, member_id="", topics={topic: {0: 7}}),
+        until=offset_commit_response({topic: {0: "NONE"}}),
+    )
+    ana.repeats(offset_fetch(topics={topic: (0,)}), until=offset_fetch_response({topic: {0: 7}}))
+    return topic
+
+
+@scenario("offsets/topic-id/commit", source=COMMITS, clauses=("OC-46", "OC-47"))
+def version_10_commits_by_topic_id(talk: Conversation) -> None:
+    """OffsetCommit v10 names topics by id; an unknown or zero id is told so, an unknown partition too."""
+    ana = talk.actor("ana")
+    orders = _topic_id(ana, "orders")
+
+    topics = (_commit(orders, 0, 99), _commit(UNKNOWN_ID, 0), _commit(NO_ID, 1))
+    ana.sends(request("OffsetCommit", 10, group_id=OWN, generation_id_or_member_epoch=-1, topics=topics))
+    ana.receives(response("OffsetCommit"))
+    ana.repeats(
+        offset_fetch(topics={"orders": (0, 1)}), until=offset_fetch_response({"orders": {0: 7, 1: -1}})
+    )
+
+
+@scenario("offsets/topic-id/commit-nothing-known", source=COMMITS, clauses=("OC-46",))
+def an_unknown_id_never_reaches_the_coordinator(talk: Conversation) -> None:
+    """OffsetCommit v10 to unknown ids alone is told UNKNOWN_TOPIC_ID, whatever its group is."""
+    ana = talk.actor("ana")
+
+    topics = (_commit(UNKNOWN_ID, 0),)
+    ana.sends(request("OffsetCommit", 10, group_id=OWN, generation_id_or_member_epoch=5, topics=topics))
+    refused: Pattern = {"topic_id": UNKNOWN_ID, "partitions": ({"error_code": "UNKNOWN_TOPIC_ID"},)}
+    ana.receives(response("OffsetCommit", topics=(refused,)))
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
+
+
+@scenario("offsets/topic-id/commit-to-missing-group", source=COMMITS, clauses=("OC-48",))
+def version_10_names_a_missing_group(talk: Conversation) -> None:
+    """OffsetCommit v10 with a generation to a missing group is GROUP_ID_NOT_FOUND."""
+    ana = talk.actor("ana")
+    orders = _topic_id(ana, "orders")
+
+    topics = (_commit(orders, 0),)
+    ana.sends(request("OffsetCommit", 10, group_id=OWN, generation_id_or_member_epoch=5, topics=topics))
+    refused: Pattern = {"topic_id": orders, "partitions": ({"error_code": "GROUP_ID_NOT_FOUND"},)}
+    ana.receives(response("OffsetCommit", topics=(refused,)))
+
+
+@scenario("offsets/topic-id/fetch", source=FETCHES, clauses=("OF-31", "OF-32"))
+def version_10_fetches_by_topic_id(talk: Conversation) -> None:
+    """OffsetFetch v10 names topics by id; an unknown id is told so, an unknown partition has no offset."""
+    ana = talk.actor("ana")
+    orders = _topic_id(ana, "orders")
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}, "payments": {1: 8}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}, "payments": {1: "NONE"}}))
+    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: 7}}))
+
+    by_id = (_asked(orders, 0, 1, 99), _asked(UNKNOWN_ID, 0), _asked(NO_ID, 0))
+    for topics in (by_id, (), None):
+        group: Value = {"group_id": talk.group("main"), "topics": topics}
+        ana.sends(request("OffsetFetch", 10, groups=(group,)))
+        ana.receives(response("OffsetFetch", groups=({"error_code": "NONE"},)))
+
+
+@scenario("offsets/topic-id/fetch-missing-group", source=FETCHES, clauses=("OF-31", "OF-32"))
+def version_10_knows_ids_of_missing_groups(talk: Conversation) -> None:
+    """OffsetFetch v10 of a missing group tells unknown ids from known ones, and has no offsets."""
+    ana = talk.actor("ana")
+    orders = _topic_id(ana, "orders")
+
+    topics = (_asked(orders, 0), _asked(UNKNOWN_ID, 0))
+    group: Value = {"group_id": talk.group("main"), "topics": topics}
+    ana.sends(request("OffsetFetch", 10, groups=(group,)))
+    ana.receives(response("OffsetFetch", groups=({"error_code": "NONE"},)))
+
+
+@scenario("offsets/topic/deleted", source=DELETED, clauses=("EX-17",), broker_config=FREQUENT_EXPIRY)
+def a_deleted_topic_takes_its_offsets_along(talk: Conversation) -> None:
+    """With a topic go its offsets, and a group that is left with none."""
+    ana = talk.actor("ana")
+    topic = _made(talk, ana)
+
+    ana.sends(delete_topic(topic))
+    ana.receives(delete_topic_response(error_code="NONE"))
+    ana.repeats(
+        offset_fetch(topics={topic: (0,)}), until=offset_fetch_response({topic: {0: -1}}), within_ms=10_000
+    )
+    ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE", group_state="Dead"))
+
+
+@scenario(
+    "offsets/topic/deleted-among-others", source=DELETED, clauses=("EX-17",), broker_config=FREQUENT_EXPIRY
+)
+def a_deleted_topic_leaves_others_alone(talk: Conversation) -> None:
+    """When a topic is deleted the group's offsets of other topics stay, and so does the group."""
+    ana = talk.actor("ana")
+    topic = _made(talk, ana)
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 8}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+    ana.sends(delete_topic(topic))
+    ana.receives(delete_topic_response(error_code="NONE"))
+    ana.repeats(
+        offset_fetch(topics={topic: (0,)}), until=offset_fetch_response({topic: {0: -1}}), within_ms=10_000
+    )
+    ana.sends(offset_fetch())
+    ana.receives(offset_fetch_response({"orders": {0: 8}}))
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", group_state="Empty"))
+
+
+@scenario("offsets/topic/made-anew", source=FETCHES, clauses=("OF-33",), broker_config=FREQUENT_EXPIRY)
+def a_topic_made_anew_is_another(talk: Conversation) -> None:
+    """A topic made anew under its name has another id and no offsets; the former id is unknown."""
+    ana = talk.actor("ana")
+    topic = _made(talk, ana)
+    former = _topic_id(ana, topic)
+    ana.sends(delete_topic(topic))
+    ana.receives(delete_topic_response(error_code="NONE"))
+    ana.repeats(
+        offset_fetch(topics={topic: (0,)}), until=offset_fetch_response({topic: {0: -1}}), within_ms=10_000
+    )
+    ana.repeats(create_topic(topic), until=create_topic_response(error_code="NONE"))
+    ana.repeats(
+        request("Metadata", 12, topics=({"name": topic},), allow_auto_topic_creation=False),
+        until=response("Metadata", topics=({"error_code": "NONE"},)),
+    )
+    current = _topic_id(ana, topic)
+
+    for topics in ((_asked(current, 0),), (_asked(former, 0),), None):
+        group: Value = {"group_id": talk.group("main"), "topics": topics}
+        ana.sends(request("OffsetFetch", 10, groups=(group,)))
+        ana.receives(response("OffsetFetch", groups=({"error_code": "NONE"},)))

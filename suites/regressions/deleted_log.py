@@ -1,0 +1,47 @@
+"""A coordinator whose log is taken away."""
+
+from typing import Final
+
+from harness.scenario import (
+    ANY,
+    Conversation,
+    delete_topic,
+    delete_topic_response,
+    describe_groups,
+    describe_groups_response,
+    find_coordinator,
+    find_coordinator_response,
+    heartbeat,
+    heartbeat_response,
+    scenario,
+)
+
+ALONE: Final = {"offset.metadata.max.bytes": "4095"}
+"""Means nothing here, but that these scenarios, which take away every group, have a broker to themselves."""
+
+
+@scenario(
+    "regressions/kafka-19274/groups-go-with-their-log",
+    source="KAFKA-19274",
+    clauses=("CO-09",),
+    broker_config=ALONE,
+)
+def groups_go_with_their_log(talk: Conversation) -> None:
+    """When `__consumer_offsets` is deleted, its coordinator gives up its groups; they do not come back.
+
+    4.0.0 kept them, as if nothing had happened.
+    """
+    (ana,) = talk.stable_group("ana")
+    ana.sends(delete_topic("__consumer_offsets"))
+    ana.receives(delete_topic_response(error_code="NONE"))
+    talk.elapses(1000)
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code=ANY))
+
+    ana.repeats(find_coordinator(), until=find_coordinator_response(error_code="NONE"))
+    talk.elapses(1000)
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code=ANY))
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE"))

@@ -1,0 +1,141 @@
+"""Static members that restart: what becomes of them afterwards, and of those who are refused."""
+
+from harness.scenario import (
+    ANY,
+    SHORT_SESSIONS,
+    Conversation,
+    describe_groups,
+    describe_groups_response,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    scenario,
+)
+
+REPLACES = "GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin"
+
+
+@scenario(
+    "static_membership/successor/falls-silent",
+    source=REPLACES,
+    clauses=("HB-12",),
+    broker_config=SHORT_SESSIONS,
+)
+def a_successor_that_falls_silent_is_dropped(talk: Conversation) -> None:
+    """A static member that restarts in Stable has a session from then on, and is dropped at its end."""
+    ana = talk.actor("ana", group_instance_id="seat-a")
+    ana_again = talk.actor("ana-again", group_instance_id="seat-a")
+    ana.sends(join_group(session_timeout_ms=1_500))
+    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.syncs_as_leader((ana,))
+    ana_again.sends(join_group(session_timeout_ms=1_500))
+    ana_again.receives(join_group_response(error_code="NONE", generation_id=1))
+
+    talk.elapses(2_400)
+    ana_again.sends(describe_groups())
+    ana_again.receives(describe_groups_response(error_code="NONE", group_state="Empty", members=()))
+
+
+@scenario(
+    "static_membership/successor/of-a-new-member",
+    source="ClassicGroup#replaceStaticMember",
+    clauses=("ST-18",),
+    broker_config={"group.initial.rebalance.delay.ms": "1000"} | SHORT_SESSIONS,
+)
+def the_successor_of_a_new_member(talk: Conversation) -> None:
+    """A static member that restarts in the initial delay is new itself or not: its session may end meanwhile.
+
+    The Scala coordinator lets the session of a new member run while its JoinGroup is parked, and takes the
+    successor for as new as its predecessor; the Java one does not.
+    """
+    ana = talk.actor("ana", group_instance_id="seat-a")
+    ana_again = talk.actor("ana-again", group_instance_id="seat-a")
+    ana.sends(join_group(session_timeout_ms=400))
+
+    ana_again.sends(join_group(session_timeout_ms=400))
+    ana.receives(join_group_response(error_code="FENCED_INSTANCE_ID"))
+    ana_again.receives(join_group_response(error_code=ANY))
+
+    talk.elapses(1_000)
+    ana_again.sends(describe_groups())
+    ana_again.receives(describe_groups_response(error_code="NONE", group_state=ANY, members=ANY))
+
+
+@scenario(
+    "static_membership/successor/nobody-rejoined-twice",
+    source="GroupMetadataManager#completeClassicGroupJoin",
+    clauses=("RB-17",),
+)
+def a_rebalance_is_prolonged_by_its_timeout(talk: Conversation) -> None:
+    """A rebalance that nobody joined goes on for one rebalance timeout more, for whoever comes then."""
+    ana = talk.actor("ana", group_instance_id="seat-a")
+    bob = talk.actor("bob", group_instance_id="seat-b")
+    talk.stable_group(ana, bob, rebalance_timeout_ms=1_500)
+    carol = talk.actor("carol")
+    carol.obtains_member_id()
+    carol.sends(join_group(rebalance_timeout_ms=1_500))
+    carol.aside.sends(leave_group())
+    carol.aside.receives(leave_group_response(error_code="NONE"))
+    carol.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
+
+    talk.elapses(1_900)
+    ana.sends(join_group(rebalance_timeout_ms=1_500))
+    ana.receives(
+        join_group_response(error_code="NONE", leader=ana.member_id), not_before_ms=500, not_after_ms=2_000
+    )
+
+
+@scenario(
+    "static_membership/successor/refused-for-the-size",
+    source="GroupCoordinator#handleJoinGroup",
+    clauses=("MX-02", "MX-03"),
+    broker_config={"group.max.size": "2"},
+)
+def a_refused_restart_and_the_seat(talk: Conversation) -> None:
+    """A static member that a full group does not let restart keeps its seat since 2.8.0, not before."""
+    ana = talk.actor("ana", group_instance_id="seat-a")
+    ana_again = talk.actor("ana-again", group_instance_id="seat-a")
+    talk.stable_group(ana, "bob")
+    ana_again.sends(join_group())
+    ana_again.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED"))
+
+    ana.sends(leave_group(members=(("", "seat-a"),)))
+    ana.receives(leave_group_response(error_code="NONE"))
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", members=ANY))
+
+
+@scenario(
+    "static_membership/successor/pending-id-leaves-another-seat",
+    source="GroupCoordinator#handleLeaveGroup",
+    clauses=("LV-13",),
+)
+def a_pending_id_leaves_with_the_seat_of_another(talk: Conversation) -> None:
+    """A pending member that leaves with a seat that is taken is let go since 3.0; before, it was fenced."""
+    ana = talk.actor("ana", group_instance_id="seat-a")
+    eve = talk.actor("eve")
+    talk.stable_group(ana)
+    eve.obtains_member_id()
+
+    eve.sends(leave_group(members=((eve.member_id, "seat-a"),)))
+    eve.receives(leave_group_response(error_code=ANY))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code=ANY))
+
+
+@scenario(
+    "static_membership/successor/pending-id-with-instance-v7",
+    source="GroupMetadataManager#classicGroupJoinExistingMember",
+    clauses=("JG-13",),
+)
+def a_pending_id_may_not_become_static_in_v7(talk: Conversation) -> None:
+    """A pending member that brings an instance id with a JoinGroup v7 is told UNKNOWN_SERVER_ERROR."""
+    ana = talk.actor("ana")
+    ana.sends(join_group(version=7))
+    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+
+    ana.sends(join_group(version=7, group_instance_id="seat-a"))
+    ana.receives(join_group_response(error_code="UNKNOWN_SERVER_ERROR", member_id=""))

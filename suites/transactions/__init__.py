@@ -1,0 +1,1 @@
+"""Transactions: offsets that count when their producer commits, and who may bring them."""

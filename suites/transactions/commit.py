@@ -1,0 +1,308 @@
+"""TxnOffsetCommit to groups without members: what is taken, and what is refused before that matters."""
+
+from harness.scenario import (
+    Conversation,
+    Pattern,
+    Value,
+    add_offsets_to_txn_response,
+    describe_groups,
+    describe_groups_response,
+    offset_commit,
+    offset_commit_response,
+    offset_fetch,
+    offset_fetch_response,
+    one_of,
+    response,
+    scenario,
+    txn_offset_commit_response,
+)
+from suites.transactions.producers import (
+    ONE_ANSWER,
+    ORDER_0,
+    TAKEN,
+    announced,
+    announces,
+    ends,
+    initialised,
+    pending,
+    sees,
+)
+
+COMMITS = "OffsetMetadataManager#commitTransactionalOffset"
+VALIDATES = "OffsetMetadataManager#validateTransactionalOffsetCommit"
+HANDLES = "KafkaApis#handleTxnOffsetCommitRequest"
+TINY_METADATA = {"offset.metadata.max.bytes": "10"}
+
+
+@scenario("transactions/commit/first", source=COMMITS, clauses=("TC-01", "OF-16"))
+def a_transactional_commit_makes_a_group(talk: Conversation) -> None:
+    """A transactional commit makes a group, Empty and without type, and nobody sees its offset yet."""
+    ana = pending(talk).actor
+
+    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
+    ana.receives(offset_fetch_response({"orders": {0: -1, 1: -1}}))
+    ana.sends(offset_fetch())
+    ana.receives(offset_fetch_response({}))
+    ana.repeats(describe_groups(), until=describe_groups_response(group_state="Empty", protocol_type=""))
+
+
+@scenario("transactions/commit/unannounced", source="KIP-890", clauses=("TC-02", "TC-05"))
+def an_unannounced_commit_may_not_count(talk: Conversation) -> None:
+    """A commit of a group that the transaction does not know is taken until 3.6, INVALID_TXN_STATE since."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+
+    ana.sends(producer.commits(ORDER_0))
+    ana.receives(ONE_ANSWER)
+    talk.elapses(100)
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", protocol_type=""))
+
+
+@scenario("transactions/commit/unannounced-v4", source="KIP-890", clauses=("TC-03", "TC-05"))
+def version_4_is_told_to_abort(talk: Conversation) -> None:
+    """In v4 a commit of a group that the transaction does not know is TRANSACTION_ABORTABLE."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+
+    ana.sends(producer.commits(ORDER_0, version=4))
+    # Asked together with others the transaction coordinator may say it as lower versions are told.
+    told = one_of("TRANSACTION_ABORTABLE", "INVALID_TXN_STATE")
+    refused: Pattern = {"partition_index": 0, "error_code": told}
+    ana.receives(response("TxnOffsetCommit", topics=({"name": "orders", "partitions": (refused,)},)))
+    talk.elapses(100)
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", protocol_type=""))
+
+
+@scenario("transactions/commit/unannounced-v5", source="KIP-890", clauses=("TC-04", "OF-20"))
+def version_5_announces_by_itself(talk: Conversation) -> None:
+    """From v5 on the group joins the transaction by its first commit, and the offset counts in the end."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+
+    ana.sends(producer.commits(ORDER_0, version=5))
+    ana.receives(TAKEN)
+    ana.sends(producer.commits({"orders": {1: 43}}, version=5))
+    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+    ana.sends(producer.ends(committed=True, version=5))
+    ana.receives(response("EndTxn", error_code="NONE", producer_epoch=1))
+    sees(ana, {"orders": {0: 42, 1: 43}})
+
+
+@scenario("transactions/commit/no-such-transaction", source="KIP-890", clauses=("TC-02", "AO-04"))
+def a_producer_that_nobody_knows_may_not_count(talk: Conversation) -> None:
+    """A commit of an unknown producer, or to an unknown transactional id, is verified from 3.7 on."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+
+    ana.sends(producer.commits(ORDER_0, producer_id=producer.producer_id + 1_000_000))
+    ana.receives(ONE_ANSWER)
+    ana.sends(producer.commits(ORDER_0, transactional_id=talk.group("nobody's")))
+    ana.receives(ONE_ANSWER)
+    ana.sends(producer.commits(ORDER_0, transactional_id=""))
+    ana.receives(ONE_ANSWER)
+    ana.sends(producer.commits(ORDER_0, version=0, producer_id=-1, producer_epoch=-1))
+    ana.receives(ONE_ANSWER)
+
+
+@scenario(
+    "transactions/commit/missing-group-ladder",
+    source=VALIDATES,
+    clauses=("TC-06", "TC-07", "TC-08", "TC-09"),
+)
+def a_missing_group_is_judged_by_release(talk: Conversation) -> None:
+    """To a missing group generation and member are judged otherwise by 2.4, 2.5 to 2.8, 3.x and 4.x."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+
+    for name, generation_id, member_id in (
+        ("generation", 3, ""),
+        ("zero", 0, ""),
+        ("member", -1, "nobody"),
+        ("both", 3, "nobody"),
+    ):
+        group = talk.group(name)
+        announces(producer, group_id=group)
+        ana.sends(
+            producer.commits(
+                ORDER_0, version=3, group_id=group, generation_id=generation_id, member_id=member_id
+            )
+        )
+        ana.receives(ONE_ANSWER)
+        talk.elapses(100)
+        ana.sends(describe_groups(groups=(group,)))
+        ana.receives(describe_groups_response(error_code="NONE", protocol_type=""))
+
+
+@scenario("transactions/commit/group-without-name", source=HANDLES, clauses=("TC-10", "AO-01"))
+def the_group_without_a_name_is_refused(talk: Conversation) -> None:
+    """AddOffsetsToTxn takes the empty group id, and TxnOffsetCommit refuses it partition by partition."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+    announces(producer, group_id="")
+
+    ana.sends(producer.commits({"orders": {0: 1, 2: 3}}, group_id=""))
+    ana.receives(txn_offset_commit_response({"orders": {0: "INVALID_GROUP_ID", 2: "INVALID_GROUP_ID"}}))
+
+
+@scenario("transactions/commit/unknown-topic", source=HANDLES, clauses=("TC-11",))
+def an_unknown_topic_never_reaches_the_coordinator(talk: Conversation) -> None:
+    """A commit to nothing that exists is told so, whoever the producer; nothing at all is told nothing."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+
+    ana.sends(producer.commits({"no-such-topic": {0: 1}, "orders": {99: 1}}, group_id="", producer_id=-1))
+    ana.receives(
+        txn_offset_commit_response(
+            {
+                "no-such-topic": {0: "UNKNOWN_TOPIC_OR_PARTITION"},
+                "orders": {99: "UNKNOWN_TOPIC_OR_PARTITION"},
+            }
+        )
+    )
+    ana.sends(producer.commits({}))
+    ana.receives(txn_offset_commit_response({}))
+
+
+@scenario("transactions/commit/unknown-partition", source=HANDLES, clauses=("TC-11", "OF-20"))
+def known_and_unknown_partitions_are_answered_each(talk: Conversation) -> None:
+    """Of one topic the unknown partition is refused as such, and the known one counts in the end."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+
+    ana.sends(producer.commits({"orders": {99: 1, 0: 7}}))
+    ana.receives(txn_offset_commit_response({"orders": {99: "UNKNOWN_TOPIC_OR_PARTITION", 0: "NONE"}}))
+    ends(producer, committed=True)
+    sees(ana, {"orders": {0: 7}})
+
+
+@scenario(
+    "transactions/commit/metadata-too-large",
+    source="GroupMetadataManager#storeOffsets",
+    clauses=("TC-17", "TC-18"),
+    broker_config=TINY_METADATA,
+)
+def large_metadata_costs_its_own_partition(talk: Conversation) -> None:
+    """Only the partition whose metadata is too large is refused; until 3.7.0 the others were lost, too."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+
+    ana.sends(producer.commits({"orders": {0: (7, "fits"), 1: (8, "eleven long")}}))
+    ana.receives(txn_offset_commit_response({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE"}}))
+    ends(producer, committed=True)
+    talk.elapses(500)
+    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
+    ana.receives(response("OffsetFetch", error_code="NONE"))
+
+
+@scenario(
+    "transactions/commit/all-metadata-too-large",
+    source="GroupMetadataManager#storeOffsets",
+    clauses=("TC-17",),
+    broker_config=TINY_METADATA,
+)
+def large_metadata_alone_leaves_nothing_pending(talk: Conversation) -> None:
+    """If all metadata is too large nothing is pending, and the group has no offsets in the end."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+
+    ana.sends(producer.commits({"orders": {0: (7, "eleven long")}}))
+    ana.receives(txn_offset_commit_response({"orders": {0: "OFFSET_METADATA_TOO_LARGE"}}))
+    ends(producer, committed=True)
+    talk.elapses(500)
+    ana.sends(offset_fetch())
+    ana.receives(offset_fetch_response({}))
+
+
+@scenario("transactions/commit/plain-commit-after", source=COMMITS, clauses=("TC-26",))
+def a_later_plain_commit_stands(talk: Conversation) -> None:
+    """A plain commit that comes after a pending one stands when the transaction commits."""
+    producer = pending(talk)
+    ana = producer.actor
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 99}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+    ends(producer, committed=True)
+    talk.elapses(500)
+    ana.sends(offset_fetch(topics={"orders": (0,)}))
+    ana.receives(offset_fetch_response({"orders": {0: 99}}))
+
+
+@scenario("transactions/commit/plain-commit-before", source=COMMITS, clauses=("OF-20", "TC-26"))
+def an_earlier_plain_commit_is_replaced(talk: Conversation) -> None:
+    """A plain commit that came before a pending one is replaced when the transaction commits."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7, 1: 8}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+    ana.sends(producer.commits(ORDER_0))
+    ana.receives(TAKEN)
+
+    ends(producer, committed=True)
+    sees(ana, {"orders": {0: 42, 1: 8}})
+
+
+@scenario("transactions/commit/leader-epoch", source="KIP-320", clauses=("OF-08", "OF-20"))
+def leader_epoch_and_metadata_are_kept(talk: Conversation) -> None:
+    """Leader epoch, from v2 on, and metadata are kept through the transaction; null is the empty text."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+    partitions: Value = (
+        {
+            "partition_index": 0,
+            "committed_offset": 8,
+            "committed_leader_epoch": 3,
+            "committed_metadata": "mine",
+        },
+        {"partition_index": 1, "committed_offset": 9, "committed_metadata": None},
+    )
+    orders: Value = {"name": "orders", "partitions": partitions}
+    ana.sends(producer.commits({}, topics=(orders,)))
+    ana.receives(txn_offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+    ends(producer, committed=True)
+
+    for partition, offset, epoch, metadata in ((0, 8, 3, "mine"), (1, 9, -1, "")):
+        kept: Pattern = {"committed_offset": offset, "committed_leader_epoch": epoch, "metadata": metadata}
+        ana.repeats(
+            offset_fetch(topics={"orders": (partition,)}),
+            until=response("OffsetFetch", error_code="NONE", topics=({"partitions": (kept,)},)),
+        )
+
+
+@scenario("transactions/commit/several-groups", source=COMMITS, clauses=("TC-28",))
+def one_transaction_serves_several_groups(talk: Conversation) -> None:
+    """One transaction may bring offsets of several groups, which all count in the end."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+    other = talk.group("other")
+    ana.sends(producer.adds(group_id=other))
+    ana.receives(add_offsets_to_txn_response(error_code="NONE"))
+    ana.sends(producer.commits(ORDER_0))
+    ana.receives(TAKEN)
+    ana.sends(producer.commits({"orders": {0: 43}}, group_id=other))
+    ana.receives(TAKEN)
+
+    ends(producer, committed=True)
+    sees(ana, {"orders": {0: 42}})
+    ana.repeats(
+        offset_fetch(group_id=other, topics={"orders": (0,)}),
+        until=offset_fetch_response({"orders": {0: 43}}),
+    )
+
+
+@scenario("transactions/commit/several-producers", source=COMMITS, clauses=("TC-25",))
+def of_two_producers_the_later_writer_wins(talk: Conversation) -> None:
+    """Of two producers' offsets for a partition the one written later counts, not the one committed later."""
+    early, late = announced(talk.actor("ana")), announced(talk.actor("bob"), talk.group("txn-of-bob"))
+    early.actor.sends(early.commits(ORDER_0))
+    early.actor.receives(TAKEN)
+    late.actor.sends(late.commits({"orders": {0: 43}}))
+    late.actor.receives(TAKEN)
+
+    ends(late, committed=True)
+    sees(late.actor, {"orders": {0: 43}})
+    ends(early, committed=True)
+    talk.elapses(500)
+    early.actor.sends(offset_fetch(topics={"orders": (0,)}))
+    early.actor.receives(offset_fetch_response({"orders": {0: 43}}))

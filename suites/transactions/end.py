@@ -1,0 +1,300 @@
+"""InitProducerId, AddOffsetsToTxn and EndTxn, as far as offsets hang on them."""
+
+from harness.scenario import (
+    Conversation,
+    add_offsets_to_txn,
+    add_offsets_to_txn_response,
+    describe_groups,
+    describe_groups_response,
+    end_txn,
+    end_txn_response,
+    init_producer_id,
+    init_producer_id_response,
+    offset_fetch,
+    offset_fetch_response,
+    response,
+    scenario,
+    txn_offset_commit_response,
+)
+from suites.transactions.producers import (
+    ORDER_0,
+    TAKEN,
+    announced,
+    ends,
+    finds_its_coordinator,
+    initialised,
+    pending,
+    sees,
+)
+
+ADDS = "TransactionCoordinator#handleAddPartitionsToTransaction"
+ENDS = "TransactionCoordinator#handleEndTransaction"
+INITIALISES = "TransactionCoordinator#handleInitProducerId"
+
+
+@scenario("transactions/add/any-group", source=ADDS, clauses=("AO-01",))
+def any_group_may_be_announced(talk: Conversation) -> None:
+    """AddOffsetsToTxn takes any group, and again, and makes none."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+
+    ana.sends(producer.adds())
+    ana.receives(add_offsets_to_txn_response(error_code="NONE"))
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
+
+
+@scenario("transactions/add/wrong-epoch", source=ADDS, clauses=("AO-02",))
+def a_wrong_epoch_is_an_old_error_in_low_versions(talk: Conversation) -> None:
+    """AddOffsetsToTxn v0 and v1 with another epoch are INVALID_PRODUCER_EPOCH."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+
+    for version, addend in ((0, 1), (1, 1), (1, -1)):
+        ana.sends(
+            add_offsets_to_txn(
+                version=version,
+                producer_id=producer.producer_id,
+                producer_epoch=producer.producer_epoch + addend,
+            )
+        )
+        ana.receives(add_offsets_to_txn_response(error_code="INVALID_PRODUCER_EPOCH"))
+
+
+@scenario("transactions/add/fenced", source=ADDS, clauses=("AO-03",))
+def a_wrong_epoch_is_fenced_in_high_versions(talk: Conversation) -> None:
+    """AddOffsetsToTxn v2 with another epoch is PRODUCER_FENCED."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+
+    ana.sends(
+        add_offsets_to_txn(
+            version=2, producer_id=producer.producer_id, producer_epoch=producer.producer_epoch + 1
+        )
+    )
+    ana.receives(add_offsets_to_txn_response(error_code="PRODUCER_FENCED"))
+    ana.sends(producer.adds(version=2))
+    ana.receives(add_offsets_to_txn_response(error_code="NONE"))
+
+
+@scenario("transactions/add/ladder", source=ADDS, clauses=("AO-04", "AO-02"))
+def the_transactional_id_is_checked_before_the_producer(talk: Conversation) -> None:
+    """AddOffsetsToTxn and EndTxn check the transactional id, then the producer's id, and its epoch last."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+    stranger, past = producer.producer_id + 1_000_000, producer.producer_epoch - 1
+
+    for transactional_id, producer_id, error in (
+        ("", stranger, "INVALID_REQUEST"),
+        (talk.group("nobody's"), producer.producer_id, "INVALID_PRODUCER_ID_MAPPING"),
+        (producer.transactional_id, stranger, "INVALID_PRODUCER_ID_MAPPING"),
+        (producer.transactional_id, producer.producer_id, "INVALID_PRODUCER_EPOCH"),
+    ):
+        ana.sends(
+            add_offsets_to_txn(
+                transactional_id=transactional_id, producer_id=producer_id, producer_epoch=past
+            )
+        )
+        ana.receives(add_offsets_to_txn_response(error_code=error))
+        ana.sends(
+            end_txn(
+                transactional_id=transactional_id,
+                producer_id=producer_id,
+                producer_epoch=past,
+                committed=True,
+            )
+        )
+        ana.receives(end_txn_response(error_code=error))
+
+
+@scenario("transactions/end/future-epoch", source=ENDS, clauses=("AO-02",))
+def an_end_with_a_future_epoch_is_refused(talk: Conversation) -> None:
+    """EndTxn with too high an epoch is refused, but 2.4 decides the transaction and never finishes it."""
+    producer = pending(talk)
+    ana = producer.actor
+
+    ana.sends(
+        end_txn(producer_id=producer.producer_id, producer_epoch=producer.producer_epoch + 1, committed=True)
+    )
+    ana.receives(end_txn_response(error_code="INVALID_PRODUCER_EPOCH"))
+    ana.sends(producer.ends(committed=True))
+    ana.receives(response("EndTxn"))
+    talk.elapses(500)
+    ana.sends(offset_fetch(topics={"orders": (0,)}))
+    ana.receives(response("OffsetFetch", error_code="NONE"))
+
+
+@scenario("transactions/end/twice", source=ENDS, clauses=("OF-20",))
+def what_is_decided_stays_decided(talk: Conversation) -> None:
+    """Up to v4 EndTxn may be repeated, but not turned round; what never began cannot be ended."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+    ana.sends(producer.ends(committed=True))
+    ana.receives(end_txn_response(error_code="INVALID_TXN_STATE"))
+    ana.sends(producer.adds())
+    ana.receives(add_offsets_to_txn_response(error_code="NONE"))
+    ana.sends(producer.commits(ORDER_0))
+    ana.receives(TAKEN)
+    ends(producer, committed=True)
+    sees(ana, {"orders": {0: 42}})
+
+    ana.repeats(producer.ends(committed=True), until=end_txn_response(error_code="NONE"))
+    ana.sends(producer.ends(committed=False))
+    ana.receives(end_txn_response(error_code="INVALID_TXN_STATE"))
+
+
+@scenario("transactions/end/next-transaction", source=ENDS, clauses=("OF-20", "OF-21"))
+def transactions_follow_each_other(talk: Conversation) -> None:
+    """A producer aborts one transaction and commits the next, each with its own offsets."""
+    producer = pending(talk)
+    ana = producer.actor
+    ends(producer, committed=False)
+
+    ana.repeats(producer.adds(), until=add_offsets_to_txn_response(error_code="NONE"))
+    ana.sends(producer.commits({"orders": {1: 43}}))
+    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+    ends(producer, committed=True)
+    sees(ana, {"orders": {0: -1, 1: 43}})
+
+
+@scenario("transactions/end/version-5", source="KIP-890", clauses=("TC-04",))
+def version_5_gives_a_new_epoch_each_time(talk: Conversation) -> None:
+    """EndTxn v5 gives the producer a new epoch, with which alone it goes on; the old one may repeat."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+    ana.sends(producer.ends(committed=True, version=5))
+    ana.receives(end_txn_response(error_code="INVALID_TXN_STATE", producer_id=-1, producer_epoch=-1))
+    ana.sends(producer.commits(ORDER_0, version=5))
+    ana.receives(TAKEN)
+    ana.sends(producer.ends(committed=True, version=5))
+    ended = ana.receives(end_txn_response(error_code="NONE", producer_epoch=1))
+    sees(ana, {"orders": {0: 42}})
+
+    ana.repeats(
+        producer.ends(committed=True, version=5),
+        until=end_txn_response(error_code="NONE", producer_epoch=1),
+    )
+    ana.sends(producer.ends(committed=False, version=5))
+    ana.receives(end_txn_response(error_code="INVALID_TXN_STATE"))
+    ana.sends(producer.commits({"orders": {0: 43}}, version=5))
+    ana.receives(txn_offset_commit_response({"orders": {0: "INVALID_PRODUCER_EPOCH"}}))
+    ana.sends(producer.commits({"orders": {0: 44}}, version=5, producer_epoch=ended["producer_epoch"]))
+    ana.receives(TAKEN)
+    ana.sends(
+        end_txn(
+            version=5,
+            producer_id=ended["producer_id"],
+            producer_epoch=ended["producer_epoch"],
+            committed=False,
+        )
+    )
+    ana.receives(end_txn_response(error_code="NONE", producer_epoch=2))
+    ana.repeats(
+        offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True),
+        until=offset_fetch_response({"orders": {0: 42}}),
+    )
+
+
+@scenario("transactions/end/version-5-empty", source="KIP-890", clauses=("TC-04",))
+def version_5_aborts_what_never_began(talk: Conversation) -> None:
+    """EndTxn v5 may abort where nothing has begun, again and again, each time for a new epoch."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+
+    ana.sends(producer.ends(committed=False, version=5))
+    ended = ana.receives(end_txn_response(error_code="NONE", producer_epoch=1))
+    again = end_txn(
+        version=5, producer_id=ended["producer_id"], producer_epoch=ended["producer_epoch"], committed=False
+    )
+    ana.repeats(again, until=end_txn_response(error_code="NONE", producer_epoch=2))
+    ana.sends(producer.ends(committed=False, version=5))
+    ana.receives(end_txn_response(error_code="PRODUCER_FENCED"))
+
+
+@scenario("transactions/init/fences", source=INITIALISES, clauses=("OF-21",))
+def a_new_producer_aborts_the_former_ones_transaction(talk: Conversation) -> None:
+    """Who takes over a transactional id has the open transaction aborted, and its producer is fenced."""
+    producer = pending(talk)
+    ana, bob = producer.actor, talk.actor("bob")
+
+    bob.sends(init_producer_id())
+    bob.receives(init_producer_id_response(error_code="CONCURRENT_TRANSACTIONS", producer_id=-1))
+    bob.repeats(init_producer_id(), until=init_producer_id_response(error_code="NONE"))
+    ana.sends(producer.ends(committed=True))
+    ana.receives(end_txn_response(error_code="INVALID_PRODUCER_EPOCH"))
+    ana.sends(producer.commits({"orders": {1: 43}}))
+    ana.receives(response("TxnOffsetCommit", topics=({"partitions": ({"partition_index": 1},)},)))
+    ana.sends(offset_fetch(topics={"orders": (0,)}))
+    ana.receives(offset_fetch_response({"orders": {0: -1}}))
+
+
+@scenario("transactions/init/again", source=INITIALISES, clauses=("AO-02",))
+def each_start_gives_a_new_epoch(talk: Conversation) -> None:
+    """A producer that starts anew keeps its id and gets the next epoch; another id has another producer."""
+    ana, bob = talk.actors("ana", "bob")
+    producer = initialised(ana)
+
+    ana.sends(init_producer_id())
+    ana.receives(
+        init_producer_id_response(error_code="NONE", producer_id=producer.producer_id, producer_epoch=1)
+    )
+    ana.sends(producer.adds())
+    ana.receives(add_offsets_to_txn_response(error_code="INVALID_PRODUCER_EPOCH"))
+    initialised(bob, talk.group("txn-of-bob"))
+    bob.sends(init_producer_id(transactional_id=None))
+    bob.receives(init_producer_id_response(error_code="NONE", producer_epoch=0))
+
+
+@scenario("transactions/init/continued", source="KIP-360", clauses=("AO-03",))
+def a_producer_that_names_itself_goes_on(talk: Conversation) -> None:
+    """From v3 on a producer that names id and epoch gets the next one, and a repeated request the same."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+    named = init_producer_id(
+        version=3, producer_id=producer.producer_id, producer_epoch=producer.producer_epoch
+    )
+
+    for _ in range(2):
+        ana.sends(named)
+        ana.receives(
+            init_producer_id_response(error_code="NONE", producer_id=producer.producer_id, producer_epoch=1)
+        )
+    ana.sends(
+        init_producer_id(
+            version=3, producer_id=producer.producer_id, producer_epoch=producer.producer_epoch + 7
+        )
+    )
+    ana.receives(init_producer_id_response(error_code="INVALID_PRODUCER_EPOCH"))
+    ana.sends(init_producer_id(version=3, producer_id=producer.producer_id, producer_epoch=-1))
+    ana.receives(init_producer_id_response(error_code="INVALID_REQUEST", producer_id=-1, producer_epoch=-1))
+
+
+@scenario("transactions/init/continued-when-fenced", source="KIP-890", clauses=("AO-03",))
+def a_fenced_producer_may_come_back(talk: Conversation) -> None:
+    """A producer whose transaction another aborted may name itself and go on in 4.x, and not before."""
+    ana, bob = talk.actors("ana", "bob")
+    producer = announced(ana)
+    bob.sends(init_producer_id())
+    bob.receives(init_producer_id_response(error_code="CONCURRENT_TRANSACTIONS"))
+    talk.elapses(500)
+
+    ana.sends(
+        init_producer_id(version=4, producer_id=producer.producer_id, producer_epoch=producer.producer_epoch)
+    )
+    ana.receives(response("InitProducerId"))
+
+
+@scenario("transactions/init/refused", source=INITIALISES, clauses=("AO-04",))
+def a_producer_needs_a_name_and_a_timeout(talk: Conversation) -> None:
+    """An empty transactional id is refused, and then a timeout that is not positive or too long."""
+    ana = talk.actor("ana")
+    finds_its_coordinator(ana)
+    initialised(ana)
+
+    for transactional_id, timeout_ms, error in (
+        ("", 0, "INVALID_REQUEST"),
+        (talk.group("txn"), 0, "INVALID_TRANSACTION_TIMEOUT"),
+        (talk.group("txn"), 900_001, "INVALID_TRANSACTION_TIMEOUT"),
+    ):
+        ana.sends(init_producer_id(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms))
+        ana.receives(init_producer_id_response(error_code=error, producer_id=-1, producer_epoch=-1))

@@ -1,0 +1,71 @@
+"""TxnOffsetCommit by producers of another epoch, or in another transaction's name."""
+
+from harness.scenario import (
+    Conversation,
+    offset_fetch,
+    response,
+    scenario,
+    txn_offset_commit_response,
+)
+from suites.transactions.producers import (
+    ONE_ANSWER,
+    ORDER_0,
+    announced,
+    ends,
+    pending,
+    sees,
+)
+
+
+@scenario("transactions/epoch/too-high-at-first", source="KIP-890", clauses=("TC-21",))
+def a_first_commit_with_a_future_epoch_may_not_count(talk: Conversation) -> None:
+    """A transaction's first commit with too high an epoch is taken until 3.6, and bars the right one."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+
+    ana.sends(producer.commits(ORDER_0, producer_epoch=producer.producer_epoch + 1))
+    ana.receives(ONE_ANSWER)
+    ana.sends(producer.commits(ORDER_0))
+    ana.receives(ONE_ANSWER)
+
+
+@scenario("transactions/epoch/too-high-later", source="KIP-890", clauses=("TC-22",))
+def a_later_commit_with_a_future_epoch_may_not_count(talk: Conversation) -> None:
+    """Within a transaction too high an epoch is taken until 3.9, and INVALID_PRODUCER_EPOCH since."""
+    producer = pending(talk)
+    ana = producer.actor
+
+    ana.sends(producer.commits({"orders": {0: 43}}, producer_epoch=producer.producer_epoch + 1))
+    ana.receives(ONE_ANSWER)
+    ana.sends(producer.commits({"orders": {0: 44}}))
+    ana.receives(ONE_ANSWER)
+    ends(producer, committed=True)
+    talk.elapses(500)
+    ana.sends(offset_fetch(version=6, topics={"orders": (0,)}))
+    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.sends(producer.ends(committed=True))
+    ana.receives(response("EndTxn"))
+
+
+@scenario("transactions/epoch/negative", source="KIP-890", clauses=("TC-23",))
+def a_commit_without_epoch_breaks_old_brokers(talk: Conversation) -> None:
+    """Within a transaction epoch -1 is UNKNOWN_SERVER_ERROR until 3.9, INVALID_PRODUCER_EPOCH since."""
+    producer = pending(talk)
+    ana = producer.actor
+
+    ana.sends(producer.commits({"orders": {0: 43}}, producer_epoch=-1))
+    ana.receives(ONE_ANSWER)
+    ends(producer, committed=True)
+    sees(ana, {"orders": {0: 42}})
+
+
+@scenario("transactions/epoch/other-transactional-id", source="KIP-890", clauses=("TC-24",))
+def the_transactional_id_is_looked_at_once(talk: Conversation) -> None:
+    """Within a transaction the transactional id of further commits is not looked at."""
+    producer = pending(talk)
+    ana = producer.actor
+
+    ana.sends(producer.commits({"orders": {1: 43}}, transactional_id=talk.group("nobody's")))
+    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+    ends(producer, committed=True)
+    sees(ana, {"orders": {0: 42, 1: 43}})

@@ -1,0 +1,269 @@
+"""OffsetFetch, OffsetDelete, DeleteGroups and expiry while a transaction is open."""
+
+from collections.abc import Mapping
+
+from harness.scenario import (
+    Conversation,
+    Pattern,
+    delete_groups,
+    delete_groups_response,
+    describe_groups,
+    describe_groups_response,
+    list_groups,
+    list_groups_response,
+    offset_commit,
+    offset_commit_response,
+    offset_delete,
+    offset_delete_response,
+    offset_fetch,
+    offset_fetch_response,
+    response,
+    scenario,
+    txn_offset_commit_response,
+)
+from suites.transactions.producers import ORDER_0, TAKEN, announced, ends, pending, sees
+
+FETCHES = "OffsetMetadataManager#fetchOffsets"
+UNSTABLE: Mapping[str, Pattern] = {
+    "partition_index": 0,
+    "committed_offset": -1,
+    "committed_leader_epoch": -1,
+    "metadata": "",
+    "error_code": "UNSTABLE_OFFSET_COMMIT",
+}
+FREQUENT_EXPIRY = {"offsets.retention.check.interval.ms": "500"}
+
+
+@scenario("transactions/fetch/unstable", source=FETCHES, clauses=("OF-16", "OF-17"))
+def a_pending_offset_makes_its_partition_unstable(talk: Conversation) -> None:
+    """Who requires stable offsets is told UNSTABLE_OFFSET_COMMIT for the pending partition and no other."""
+    ana = pending(talk).actor
+
+    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
+    ana.receives(
+        response("OffsetFetch", error_code="NONE", topics=({"name": "orders", "partitions": (UNSTABLE,)},))
+    )
+    ana.sends(offset_fetch(version=7, topics={"orders": (1,)}, require_stable=True))
+    ana.receives(offset_fetch_response({"orders": {1: -1}}))
+    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=False))
+    ana.receives(offset_fetch_response({"orders": {0: -1}}))
+
+
+@scenario("transactions/fetch/unstable-v8", source="KIP-709", clauses=("OF-17", "OF-12"))
+def stability_is_required_for_a_whole_batch(talk: Conversation) -> None:
+    """In a batch the requirement counts for every group: pending in one, and missing the other."""
+    ana = pending(talk).actor
+
+    for group in (None, talk.group("missing")):
+        ana.sends(
+            offset_fetch(version=8, topics={"orders": (0,)}, require_stable=True)
+            if group is None
+            else offset_fetch(version=8, group_id=group, topics={"orders": (0,)}, require_stable=True)
+        )
+        ana.receives(response("OffsetFetch", groups=({"error_code": "NONE"},)))
+
+
+@scenario(
+    "transactions/fetch/all-pending", source="OffsetMetadataManager#fetchAllOffsets", clauses=("OF-18",)
+)
+def what_is_pending_alone_is_not_listed(talk: Conversation) -> None:
+    """Among all offsets a partition that has only a pending one is not listed, stable or not."""
+    ana = pending(talk).actor
+
+    for require_stable in (True, False):
+        ana.sends(offset_fetch(version=7, require_stable=require_stable))
+        ana.receives(offset_fetch_response({}))
+
+
+@scenario("transactions/fetch/hides-committed", source=FETCHES, clauses=("OF-19", "OF-20"))
+def a_pending_offset_hides_the_committed_one(talk: Conversation) -> None:
+    """A committed offset is hidden by a pending one from who requires stable offsets, and only then."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 10, 1: 11}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+    ana.sends(producer.commits(ORDER_0))
+    ana.receives(TAKEN)
+
+    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
+    ana.receives(response("OffsetFetch", topics=({"partitions": (UNSTABLE,)},)))
+    ana.sends(offset_fetch(version=7, require_stable=True))
+    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=False))
+    ana.receives(offset_fetch_response({"orders": {0: 10}}))
+    ends(producer, committed=True)
+    ana.repeats(
+        offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True),
+        until=offset_fetch_response({"orders": {0: 42}}),
+    )
+
+
+@scenario(
+    "transactions/end/commit", source="OffsetMetadataManager#replayEndTransactionMarker", clauses=("OF-20",)
+)
+def a_committed_transaction_brings_its_offsets(talk: Conversation) -> None:
+    """After its transaction commits an offset is there for everybody."""
+    producer = pending(talk)
+    ana = producer.actor
+
+    ends(producer, committed=True)
+    sees(ana, {"orders": {0: 42}})
+    ana.sends(offset_fetch())
+    ana.receives(offset_fetch_response({"orders": {0: 42}}))
+
+
+@scenario(
+    "transactions/end/abort", source="OffsetMetadataManager#replayEndTransactionMarker", clauses=("OF-21",)
+)
+def an_aborted_transaction_brings_back_what_was(talk: Conversation) -> None:
+    """After its transaction aborts an offset is gone, and what was committed before is stable again."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 10}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(producer.commits({"orders": {0: 42, 1: 43}}))
+    ana.receives(txn_offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+
+    ends(producer, committed=False)
+    ana.repeats(
+        offset_fetch(version=7, topics={"orders": (0, 1)}, require_stable=True),
+        until=response(
+            "OffsetFetch",
+            topics=(
+                {
+                    "partitions": (
+                        {"partition_index": 0, "committed_offset": 10, "error_code": "NONE"},
+                        {"partition_index": 1, "committed_offset": -1, "error_code": "NONE"},
+                    )
+                },
+            ),
+        ),
+    )
+
+
+@scenario(
+    "transactions/delete/pending-offset", source="OffsetMetadataManager#deleteOffsets", clauses=("OD-14",)
+)
+def a_deleted_partition_loses_what_is_pending(talk: Conversation) -> None:
+    """OffsetDelete drops what is pending: the partition is stable at once, and the commit brings nothing."""
+    producer = pending(talk)
+    ana = producer.actor
+    ana.sends(producer.commits({"orders": {1: 43}}))
+    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+
+    ana.sends(offset_delete(topics={"orders": (0,)}))
+    ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
+    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
+    ana.receives(offset_fetch_response({"orders": {0: -1}}))
+    ends(producer, committed=True)
+    sees(ana, {"orders": {1: 43}})
+    ana.sends(offset_fetch())
+    ana.receives(offset_fetch_response({"orders": {1: 43}}))
+
+
+@scenario(
+    "transactions/delete/last-pending-offset", source="GroupMetadata#hasOffsets", clauses=("OD-14", "OD-07")
+)
+def a_group_outlives_the_loss_of_its_pending_offset(talk: Conversation) -> None:
+    """A group that loses its only offset, a pending one, is there until the transaction ends at least."""
+    producer = pending(talk)
+    ana = producer.actor
+
+    ana.sends(offset_delete(topics={"orders": (0,)}))
+    ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
+    talk.elapses(100)
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", group_state="Empty"))
+    ends(producer, committed=True)
+    talk.elapses(500)
+    ana.sends(offset_fetch())
+    ana.receives(offset_fetch_response({}))
+
+
+@scenario(
+    "transactions/delete/group",
+    source="OffsetMetadataManager#deleteAllOffsets",
+    clauses=("TC-32", "DL-09"),
+)
+def a_deleted_group_loses_what_is_pending(talk: Conversation) -> None:
+    """A group with a pending offset may be deleted, and the commit does not bring it back."""
+    producer = pending(talk)
+    ana = producer.actor
+
+    ana.sends(delete_groups())
+    ana.receives(delete_groups_response("NONE"))
+    ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE", group_state="Dead"))
+    ends(producer, committed=True)
+    talk.elapses(500)
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
+    ana.sends(offset_fetch(topics={"orders": (0,)}))
+    ana.receives(offset_fetch_response({"orders": {0: -1}}))
+
+
+@scenario(
+    "transactions/delete/group-made-anew",
+    source="OffsetMetadataManager#deleteAllOffsets",
+    clauses=("TC-32",),
+)
+def a_group_made_anew_does_not_inherit_what_is_pending(talk: Conversation) -> None:
+    """A group that is deleted and made anew within a transaction gets only what came since."""
+    producer = pending(talk)
+    ana = producer.actor
+    ana.sends(delete_groups())
+    ana.receives(delete_groups_response("NONE"))
+
+    ana.sends(producer.commits({"orders": {1: 43}}))
+    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+    ends(producer, committed=True)
+    sees(ana, {"orders": {1: 43}})
+    ana.sends(offset_fetch())
+    ana.receives(offset_fetch_response({"orders": {1: 43}}))
+
+
+@scenario(
+    "transactions/expiry/pending-only",
+    source="KAFKA-19163",
+    clauses=("TC-31", "EX-14"),
+    broker_config=FREQUENT_EXPIRY,
+)
+def a_group_with_pending_offsets_is_kept(talk: Conversation) -> None:
+    """A group that has nothing but a pending offset outlives expiry, and 4.0.0 alone loses it."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+    # A pass that comes while a new group's transaction is verified removes the group underneath.
+    ana.repeats(producer.commits(ORDER_0), until=TAKEN)
+
+    talk.elapses(1_600)
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", protocol_type=""))
+    ends(producer, committed=True)
+    talk.elapses(300)
+    ana.sends(offset_fetch(topics={"orders": (0,)}))
+    ana.receives(response("OffsetFetch", error_code="NONE"))
+
+
+@scenario(
+    "transactions/expiry/pending-over-expired",
+    source="GroupMetadata#removeExpiredOffsets",
+    clauses=("EX-13",),
+    broker_config=FREQUENT_EXPIRY,
+)
+def a_committed_offset_below_a_pending_one_may_stay(talk: Conversation) -> None:
+    """A committed offset that is due to expire stays while another is pending, in 4.x alone."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+    ana.sends(
+        offset_commit(
+            version=2, generation_id=-1, member_id="", retention_time_ms=700, topics={"orders": {0: 7}}
+        )
+    )
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(producer.commits(ORDER_0))
+    ana.receives(TAKEN)
+
+    talk.elapses(2_000)
+    ana.sends(offset_fetch(topics={"orders": (0,)}))
+    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ends(producer, committed=False)
+    ana.repeats(list_groups(), until=list_groups_response(error_code="NONE"), within_ms=1_000)

@@ -1,0 +1,147 @@
+"""TxnOffsetCommit to groups with members: whom it is checked against, and that it is no sign of life."""
+
+from harness.scenario import (
+    SHORT_SESSIONS,
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    scenario,
+    txn_offset_commit_response,
+)
+from suites.transactions.producers import ONE_ANSWER, ORDER_0, TAKEN, announced, ends, sees
+
+VALIDATES = "ClassicGroup#validateOffsetCommit"
+
+
+@scenario("transactions/member/stable", source=VALIDATES, clauses=("TC-12",))
+def a_member_commits_in_a_transaction(talk: Conversation) -> None:
+    """A member of a Stable group commits in a transaction with its id and generation."""
+    ana, bob = talk.stable_group("ana", "bob")
+    producer = announced(ana)
+
+    for member in (ana, bob):
+        ana.sends(
+            producer.commits(
+                ORDER_0, version=3, generation_id=member.generation_id, member_id=member.member_id
+            )
+        )
+        ana.receives(TAKEN)
+    ends(producer, committed=True)
+    sees(bob, {"orders": {0: 42}})
+
+
+@scenario("transactions/member/anonymous", source=VALIDATES, clauses=("TC-14",))
+def an_anonymous_commit_is_checked_against_nobody(talk: Conversation) -> None:
+    """A group with members takes transactional commits of nobody in particular, in v2 and in v3."""
+    (ana,) = talk.stable_group("ana")
+    producer = announced(ana)
+
+    ana.sends(producer.commits(ORDER_0))
+    ana.receives(TAKEN)
+    ana.sends(producer.commits({"orders": {0: 43}}, version=3))
+    ana.receives(TAKEN)
+    ends(producer, committed=True)
+    sees(ana, {"orders": {0: 43}})
+
+
+@scenario("transactions/member/ladder", source=VALIDATES, clauses=("TC-12",))
+def instance_member_and_generation_are_checked_in_turn(talk: Conversation) -> None:
+    """A transactional commit is checked for its instance, then its member, then its generation."""
+    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    former, past = bob.member_id, bob.generation_id - 1
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    producer = announced(bob_again)
+    bob_again.sends(join_group())
+    bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
+
+    bob_again.climbs(
+        [
+            (
+                producer.commits(
+                    ORDER_0,
+                    version=3,
+                    member_id=member_id,
+                    group_instance_id=instance,
+                    generation_id=generation_id,
+                ),
+                txn_offset_commit_response({"orders": {0: error}}),
+            )
+            for member_id, instance, generation_id, error in (
+                (former, "seat-b", past, "FENCED_INSTANCE_ID"),
+                ("nobody", "seat-b", past, "FENCED_INSTANCE_ID"),
+                ("nobody", None, past, "UNKNOWN_MEMBER_ID"),
+                (former, None, past, "UNKNOWN_MEMBER_ID"),
+                (bob_again.member_id, "seat-b", past, "ILLEGAL_GENERATION"),
+                (bob_again.member_id, "seat-b", bob_again.generation_id, "NONE"),
+            )
+        ]
+    )
+
+
+@scenario("transactions/member/half-named", source="KAFKA-12193", clauses=("TC-12", "TC-14"))
+def who_is_named_by_half_may_not_count(talk: Conversation) -> None:
+    """A member without generation, a generation without member, an unknown instance: taken until 2.8."""
+    (ana,) = talk.stable_group("ana")
+    producer = announced(ana)
+
+    for member_id, instance, generation_id in (
+        (ana.member_id, None, -1),
+        ("", None, ana.generation_id),
+        (ana.member_id, "seat-x", ana.generation_id),
+        ("", None, ana.generation_id + 1),
+    ):
+        ana.sends(
+            producer.commits(
+                ORDER_0,
+                version=3,
+                member_id=member_id,
+                group_instance_id=instance,
+                generation_id=generation_id,
+            )
+        )
+        ana.receives(ONE_ANSWER)
+
+
+@scenario("transactions/member/completing-rebalance", source=VALIDATES, clauses=("TC-15",))
+def a_commit_before_the_assignments_is_taken(talk: Conversation) -> None:
+    """While assignments are awaited transactional commits are taken, unlike plain ones."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+    ana.joins()
+
+    ana.sends(producer.commits(ORDER_0))
+    ana.receives(TAKEN)
+    ana.sends(
+        producer.commits(
+            {"orders": {0: 43}}, version=3, generation_id=ana.generation_id, member_id=ana.member_id
+        )
+    )
+    ana.receives(TAKEN)
+    ends(producer, committed=True)
+    ana.syncs_as_leader((ana,))
+    sees(ana, {"orders": {0: 43}})
+
+
+@scenario(
+    "transactions/member/no-sign-of-life",
+    source="OffsetMetadataManager#commitTransactionalOffset",
+    clauses=("TC-16",),
+    broker_config=SHORT_SESSIONS,
+)
+def a_transactional_commit_is_no_heartbeat(talk: Conversation) -> None:
+    """A member that sends nothing but transactional commits loses its session."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+    ana.obtains_member_id()
+    ana.sends(join_group(session_timeout_ms=3_000))
+    ana.receives(join_group_response(error_code="NONE"))
+    ana.syncs_as_leader((ana,))
+
+    talk.elapses(1_700)
+    ana.sends(producer.commits(ORDER_0))
+    ana.receives(TAKEN)
+    talk.elapses(1_900)
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))

@@ -1,0 +1,144 @@
+"""Transactional producers, as the scenarios of this suite have them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from harness.scenario import (
+    OWN,
+    TRANSACTION,
+    Actor,
+    AnswerRef,
+    Conversation,
+    GroupRef,
+    Value,
+    add_offsets_to_txn,
+    add_offsets_to_txn_response,
+    end_txn,
+    end_txn_response,
+    find_coordinator,
+    find_coordinator_response,
+    init_producer_id,
+    init_producer_id_response,
+    offset_fetch,
+    offset_fetch_response,
+    request,
+    response,
+    txn_offset_commit,
+    txn_offset_commit_response,
+)
+from harness.scenario.messages import Group, Own, Request
+
+WITHIN_MS = 20_000
+"""The first producer of a broker waits until the log of transactions is made."""
+ORDER_0 = {"orders": {0: 42}}
+ONE_ANSWER = response("TxnOffsetCommit", topics=({"partitions": ({"partition_index": 0},)},))
+"""To a commit of one partition; what it says hangs on the version, and is the reference's to know."""
+TAKEN = txn_offset_commit_response({"orders": {0: "NONE"}})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Producer:
+    """A producer that knows who it is, and the requests that it sends."""
+
+    actor: Actor
+    transactional_id: GroupRef
+    producer_id: AnswerRef
+    producer_epoch: AnswerRef
+
+    def adds(self, *, version: int = 1, group_id: Group | Own = OWN) -> Request:
+        """Announce offsets of a group."""
+        return add_offsets_to_txn(
+            version=version,
+            transactional_id=self.transactional_id,
+            producer_id=self.producer_id,
+            producer_epoch=self.producer_epoch,
+            group_id=group_id,
+        )
+
+    def commits(
+        self,
+        topics: Mapping[str, Mapping[int, int | tuple[int, str | None]]],
+        /,
+        *,
+        version: int = 2,
+        group_id: Group | Own = OWN,
+        **others: Value,
+    ) -> Request:
+        """Commit offsets in the transaction; `others` says differently what a producer would say itself."""
+        asked = txn_offset_commit(
+            version=version,
+            transactional_id=self.transactional_id,
+            group_id=group_id,
+            producer_id=self.producer_id,
+            producer_epoch=self.producer_epoch,
+            topics=topics,
+        )
+        return request(asked.api, asked.version, **{**asked.fields, **others})
+
+    def ends(self, *, committed: bool, version: int = 1) -> Request:
+        """Commit or abort the transaction."""
+        return end_txn(
+            version=version,
+            transactional_id=self.transactional_id,
+            producer_id=self.producer_id,
+            producer_epoch=self.producer_epoch,
+            committed=committed,
+        )
+
+
+def finds_its_coordinator(actor: Actor, transactional_id: GroupRef = TRANSACTION) -> None:
+    """Await the coordinator of transactions, which the first question brings into being."""
+    actor.repeats(
+        find_coordinator(key=transactional_id, key_type=1),
+        until=find_coordinator_response(error_code="NONE"),
+        within_ms=WITHIN_MS,
+    )
+
+
+def initialised(actor: Actor, transactional_id: GroupRef = TRANSACTION) -> Producer:
+    """Make an actor a producer of a transactional id that is new."""
+    finds_its_coordinator(actor, transactional_id)
+    answer = actor.repeats(
+        init_producer_id(transactional_id=transactional_id),
+        until=init_producer_id_response(error_code="NONE", producer_epoch=0),
+        within_ms=WITHIN_MS,
+    )
+    return Producer(
+        actor=actor,
+        transactional_id=transactional_id,
+        producer_id=answer["producer_id"],
+        producer_epoch=answer["producer_epoch"],
+    )
+
+
+def announced(actor: Actor, transactional_id: GroupRef = TRANSACTION) -> Producer:
+    """Make an actor a producer whose transaction knows of the actor's group."""
+    producer = initialised(actor, transactional_id)
+    announces(producer)
+    return producer
+
+
+def announces(producer: Producer, *, group_id: Group | Own = OWN) -> None:
+    """Announce offsets of a group."""
+    producer.actor.sends(producer.adds(group_id=group_id))
+    producer.actor.receives(add_offsets_to_txn_response(error_code="NONE"))
+
+
+def pending(talk: Conversation, name: str = "ana") -> Producer:
+    """Return a producer whose open transaction has offset 42 of partition 0 of `orders`."""
+    producer = announced(talk.actor(name))
+    producer.actor.sends(producer.commits(ORDER_0))
+    producer.actor.receives(TAKEN)
+    return producer
+
+
+def ends(producer: Producer, *, committed: bool) -> None:
+    """Let a producer commit or abort, and be told that it is decided."""
+    producer.actor.sends(producer.ends(committed=committed))
+    producer.actor.receives(end_txn_response(error_code="NONE"))
+
+
+def sees(actor: Actor, offsets: dict[str, dict[int, int]]) -> None:
+    """Await that the group's offsets are these; what is committed takes a while to show."""
+    topics = {topic: tuple(partitions) for topic, partitions in offsets.items()}
+    actor.repeats(offset_fetch(topics=topics), until=offset_fetch_response(offsets))
