@@ -18,7 +18,7 @@ from harness.conduct.run import conduct, report
 from harness.report.changes import print_changes, write_changes
 from harness.report.exit_code import ExitCode
 from harness.report.terminal import print_summary
-from harness.runner.drive import Limits
+from harness.runner.drive import JOBS, Limits
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
 from harness.spark.session import LOCAL_MASTER
@@ -46,7 +46,9 @@ def matrix(
     skip: Annotated[list[str] | None, typer.Option(help="Leave these out; may be repeated.")] = None,
     out: Annotated[Path, typer.Option(help="Where run folders are made.")] = Path("reports"),
     run_id: Annotated[str | None, typer.Option(help="Name of the run folder.")] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Scenarios at once on a broker.")] = 64,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=1, help="Scenarios at once, on all brokers.")
+    ] = JOBS,
     scenario_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one scenario.")] = 60.0,
     run_timeout: Annotated[float, typer.Option(min=1, help="Seconds for one target.")] = 600.0,
     expect: Annotated[

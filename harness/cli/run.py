@@ -21,7 +21,7 @@ from harness.conduct.run import report as make_report
 from harness.report.errors import ReportError
 from harness.report.exit_code import ExitCode
 from harness.report.terminal import RESULT_COUNT_MAX, print_summary
-from harness.runner.drive import Limits
+from harness.runner.drive import JOBS, Limits
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
 from harness.spark.session import LOCAL_MASTER
@@ -55,7 +55,9 @@ def run(
     skip: Annotated[list[str] | None, _SKIP] = None,
     out: Annotated[Path, _OUT] = Path("reports"),
     run_id: Annotated[str | None, _RUN_ID] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Scenarios at once on a broker.")] = 64,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=1, help="Scenarios at once, on all brokers.")
+    ] = JOBS,
     scenario_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one scenario.")] = 60.0,
     run_timeout: Annotated[float, typer.Option(min=1, help="Seconds for one target.")] = 600.0,
     expect: Annotated[list[Path] | None, _EXPECT] = None,

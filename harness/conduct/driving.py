@@ -85,7 +85,7 @@ class RunDrive:
 
     async def _drive_together(self, targets: Sequence[Target]) -> None:
         """Drive some targets at once; nothing is held before all of them have their brokers."""
-        gate = Gate(frozenset(target.name for target in targets))
+        gate = Gate(frozenset(target.name for target in targets), jobs=self.plan.limits.jobs)
         async with asyncio.TaskGroup() as tasks:
             for target in targets:
                 tasks.create_task(self._drive(target, target.name, gate=gate))
@@ -119,7 +119,7 @@ class RunDrive:
                 sinks=DriveSinks(write=trace.write, broker_ready=broker_ready, logs=self.folder.logs(name)),
                 watcher=self.watcher,
                 base_config=base_config or {},
-                gate=gate or Gate(frozenset()),
+                gate=gate or Gate(frozenset(), jobs=self.plan.limits.jobs),
             )
             began_s = time.monotonic()
             try:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from harness.runner.applicable import why_not_applicable
 from harness.runner.interpreter import Interpreter
@@ -25,7 +25,8 @@ from harness.targets.base import (
 from harness.trace.canonical import Canonicaliser, member_prefixes
 from harness.trace.events import Event, EventKind
 
-_NOWHERE = Place(step=-1)
+JOBS: Final = 64
+_NOWHERE: Final = Place(step=-1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +36,8 @@ class Limits:
     scenario_s: float = 60.0
     drive_s: float = 600.0
     """For all scenarios of one target."""
-    jobs: int = 64
-    """Scenarios at once on one broker."""
+    jobs: int = JOBS
+    """Scenarios at once, on all brokers together."""
 
 
 class Watcher(Protocol):
@@ -73,9 +74,14 @@ class DriveResult:
 
 
 class Gate:
-    """Opens when every one of some targets has passed by."""
+    """What targets that are driven together share: a moment to begin, and slots for scenarios.
 
-    def __init__(self, targets: frozenset[str]) -> None:
+    Attributes:
+        slots: whoever holds a scenario holds one; they bound how late this process may be for a timer.
+    """
+
+    def __init__(self, targets: frozenset[str], *, jobs: int) -> None:
+        self.slots = asyncio.Semaphore(jobs)
         self._awaited = set(targets)
         self._opened = asyncio.Event()
         self.pass_by("")
@@ -102,12 +108,14 @@ class Drive:
     limits: Limits
     sinks: DriveSinks
     watcher: Watcher
-    gate: Gate = field(default_factory=lambda: Gate(frozenset()))
+    gate: Gate = field(default_factory=lambda: Gate(frozenset(), jobs=JOBS))
     """Nothing is held before it opens."""
     base_config: Mapping[str, str] = field(default_factory=dict)
     """Properties for every broker, below those of a scenario; an oracle gets its target's here."""
     _lost: str | None = field(default=None, init=False)
     _starting: int = field(default=0, init=False)
+    _paced: int = field(default=0, init=False)
+    _paced_ended: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _held_since_s: float | None = field(default=None, init=False)
 
     async def run(self, scripts: Sequence[Script]) -> DriveResult:
@@ -122,6 +130,9 @@ class Drive:
         ]
         self.watcher.drive_begins(self.target_name, len(scripts))
         self._starting = len(groups)
+        self._paced = sum(bool(config) for config, _, _ in groups)
+        if not self._paced:
+            self._paced_ended.set()
         try:
             async with asyncio.TaskGroup() as tasks:
                 for config, group, directory in groups:
@@ -153,10 +164,9 @@ class Drive:
         return groups
 
     async def _drive_broker(self, config: dict[str, str], scripts: Sequence[Script], directory: Path) -> None:
-        config.pop("", None)
         began_s = time.monotonic()
         broker = await self.target.start(
-            broker_config={**self.base_config, **config},
+            broker_config={**self.base_config, **{name: value for name, value in config.items() if name}},
             directory=directory,
             progress=lambda text: self.watcher.target_says(self.target_name, text),
         )
@@ -164,10 +174,19 @@ class Drive:
         try:
             self.sinks.broker_ready(broker.description, round((ready_s - began_s) * 1000, 1))
             await self._everybody_ready()
+            if not config:
+                await self._paced_ended.wait()
             await self._hold_all(broker, scripts)
             self._lost = self._lost or how_it_ended(broker)
         finally:
+            self._one_paced_ended(config)
             await asyncio.shield(broker.stop())
+
+    def _one_paced_ended(self, config: Mapping[str, str]) -> None:
+        """Scenarios of configurations of their own go first: most are about delays, and want quiet."""
+        self._paced -= bool(config)
+        if not self._paced:
+            self._paced_ended.set()
 
     async def _everybody_ready(self) -> None:
         """Wait for all brokers of the run: a JVM that starts would disturb the timers of those that serve."""
@@ -178,11 +197,10 @@ class Drive:
         self._held_since_s = self._held_since_s or time.monotonic()
 
     async def _hold_all(self, broker: Broker, scripts: Sequence[Script]) -> None:
-        slots = asyncio.Semaphore(self.limits.jobs)
         waiting = {script.id: script for script in scripts}
 
         async def hold(script: Script, until_s: float) -> None:
-            async with slots:
+            async with self.gate.slots:
                 del waiting[script.id]
                 await self._hold(broker, script, until_s)
             self.watcher.scenario_ended(self.target_name, script.id)

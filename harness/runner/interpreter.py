@@ -252,6 +252,10 @@ class Interpreter:
         if place.actor is not None and place.connection is not None:
             await self._drop_line(place.actor, place.connection)
         failure = self.broker_failure()
+        if failure is None:
+            # A process that is killed closes its connections a moment before it has ended.
+            await self._settle()
+            failure = self.broker_failure()
         if failure is not None:
             raise TargetLost(failure)
 

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import pytest
 
-from harness.runner.drive import Drive, DriveResult, DriveSinks, Limits, group_names
+from harness.runner.drive import Drive, DriveResult, DriveSinks, Gate, Limits, group_names
 from harness.scenario import (
     Capability,
     Conversation,
@@ -127,6 +127,7 @@ def drive(
         target_name="memory",
         limits=limits or Limits(),
         sinks=ready,
+        gate=Gate(frozenset(), jobs=(limits or Limits()).jobs),
         watcher=Silent(),
     )
     return asyncio.run(driving.run(scripts)), events
