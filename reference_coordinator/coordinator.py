@@ -68,7 +68,7 @@ from reference_coordinator.removal import (
     schedule_group_metadata_expiration,
 )
 from reference_coordinator.shard import Ownership, PendingAppend, Shard
-from reference_coordinator.txn_offset_commit import complete_transaction
+from reference_coordinator.txn_completion import complete_transaction
 
 
 class GroupCoordinator:

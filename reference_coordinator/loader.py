@@ -26,7 +26,7 @@ from reference_coordinator.records import (
     OffsetCommitTombstone,
 )
 from reference_coordinator.shard import Shard
-from reference_coordinator.txn_offset_commit import complete_transaction
+from reference_coordinator.txn_completion import complete_transaction
 
 
 @dataclass(slots=True, kw_only=True)

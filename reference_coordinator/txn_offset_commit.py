@@ -7,17 +7,13 @@ from reference_coordinator.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.classic.group import ClassicGroup
 from reference_coordinator.classic.state import ClassicGroupState
 from reference_coordinator.effects import Permitted, Producer
-from reference_coordinator.errors import CoordinatorError, Errors, IllegalStateError
-from reference_coordinator.ids import NO_PRODUCER_ID, UNKNOWN_MEMBER_ID, GroupId, ResponseToken
-from reference_coordinator.map_order import topic_partitions_in_scala_map_order
+from reference_coordinator.errors import CoordinatorError, Errors
+from reference_coordinator.ids import NO_PRODUCER_ID, UNKNOWN_MEMBER_ID, ResponseToken
 from reference_coordinator.messages import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from reference_coordinator.offset_answers import refused_topics
 from reference_coordinator.offset_commit import Committer, validate_offset_commit_to_classic_group
 from reference_coordinator.offset_storing import Commit, store_offsets
-from reference_coordinator.offset_values import TopicPartition
-from reference_coordinator.records import EndTransactionMarker
 from reference_coordinator.shard import Shard
-from reference_coordinator.transactional_offsets import Offsets
 
 
 def commit_transactional_offset(
@@ -123,38 +119,3 @@ def other_verdicts(shard: Shard, request: TxnOffsetCommitRequest, error: Errors)
             reason="asked at once with others, in whose versions the refusal may be told",
         ),
     )
-
-
-def complete_transaction(shard: Shard, marker: EndTransactionMarker) -> None:
-    """Let a transaction's offsets count, or forget them.
-
-    Source: OffsetMetadataManager#replayEndTransactionMarker (4.3.1),
-    GroupMetadataManager#handleTxnCompletion (3.9.2).
-    """
-    ended = shard.offsets.transactions.take(
-        marker.producer_id, lambda group_id: shard.partition_for(group_id) == marker.partition
-    )
-    if not marker.is_commit:
-        return
-    for group_id, offsets in ended.items():
-        try:
-            complete_pending_txn_offset_commit(shard, group_id, offsets)
-        except IllegalStateError:
-            # Nobody is told: it happens on a thread of its own.
-            return
-
-
-def complete_pending_txn_offset_commit(shard: Shard, group_id: GroupId, offsets: Offsets) -> None:
-    """Let one group's offsets of a transaction count, unless later ones already do.
-
-    Raises:
-        IllegalStateError: an offset never got into the log; those behind it in the map are lost.
-
-    Source: GroupMetadata#completePendingTxnOffsetCommit (3.9.2).
-    """
-    in_order = topic_partitions_in_scala_map_order((each.topic, each.partition) for each in offsets)
-    for topic, partition in in_order:
-        named = TopicPartition(topic=topic, partition=partition)
-        if offsets[named].record_offset is None:
-            raise IllegalStateError("an offset that was never written is to be committed")
-        shard.offsets.put_if_newer(group_id, named, offsets[named])

@@ -12,11 +12,12 @@ from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
 from harness.conduct.plan import PlanError, select_scripts
-from harness.scenario.clauses import Clause, load_clauses
+from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
 from harness.scenario.script import Script, script_to_json, step_text
 from harness.targets.base import TargetError
 from harness.targets.behaviours import BehaviourSheet, behaviour_sheet, behaviour_sheets
+from harness.trace.clause import Clause
 
 
 @ends_with_exit_code

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from harness.report.coverage import ClauseLine, Coverage, coverage_of_rows
 from harness.report.tables import read_rows
-from harness.scenario.clauses import Clause
 from harness.scenario.script import Script
 from harness.spark.rows import ClauseCoverage
+from harness.trace.clause import Clause
 from harness.trace.files import RunFolder
 
 

@@ -10,10 +10,10 @@ from typing import Final
 
 from harness.diff.expectations import matches_scenario
 from harness.runner.drive import Limits
-from harness.scenario.clauses import Clause
 from harness.scenario.script import Script
 from harness.targets.base import Target, TargetError
 from harness.targets.spec import parse_target
+from harness.trace.clause import Clause
 from harness.trace.files import LATEST
 
 _RUN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

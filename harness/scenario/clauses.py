@@ -8,14 +8,13 @@ A suites package keeps them in `clauses/*.toml`, a file a section: its `title`, 
     versions = ">=2.4"              # releases that have the behaviour, if not all
     derived = true                  # inferred from other rows rather than observed
 
-A row that no scenario is to exercise says why, under one of the keys of `Exclusion`.
+A row that no scenario is to exercise says why, under the key `unobservable`, `out_of_scope` or
+`no_claim`.
 """
 
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Annotated, Final, Self
@@ -33,46 +32,11 @@ from pydantic import (
 
 from harness.scenario.errors import ScenarioError
 from harness.scenario.script import Script
+from harness.trace.clause import Clause, Exclusion
 from harness.wire.schema import API_KEYS
 
 CLAUSE_ID: Final = r"[A-Z]{2}-\d{2}[a-z]?"
 _FOLDER: Final = "clauses"
-
-
-class Exclusion(StrEnum):
-    """Why no scenario is to exercise a clause."""
-
-    UNOBSERVABLE = "not observable"
-    """No client can see it, or provoke it at will."""
-    OUT_OF_SCOPE = "out of scope"
-    """A client could see it, but not with what the harness has."""
-    NO_CLAIM = "no claim"
-    """It says nothing of a coordinator: a rule, a means, a summary."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clause:
-    """One row of the catalogue. Grain: clause."""
-
-    id: str
-    section: str
-    """The file that it stands in, without its suffix."""
-    section_title: str
-    statement: str
-    apis: tuple[str, ...]
-    versions: str | None
-    """Releases that have the behaviour, e.g. `>=2.5`; None where all do."""
-    derived: bool
-    """Whether it was inferred rather than observed."""
-    exclusion: str | None
-    """An `Exclusion`; None where a scenario is due."""
-    reason: str | None
-    """Of the exclusion."""
-
-    @property
-    def is_due(self) -> bool:
-        """Whether a scenario is to exercise it."""
-        return self.exclusion is None
 
 
 def _sentence(text: object) -> object:

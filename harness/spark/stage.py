@@ -18,8 +18,8 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
 from harness.diff.model import Attribution, Difference, Judgement
-from harness.scenario.clauses import Clause
 from harness.spark.schemas import column_names, frame_of, struct_type
+from harness.trace.clause import Clause
 from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import RunFolder, ends_within_a_line, read_records
 from harness.trace.schema import TraceError, columns

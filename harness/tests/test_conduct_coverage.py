@@ -14,10 +14,10 @@ from harness.report.coverage import Coverage, coverage_of_rows, heat_tables
 from harness.report.errors import ReportError
 from harness.report.exit_code import ExitCode
 from harness.report.site import render_site
-from harness.scenario.clauses import Clause
 from harness.scenario.registry import collect
 from harness.spark.rows import ClauseCoverage, ClauseStanding, ErrorCodeCount
 from harness.tests.report_run import JAVA, REFERENCE, RUN_ID, SCALA, small_run
+from harness.trace.clause import Clause
 
 HEARTBEAT = Clause(
     id="HB-01",

@@ -26,10 +26,25 @@ def script_of(function: Callable[[Conversation], None]) -> Script:
     return record(scenario("classic/test/one", source="GroupMetadataManager#x")(function))
 
 
-def hold(script: Script, responder: Responder, *, failure: str | None = None) -> list[Event]:
+class SettlingStage(MemoryStage):
+    """A stage on which, as over a network, things take a while."""
+
+    @property
+    def settle_ms(self) -> float:
+        return 100
+
+
+def hold(
+    script: Script,
+    responder: Responder,
+    *,
+    failure: str | None = None,
+    failed_at_ms: float = 0,
+    stage_type: type[MemoryStage] = MemoryStage,
+) -> list[Event]:
     """Hold a script with a stage that answers by a function, and return what was recorded."""
     events: list[Event] = []
-    stage = MemoryStage(responder)
+    stage = stage_type(responder)
     recorder = Recorder(
         run_id="r",
         target="t",
@@ -43,7 +58,7 @@ def hold(script: Script, responder: Responder, *, failure: str | None = None) ->
         stage=stage,
         recorder=recorder,
         bindings=Bindings(groups={"main": "g"}),
-        broker_failure=lambda: failure,
+        broker_failure=lambda: failure if stage.now_ms() >= failed_at_ms else None,
     )
     asyncio.run(interpreter.hold())
     return events
@@ -122,6 +137,17 @@ def test_a_lost_target_ends_the_conversation_and_says_how() -> None:
     events = hold(script_of(two_heartbeats), lambda _: CLOSE, failure="exit status 137")
     assert kinds(events) == [EventKind.REQUEST, EventKind.CLOSED, EventKind.ABANDONED]
     assert events[-1].note == "target lost: exit status 137"
+
+
+def test_a_target_that_is_seen_to_be_lost_only_after_its_connections_closed_is_lost_all_the_same() -> None:
+    events = hold(
+        script_of(two_heartbeats),
+        lambda _: CLOSE,
+        failure="exit status 137",
+        failed_at_ms=50,
+        stage_type=SettlingStage,
+    )
+    assert kinds(events) == [EventKind.REQUEST, EventKind.CLOSED, EventKind.ABANDONED]
 
 
 def test_a_value_that_never_came_ends_the_conversation() -> None:

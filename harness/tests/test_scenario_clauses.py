@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.scenario.clauses import Clause, Exclusion, lint_clauses, load_clauses
+from harness.scenario.clauses import lint_clauses, load_clauses
 from harness.scenario.errors import ScenarioError
 from harness.scenario.registry import collect
 from harness.scenario.script import Script
+from harness.trace.clause import Clause, Exclusion
 
 SECTION = 'title = "Heartbeat"\n'
 

@@ -101,8 +101,8 @@ def test_a_transaction_is_told_in_the_scenarios_own_names() -> None:
     assert sent["TxnOffsetCommit"]["transactional_id"] == GroupRef("txn")
     assert sent["TxnOffsetCommit"]["group_id"] == GroupRef("main")
     assert sent["DeleteTopics"]["topic_names"] == (GroupRef("topic"),)
-    (topic,) = sent["TxnOffsetCommit"]["topics"]  # type: ignore[misc] # a sequence of one topic
-    assert topic["name"] == GroupRef("topic")  # type: ignore[call-overload,index] # a mapping
+    partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": None}
+    assert sent["TxnOffsetCommit"]["topics"] == ({"name": GroupRef("topic"), "partitions": (partition,)},)
 
 
 def test_what_is_expected_of_a_marker_is_expected_of_its_partitions() -> None:

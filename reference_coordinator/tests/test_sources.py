@@ -27,6 +27,7 @@ HANDLERS = [
     "removal.py",
     "topic_apis.py",
     "transactions/coordinator.py",
+    "txn_completion.py",
     "txn_offset_commit.py",
 ]
 NOT_KAFKAS = {"leave_result", "in_answer_order"}

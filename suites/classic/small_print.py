@@ -107,16 +107,16 @@ def software_needs_a_proper_name(talk: Conversation) -> None:
 def the_initial_delay_ends_with_the_rebalance_timeout(talk: Conversation) -> None:
     """However many arrive, the initial delay is never extended beyond the rebalance timeout."""
     ana, bob, carol = talk.actors("ana", "bob", "carol")
-    ana.sends(join_group(version=3, rebalance_timeout_ms=2_400))
+    ana.sends(join_group(version=3, rebalance_timeout_ms=2_600))
     talk.elapses(500)
-    bob.sends(join_group(version=3, rebalance_timeout_ms=2_400))
+    bob.sends(join_group(version=3, rebalance_timeout_ms=2_600))
     talk.elapses(900)
-    carol.sends(join_group(version=3, rebalance_timeout_ms=2_400))
+    carol.sends(join_group(version=3, rebalance_timeout_ms=2_600))
 
     ana.receives(
         join_group_response(error_code="NONE", generation_id=1, members=in_any_order({}, {}, {})),
-        not_before_ms=2_300,
-        not_after_ms=2_900,
+        not_before_ms=2_500,
+        not_after_ms=2_950,
     )
     bob.receives(join_group_response(error_code="NONE", members=()))
     carol.receives(join_group_response(error_code="NONE", members=()))

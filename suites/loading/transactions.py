@@ -87,12 +87,12 @@ def a_restart_brings_back_what_was_lost(talk: Conversation) -> None:
     """A valid offset that was lost for another one's metadata, until 3.7.0, is there after a restart."""
     ana = talk.actor("ana")
     producer = announced(ana)
-    ana.sends(producer.commits({"orders": {0: (7, "fits"), 1: (8, "eleven long")}}))
-    ana.receives(txn_offset_commit_response({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE"}}))
+    ana.sends(producer.commits({"orders": {0: (7, "eleven long"), 1: (8, "fits")}}))
+    ana.receives(txn_offset_commit_response({"orders": {0: "OFFSET_METADATA_TOO_LARGE", 1: "NONE"}}))
     ends(producer, committed=True)
     talk.restarts_coordinator()
 
-    sees(ana, {"orders": {0: 7, 1: -1}})
+    sees(ana, {"orders": {0: -1, 1: 8}})
 
 
 @scenario("loading/transaction/deleted", source=LOADS, clauses=("RP-14", "OD-14"), needs=RESTARTS)

@@ -8,6 +8,8 @@ from harness.scenario import (
     offset_commit_response,
     offset_delete,
     offset_delete_response,
+    offset_fetch,
+    offset_fetch_response,
     request,
     response,
     scenario,
@@ -85,6 +87,35 @@ def readers_of_a_partition_that_was_refused(talk: Conversation) -> None:
     )
     ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE"}}))
 
-    topics = ({"name": "orders", "partition_indexes": (0, 1)},)
-    ana.sends(request("OffsetFetch", 7, group_id=talk.group("main"), topics=topics, require_stable=True))
+    ana.sends(offset_fetch(version=7, topics={"orders": (0, 1)}, require_stable=True))
     ana.receives(response("OffsetFetch"))
+
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {2: (2, "x" * 11)}}))
+    ana.receives(offset_commit_response({"orders": {2: "OFFSET_METADATA_TOO_LARGE"}}))
+    ana.sends(offset_fetch(version=7, topics={"orders": (2,)}, require_stable=True))
+    ana.receives(response("OffsetFetch"))
+
+
+@scenario("offsets/edge/topics-without-partitions", source="KafkaApis#handleOffsetCommitRequest")
+def topics_without_partitions(talk: Conversation) -> None:
+    """A topic that is there but named without partitions is passed over."""
+    ana = talk.actor("ana")
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"payments": {}}))
+    ana.receives(offset_commit_response({}))
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"payments": {}, "orders": {1: 1}}))
+    ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
+    for partitions in ({"payments": ()}, {"payments": (), "orders": (1,)}):
+        ana.sends(offset_delete(topics=partitions))
+        ana.receives(offset_delete_response(error_code="NONE"))
+
+
+@scenario("offsets/edge/topic-without-name", source="OffsetMetadataManager#fetchOffsets")
+def a_topic_without_a_name_has_no_offsets(talk: Conversation) -> None:
+    """OffsetFetch by names answers a topic with an empty name as any other without offsets."""
+    ana = talk.actor("ana")
+
+    ana.sends(offset_fetch(topics={"": (0,), "orders": (0,)}))
+    ana.receives(offset_fetch_response({"": {0: -1}, "orders": {0: -1}}))

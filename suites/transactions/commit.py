@@ -184,15 +184,17 @@ def known_and_unknown_partitions_are_answered_each(talk: Conversation) -> None:
     broker_config=TINY_METADATA,
 )
 def large_metadata_costs_its_own_partition(talk: Conversation) -> None:
-    """Only the partition whose metadata is too large is refused; until 3.7.0 the others were lost, too."""
+    """Only the partition with too much metadata is refused; until 3.7.0 it cost others their offsets, too."""
     ana = talk.actor("ana")
     producer = announced(ana)
 
-    ana.sends(producer.commits({"orders": {0: (7, "fits"), 1: (8, "eleven long")}}))
-    ana.receives(txn_offset_commit_response({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE"}}))
+    ana.sends(producer.commits({"orders": {0: (7, "fits"), 1: (8, "eleven long"), 2: (9, "fits")}}))
+    ana.receives(
+        txn_offset_commit_response({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE", 2: "NONE"}})
+    )
     ends(producer, committed=True)
     talk.elapses(500)
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
+    ana.sends(offset_fetch(topics={"orders": (0, 1, 2)}))
     ana.receives(response("OffsetFetch", error_code="NONE"))
 
 

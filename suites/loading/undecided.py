@@ -1,0 +1,136 @@
+"""Transactions that are decided but cannot end while the group coordinator loads, and offsets of no group.
+
+The Java coordinator writes the markers of its own log, and cannot before it is there; the Scala one has the
+broker write them.
+"""
+
+from harness.scenario import (
+    Capability,
+    Conversation,
+    delete_groups,
+    describe_groups,
+    end_txn,
+    end_txn_response,
+    init_producer_id,
+    offset_fetch,
+    response,
+    scenario,
+)
+from suites.transactions.producers import ORDER_0, TAKEN, Producer, announces, ends, initialised, sees
+
+HOLDS = (Capability.RESTART, Capability.HOLD_LOADING)
+SOURCE = "TransactionCoordinator#handleEndTransaction"
+
+
+def _decides_while_loading(talk: Conversation, *, committed: bool, version: int) -> Producer:
+    """Let a producer with a pending offset decide its transaction while the group coordinator loads."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+    announces(producer)
+    ana.sends(producer.commits(ORDER_0))
+    ana.receives(TAKEN)
+    talk.restarts_coordinator(hold_loading=True)
+    ana.sends(producer.ends(committed=committed, version=version))
+    ana.receives(end_txn_response(error_code="NONE"))
+    return producer
+
+
+def _asks_meanwhile(producer: Producer, *, version: int) -> None:
+    """Ask everything that a transaction between decision and end may refuse."""
+    ana = producer.actor
+    for committed in (True, False):
+        ana.sends(producer.ends(committed=committed, version=version))
+        ana.receives(response("EndTxn"))
+        ana.sends(
+            end_txn(
+                version=version,
+                producer_id=producer.producer_id,
+                producer_epoch=producer.producer_epoch + 1,
+                committed=committed,
+            )
+        )
+        ana.receives(response("EndTxn"))
+    ana.sends(producer.adds())
+    ana.receives(response("AddOffsetsToTxn"))
+    ana.sends(init_producer_id())
+    ana.receives(response("InitProducerId"))
+
+
+@scenario("loading/held/commit-without-end", source=SOURCE, needs=HOLDS)
+def a_commit_cannot_end(talk: Conversation) -> None:
+    """A transaction whose commit waits for the load may be committed again, but neither aborted nor used."""
+    producer = _decides_while_loading(talk, committed=True, version=1)
+    _asks_meanwhile(producer, version=1)
+
+    talk.releases_loading()
+    sees(producer.actor, {"orders": {0: 42}})
+
+
+@scenario("loading/held/abort-without-end", source=SOURCE, needs=HOLDS)
+def an_abort_cannot_end(talk: Conversation) -> None:
+    """A transaction whose abort waits for the load may be aborted again, but neither committed nor used."""
+    producer = _decides_while_loading(talk, committed=False, version=1)
+    _asks_meanwhile(producer, version=1)
+
+    talk.releases_loading()
+    sees(producer.actor, {"orders": {0: -1}})
+
+
+@scenario("loading/held/commit-without-end-v5", source="KIP-890", needs=HOLDS)
+def a_commit_of_version_2_cannot_end(talk: Conversation) -> None:
+    """EndTxn v5 gives a new epoch at once; with the former one the commit may be repeated, not turned."""
+    producer = _decides_while_loading(talk, committed=True, version=5)
+    _asks_meanwhile(producer, version=5)
+
+    talk.releases_loading()
+    sees(producer.actor, {"orders": {0: 42}})
+
+
+@scenario("loading/held/abort-without-end-v5", source="KIP-890", needs=HOLDS)
+def an_abort_of_version_2_cannot_end(talk: Conversation) -> None:
+    """EndTxn v5 gives a new epoch at once; with the former one the abort may be repeated, not turned."""
+    producer = _decides_while_loading(talk, committed=False, version=5)
+    _asks_meanwhile(producer, version=5)
+
+    talk.releases_loading()
+    sees(producer.actor, {"orders": {0: -1}})
+
+
+@scenario(
+    "loading/transaction/of-a-deleted-group",
+    source="GroupMetadataManager#replay",
+    needs=(Capability.RESTART,),
+)
+def offsets_that_outlive_their_group(talk: Conversation) -> None:
+    """Offsets that are committed after their group was deleted may be visible, before a load and after."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+    announces(producer)
+    ana.sends(producer.commits(ORDER_0))
+    ana.receives(TAKEN)
+    ana.sends(delete_groups())
+    ana.receives(response("DeleteGroups"))
+    ends(producer, committed=True)
+
+    for _ in range(2):
+        ana.sends(offset_fetch(topics={"orders": (0,)}))
+        ana.receives(response("OffsetFetch"))
+        ana.sends(describe_groups())
+        ana.receives(response("DescribeGroups"))
+        talk.restarts_coordinator()
+
+
+@scenario("transactions/init/former-producer", source="TransactionCoordinator#prepareInitProducerIdTransit")
+def a_producer_that_names_another_is_fenced(talk: Conversation) -> None:
+    """InitProducerId v3 of a producer that names an id other than its transaction's is refused."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+
+    ana.sends(init_producer_id(version=3, producer_id=999_999, producer_epoch=0))
+    ana.receives(response("InitProducerId"))
+    ana.sends(
+        init_producer_id(version=3, producer_id=producer.producer_id, producer_epoch=producer.producer_epoch)
+    )
+    ana.receives(response("InitProducerId", error_code="NONE"))
+    ana.sends(init_producer_id(version=1, transaction_timeout_ms=900_000))
+    ana.receives(response("InitProducerId", error_code="NONE"))
