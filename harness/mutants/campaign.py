@@ -106,13 +106,17 @@ class _Workplace:
     directory: Path
     tell: Tell
 
+    def _rehearsal(self, limit_s: float) -> Rehearsal:
+        modules = [source.name for source in self.sources]
+        return Rehearsal(self.directory, limit_s=limit_s, modules=modules)
+
     def measures(self) -> Iterator[Measure]:
         """Hold every scenario in every profile with the reference as it is."""
         order = self.order
         wanted = [(profile, script) for profile in order.profiles for script in order.scripts.values()]
 
         def prepare() -> Work[Measure]:
-            rehearsal = Rehearsal(self.directory, limit_s=_MEASURE_S)
+            rehearsal = self._rehearsal(_MEASURE_S)
             witness = Witness(self.sources)
             return lambda job: measured(wanted[job][1], wanted[job][0], rehearsal, witness)
 
@@ -134,7 +138,7 @@ class _Workplace:
             court = Court(
                 scripts=self.order.scripts,
                 yardstick=stick,
-                rehearsal=Rehearsal(self.directory, limit_s=_CONVERSATION_S),
+                rehearsal=self._rehearsal(_CONVERSATION_S),
             )
             return lambda job: court.try_mutant(mutants[job], reasons.get(mutants[job].id))
 

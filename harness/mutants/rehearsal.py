@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -11,6 +11,7 @@ from typing import Final
 from typing_extensions import override
 
 from harness.diff.judge import TargetInfo
+from harness.mutants.transplant import forget_answers
 from harness.runner.drive import Drive, DriveSinks, Limits
 from harness.scenario.script import Script
 from harness.targets.base import Broker, Capability, Progress, Target
@@ -31,10 +32,12 @@ class Rehearsal:
 
     Attributes:
         limit_s: how long one conversation may take.
+        modules: of the reference, whose caches are emptied before each.
     """
 
-    def __init__(self, directory: Path, *, limit_s: float) -> None:
+    def __init__(self, directory: Path, *, limit_s: float, modules: Sequence[str] = ()) -> None:
         self.limit_s = limit_s
+        self.modules = modules
         self._directory = directory
         self._targets: dict[str, _WithOneBrokerEach] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -46,6 +49,7 @@ class Rehearsal:
         Raises:
             Hung: it took longer than the limit.
         """
+        forget_answers(self.modules)
         target = self._targets.setdefault(profile, _WithOneBrokerEach(ReferenceTarget(profile)))
         events: list[Event] = []
         drive = Drive(

@@ -5,7 +5,7 @@ Nothing is written and nothing is imported anew; the objects of the reference st
 
 import builtins
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from types import CodeType, FunctionType
@@ -61,6 +61,15 @@ def live_function(module: str, qualname: str, package: str = PACKAGE) -> Functio
     while not isinstance(found, FunctionType):
         found = found.__wrapped__  # type: ignore[attr-defined] # what is no function wraps one
     return found
+
+
+def forget_answers(modules: Sequence[str], package: str = PACKAGE) -> None:
+    """Empty the caches of functions, so that no answer of one mutant is another's."""
+    for module in modules:
+        for found in vars(importlib.import_module(f"{package}.{module}")).values():
+            forget = getattr(found, "cache_clear", None)
+            if forget is not None:
+                forget()
 
 
 def other_than(value: object, instead_of_none: object) -> object:

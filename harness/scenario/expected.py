@@ -155,14 +155,17 @@ def offset_fetch_response(
     version: int = 6,
     error_code: str = "NONE",
 ) -> Response:
-    """Expect an answer to OffsetFetch: topic to partition to offset (-1 for none), in whatever order."""
+    """Expect an answer to OffsetFetch: topic to partition to offset (-1 for none), in whatever order.
+
+    No partition may have an error: one that is unstable has -1 as well.
+    """
     topics = InAnyOrder(
         tuple(
             {
                 "name": topic,
                 "partitions": InAnyOrder(
                     tuple(
-                        {"partition_index": index, "committed_offset": offset}
+                        {"partition_index": index, "committed_offset": offset, "error_code": "NONE"}
                         for index, offset in partitions.items()
                     )
                 ),

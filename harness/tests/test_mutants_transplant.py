@@ -2,8 +2,9 @@ import pytest
 
 from harness.mutants.derive import derive_mutants
 from harness.mutants.model import Mutant
-from harness.mutants.transplant import live_function, other_than, transplanted
+from harness.mutants.transplant import forget_answers, live_function, other_than, transplanted
 from reference_coordinator.errors import Errors
+from reference_coordinator.map_order import partition_for
 from reference_coordinator.profiles import Behaviour, profile_for
 
 
@@ -30,6 +31,13 @@ def test_a_function_is_itself_again_after_a_failure() -> None:
     ):
         raise RuntimeError
     assert function.__code__ is healthy
+
+
+def test_no_answer_outlives_a_conversation() -> None:
+    partition_for("group", 50)
+    assert partition_for.cache_info().currsize > 0
+    forget_answers(["map_order"])
+    assert partition_for.cache_info().currsize == 0
 
 
 def test_properties_have_functions_too() -> None:

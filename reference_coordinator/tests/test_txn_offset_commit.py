@@ -266,6 +266,19 @@ def test_an_offset_is_pending_from_when_it_is_asked_for_in_scala_and_written_in_
     assert broker.fetch(0, stable=True) == [UNSTABLE]
 
 
+def test_what_was_deleted_on_its_way_to_the_log_does_not_come_back() -> None:
+    broker = Broker(SCALA)
+    broker.send(commit({1: 1}))
+    broker.holds_appends = True
+    waiting = broker.send(txn_commit({0: 1}))
+    broker.send(offset_delete(0))
+
+    broker.release()
+
+    assert waiting.commit_errors == [Errors.NONE]
+    assert broker.fetch(0, stable=True) == [NONE]
+
+
 @both
 def test_one_transaction_ends_for_all_groups_of_a_partition(profile: str) -> None:
     broker = Broker(profile, {"offsets.topic.num.partitions": "1"})
