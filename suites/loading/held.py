@@ -167,13 +167,16 @@ def every_heartbeat_is_good_while_loading(talk: Conversation) -> None:
     "loading/held/leave", source="GroupCoordinatorService#leaveGroup", clauses=("CO-14", "LO-05"), needs=HOLDS
 )
 def nobody_leaves_while_loading(talk: Conversation) -> None:
-    """LeaveGroup is told COORDINATOR_LOAD_IN_PROGRESS on top, names no members, and nobody has left."""
+    """LeaveGroup is told COORDINATOR_LOAD_IN_PROGRESS on top, names no members, and nobody has left.
+
+    Before v3 some releases have no words for an error of the whole group: `regressions/kafka-15755` tells.
+    """
     ana = _loading(talk)
 
     ana.sends(leave_group())
     ana.receives(leave_group_response(error_code=LOADING, members=()))
     ana.sends(leave_group(version=2))
-    ana.receives(leave_group_response(error_code=LOADING))
+    ana.receives(leave_group_response(error_code=ANY))
 
     _loaded(talk, ana)
     ana.sends(heartbeat())
