@@ -80,6 +80,8 @@ def record(function: ScenarioFunction) -> Script:
         function(talk)
     except ScenarioError as error:
         raise ScenarioError(f"{sheet.id}: {error}") from error
+    except Exception as error:
+        raise ScenarioError(f"{sheet.id}: its function fails: {error!r}") from error
     title, _, notes = inspect.cleandoc(function.__doc__ or "").partition("\n")
     script = Script(
         id=sheet.id,

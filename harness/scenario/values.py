@@ -148,8 +148,9 @@ def to_json(value: Pattern) -> Json:
         return {name: to_json(item) for name, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [to_json(item) for item in value]
-    assert value is None or isinstance(value, bool | int | str)
-    return value
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    raise ScenarioError(f"{value!r} cannot stand within a field; a field that is left out is unpinned")
 
 
 def from_json(data: Json) -> Pattern:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.scenario import (
+    ANY,
     NON_EMPTY,
     Capability,
     Conversation,
@@ -151,6 +152,11 @@ def restarts(talk: Conversation) -> None:
     beat(talk)
 
 
+def fails(talk: Conversation) -> None:
+    """A function that fails is refused by name."""
+    raise ZeroDivisionError
+
+
 @pytest.mark.parametrize(
     ("function", "sheet", "says"),
     [
@@ -167,6 +173,7 @@ def restarts(talk: Conversation) -> None:
             "expects 'protocol_type', which a JoinGroup v6 response lacks",
         ),
         (restarts, {}, "it needs Capability.RESTART"),
+        (fails, {}, "classic/test/one: its function fails: ZeroDivisionError"),
     ],
 )
 def test_a_faulty_scenario_is_refused_by_name(
@@ -188,6 +195,11 @@ def test_two_scenarios_cannot_share_an_id(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(scenario_functions(module)) == 2
     with pytest.raises(ScenarioError, match="written twice"):
         collect("twins")
+
+
+def test_nothing_but_data_can_stand_within_a_field() -> None:
+    with pytest.raises(ScenarioError, match="ANY cannot stand within a field"):
+        to_json({"groups": ({"error_code": ANY},)})  # type: ignore[dict-item] # wrong on purpose
 
 
 def test_references_resolve_to_what_was_learnt_last_and_answers_to_their_step() -> None:
