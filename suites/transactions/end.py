@@ -207,8 +207,9 @@ def version_5_aborts_what_never_began(talk: Conversation) -> None:
         version=5, producer_id=ended["producer_id"], producer_epoch=ended["producer_epoch"], committed=False
     )
     ana.repeats(again, until=end_txn_response(error_code="NONE", producer_epoch=2))
-    ana.sends(producer.ends(committed=False, version=5))
-    ana.receives(end_txn_response(error_code="PRODUCER_FENCED"))
+    ana.repeats(
+        producer.ends(committed=False, version=5), until=end_txn_response(error_code="PRODUCER_FENCED")
+    )
 
 
 @scenario("transactions/init/fences", source=INITIALISES, clauses=("OF-21",))
