@@ -3,6 +3,7 @@
 from harness.scenario.conversation import Actor, Answer, Conversation
 from harness.scenario.errors import ScenarioError
 from harness.scenario.expected import (
+    GONE,
     add_offsets_to_txn_response,
     api_versions_response,
     create_topic_response,
@@ -73,6 +74,7 @@ from harness.targets.base import Capability
 
 __all__ = (
     "ANY",
+    "GONE",
     "NON_EMPTY",
     "ORDERS",
     "OWN",

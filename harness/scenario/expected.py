@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 from typing import TypeAlias
 
 from harness.scenario.messages import (
@@ -131,6 +132,11 @@ def describe_groups_response(
         },
     )
     return Response(api="DescribeGroups", fields={"groups": (group.fields,)})
+
+
+GONE: Final = describe_groups_response(error_code="NONE", group_state="Dead", protocol_type="")
+"""What DescribeGroups says of a group that is no more. A Scala coordinator that is just removing one still
+names its protocol type, so whoever waits for the end waits for that to go, too."""
 
 
 def list_groups_response(*, error_code: PinText = ANY, groups: PinItems = ANY) -> Response:

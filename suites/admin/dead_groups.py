@@ -1,6 +1,7 @@
 """Dead groups: whatever is asked of a deleted group is answered as if it had never existed."""
 
 from harness.scenario import (
+    GONE,
     Actor,
     Conversation,
     delete_groups,
@@ -114,7 +115,7 @@ def a_former_member_cannot_rejoin_a_dead_group(talk: Conversation) -> None:
     ana.sends(join_group(group_id=talk.group("never")))
     ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
 
-    ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE", group_state="Dead"))
+    ana.repeats(describe_groups(), until=GONE)
 
 
 @scenario("admin/dead/join-anew", source="GroupMetadataManager#classicGroupJoin", clauses=("RB-25", "JG-02"))

@@ -5,6 +5,7 @@ own counts in minutes; a pass over all groups every 500 ms finds them.
 """
 
 from harness.scenario import (
+    GONE,
     Actor,
     Conversation,
     describe_groups,
@@ -37,7 +38,7 @@ def _static(talk: Conversation, name: str) -> Actor:
 
 def _gone(ana: Actor) -> None:
     """Await the end of the actor's group."""
-    ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE", group_state="Dead"))
+    ana.repeats(describe_groups(), until=GONE)
 
 
 @scenario(

@@ -1,6 +1,7 @@
 """Topics that are named by their ids, and topics that are deleted and made anew."""
 
 from harness.scenario import (
+    GONE,
     OWN,
     Actor,
     AnswerRef,
@@ -141,7 +142,7 @@ def a_deleted_topic_takes_its_offsets_along(talk: Conversation) -> None:
     ana.repeats(
         offset_fetch(topics={topic: (0,)}), until=offset_fetch_response({topic: {0: -1}}), within_ms=10_000
     )
-    ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE", group_state="Dead"))
+    ana.repeats(describe_groups(), until=GONE)
 
 
 @scenario(

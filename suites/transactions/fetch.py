@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from harness.scenario import (
+    GONE,
     Conversation,
     Pattern,
     delete_groups,
@@ -192,7 +193,7 @@ def a_deleted_group_loses_what_is_pending(talk: Conversation) -> None:
 
     ana.sends(delete_groups())
     ana.receives(delete_groups_response("NONE"))
-    ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE", group_state="Dead"))
+    ana.repeats(describe_groups(), until=GONE)
     ends(producer, committed=True)
     talk.elapses(500)
     ana.sends(describe_groups())
