@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from harness.scenario.messages import (
     ANY,
