@@ -1,7 +1,6 @@
 """From exceptions that users can act on to a message and a documented exit code."""
 
 import functools
-import sys
 from collections.abc import Callable
 from typing import Final, ParamSpec
 
@@ -45,9 +44,3 @@ def ends_with_exit_code(command: Callable[P, ExitCode | None]) -> Callable[P, No
         raise typer.Exit(int(code or ExitCode.EXPECTED))
 
     return run
-
-
-def usage_error(message: str) -> None:
-    """End with the code for a command line that makes no sense."""
-    typer.echo(f"kafka-conformance: {message}", err=True)
-    sys.exit(ExitCode.USAGE)

@@ -152,6 +152,13 @@ def restarts(talk: Conversation) -> None:
     beat(talk)
 
 
+def pins_nothing(talk: Conversation) -> None:
+    """An answer of which nothing is expected is no claim."""
+    ana = talk.actor("ana")
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code=ANY))
+
+
 def fails(talk: Conversation) -> None:
     """A function that fails is refused by name."""
     raise ZeroDivisionError
@@ -173,6 +180,7 @@ def fails(talk: Conversation) -> None:
             "expects 'protocol_type', which a JoinGroup v6 response lacks",
         ),
         (restarts, {}, "it needs Capability.RESTART"),
+        (pins_nothing, {}, "it expects nothing"),
         (fails, {}, "classic/test/one: its function fails: ZeroDivisionError"),
     ],
 )
