@@ -1,30 +1,40 @@
-"""The command `python -m reference_coordinator`: a group coordinator on a TCP port."""
+"""The command `python -m reference_coordinator`: a group coordinator on a TCP port.
+
+With `load` or `compact` first, it looks after a directory with a coordinator's log instead.
+"""
 
 import argparse
-import asyncio
 import gc
 import logging
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, NoReturn
-
-from typing_extensions import override
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
 
 from reference_coordinator.choices import DeterministicChoices
 from reference_coordinator.config import ConfigError, GroupCoordinatorConfig
+from reference_coordinator.exit_codes import EXIT_DAMAGED, EXIT_OK, EXIT_UNAVAILABLE, Parser
 from reference_coordinator.listener import Listener
+from reference_coordinator.log.command import COMMANDS
+from reference_coordinator.log.command import main as run_command
+from reference_coordinator.log.directory import LockedDirectoryError
+from reference_coordinator.log.keeping import KeptLog, kept_log
+from reference_coordinator.log.placing import MisplacedGroupError
+from reference_coordinator.log.segments import DamagedLogError
+from reference_coordinator.offsets_log import OffsetsLog
 from reference_coordinator.profiles import Profile, UnknownProfileError, profile_for
-from reference_coordinator.server import serving
+from reference_coordinator.server import DoorLostError, serving
 from reference_coordinator.topics import is_legal_topic_name
+from reference_coordinator.values import value
 
-EXIT_USAGE: Final = 64
-EXIT_UNAVAILABLE: Final = 69
 _PORT_MAX: Final = 65_535
+_NUM_PARTITIONS: Final = "offsets.topic.num.partitions"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Options:
     """What the command line asked for."""
 
@@ -32,20 +42,36 @@ class Options:
     port: int
     profile: Profile
     config: GroupCoordinatorConfig
+    names_num_partitions: bool
+    """Whether the command line says how many partitions the log has."""
     topics: dict[str, int]
     seed: int
-
-
-class _Parser(argparse.ArgumentParser):
-    @override
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(EXIT_USAGE, f"{self.prog}: {message}\n")
+    data_dir: Path | None
 
 
 def parse(arguments: Sequence[str]) -> Options:
     """Read a command line; a wrong one ends the process with status 64 and says what is wrong."""
-    parser = _Parser(
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    try:
+        host, port = _address(given.listen)
+        properties = _properties(given.config)
+        return Options(
+            host=host,
+            port=port,
+            profile=profile_for(given.profile),
+            config=GroupCoordinatorConfig.from_properties(properties),
+            names_num_partitions=_NUM_PARTITIONS in properties,
+            topics=_topics(given.topic),
+            seed=given.seed,
+            data_dir=given.data_dir,
+        )
+    except (ConfigError, UnknownProfileError, argparse.ArgumentTypeError) as error:
+        parser.error(str(error))
+
+
+def _parser() -> Parser:
+    parser = Parser(
         prog="python -m reference_coordinator",
         description="Serve Kafka's group coordinator, as a release of Kafka would.",
     )
@@ -75,19 +101,10 @@ def parse(arguments: Sequence[str]) -> Options:
         help="a topic to begin with",
     )
     parser.add_argument("--seed", type=int, default=0, help="other member ids for another seed")
-    given = parser.parse_args(arguments)
-    try:
-        host, port = _address(given.listen)
-        return Options(
-            host=host,
-            port=port,
-            profile=profile_for(given.profile),
-            config=GroupCoordinatorConfig.from_properties(_properties(given.config)),
-            topics=_topics(given.topic),
-            seed=given.seed,
-        )
-    except (ConfigError, UnknownProfileError, argparse.ArgumentTypeError) as error:
-        parser.error(str(error))
+    parser.add_argument(
+        "--data-dir", metavar="DIR", type=Path, help="where the log outlives the process; a broker's will do"
+    )
+    return parser
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -119,40 +136,70 @@ def _topics(texts: Sequence[str]) -> dict[str, int]:
     return topics
 
 
-async def serve(options: Options) -> None:
+def keeping(options: Options) -> AbstractContextManager[KeptLog]:
+    """Return the log that outlives the process, or one that does not."""
+    num_partitions = options.config.offsets_topic_num_partitions
+    if options.data_dir is None:
+        return nullcontext(KeptLog(log=OffsetsLog(), num_partitions=num_partitions, num_records=0))
+    return kept_log(
+        options.data_dir,
+        options.profile,
+        num_partitions=num_partitions if options.names_num_partitions else None,
+        codec=options.config.offsets_topic_compression_codec,
+        tell=_tell,
+    )
+
+
+def serve(options: Options, kept: KeptLog) -> None:
     """Serve until SIGTERM or SIGINT."""
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(each, stopped.set)
 
     def make_listener(host: str, port: int) -> Listener:
         return Listener(
             profile=options.profile,
-            config=options.config,
-            choices=DeterministicChoices(seed=options.seed),
+            config=replace(options.config, offsets_topic_num_partitions=kept.num_partitions),
+            # Members that are in the log must not get namesakes.
+            choices=DeterministicChoices(seed=options.seed + kept.num_records),
             host=host,
             port=port,
             topics=options.topics,
+            log=kept.log,
         )
 
-    async with serving(make_listener, host=options.host, port=options.port) as port:
+    with serving(make_listener, host=options.host, port=options.port) as server:
+        for each in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(each, lambda *_: server.stop())
         # What is there by now stays: the collector need not look at it again while requests are answered.
         gc.freeze()
-        print(f"listening on {options.host}:{port} profile {options.profile.name}", flush=True)  # noqa: T201 - the ready line
-        await stopped.wait()
+        print(f"listening on {options.host}:{server.port} profile {options.profile.name}", flush=True)  # noqa: T201 - the ready line
+        server.run()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
-    options = parse(sys.argv[1:] if arguments is None else arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments and arguments[0] in COMMANDS:
+        return run_command(arguments)
+    options = parse(arguments)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
-        asyncio.run(serve(options))
+        with keeping(options) as kept:
+            serve(options, kept)
+    except (DamagedLogError, MisplacedGroupError) as error:
+        return _fail(EXIT_DAMAGED, str(error))
+    except (LockedDirectoryError, DoorLostError) as error:
+        return _fail(EXIT_UNAVAILABLE, str(error))
     except OSError as error:
-        print(f"cannot listen on {options.host}:{options.port}: {error}", file=sys.stderr)  # noqa: T201 - a command
-        return EXIT_UNAVAILABLE
-    return 0
+        return _fail(EXIT_UNAVAILABLE, f"cannot listen on {options.host}:{options.port}: {error}")
+    return EXIT_OK
+
+
+def _fail(status: int, message: str) -> int:
+    _tell(message)
+    return status
+
+
+def _tell(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)  # noqa: T201 - a command
 
 
 if __name__ == "__main__":

@@ -20,9 +20,9 @@ from reference_coordinator.records import (
 
 _BATCH_OVERHEAD: Final = 61
 """Source: DefaultRecordBatch#RECORD_BATCH_OVERHEAD (4.3.1)."""
-_RECORD_OVERHEAD: Final = 9
-"""Lengths, deltas, attributes and headers of a small record."""
 _REPLICAS: Final = 1
+_MARKER_KEY_BYTES: Final = 4
+_MARKER_VALUE_BYTES: Final = 6
 
 
 def log_limits(config: GroupCoordinatorConfig, profile: Profile) -> Callable[[AppendRecords], Errors]:
@@ -37,49 +37,92 @@ def log_limits(config: GroupCoordinatorConfig, profile: Profile) -> Callable[[Ap
     def outcome(append: AppendRecords) -> Errors:
         if has_too_few_replicas:
             return Errors.NOT_ENOUGH_REPLICAS
-        if batch_bytes(append.records) > config.message_max_bytes:
+        if batch_bytes(append.records, profile) > config.message_max_bytes:
             return Errors.MESSAGE_TOO_LARGE
         return Errors.NONE
 
     return outcome
 
 
-def batch_bytes(records: Iterable[CoordinatorRecord]) -> int:
-    """Return about how large a batch is: formats of values differ by some tens of bytes between releases."""
-    return _BATCH_OVERHEAD + sum(_RECORD_OVERHEAD + _record_bytes(record) for record in records)
+def batch_bytes(records: Iterable[CoordinatorRecord], profile: Profile) -> int:
+    """Return how large the batch is that a release writes, before compression; no bytes are made for it.
+
+    Source: DefaultRecordBatch#sizeInBytes (4.3.1).
+    """
+    is_flexible = profile.has(Behaviour.OFFSETS_WRITTEN_FLEXIBLE)
+    return _BATCH_OVERHEAD + sum(
+        _record_bytes(delta, *_key_and_value_bytes(record, is_flexible=is_flexible))
+        for delta, record in enumerate(records)
+    )
 
 
-def _record_bytes(record: CoordinatorRecord) -> int:
+def _record_bytes(offset_delta: int, key_bytes: int, value_bytes: int | None) -> int:
+    """Source: DefaultRecord#sizeInBytes (4.3.1)."""
+    # Beside key and value stand attributes, a timestamp that is the batch's, and how many headers there are.
+    body = 3 + _varint_bytes(offset_delta) + _varint_bytes(key_bytes) + key_bytes
+    body += 1 if value_bytes is None else _varint_bytes(value_bytes) + value_bytes
+    return _varint_bytes(body) + body
+
+
+def _key_and_value_bytes(record: CoordinatorRecord, *, is_flexible: bool) -> tuple[int, int | None]:
+    """How long key and value are; a tombstone has no value."""
     match record:
         case GroupMetadataRecord():
-            return _key_bytes(record.group_id) + _group_bytes(record)
+            return _key_bytes(record.group_id), _group_bytes(record)
         case GroupMetadataTombstone():
-            return _key_bytes(record.group_id)
+            return _key_bytes(record.group_id), None
         case OffsetCommitRecord():
-            # Version, offset, leader epoch and timestamp stand beside the metadata.
-            return _key_bytes(record.group_id, record.topic) + 22 + _text_bytes(record.metadata)
+            return _offset_key_bytes(record), _offset_bytes(record, is_flexible=is_flexible)
         case OffsetCommitTombstone():
-            return _key_bytes(record.group_id, record.topic)
+            return _offset_key_bytes(record), None
         case EndTransactionMarker():
-            return 10
+            return _MARKER_KEY_BYTES, _MARKER_VALUE_BYTES
         case _:
             assert_never(record)
 
 
-def _key_bytes(group_id: str, topic: str | None = None) -> int:
-    """A version and a group, and for an offset a topic and a partition."""
-    return 2 + _text_bytes(group_id) + (0 if topic is None else _text_bytes(topic) + 4)
+def _key_bytes(group_id: str) -> int:
+    """A type and a group."""
+    return 2 + _text_bytes(group_id)
+
+
+def _offset_key_bytes(record: OffsetCommitRecord | OffsetCommitTombstone) -> int:
+    """The same with a topic and a partition."""
+    return _key_bytes(record.group_id) + _text_bytes(record.topic) + 4
+
+
+def _offset_bytes(record: OffsetCommitRecord, *, is_flexible: bool) -> int:
+    """Version, offset, metadata and commit timestamp; then the time of expiry, or else the leader epoch."""
+    if record.expire_timestamp_ms is not None:
+        return 18 + _text_bytes(record.metadata) + 8
+    if not is_flexible:
+        return 18 + _text_bytes(record.metadata) + 4
+    length = len(record.metadata.encode())
+    # A compact text has its length, plus one, before it; at the end stands how many tagged fields there are.
+    return 18 + _unsigned_varint_bytes(length + 1) + length + 4 + 1
 
 
 def _group_bytes(record: GroupMetadataRecord) -> int:
+    """Version, generation, timestamp and number of members, beside texts and members."""
     texts = (record.protocol_type, record.protocol, record.leader)
     return 18 + sum(map(_text_bytes, texts)) + sum(map(_member_bytes, record.members))
 
 
 def _member_bytes(member: GroupMetadataRecordMember) -> int:
+    """Timeouts and lengths, beside texts and bytes."""
     texts = (member.member_id, member.group_instance_id, member.client_id, member.client_host)
     return 16 + sum(map(_text_bytes, texts)) + len(member.subscription) + len(member.assignment)
 
 
 def _text_bytes(text: str | None) -> int:
     return 2 + len((text or "").encode())
+
+
+def _varint_bytes(value: int) -> int:
+    """How long a number of zero or more is. Source: ByteUtils#sizeOfVarint (4.3.1)."""
+    # Nearly all are lengths of less than a few thousand bytes.
+    return 1 if value < 64 else 2 if value < 8_192 else _unsigned_varint_bytes(2 * value)
+
+
+def _unsigned_varint_bytes(value: int) -> int:
+    return max(1, -(-value.bit_length() // 7))

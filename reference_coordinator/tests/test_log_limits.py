@@ -1,15 +1,30 @@
 """What the log refuses for its configuration, and what the coordinator makes of it."""
 
+from dataclasses import replace
+
 import pytest
 
 from reference_coordinator.config import GroupCoordinatorConfig
-from reference_coordinator.effects import AppendRecords
+from reference_coordinator.effects import AppendRecords, Producer
 from reference_coordinator.errors import Errors
-from reference_coordinator.ids import AppendId, GenerationId, GroupId, MemberId, Millis
+from reference_coordinator.ids import (
+    AppendId,
+    GenerationId,
+    GroupId,
+    GroupInstanceId,
+    MemberId,
+    Millis,
+    ProducerEpoch,
+    ProducerId,
+)
+from reference_coordinator.log.batches import LogBatch
+from reference_coordinator.log.conversion import to_record_batch
+from reference_coordinator.log.record_batch import encode_batch
 from reference_coordinator.log_limits import batch_bytes, log_limits
 from reference_coordinator.profiles import profile_for
 from reference_coordinator.records import (
     CoordinatorRecord,
+    EndTransactionMarker,
     GroupMetadataRecord,
     GroupMetadataRecordMember,
     GroupMetadataTombstone,
@@ -37,43 +52,64 @@ def outcome(profile: str, *records: CoordinatorRecord, **properties: str) -> Err
     return limits(AppendRecords(append_id=AppendId(1), partition=0, records=records))
 
 
-@pytest.mark.parametrize(("limit", "error"), [(221, Errors.MESSAGE_TOO_LARGE), (300, Errors.NONE)])
+@pytest.mark.parametrize(("limit", "error"), [(260, Errors.MESSAGE_TOO_LARGE), (261, Errors.NONE)])
 def test_a_batch_is_as_large_as_its_record_and_what_is_around_it(limit: int, error: Errors) -> None:
     assert outcome("4.4", OFFSET, message_max_bytes=str(limit)) is error
 
 
-def test_records_of_a_batch_are_counted_together() -> None:
-    one, two = batch_bytes([OFFSET]), batch_bytes([OFFSET, OFFSET])
-    assert one < two < 2 * one
+MEMBER = GroupMetadataRecordMember(
+    member_id=MemberId("ana-1"),
+    group_instance_id=None,
+    client_id="ana",
+    client_host="/127.0.0.1",
+    rebalance_timeout_ms=Millis(1),
+    session_timeout_ms=Millis(1),
+    subscription=b"s" * 1000,
+    assignment=b"a" * 20_000,
+)
+GROUP_RECORD = GroupMetadataRecord(
+    group_id=GROUP,
+    protocol_type="consumer",
+    generation_id=GenerationId(1),
+    protocol="range",
+    leader=MEMBER.member_id,
+    current_state_timestamp_ms=Millis(0),
+    members=(MEMBER, replace(MEMBER, group_instance_id=GroupInstanceId("é"))),
+)
+TOMBSTONE = OffsetCommitTombstone(group_id=GROUP, topic="orders", partition=0)
 
 
-def test_a_group_is_as_large_as_its_members() -> None:
-    member = GroupMetadataRecordMember(
-        member_id=MemberId("ana-1"),
-        group_instance_id=None,
-        client_id="ana",
-        client_host="/127.0.0.1",
-        rebalance_timeout_ms=Millis(1),
-        session_timeout_ms=Millis(1),
-        subscription=b"s" * 1000,
-        assignment=b"a" * 2000,
+@pytest.mark.parametrize("profile", ["2.4", "4.0", "4.1", "4.4"])
+@pytest.mark.parametrize(
+    "records",
+    [
+        (OFFSET,),
+        (replace(OFFSET, expire_timestamp_ms=Millis(5)),),
+        (replace(OFFSET, metadata="é" * 70),),
+        (OFFSET,) * 200,
+        (GROUP_RECORD,),
+        (replace(GROUP_RECORD, members=(), protocol=None, leader=None),),
+        (GroupMetadataTombstone(group_id=GROUP), TOMBSTONE),
+    ],
+)
+def test_sizes_are_those_of_the_bytes(profile: str, records: tuple[CoordinatorRecord, ...]) -> None:
+    batch = LogBatch(base_offset=0, timestamp_ms=Millis(0), records=records)
+    written = encode_batch(to_record_batch(batch, profile_for(profile)))
+
+    assert batch_bytes(records, profile_for(profile)) == len(written)
+
+
+def test_a_marker_is_as_large_as_its_bytes() -> None:
+    producer = Producer(producer_id=ProducerId(1), producer_epoch=ProducerEpoch(0))
+    marker = EndTransactionMarker(
+        partition=0, producer_id=ProducerId(1), producer_epoch=ProducerEpoch(0), is_commit=True
     )
-    group = GroupMetadataRecord(
-        group_id=GROUP,
-        protocol_type="consumer",
-        generation_id=GenerationId(1),
-        protocol="range",
-        leader=member.member_id,
-        current_state_timestamp_ms=Millis(0),
-        members=(member,),
+    batch = LogBatch(
+        base_offset=0, timestamp_ms=Millis(0), records=(marker,), producer=producer, coordinator_epoch=0
     )
-    assert 3_000 < batch_bytes([group]) < 3_400
+    profile = profile_for("4.4")
 
-
-def test_a_tombstone_is_as_large_as_its_key() -> None:
-    group = batch_bytes([GroupMetadataTombstone(group_id=GROUP)])
-    offset = batch_bytes([OffsetCommitTombstone(group_id=GROUP, topic="orders", partition=0)])
-    assert (group, offset) == (61 + 9 + 104, 61 + 9 + 104 + 12)
+    assert batch_bytes([marker], profile) == len(encode_batch(to_record_batch(batch, profile)))
 
 
 @pytest.mark.parametrize(

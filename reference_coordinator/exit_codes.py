@@ -1,0 +1,22 @@
+"""How the commands of the reference end; the numbers are those of `docs/exit-codes.md`."""
+
+import argparse
+import sys
+from typing import Final, NoReturn
+
+from typing_extensions import override
+
+EXIT_OK: Final = 0
+EXIT_USAGE: Final = 64
+EXIT_DAMAGED: Final = 65
+EXIT_MISSING: Final = 66
+EXIT_UNAVAILABLE: Final = 69
+
+
+class Parser(argparse.ArgumentParser):
+    """Ends the process with status 64 for a command line that makes no sense, and says why."""
+
+    @override
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(EXIT_USAGE, f"{self.prog}: {message}\n")

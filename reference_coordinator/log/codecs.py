@@ -1,0 +1,96 @@
+"""Compression of batches, by Kafka's numbers; all of it is cramjam's but snappy's framing."""
+
+from types import MappingProxyType
+from typing import Final
+
+import cramjam
+
+NONE: Final = 0
+GZIP: Final = 1
+SNAPPY: Final = 2
+LZ4: Final = 3
+ZSTD: Final = 4
+NAMES: Final = MappingProxyType({NONE: "none", GZIP: "gzip", SNAPPY: "snappy", LZ4: "lz4", ZSTD: "zstd"})
+
+_XERIAL_MAGIC: Final = b"\x82SNAPPY\0"
+_XERIAL_HEADER: Final = _XERIAL_MAGIC + b"\0\0\0\1\0\0\0\1"
+_XERIAL_BLOCK_BYTES: Final = 32 * 1024
+_LENGTH_BYTES: Final = 4
+
+
+class UnreadableCodecError(Exception):
+    """Bytes are not what their codec makes, or the codec is none of Kafka's."""
+
+
+def compress(content: bytes, codec: int) -> bytes:
+    """Compress the records of a batch. Source: CompressionType (4.3.1)."""
+    match codec:
+        case 0:
+            return content
+        case 1:
+            return bytes(cramjam.gzip.compress(content))
+        case 2:
+            return _snappy_compress(content)
+        case 3:
+            return _lz4_compress(content)
+        case 4:
+            return bytes(cramjam.zstd.compress(content))
+        case _:
+            raise UnreadableCodecError(f"Kafka has no codec {codec}")
+
+
+def decompress(content: bytes, codec: int) -> bytes:
+    """Reverse `compress`, whoever compressed.
+
+    Raises:
+        UnreadableCodecError: it cannot be reversed.
+    """
+    try:
+        match codec:
+            case 0:
+                return content
+            case 1:
+                return bytes(cramjam.gzip.decompress(content))
+            case 2:
+                return _snappy_decompress(content)
+            case 3:
+                return bytes(cramjam.lz4.decompress(content))
+            case 4:
+                return bytes(cramjam.zstd.decompress(content))
+            case _:
+                raise UnreadableCodecError(f"Kafka has no codec {codec}")
+    except cramjam.DecompressionError as error:
+        raise UnreadableCodecError(f"these are no {NAMES[codec]} data: {error}") from error
+
+
+def _lz4_compress(content: bytes) -> bytes:
+    """Compress in blocks that know nothing of each other, as Kafka wants them.
+
+    Source: Lz4BlockInputStream.FLG#validate (4.3.1).
+    """
+    compressor = cramjam.lz4.Compressor(block_linked=False, content_checksum=False)
+    compressor.compress(content)
+    return bytes(compressor.finish())
+
+
+def _snappy_compress(content: bytes) -> bytes:
+    """Compress in blocks, each behind its length. Source: SnappyOutputStream of snappy-java."""
+    framed = bytearray(_XERIAL_HEADER)
+    for begin in range(0, len(content), _XERIAL_BLOCK_BYTES):
+        block = bytes(cramjam.snappy.compress_raw(content[begin : begin + _XERIAL_BLOCK_BYTES]))
+        framed += len(block).to_bytes(_LENGTH_BYTES, "big") + block
+    return bytes(framed)
+
+
+def _snappy_decompress(framed: bytes) -> bytes:
+    if not framed.startswith(_XERIAL_MAGIC):
+        return bytes(cramjam.snappy.decompress_raw(framed))
+    content = bytearray()
+    position = len(_XERIAL_HEADER)
+    while position < len(framed):
+        begin = position + _LENGTH_BYTES
+        position = begin + int.from_bytes(framed[position:begin], "big")
+        if position > len(framed):
+            raise UnreadableCodecError("a block of snappy data is cut short")
+        content += cramjam.snappy.decompress_raw(framed[begin:position])
+    return bytes(content)

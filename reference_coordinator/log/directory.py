@@ -1,0 +1,306 @@
+"""The log in a directory, as Kafka keeps it: a record is on the disk before its append returns.
+
+One process at a time. What an append left behind that was cut off is cut away when the directory is opened,
+and told of; damage is refused. After an error of the disk nobody knows what is on it, and nothing is taken.
+"""
+
+import fcntl
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from typing_extensions import override
+
+from reference_coordinator.ids import Millis
+from reference_coordinator.log import codecs
+from reference_coordinator.log.batches import (
+    LogBatch,
+    RecordStore,
+    StoredPartition,
+    StoreError,
+    UnreadableRecord,
+)
+from reference_coordinator.log.cleaning import clean, finish_cleaning
+from reference_coordinator.log.conversion import to_log_batch, to_record_batch
+from reference_coordinator.log.files import DiskFiles, Files
+from reference_coordinator.log.placing import num_partitions_of
+from reference_coordinator.log.record_batch import RecordBatch, encode_batch
+from reference_coordinator.log.segments import (
+    DERIVED_SUFFIXES,
+    PartitionLog,
+    Segment,
+    partition_name,
+    partitions_in,
+    read_partition,
+    segment_name,
+)
+from reference_coordinator.profiles import Profile
+
+DEFAULT_SEGMENT_BYTES: Final = 104_857_600
+"""`offsets.topic.segment.bytes`."""
+_LOCK: Final = ".lock"
+_CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
+"""Kafka's word that what it makes of the segments is up to date, which it no longer is."""
+_DELETED_SUFFIX: Final = ".00000000000000000000000000000000-delete"
+"""Kafka removes directories of such names when it starts. Source: UnifiedLog#logDeleteDirName (4.3.1)."""
+
+
+class LockedDirectoryError(Exception):
+    """Another process, a broker perhaps, has the directory."""
+
+
+@dataclass(slots=True)
+class _Partition:
+    directory: Path
+    active: Segment
+    closed: tuple[Segment, ...] = ()
+    leader_epoch: int = 0
+    """The newest that a batch named; Kafka wants them not to decrease."""
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What a partition's batches say, one after the other."""
+
+    partition: int
+    profile: Profile
+    batches: list[LogBatch] = field(default_factory=list)
+    unreadable: UnreadableRecord | None = None
+    leader_epoch: int = 0
+
+    def visit(self, stored: RecordBatch) -> None:
+        batch, unreadable = to_log_batch(stored, self.partition, self.profile)
+        self.batches.append(batch)
+        self.unreadable = self.unreadable or unreadable
+        self.leader_epoch = max(self.leader_epoch, stored.partition_leader_epoch)
+
+    def result(self, log: PartitionLog) -> StoredPartition:
+        return StoredPartition(
+            batches=tuple(self.batches), end_offset=log.end_offset, unreadable=self.unreadable
+        )
+
+
+def read_directory(
+    directory: Path, profile: Profile, files: Files
+) -> tuple[dict[int, StoredPartition], dict[int, PartitionLog]]:
+    """Return what a directory has, by partition, and where; nothing is changed.
+
+    Raises:
+        DamagedLogError: bytes are wrong elsewhere than at the end of a partition.
+        OSError: it cannot be read.
+    """
+    stored: dict[int, StoredPartition] = {}
+    logs: dict[int, PartitionLog] = {}
+    for partition, path in partitions_in(files, directory).items():
+        reading = _Reading(partition, profile)
+        logs[partition] = read_partition(files, path, reading.visit)
+        stored[partition] = reading.result(logs[partition])
+    return stored, logs
+
+
+class DirectoryStore(RecordStore):
+    """`DIRECTORY/__consumer_offsets-N/` with segments in Kafka's format."""
+
+    def __init__(
+        self,
+        directory: Path,
+        profile: Profile,
+        *,
+        num_partitions: int | None = None,
+        codec: int = codecs.NONE,
+        segment_bytes: int = DEFAULT_SEGMENT_BYTES,
+        now_ms: Callable[[], Millis] | None = None,
+        files: Files | None = None,
+    ) -> None:
+        """Open a directory, which may be empty, not be there yet, or be a broker's.
+
+        Args:
+            directory: what Kafka calls a log directory.
+            profile: what is written and understood.
+            num_partitions: of the log; None for those that are there, or for Kafka's default.
+            codec: how batches are compressed, by Kafka's number.
+            segment_bytes: no segment becomes larger unless a single batch is.
+            now_ms: the clock by which compaction lets tombstones go; without one, segments are only
+                compacted on request.
+            files: the file system.
+
+        Raises:
+            LockedDirectoryError: it is in use.
+            DamagedLogError: bytes are wrong elsewhere than at the end of a partition.
+            MisplacedGroupError: a group is where this number of partitions does not put it.
+            OSError: it cannot be read or written.
+        """
+        self._directory = directory
+        self._profile = profile
+        self.num_partitions = 0
+        """Those that are there, or will be made with the first append."""
+        self._codec = codec
+        self._segment_bytes = segment_bytes
+        self._now_ms = now_ms
+        self._files = DiskFiles() if files is None else files
+        self._failure: str | None = None
+        self._stored: dict[int, StoredPartition] = {}
+        self._partitions: dict[int, _Partition] = {}
+        self.notices: tuple[str, ...] = ()
+        """What had to be cut off, for a person to read."""
+        self._files.make_directory(directory)
+        self._files.sync_directory(directory.parent)
+        self._lock = _lock(directory) if files is None else None
+        try:
+            self._open(num_partitions)
+        except BaseException:
+            self.close()
+            raise
+
+    @override
+    def load(self) -> Mapping[int, StoredPartition]:
+        # Handed over once: the log keeps it from here on.
+        stored, self._stored = self._stored, {}
+        return stored
+
+    @override
+    def append(self, partition: int, batch: LogBatch) -> None:
+        self._throw_if_failed()
+        leader_epoch = self._partitions[partition].leader_epoch if partition in self._partitions else 0
+        stored = to_record_batch(batch, self._profile, codec=self._codec, partition_leader_epoch=leader_epoch)
+        try:
+            self._append(partition, stored)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    @override
+    def delete(self) -> None:
+        self._throw_if_failed()
+        try:
+            for partition in self._partitions.values():
+                doomed = partition.directory.with_name(f"{partition.directory.name}{_DELETED_SUFFIX}")
+                self._remove_all(doomed)
+                self._files.rename(partition.directory, doomed)
+                self._files.sync_directory(self._directory)
+                self._remove_all(doomed)
+        except OSError as error:
+            raise self._failed(error) from error
+        self._partitions.clear()
+
+    def compact(self, *, now_ms: Millis) -> None:
+        """Close the segments that are written to, and compact all closed ones.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+        self._throw_if_failed()
+        try:
+            for partition in self._partitions.values():
+                if partition.active.size:
+                    self._roll(partition)
+                self._clean(partition, now_ms)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def close(self) -> None:
+        """Let another process have the directory."""
+        self._files.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _open(self, num_partitions: int | None) -> None:
+        for path in partitions_in(self._files, self._directory).values():
+            finish_cleaning(self._files, path)
+        if partitions_in(self._files, self._directory):
+            self._files.remove(self._directory / _CLEAN_SHUTDOWN)
+            self._files.sync_directory(self._directory)
+        self._stored, logs = read_directory(self._directory, self._profile, self._files)
+        self.num_partitions = num_partitions_of(self._stored, configured=num_partitions)
+        for partition, log in logs.items():
+            self._take(partition, log)
+        cuts = [log.cut for log in logs.values() if log.cut is not None]
+        for cut in cuts:
+            self._files.truncate(cut.path, cut.position)
+            self._files.sync(cut.path)
+        self.notices = tuple(f"{cut} was cut off" for cut in cuts)
+
+    def _take(self, partition: int, log: PartitionLog) -> None:
+        directory = partitions_in(self._files, self._directory)[partition]
+        if log.segments:
+            *closed, active = log.segments
+            taken = _Partition(directory, active, tuple(closed))
+        else:
+            taken = _Partition(directory, self._new_segment(directory, 0))
+        self._partitions[partition] = taken
+
+    def _append(self, partition: int, stored: RecordBatch) -> None:
+        found = self._partitions.get(partition)
+        if found is None:
+            self._make_partitions()
+            found = self._partitions[partition]
+        content = encode_batch(stored)
+        if found.active.size and found.active.size + len(content) > self._segment_bytes:
+            self._roll(found)
+            if self._now_ms is not None:
+                self._clean(found, self._now_ms())
+        self._files.append(found.active.path, content)
+        self._files.sync(found.active.path)
+        found.active = Segment(
+            base_offset=found.active.base_offset,
+            path=found.active.path,
+            size=found.active.size + len(content),
+            next_offset=stored.next_offset,
+        )
+
+    def _make_partitions(self) -> None:
+        """Make all partitions at once, as Kafka makes a topic; the last one first, which says how many."""
+        for partition in reversed(range(self.num_partitions)):
+            if partition not in self._partitions:
+                directory = self._directory / partition_name(partition)
+                self._files.make_directory(directory)
+                self._files.sync_directory(self._directory)
+                self._partitions[partition] = _Partition(directory, self._new_segment(directory, 0))
+
+    def _new_segment(self, directory: Path, base_offset: int) -> Segment:
+        path = directory / segment_name(base_offset)
+        self._files.create(path)
+        self._files.sync_directory(directory)
+        return Segment(base_offset=base_offset, path=path, size=0, next_offset=base_offset)
+
+    def _roll(self, partition: _Partition) -> None:
+        self._drop_derived(partition.directory)
+        closed = partition.active
+        partition.active = self._new_segment(partition.directory, closed.next_offset)
+        partition.closed = (*partition.closed, closed)
+
+    def _clean(self, partition: _Partition, now_ms: Millis) -> None:
+        if partition.closed:
+            self._drop_derived(partition.directory)
+            cleaned = clean(self._files, partition.directory, partition.closed, now_ms=now_ms)
+            partition.closed = (cleaned,)
+
+    def _drop_derived(self, directory: Path) -> None:
+        for name in self._files.names(directory):
+            if name.endswith(DERIVED_SUFFIXES):
+                self._files.remove(directory / name)
+
+    def _remove_all(self, directory: Path) -> None:
+        for name in self._files.names(directory):
+            self._files.remove(directory / name)
+
+    def _throw_if_failed(self) -> None:
+        if self._failure is not None:
+            raise StoreError(self._failure)
+
+    def _failed(self, error: OSError) -> StoreError:
+        self._failure = f"{self._directory} cannot be written: {error}"
+        return StoreError(self._failure)
+
+
+def _lock(directory: Path) -> int:
+    """Take the lock by which Kafka keeps two brokers apart. Source: LogManager#lockLogDirs (4.3.1)."""
+    descriptor = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        raise LockedDirectoryError(f"{directory} is in use by another process") from error
+    return descriptor

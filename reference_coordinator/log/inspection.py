@@ -1,0 +1,144 @@
+"""What a coordinator of some release would have of a log after loading it."""
+
+from collections.abc import Mapping
+from operator import itemgetter
+
+from reference_coordinator.choices import DeterministicChoices
+from reference_coordinator.classic.group import ClassicGroup
+from reference_coordinator.config import GroupCoordinatorConfig
+from reference_coordinator.errors import IllegalStateError
+from reference_coordinator.ids import GroupId, Millis, ProducerId
+from reference_coordinator.loader import Loader
+from reference_coordinator.log.batches import StoredPartition
+from reference_coordinator.offset_values import OffsetAndMetadata, TopicPartition
+from reference_coordinator.profiles import Profile
+from reference_coordinator.shard import Shard
+from reference_coordinator.values import value
+
+
+@value
+class LoadedMember:
+    """A member, as it was stored."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    metadata: bytes
+    assignment: bytes
+
+
+@value
+class LoadedOffset:
+    """A committed offset, or one that waits for the end of a transaction."""
+
+    topic: str
+    partition: int
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_timestamp_ms: int
+    expire_timestamp_ms: int | None
+    producer_id: int | None
+    """Whose transaction it waits for."""
+
+
+@value
+class LoadedGroup:
+    """A group with its offsets."""
+
+    offsets_partition: int
+    group_id: str
+    state: str
+    generation_id: int
+    protocol_type: str
+    protocol: str
+    leader: str
+    members: tuple[LoadedMember, ...]
+    offsets: tuple[LoadedOffset, ...]
+    pending_offsets: tuple[LoadedOffset, ...]
+
+
+@value
+class LoadedLog:
+    """What of a log is loaded."""
+
+    groups: tuple[LoadedGroup, ...]
+    """By partition and id."""
+    failures: tuple[str, ...]
+    """Of partitions that are not loaded: on what, and what comes of it."""
+
+
+def load_log(stored: Mapping[int, StoredPartition], profile: Profile, *, num_partitions: int) -> LoadedLog:
+    """Load partitions as the release's coordinator does."""
+    groups: list[LoadedGroup] = []
+    failures: list[str] = []
+    for partition, found in sorted(stored.items()):
+        if found.unreadable is not None:
+            failures.append(str(found.unreadable))
+            continue
+        try:
+            groups.extend(_load_partition(partition, found, profile, num_partitions=num_partitions))
+        except IllegalStateError as error:
+            failures.append(f"partition {partition} fails to load: {error}")
+    return LoadedLog(groups=tuple(groups), failures=tuple(failures))
+
+
+def _load_partition(
+    partition: int, found: StoredPartition, profile: Profile, *, num_partitions: int
+) -> tuple[LoadedGroup, ...]:
+    config = GroupCoordinatorConfig(offsets_topic_num_partitions=num_partitions)
+    shard = Shard(config=config, profile=profile, choices=DeterministicChoices())
+    loader = Loader(shard=shard, partition=partition)
+    loader.replay(record for batch in found.batches for record in batch.records)
+    loader.finish()
+    pending: dict[GroupId, list[LoadedOffset]] = {}
+    for producer_id, group_id, place, offset in shard.offsets.transactions.by_producer():
+        pending.setdefault(group_id, []).append(_offset(place, offset, producer_id))
+    groups = (_group(shard, group, tuple(pending.get(group.group_id, ()))) for group in shard.groups())
+    return tuple(sorted(groups, key=lambda group: group.group_id))
+
+
+def _group(shard: Shard, group: ClassicGroup, pending: tuple[LoadedOffset, ...]) -> LoadedGroup:
+    offsets = sorted(shard.offsets.of_group(group.group_id).items(), key=itemgetter(0))
+    return LoadedGroup(
+        offsets_partition=shard.partition_for(group.group_id),
+        group_id=group.group_id,
+        state=group.state.value,
+        generation_id=group.generation_id,
+        protocol_type=group.protocol_type or "",
+        protocol=group.protocol_name or "",
+        leader=group.leader_id or "",
+        members=tuple(
+            LoadedMember(
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                client_id=member.client_id or "",
+                client_host=member.client_host,
+                session_timeout_ms=member.session_timeout_ms,
+                rebalance_timeout_ms=member.rebalance_timeout_ms,
+                metadata=member.supported_protocols[0].metadata,
+                assignment=member.assignment,
+            )
+            for member in group.members.values()
+        ),
+        offsets=tuple(_offset(partition, offset, None) for partition, offset in offsets),
+        pending_offsets=pending,
+    )
+
+
+def _offset(
+    partition: TopicPartition, offset: OffsetAndMetadata, producer_id: ProducerId | None
+) -> LoadedOffset:
+    return LoadedOffset(
+        topic=partition.topic,
+        partition=partition.partition,
+        offset=offset.offset,
+        leader_epoch=offset.leader_epoch,
+        metadata=offset.metadata,
+        commit_timestamp_ms=Millis(offset.commit_timestamp_ms),
+        expire_timestamp_ms=offset.expire_timestamp_ms,
+        producer_id=producer_id,
+    )

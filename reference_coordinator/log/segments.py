@@ -1,0 +1,177 @@
+"""A partition's directory as Kafka keeps it: segments, each named by the offset that it begins with.
+
+What an append left behind when it was cut off lies at the end of the last segment, since each append is
+awaited before the next begins. Anything else that is wrong was damaged later, and nothing is guessed of it.
+
+Source: LogFileUtils, LogLoader, LogSegment#recover (4.3.1).
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from reference_coordinator.log.files import Files
+from reference_coordinator.log.record_batch import (
+    HEADER,
+    MAGIC,
+    BadBatchError,
+    RecordBatch,
+    decode_batch,
+)
+from reference_coordinator.topics import OFFSETS_TOPIC
+from reference_coordinator.values import value
+
+LOG_SUFFIX: Final = ".log"
+CLEANED_SUFFIX: Final = ".log.cleaned"
+SWAP_SUFFIX: Final = ".log.swap"
+DERIVED_SUFFIXES: Final = (".index", ".timeindex", ".txnindex", ".snapshot")
+"""Files that Kafka makes of the segments, and makes anew where they are missing."""
+_OFFSET_DIGITS: Final = 20
+_PARTITION: Final = re.compile(rf"{re.escape(OFFSETS_TOPIC)}-(0|[1-9]\d*)")
+_MAGIC_AT: Final = 16
+
+
+class DamagedLogError(Exception):
+    """Stored bytes are not what was written; the message says where."""
+
+
+@value
+class Cut:
+    """What an append that was never answered left at the end of a partition."""
+
+    path: Path
+    position: int
+    length: int
+    reason: str
+
+    def __str__(self) -> str:
+        """Say what and where."""
+        return (
+            f"the last {self.length} bytes of {self.path}, from {self.position} on, are no whole batch "
+            f"({self.reason}): an append that was cut off and never answered"
+        )
+
+
+@value
+class Segment:
+    """A segment, without what is in it."""
+
+    base_offset: int
+    path: Path
+    size: int
+    """In bytes, without what is to be cut off."""
+    next_offset: int
+    """The offset behind the last batch, which is where an empty one begins."""
+
+
+@value
+class PartitionLog:
+    """All segments of a partition, by offset."""
+
+    segments: tuple[Segment, ...]
+    cut: Cut | None = None
+
+    @property
+    def end_offset(self) -> int:
+        """Where the next record will stand."""
+        return self.segments[-1].next_offset if self.segments else 0
+
+
+def segment_name(base_offset: int, suffix: str = LOG_SUFFIX) -> str:
+    """Return the name of a segment's file. Source: LogFileUtils#filenamePrefixFromOffset (4.3.1)."""
+    return f"{base_offset:0{_OFFSET_DIGITS}d}{suffix}"
+
+
+def partition_name(partition: int) -> str:
+    """Return the name of a partition's directory."""
+    return f"{OFFSETS_TOPIC}-{partition}"
+
+
+def partitions_in(files: Files, directory: Path) -> dict[int, Path]:
+    """Return the directories of partitions of `__consumer_offsets`, by number.
+
+    A directory that is one itself is the only one of them.
+    """
+    candidates = [directory / name for name in files.names(directory)]
+    if _PARTITION.fullmatch(directory.name):
+        candidates = [directory]
+    found = ((_PARTITION.fullmatch(path.name), path) for path in candidates)
+    return dict(sorted((int(match[1]), path) for match, path in found if match is not None))
+
+
+def base_offsets(files: Files, directory: Path, suffix: str = LOG_SUFFIX) -> tuple[int, ...]:
+    """Return where the segments of a partition begin."""
+    names = (name.removesuffix(suffix) for name in files.names(directory) if name.endswith(suffix))
+    return tuple(sorted(int(name) for name in names if name.isdecimal()))
+
+
+def read_partition(files: Files, directory: Path, visit: Callable[[RecordBatch], None]) -> PartitionLog:
+    """Read all segments of a partition, one batch at a time; nothing is changed.
+
+    Raises:
+        DamagedLogError: bytes are wrong elsewhere than at the end.
+    """
+    bases = base_offsets(files, directory)
+    segments: list[Segment] = []
+    cut = None
+    next_offset = 0
+    for base_offset in bases:
+        path = directory / segment_name(base_offset)
+        if base_offset < next_offset:
+            raise DamagedLogError(
+                f"{path} begins before offset {next_offset}, up to which the segment before it goes"
+            )
+        segment, cut = read_segment(
+            files.read(path), path, base_offset, visit, is_last=base_offset == bases[-1]
+        )
+        segments.append(segment)
+        next_offset = segment.next_offset
+    return PartitionLog(segments=tuple(segments), cut=cut)
+
+
+def read_segment(
+    content: bytes, path: Path, base_offset: int, visit: Callable[[RecordBatch], None], *, is_last: bool
+) -> tuple[Segment, Cut | None]:
+    """Read one segment, of which only the last may end in the middle of a batch.
+
+    Raises:
+        DamagedLogError: bytes are wrong elsewhere.
+    """
+    data = memoryview(content)
+    position, next_offset = 0, base_offset
+    cut = None
+    while position < len(data):
+        try:
+            batch, end = decode_batch(data, position)
+            _throw_if_out_of_order(batch, next_offset)
+        except BadBatchError as error:
+            if not is_last or _is_followed(data, position, next_offset):
+                raise DamagedLogError(f"{path} is damaged at {position}: {error}") from error
+            cut = Cut(path=path, position=position, length=len(data) - position, reason=str(error))
+            break
+        visit(batch)
+        position, next_offset = end, batch.next_offset
+    segment = Segment(base_offset=base_offset, path=path, size=position, next_offset=next_offset)
+    return segment, cut
+
+
+def _throw_if_out_of_order(batch: RecordBatch, next_offset: int) -> None:
+    if batch.base_offset < next_offset:
+        raise BadBatchError(f"it begins with offset {batch.base_offset}, but {next_offset} is next")
+
+
+def _is_followed(data: memoryview, position: int, next_offset: int) -> bool:
+    """Whether a whole batch stands somewhere behind bytes that are none."""
+    content = bytes(data)
+    magic_at = content.find(MAGIC, position + 1 + _MAGIC_AT)
+    while magic_at >= 0 and magic_at - _MAGIC_AT + HEADER.size <= len(content):
+        try:
+            batch, _ = decode_batch(data, magic_at - _MAGIC_AT)
+        except BadBatchError:
+            pass
+        else:
+            if batch.base_offset >= next_offset:
+                return True
+        magic_at = content.find(MAGIC, magic_at + 1)
+    return False
