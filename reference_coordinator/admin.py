@@ -6,7 +6,7 @@ from reference_coordinator.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.classic.group import ClassicGroup
 from reference_coordinator.classic.member import ClassicGroupMember
 from reference_coordinator.classic.state import ClassicGroupState
-from reference_coordinator.errors import Errors
+from reference_coordinator.errors import CoordinatorError, Errors
 from reference_coordinator.ids import GroupId
 from reference_coordinator.map_order import partitions_in_java_hash_map_order
 from reference_coordinator.messages import (
@@ -15,6 +15,7 @@ from reference_coordinator.messages import (
     DescribeGroupsRequest,
     ListedGroup,
     ListGroupsRequest,
+    ListGroupsResponse,
 )
 from reference_coordinator.shard import Shard
 
@@ -59,6 +60,10 @@ def in_answer_order(shard: Shard, group_ids: tuple[GroupId, ...]) -> tuple[Group
 def _describe_group(
     shard: Shard, request: DescribeGroupsRequest, group_id: GroupId, *, api_version: int
 ) -> DescribedGroup:
+    try:
+        shard.throw_if_not_active(group_id)
+    except CoordinatorError as refusal:
+        return _described(shard, group_id, state="", error=refusal.error)
     group = shard.committed_group(group_id)
     if group is None and api_version >= _MISSING_GROUP_NAMED_SINCE:
         message = f"Group {group_id} not found."
@@ -137,11 +142,23 @@ def _operations(shard: Shard, *, asked_for: bool) -> int:
     return _READ_DESCRIBE_DELETE
 
 
-def list_groups(shard: Shard, request: ListGroupsRequest) -> tuple[ListedGroup, ...]:
+def list_groups(shard: Shard, request: ListGroupsRequest) -> ListGroupsResponse:
     """Every group in one of the states and of one of the types; unknown ones match nothing.
 
-    Source: GroupMetadataManager#listGroups (4.3.1), GroupCoordinator#handleListGroups (3.9.2).
+    While a partition is loading, the Scala coordinator lists the groups of the others beside the error, the
+    Java one lists none. Partitions of somebody else have no groups to list.
+
+    Source: GroupCoordinatorService#listGroups (4.3.1), GroupCoordinator#handleListGroups (3.9.2).
     """
+    if not shard.partitions.are_any_loading:
+        return ListGroupsResponse(error_code=Errors.NONE, groups=_listed_groups(shard, request))
+    is_scala = shard.profile.coordinator is CoordinatorFamily.SCALA
+    listed = _listed_groups(shard, request) if is_scala else ()
+    return ListGroupsResponse(error_code=Errors.COORDINATOR_LOAD_IN_PROGRESS, groups=listed)
+
+
+def _listed_groups(shard: Shard, request: ListGroupsRequest) -> tuple[ListedGroup, ...]:
+    """Source: GroupMetadataManager#listGroups (4.3.1)."""
     states = {_filter_state(shard, each) for each in request.states_filter}
     types = {each.lower() for each in request.types_filter}
     if types and _GROUP_TYPE not in types:

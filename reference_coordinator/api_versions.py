@@ -1,13 +1,13 @@
 """The API versions that each release advertises, and what of them the reference serves."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum, unique
 from types import MappingProxyType
 from typing import Final
 
 from reference_coordinator.behaviours import Version
 from reference_coordinator.profiles import Profile
+from reference_coordinator.values import value
 
 
 @unique
@@ -36,7 +36,7 @@ class Api(IntEnum):
     OFFSET_DELETE = 47
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class VersionRange:
     """Versions of one API, both ends included."""
 

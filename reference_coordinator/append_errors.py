@@ -2,8 +2,9 @@
 
 from typing import Final
 
-from reference_coordinator.behaviours import CoordinatorFamily
+from reference_coordinator.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.errors import Errors
+from reference_coordinator.messages import GroupRequest, LeaveGroupRequest
 from reference_coordinator.shard import Shard
 
 _NOT_AVAILABLE: Final = {
@@ -69,3 +70,13 @@ def handle_operation_exception(error: Errors) -> Errors:
     Source: CoordinatorOperationExceptionHelper#handleOperationException (4.3.1).
     """
     return _JAVA.get(error, error)
+
+
+def operation_error(shard: Shard, request: GroupRequest, error: Errors) -> Errors:
+    """What a request of the Java coordinator is told that waited for a write of its own.
+
+    Source: GroupCoordinatorService#leaveGroup (3.7.2), where LeaveGroup stands apart.
+    """
+    if isinstance(request, LeaveGroupRequest) and shard.profile.has(Behaviour.LEAVE_TELLS_ERROR_OF_LOG):
+        return error
+    return handle_operation_exception(error)

@@ -30,9 +30,10 @@ from reference_coordinator.messages import (
 )
 from reference_coordinator.offset_values import OffsetAndMetadata, TopicPartition
 from reference_coordinator.parked import Join
+from reference_coordinator.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@value
 class AssignmentStored:
     """The leader's assignment was to be written."""
 
@@ -41,7 +42,7 @@ class AssignmentStored:
     assignments: Mapping[MemberId, bytes]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@value
 class StaticMemberStored:
     """A static member's new id was to be written; the rest is how to take it back."""
 
@@ -61,19 +62,19 @@ class StaticMemberStored:
     supports_skipping_assignment: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@value
 class GroupCreated:
     """A group that a JoinGroup made was to be written."""
 
     join: Join
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@value
 class NobodyWaits:
     """Whether it was written makes no difference to what the coordinator does."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@value
 class AnswerStored:
     """A request was to be answered when its records were written, and refused if they were not."""
 
@@ -82,7 +83,7 @@ class AnswerStored:
     response: GroupResponse
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@value
 class OffsetsStored:
     """Committed offsets were to be written."""
 
@@ -106,7 +107,7 @@ class Deletion:
     results: list[DeletableGroupResult]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@value
 class GroupsDeleted:
     """The tombstones of some of the groups of one DeleteGroups were to be written."""
 
@@ -115,12 +116,23 @@ class GroupsDeleted:
     """Of one partition, those that could be deleted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@value
+class HeldDeletion:
+    """What the Scala coordinator holds between the death of groups and their removal."""
+
+    token: ResponseToken | None
+    """Of the DeleteGroups that awaits it; None where a group died of something else."""
+    groups: tuple[ClassicGroup, ...]
+    results: tuple[DeletableGroupResult, ...]
+    """Of the groups that could not be deleted."""
+
+
+@value
 class HeldFetch:
     """An OffsetFetch that wants to see what is under way as well."""
 
-    after: AppendId
-    """The last write that it awaits, with all before it."""
+    awaited: frozenset[AppendId]
+    """Writes to the partitions of its groups."""
     token: ResponseToken
     request: OffsetFetchRequest
 

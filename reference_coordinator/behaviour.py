@@ -1,8 +1,9 @@
 """What a named behaviour is: its name, the releases in which it holds, and where Kafka decides it."""
 
-from dataclasses import dataclass
 from enum import Enum, auto, unique
 from typing import Final
+
+from reference_coordinator.values import value
 
 OLDEST: Final = (2, 4, 0)
 """The first release that has a profile."""
@@ -63,7 +64,16 @@ class Behaviour(Enum):
     STATES_FILTER_TRIMMED = auto()
     TOMBSTONED_GROUP_LOSES_OFFSETS = auto()
     EMPTIED_SIMPLE_GROUP_STAYS = auto()
+    TOO_LARGE_WRITE_LEAVES_BATCH_OPEN = auto()
+    TOO_LARGE_WRITE_KEEPS_NEW_GROUP = auto()
+    EMPTY_BATCH_HOLDS_ANSWERS = auto()
+    LEAVE_TELLS_ERROR_OF_LOG = auto()
 
+    PARTITION_EPOCHS_TRACKED = auto()
+    OUT_OF_SYNC_LOG_RELOADED = auto()
+
+    SYNC_V4_INTERNAL_ERROR_UNANSWERED = auto()
+    EMPTY_UNKNOWN_TOPIC_ANSWERED = auto()
     COORDINATOR_TYPE_VALIDATED = auto()
     SHARE_COORDINATOR_KEY_VALIDATED = auto()
     SHARE_COORDINATOR_MISSING = auto()
@@ -87,9 +97,15 @@ class Behaviour(Enum):
     TRANSACTIONS_OF_VERSION_2 = auto()
     VERIFICATIONS_SHARE_A_BATCH = auto()
     END_TXN_TAKES_FUTURE_EPOCH = auto()
+    TXN_END_WAITS_FOR_LOAD = auto()
+    PENDING_TXN_CHECKED_FIRST = auto()
+
+    FLEXIBLE_RECORDS_READ = auto()
+    OFFSETS_WRITTEN_FLEXIBLE = auto()
+    UNREADABLE_RECORD_FAILS_PARTITION = auto()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Span:
     """The releases in which something holds: from `since` until `until`, of one family or both."""
 
@@ -106,7 +122,7 @@ class Span:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Row:
     """One behaviour: when it holds, what it is, and where Kafka decides it."""
 
@@ -118,6 +134,11 @@ class Row:
 
 SCALA: Final = (Span(family=CoordinatorFamily.SCALA),)
 JAVA: Final = (Span(family=CoordinatorFamily.JAVA),)
+REFUSING_TOO_LARGE_WRITES: Final = (
+    Span(since=(3, 8, 0), until=(4, 0, 2), family=CoordinatorFamily.JAVA),
+    Span(since=(4, 1, 0), until=(4, 1, 2), family=CoordinatorFamily.JAVA),
+)
+"""The Java coordinator that refuses a write by its size and leaves that to the log no more (KAFKA-16770)."""
 
 
 def since(*version: int) -> tuple[Span, ...]:

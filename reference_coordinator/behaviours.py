@@ -6,9 +6,11 @@ patch release may bring what the next minor release's first patch lacks: hence s
 
 from typing import Final
 
+from reference_coordinator.api_behaviours import OF_KAFKA_APIS
 from reference_coordinator.behaviour import (
     JAVA,
     OLDEST,
+    REFUSING_TOO_LARGE_WRITES,
     SCALA,
     Behaviour,
     CoordinatorFamily,
@@ -18,6 +20,8 @@ from reference_coordinator.behaviour import (
     since,
     until,
 )
+from reference_coordinator.loading_behaviours import OF_LOADING
+from reference_coordinator.log_behaviours import OF_THE_LOG
 from reference_coordinator.transaction_behaviours import OF_TRANSACTIONS
 
 __all__ = ["OLDEST", "TABLE", "Behaviour", "CoordinatorFamily", "Row", "Span", "Version"]
@@ -107,7 +111,7 @@ _BY_RELEASE: Final = (
         behaviour=Behaviour.LEAVING_PENDING_MEMBER_MAY_NAME_INSTANCE,
         spans=since(3, 0, 0),
         meaning="A pending member that leaves may name an instance id; before, the batch failed.",
-        source="GroupCoordinator#handleLeaveGroup (3.0.0)",
+        source="pull request 9958, GroupCoordinator#handleLeaveGroup (3.0.0)",
     ),
     Row(
         behaviour=Behaviour.REMOVAL_FORGETS_PENDING_MEMBER,
@@ -124,7 +128,8 @@ _BY_RELEASE: Final = (
     Row(
         behaviour=Behaviour.NULL_CLIENT_ID_IS_EMPTY,
         spans=since(3, 1, 0),
-        meaning="A null client id gives member ids that begin with a dash; before, with `null-`.",
+        meaning="A null client id gives member ids that begin with a dash; before, with `null-`, and it "
+        "stays null, which neither DescribeGroups nor the log can tell: UNKNOWN_SERVER_ERROR.",
         source="RequestHeader#parse (3.1.0)",
     ),
     Row(
@@ -236,7 +241,8 @@ _BY_FAMILY: Final = (
     Row(
         behaviour=Behaviour.DUPLICATE_PARTITIONS_ANSWERED_EACH,
         spans=JAVA,
-        meaning="A partition that a request names twice is answered twice.",
+        meaning="A partition that a request names twice is answered twice, and a topic that an OffsetFetch "
+        "names without a partition is answered, too.",
         source="OffsetMetadataManager#commitOffset (4.3.1)",
     ),
     Row(
@@ -263,77 +269,32 @@ _BY_FAMILY: Final = (
         meaning="A group that lost its last offset stays Empty until the next expiry pass.",
         source="OffsetMetadataManager#deleteOffsets (4.3.1)",
     ),
-)
-
-_OF_KAFKA_APIS: Final = (
     Row(
-        behaviour=Behaviour.OFFSET_DELETE_REPEATS_TOPICS,
-        spans=until(2, 6, 0),
-        meaning="OffsetDelete answers a topic once for each of its partitions, whole each time.",
-        source="KafkaApis#handleOffsetDeleteRequest (2.4.1)",
+        behaviour=Behaviour.TOO_LARGE_WRITE_LEAVES_BATCH_OPEN,
+        spans=REFUSING_TOO_LARGE_WRITES,
+        meaning="A write too large for the log leaves a batch open, in which all that the partition's "
+        "groups write from then on waits until the batch is full, or for too long.",
+        source="KAFKA-19760, CoordinatorRuntime#append (3.9.2)",
     ),
     Row(
-        behaviour=Behaviour.JOIN_BEFORE_V5_NAMES_NO_INSTANCE,
-        spans=(Span(since=(2, 5, 0), until=(3, 3, 2)),),
-        meaning="A leader that joins below v5 is told UNSUPPORTED_VERSION if any member is static.",
-        source="KAFKA-14422",
+        behaviour=Behaviour.TOO_LARGE_WRITE_KEEPS_NEW_GROUP,
+        spans=REFUSING_TOO_LARGE_WRITES,
+        meaning="A group whose creation is too large for the log is there all the same, unwritten.",
+        source="KAFKA-19760, CoordinatorRuntime#append (3.9.2)",
     ),
     Row(
-        behaviour=Behaviour.DESCRIBE_BEFORE_V4_NAMES_NO_INSTANCE,
-        spans=(Span(since=(2, 5, 0), until=(2, 5, 1)),),
-        meaning="DescribeGroups below v4 is answered UNSUPPORTED_VERSION if any member is static.",
-        source="KAFKA-10239",
+        behaviour=Behaviour.EMPTY_BATCH_HOLDS_ANSWERS,
+        spans=(Span(since=(3, 8, 0), until=(4, 0, 0), family=CoordinatorFamily.JAVA),),
+        meaning="Answers to requests that write nothing wait for an open batch even if it is empty.",
+        source="KAFKA-18200, CoordinatorRuntime#append (3.9.2)",
     ),
     Row(
-        behaviour=Behaviour.LEAVE_BEFORE_V3_NEEDS_MEMBER,
-        spans=(Span(since=(3, 4, 0), until=(3, 5, 2)), Span(since=(3, 6, 0), until=(3, 6, 1))),
-        meaning="A LeaveGroup below v3 that is refused as a whole is answered UNSUPPORTED_VERSION.",
-        source="KAFKA-15755",
-    ),
-    Row(
-        behaviour=Behaviour.GROUPS_OUTLIVE_THEIR_LOG,
-        spans=(Span(until=(4, 0, 1), family=CoordinatorFamily.JAVA),),
-        meaning="When `__consumer_offsets` is deleted, the broker goes on coordinating its groups.",
-        source="KAFKA-19274",
-    ),
-    Row(
-        behaviour=Behaviour.COORDINATOR_TYPE_VALIDATED,
-        spans=since(2, 8, 0),
-        meaning="FindCoordinator refuses a type that it does not know with INVALID_REQUEST instead of "
-        "UNKNOWN_SERVER_ERROR.",
-        source="FindCoordinatorRequest.CoordinatorType#forId (2.8.0)",
-    ),
-    Row(
-        behaviour=Behaviour.FETCH_COLLAPSES_DUPLICATE_GROUPS,
-        spans=(Span(since=(3, 0, 0), until=(3, 5, 0)),),
-        meaning="A group that an OffsetFetch names twice is answered once.",
-        source="KafkaApis#handleOffsetFetchRequestFromCoordinator (3.4.0)",
-    ),
-    Row(
-        behaviour=Behaviour.FETCH_V1_DROPS_GROUP_ERROR,
-        spans=(Span(since=(3, 5, 0), until=(3, 9, 2)), Span(since=(4, 0, 0), until=(4, 0, 2))),
-        meaning="OffsetFetch v1 answers a group's error with no topics, and so with no error at all.",
-        source="OffsetFetchResponse#<init> (3.9.1), #groupError (3.9.2)",
-    ),
-    Row(
-        behaviour=Behaviour.TXN_COMMIT_HIDES_LOADING,
-        spans=since(2, 6, 0),
-        meaning="TxnOffsetCommit v0 and v1 are told COORDINATOR_NOT_AVAILABLE while the group is loading.",
-        source="KafkaApis#handleTxnOffsetCommitRequest (2.6.0)",
-    ),
-    Row(
-        behaviour=Behaviour.SHARE_COORDINATOR_KEY_VALIDATED,
-        spans=since(4, 0, 0),
-        meaning="FindCoordinator refuses a share group's key that is not group:topic-id:partition.",
-        source="KafkaApis#getCoordinator (4.3.1)",
-    ),
-    Row(
-        behaviour=Behaviour.SHARE_COORDINATOR_MISSING,
-        spans=(Span(since=(4, 0, 0), until=(4, 1, 0)),),
-        meaning="Without share groups, FindCoordinator refuses every key of one with INVALID_REQUEST.",
-        source="KafkaApis#getCoordinator (4.0.2)",
+        behaviour=Behaviour.LEAVE_TELLS_ERROR_OF_LOG,
+        spans=(Span(until=(3, 8, 0), family=CoordinatorFamily.JAVA),),
+        meaning="A LeaveGroup that cannot be written is told the log's own error, as MESSAGE_TOO_LARGE.",
+        source="GroupCoordinatorService#leaveGroup (3.7.2)",
     ),
 )
 
-TABLE: Final = _BY_RELEASE + _BY_FAMILY + _OF_KAFKA_APIS + OF_TRANSACTIONS
+TABLE: Final = _BY_RELEASE + _BY_FAMILY + OF_LOADING + OF_KAFKA_APIS + OF_TRANSACTIONS + OF_THE_LOG
 """Every behaviour once."""

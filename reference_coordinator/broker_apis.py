@@ -1,7 +1,6 @@
 """What a broker answers from its own metadata: versions, topics, and who coordinates."""
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from reference_coordinator.api_versions import Api, ApiRanges
@@ -21,8 +20,10 @@ from reference_coordinator.broker_messages import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from reference_coordinator.cluster_state import ClusterState, Node
 from reference_coordinator.config import GroupCoordinatorConfig
 from reference_coordinator.errors import Errors
+from reference_coordinator.map_order import partition_for
 from reference_coordinator.messages import RequestContext
 from reference_coordinator.profiles import Profile
 from reference_coordinator.topics import (
@@ -33,6 +34,7 @@ from reference_coordinator.topics import (
     Topics,
     is_legal_topic_name,
 )
+from reference_coordinator.values import value
 
 _CLUSTER_ID: Final = "reference-coordinator"
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -59,26 +61,24 @@ _MESSAGES: Final = {
     Errors.UNKNOWN_SERVER_ERROR: ("The server experienced an unexpected error when processing the request."),
 }
 """Kafka's texts on the wire. Source: Errors (4.3.1)."""
+Found = Node | Errors
+"""Who coordinates a key, or why nobody does."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """The only broker there is, as clients reach it."""
-
-    node_id: int
-    host: str
-    port: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Broker:
     """What the answers here are made of."""
 
     node: Node
     ranges: ApiRanges
-    topics: Topics
+    cluster: ClusterState
     config: GroupCoordinatorConfig
     profile: Profile
+
+    @property
+    def topics(self) -> Topics:
+        """The cluster's topics."""
+        return self.cluster.topics
 
 
 def handle_api_versions(
@@ -129,11 +129,13 @@ def handle_topic_metadata(
     wants_cluster = (
         request.include_cluster_authorized_operations and context.api_version in _CLUSTER_OPERATIONS_VERSIONS
     )
-    node = broker.node
     return MetadataResponse(
-        brokers=(MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port),),
+        brokers=tuple(
+            MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port)
+            for node in broker.cluster.nodes
+        ),
         cluster_id=_CLUSTER_ID,
-        controller_id=node.node_id,
+        controller_id=broker.cluster.controller_id,
         topics=topics,
         cluster_authorized_operations=_CLUSTER_OPERATIONS if wants_cluster else AUTHORIZED_OPERATIONS_OMITTED,
     )
@@ -166,24 +168,26 @@ def create_internal_or_plain_topic(broker: Broker, name: str) -> None:
 
 
 def _shown(broker: Broker, topic: Topic, operations: int) -> MetadataResponseTopic:
-    here = (broker.node.node_id,)
     return MetadataResponseTopic(
         error_code=Errors.NONE,
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
-        partitions=tuple(
-            MetadataResponsePartition(
-                error_code=Errors.NONE,
-                partition_index=partition_index,
-                leader_id=broker.node.node_id,
-                leader_epoch=0,
-                replica_nodes=here,
-                isr_nodes=here,
-            )
-            for partition_index in range(topic.num_partitions)
-        ),
+        partitions=tuple(_partition(broker, topic, index) for index in range(topic.num_partitions)),
         topic_authorized_operations=operations,
+    )
+
+
+def _partition(broker: Broker, topic: Topic, partition_index: int) -> MetadataResponsePartition:
+    leader = broker.cluster.leader(topic.name, partition_index)
+    replicas = tuple(each.node_id for each in broker.cluster.nodes)
+    return MetadataResponsePartition(
+        error_code=Errors.LEADER_NOT_AVAILABLE if leader is None else Errors.NONE,
+        partition_index=partition_index,
+        leader_id=-1 if leader is None else leader.node_id,
+        leader_epoch=broker.cluster.leader_epoch(topic.name, partition_index),
+        replica_nodes=replicas,
+        isr_nodes=replicas,
     )
 
 
@@ -208,19 +212,17 @@ def handle_find_coordinator(
     log = _log_of_type(broker, request.key_type)
     if log is None:
         # An exception goes through the request's error response, which brings a text in every version.
-        errors = dict.fromkeys(request.coordinator_keys, _unknown_type_error(broker.profile))
-        has_message = True
-    else:
-        errors = {key: _get_coordinator(broker, log, key, context) for key in request.coordinator_keys}
-        has_message = context.api_version < _FIRST_BATCHED_FIND_COORDINATOR
-        if Errors.COORDINATOR_NOT_AVAILABLE in errors.values() and log != SHARE_STATE_TOPIC:
-            create_internal_or_plain_topic(broker, log)
-    return FindCoordinatorResponse(
-        coordinators=tuple(
-            _coordinator(broker, key, errors[key], has_message=has_message)
-            for key in request.coordinator_keys
-        )
+        found: Found = _unknown_type_error(broker.profile)
+        answers = tuple(_coordinator(key, found, has_message=True) for key in request.coordinator_keys)
+        return FindCoordinatorResponse(coordinators=answers)
+    has_message = context.api_version < _FIRST_BATCHED_FIND_COORDINATOR
+    answers = tuple(
+        _coordinator(key, _get_coordinator(broker, log, key, context), has_message=has_message)
+        for key in request.coordinator_keys
     )
+    if log != SHARE_STATE_TOPIC and answers and broker.topics.get(log) is None:
+        create_internal_or_plain_topic(broker, log)
+    return FindCoordinatorResponse(coordinators=answers)
 
 
 def _log_of_type(broker: Broker, key_type: int) -> str | None:
@@ -235,24 +237,28 @@ def _unknown_type_error(profile: Profile) -> Errors:
     return Errors.UNKNOWN_SERVER_ERROR
 
 
-def _get_coordinator(broker: Broker, log: str, key: str, context: RequestContext) -> Errors:
-    """Say whether there is a coordinator. Source: KafkaApis#getCoordinator (4.3.1)."""
+def _get_coordinator(broker: Broker, log: str, key: str, context: RequestContext) -> Found:
+    """Find who coordinates a key. Source: KafkaApis#getCoordinator (4.3.1)."""
     if log == SHARE_STATE_TOPIC:
         is_too_old = context.api_version < _FIRST_SHARE_COORDINATOR
         is_missing = broker.profile.has(Behaviour.SHARE_COORDINATOR_MISSING)
         validates = broker.profile.has(Behaviour.SHARE_COORDINATOR_KEY_VALIDATED)
         if is_too_old or is_missing or (validates and not _SHARE_KEY.fullmatch(key)):
             return Errors.INVALID_REQUEST
-    return Errors.COORDINATOR_NOT_AVAILABLE if broker.topics.get(log) is None else Errors.NONE
+    topic = broker.topics.get(log)
+    if topic is None:
+        return Errors.COORDINATOR_NOT_AVAILABLE
+    leader = broker.cluster.leader(log, partition_for(key, topic.num_partitions))
+    return Errors.COORDINATOR_NOT_AVAILABLE if leader is None else leader
 
 
-def _coordinator(broker: Broker, key: str, error: Errors, *, has_message: bool) -> Coordinator:
-    is_known = error is Errors.NONE
+def _coordinator(key: str, found: Found, *, has_message: bool) -> Coordinator:
+    error = Errors.NONE if isinstance(found, Node) else found
     return Coordinator(
         key=key,
-        node_id=broker.node.node_id if is_known else -1,
-        host=broker.node.host if is_known else "",
-        port=broker.node.port if is_known else -1,
+        node_id=found.node_id if isinstance(found, Node) else -1,
+        host=found.host if isinstance(found, Node) else "",
+        port=found.port if isinstance(found, Node) else -1,
         error_code=error,
         error_message=_MESSAGES[error] if has_message else "",
     )

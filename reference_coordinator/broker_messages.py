@@ -3,18 +3,17 @@
 They are to `kafka_apis` what `messages` are to the coordinator.
 """
 
-from dataclasses import dataclass
-
 from reference_coordinator.errors import Errors
 from reference_coordinator.ids import Millis, TopicId
 from reference_coordinator.messages import GroupRequest, GroupResponse
 from reference_coordinator.transactions.messages import TransactionRequest, TransactionResponse
+from reference_coordinator.values import value
 
 AUTHORIZED_OPERATIONS_OMITTED = -(2**31)
 """Stands where nobody asked. Source: MetadataResponse.AUTHORIZED_OPERATIONS_OMITTED (4.3.1)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ApiVersionsRequest:
     """Asks which versions the broker serves."""
 
@@ -24,7 +23,7 @@ class ApiVersionsRequest:
     """The request came in a version that the broker does not have, and was not read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ApiVersion:
     """The versions of one API, both ends included."""
 
@@ -33,7 +32,7 @@ class ApiVersion:
     max_version: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ApiVersionsResponse:
     """What the broker serves."""
 
@@ -41,7 +40,7 @@ class ApiVersionsResponse:
     api_keys: tuple[ApiVersion, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MetadataRequestTopic:
     """A topic by its name, or from v12 by its id."""
 
@@ -49,7 +48,7 @@ class MetadataRequestTopic:
     topic_id: TopicId | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MetadataRequest:
     """Asks for brokers and topics; `topics` null means all of them."""
 
@@ -59,7 +58,7 @@ class MetadataRequest:
     include_topic_authorized_operations: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MetadataResponseBroker:
     """A broker's address."""
 
@@ -69,7 +68,7 @@ class MetadataResponseBroker:
     rack: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MetadataResponsePartition:
     """A partition, led and held by the only broker."""
 
@@ -82,7 +81,7 @@ class MetadataResponsePartition:
     offline_replicas: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MetadataResponseTopic:
     """A topic, or why it cannot be shown."""
 
@@ -94,7 +93,7 @@ class MetadataResponseTopic:
     topic_authorized_operations: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MetadataResponse:
     """The cluster as the broker sees it."""
 
@@ -106,7 +105,7 @@ class MetadataResponse:
     error_code: Errors = Errors.NONE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CreatableTopic:
     """A topic to create; -1 leaves a number to the broker."""
 
@@ -117,7 +116,7 @@ class CreatableTopic:
     """Replicas were placed by hand, which the reference does not do."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CreateTopicsRequest:
     """Asks for topics to be created."""
 
@@ -126,7 +125,7 @@ class CreateTopicsRequest:
     validate_only: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CreatableTopicResult:
     """How it went for one topic."""
 
@@ -139,14 +138,14 @@ class CreatableTopicResult:
     configs: tuple[()] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CreateTopicsResponse:
     """One result a topic, in request order."""
 
     topics: tuple[CreatableTopicResult, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class DeleteTopicState:
     """A topic to delete, by its name, or from v6 by its id."""
 
@@ -154,7 +153,7 @@ class DeleteTopicState:
     topic_id: TopicId | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class DeleteTopicsRequest:
     """Asks for topics to be deleted."""
 
@@ -162,7 +161,7 @@ class DeleteTopicsRequest:
     timeout_ms: Millis
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class DeletableTopicResult:
     """How it went for one topic."""
 
@@ -172,14 +171,14 @@ class DeletableTopicResult:
     error_message: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class DeleteTopicsResponse:
     """One result a topic."""
 
     responses: tuple[DeletableTopicResult, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class FindCoordinatorRequest:
     """Asks who coordinates; up to v3 exactly one key."""
 
@@ -188,7 +187,7 @@ class FindCoordinatorRequest:
     coordinator_keys: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Coordinator:
     """Who coordinates one key; node -1 with an error."""
 
@@ -200,7 +199,7 @@ class Coordinator:
     error_message: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class FindCoordinatorResponse:
     """One entry a key, in request order; up to v3 the mapping makes it the response itself."""
 

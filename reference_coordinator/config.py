@@ -3,10 +3,11 @@
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Final, Self
 
 from reference_coordinator.ids import Millis
+from reference_coordinator.values import value
 
 INT_MAX: Final = 2**31 - 1
 INT_MIN: Final = -(2**31)
@@ -20,7 +21,7 @@ class ConfigError(Exception):
     """A property or its value is not one that Kafka takes; the message names both and the remedy."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Property:
     name: str
     at_least: int
@@ -33,7 +34,7 @@ def _property(name: str, default: int, *, at_least: int, at_most: int = INT_MAX)
     return field(default=default, metadata={"property": declared})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class GroupCoordinatorConfig:
     """How one coordinator is configured; a field per property.
 
@@ -52,6 +53,8 @@ class GroupCoordinatorConfig:
     """`group.max.size`: the members that a group takes."""
     offset_metadata_max_bytes: int = _property("offset.metadata.max.bytes", 4_096, at_least=INT_MIN)
     """`offset.metadata.max.bytes`: the UTF-16 units (not bytes) of metadata that a commit may carry."""
+    offsets_commit_timeout_ms: int = _property("offsets.commit.timeout.ms", 5_000, at_least=1)
+    """`offsets.commit.timeout.ms`: how long a write may take until who asked for it is told so."""
     offsets_retention_minutes: int = _property("offsets.retention.minutes", 10_080, at_least=1)
     """`offsets.retention.minutes`: how long offsets outlive their last use."""
     offsets_retention_check_interval_ms: int = _property(

@@ -10,69 +10,47 @@ from collections.abc import Collection, Iterable
 from typing import assert_never
 
 from reference_coordinator import service
-from reference_coordinator.append_errors import (
-    append_group_metadata_error_to_response_error,
-    handle_operation_exception,
-)
-from reference_coordinator.appends import (
-    AnswerStored,
-    AssignmentStored,
-    Continuation,
-    GroupCreated,
-    GroupsDeleted,
-    NobodyWaits,
-    OffsetsStored,
-    StaticMemberStored,
-)
-from reference_coordinator.behaviours import CoordinatorFamily
+from reference_coordinator.append_completion import complete_append, write_takes_too_long
 from reference_coordinator.choices import Choices
-from reference_coordinator.classic.answers import (
-    complete_join,
-    complete_sync,
-    join_error,
-    sync_error,
-)
 from reference_coordinator.classic.deadlines import (
+    AnswerTakesTooLong,
     CleanUpOffsets,
     CompleteJoin,
     Deadline,
     ExpireMemberHeartbeat,
     ExpirePendingSync,
     TryCompleteInitialRebalance,
+    WriteTakesTooLong,
 )
 from reference_coordinator.classic.expiry import (
     expire_classic_group_member_heartbeat,
     expire_pending_sync,
 )
-from reference_coordinator.classic.group import ClassicGroup
 from reference_coordinator.classic.rebalance import (
     complete_classic_group_join,
     try_complete_initial_rebalance_else_schedule,
 )
-from reference_coordinator.classic.state import ClassicGroupState
-from reference_coordinator.classic.static_members import static_member_stored
-from reference_coordinator.classic.sync import assignment_stored
 from reference_coordinator.config import GroupCoordinatorConfig
 from reference_coordinator.effects import Effect
 from reference_coordinator.errors import Errors, IllegalStateError
-from reference_coordinator.ids import UNKNOWN_MEMBER_ID, AppendId, Millis, ResponseToken
-from reference_coordinator.loader import Loader, replay
+from reference_coordinator.ids import AppendId, Millis, ResponseToken
+from reference_coordinator.lifecycle import Lifecycle
 from reference_coordinator.messages import GroupRequest, RequestContext
-from reference_coordinator.offset_storing import offsets_stored
+from reference_coordinator.open_batch import answer_takes_too_long, wait_for_open_batch
+from reference_coordinator.partitions import Ownership
 from reference_coordinator.profiles import Profile
 from reference_coordinator.records import CoordinatorRecord, EndTransactionMarker
 from reference_coordinator.removal import (
     cleanup_all_group_metadata,
-    groups_deleted,
     on_topics_deleted,
-    schedule_group_metadata_expiration,
+    remove_held_groups,
 )
-from reference_coordinator.shard import Ownership, PendingAppend, Shard
+from reference_coordinator.shard import Shard
 from reference_coordinator.txn_completion import complete_transaction
 
 
 class GroupCoordinator:
-    """One broker's group coordinator. It owns all partitions of `__consumer_offsets`, or none.
+    """One broker's group coordinator, which owns some of the partitions of `__consumer_offsets`.
 
     Times must not go backwards from one input to the next. Every input first lets what is overdue
     happen, so that a shell may call `advance` late without changing the order of things.
@@ -80,7 +58,7 @@ class GroupCoordinator:
 
     def __init__(self, *, config: GroupCoordinatorConfig, profile: Profile, choices: Choices) -> None:
         self._shard = Shard(config=config, profile=profile, choices=choices)
-        self._loader: Loader | None = None
+        self._lifecycle = Lifecycle(shard=self._shard)
 
     def handle(
         self,
@@ -94,6 +72,7 @@ class GroupCoordinator:
         self._advance_to(now_ms)
         self._shard.accept(token)
         service.handle(self._shard, request, context, token)
+        wait_for_open_batch(self._shard, request, token)
         return self._shard.take_effects()
 
     def advance(self, *, now_ms: Millis) -> tuple[Effect, ...]:
@@ -112,21 +91,22 @@ class GroupCoordinator:
         self._shard.now_ms = now_ms
         append = self._shard.take_append(append_id)
         if append is not None:
-            self._complete_append(append, error)
+            complete_append(self._shard, append, error)
             service.fetch_written(self._shard)
         return self._shard.take_effects()
 
     def transaction_ended(self, marker: EndTransactionMarker, *, now_ms: Millis) -> tuple[Effect, ...]:
         """Learn that the end of a transaction was written to a partition of the log.
 
+        While that is being loaded, the log itself tells.
+
         Source: GroupCoordinatorService#completeTransaction (4.3.1),
         GroupCoordinator#scheduleHandleTxnCompletion (3.9.2).
         """
         self._advance_to(now_ms)
-        if self._loader is not None:
-            self._loader.replay((marker,))
-        else:
-            self._shard.log_end_offset += 1
+        partition = self._shard.partitions.of(marker.partition)
+        if partition.ownership is Ownership.OWNED:
+            partition.log_end_offset += 1
             complete_transaction(self._shard, marker)
         return self._shard.take_effects()
 
@@ -140,61 +120,76 @@ class GroupCoordinator:
         """When `advance` has something to do, unless something else happens before."""
         return self._shard.timers.next_deadline()
 
-    def begin_loading(self, *, now_ms: Millis) -> tuple[Effect, ...]:
-        """Become the coordinator, with the log still to be read."""
-        assert self._shard.ownership is Ownership.NOT_OWNED, "unload first"
+    def ownership(self, partition: int) -> Ownership:
+        """How far the coordinator is with a partition."""
+        return self._shard.partitions.of(partition).ownership
+
+    @property
+    def partition_to_load(self) -> int | None:
+        """Whose log is to be given to `load`, and then to `finish_loading`; None while none is.
+
+        Both coordinators read one log after the other.
+        """
+        return self._lifecycle.partition_to_load
+
+    def begin_loading(self, partition: int, *, epoch: int, now_ms: Millis) -> tuple[Effect, ...]:
+        """Become the coordinator of a partition in a leader epoch, with the log still to be read."""
         self._advance_to(now_ms)
-        self._shard.ownership = Ownership.LOADING
-        self._loader = Loader(shard=self._shard)
+        self._lifecycle.on_election(partition, epoch)
         return self._shard.take_effects()
 
-    def load(self, records: Iterable[CoordinatorRecord]) -> None:
-        """Read on in the log, in its order."""
-        assert self._loader is not None, "begin_loading first"
-        self._loader.replay(records)
+    def load(self, partition: int, records: Iterable[CoordinatorRecord]) -> None:
+        """Read on in the log of a partition that is being loaded, in its order."""
+        self._lifecycle.read(partition, records)
 
-    def finish_loading(self, *, now_ms: Millis) -> tuple[Effect, ...]:
-        """Be the coordinator of what the log said."""
-        assert self._loader is not None, "begin_loading first"
+    def finish_loading(self, partition: int, *, now_ms: Millis) -> tuple[Effect, ...]:
+        """Be the coordinator of what the partition's log said."""
         self._advance_to(now_ms)
-        loader, self._loader = self._loader, None
-        self._shard.ownership = Ownership.OWNED
-        loader.finish()
-        schedule_group_metadata_expiration(self._shard)
+        self._lifecycle.finish(partition)
         return self._shard.take_effects()
 
-    def unload(self, *, now_ms: Millis) -> tuple[Effect, ...]:
-        """Cease to be the coordinator: who is parked is told NOT_COORDINATOR, all is forgotten.
+    def load_failed(self, partition: int, *, now_ms: Millis) -> tuple[Effect, ...]:
+        """Learn that the partition's log cannot be read any further."""
+        self._advance_to(now_ms)
+        self._lifecycle.fail(partition)
+        return self._shard.take_effects()
 
-        Source: GroupMetadataManager#onUnloaded (4.3.1), GroupCoordinator#onGroupUnloaded (3.9.2).
+    def log_out_of_sync(self, partition: int, *, now_ms: Millis) -> tuple[Effect, ...]:
+        """Learn from a write that somebody else has written to the partition's log before it."""
+        self._advance_to(now_ms)
+        self._lifecycle.on_out_of_sync(partition)
+        return self._shard.take_effects()
+
+    def unload(self, partition: int, *, epoch: int | None, now_ms: Millis) -> tuple[Effect, ...]:
+        """Cease to be the coordinator of a partition: who is parked is told so, and all of it is forgotten.
+
+        Args:
+            partition: one of `__consumer_offsets`.
+            epoch: the leader epoch in which somebody else leads it; None where it is no more.
+            now_ms: the time.
         """
         self._advance_to(now_ms)
-        self._loader = None
-        self._shard.ownership = Ownership.NOT_OWNED
-        for group in self._shard.groups():
-            self._unload_group(group)
-        self._shard.forget_all()
-        if self._shard.profile.coordinator is CoordinatorFamily.JAVA:
-            for append in self._shard.take_all_appends():
-                self._complete_append(append, Errors.NOT_COORDINATOR)
-            service.fetch_written(self._shard)
-            self._shard.forget_all()
+        self._lifecycle.on_resignation(partition, epoch)
+        return self._shard.take_effects()
+
+    def hold_dead(self) -> None:
+        """From now on, hold groups that DeleteGroups has marked Dead before they are removed.
+
+        Only the Scala coordinator has such a moment; with the Java one this changes nothing.
+        """
+        self._shard.holds_dead = True
+
+    def release_dead(self, *, now_ms: Millis) -> tuple[Effect, ...]:
+        """Remove the groups that are held, answer who deleted them, and hold no more."""
+        self._advance_to(now_ms)
+        self._shard.holds_dead = False
+        remove_held_groups(self._shard)
         return self._shard.take_effects()
 
     def check_invariants(self) -> None:
         """Assert what holds between any two inputs."""
         for group in self._shard.groups():
             group.check_invariants()
-
-    def _unload_group(self, group: ClassicGroup) -> None:
-        previous_state = group.state
-        group.transition_to(ClassicGroupState.DEAD, now_ms=self._shard.now_ms)
-        for member in group.members.values():
-            if previous_state is ClassicGroupState.PREPARING_REBALANCE:
-                error = join_error(member.member_id, Errors.NOT_COORDINATOR)
-                complete_join(self._shard, member, error)
-            else:
-                complete_sync(self._shard, member, sync_error(Errors.NOT_COORDINATOR))
 
     def _advance_to(self, now_ms: Millis) -> None:
         assert now_ms >= self._shard.now_ms, f"time went back from {self._shard.now_ms} to {now_ms}"
@@ -225,61 +220,18 @@ class GroupCoordinator:
                     complete_classic_group_join(shard, group)
             case ExpirePendingSync():
                 expire_pending_sync(shard, deadline)
+            case _:
+                self._fall_due_of_no_group(deadline)
+
+    def _fall_due_of_no_group(
+        self, deadline: CleanUpOffsets | WriteTakesTooLong | AnswerTakesTooLong
+    ) -> None:
+        match deadline:
             case CleanUpOffsets():
-                cleanup_all_group_metadata(shard)
+                cleanup_all_group_metadata(self._shard, deadline.partition)
+            case WriteTakesTooLong():
+                write_takes_too_long(self._shard, deadline.append_id)
+            case AnswerTakesTooLong():
+                answer_takes_too_long(self._shard, deadline)
             case _:
                 assert_never(deadline)
-
-    def _complete_append(self, append: PendingAppend, error: Errors) -> None:
-        if error is Errors.NONE:
-            self._shard.commit_creations(append)
-            if append.replays:
-                replay(self._shard, append.records, record_offset=append.record_offset)
-        else:
-            self._shard.roll_back_creations(append)
-        try:
-            self._continue(append.then, error)
-        except IllegalStateError:
-            # Kafka's callback throws, and nobody is told.
-            return
-
-    def _continue(self, then: Continuation, error: Errors) -> None:
-        shard = self._shard
-        match then:
-            case AssignmentStored():
-                assignment_stored(shard, then, error)
-            case StaticMemberStored():
-                static_member_stored(shard, then, error)
-            case GroupCreated():
-                self._group_created(then, error)
-            case NobodyWaits():
-                return
-            case _:
-                self._continue_with_answer(then, error)
-
-    def _continue_with_answer(
-        self, then: AnswerStored | OffsetsStored | GroupsDeleted, error: Errors
-    ) -> None:
-        match then:
-            case AnswerStored():
-                response = then.response
-                if error is not Errors.NONE:
-                    told = handle_operation_exception(error)
-                    response = service.error_response(self._shard, then.request, told)
-                self._shard.respond(then.token, response)
-            case OffsetsStored():
-                offsets_stored(self._shard, then, error)
-            case GroupsDeleted():
-                groups_deleted(self._shard, then, error)
-            case _:
-                assert_never(then)
-
-    def _group_created(self, created: GroupCreated, error: Errors) -> None:
-        """Tell who is parked in a group that could not be written.
-
-        Source: GroupMetadataManager#classicGroupJoinToClassicGroup (4.3.1).
-        """
-        if error is Errors.NONE or not self._shard.is_open(created.join.token):
-            return
-        told = append_group_metadata_error_to_response_error(self._shard, error)
-        self._shard.fail(created.join.token, join_error(UNKNOWN_MEMBER_ID, told))

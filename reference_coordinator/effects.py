@@ -1,15 +1,15 @@
 """All that ever leaves the coordinator: answers, and records to append."""
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from reference_coordinator.ids import AppendId, ProducerEpoch, ProducerId, ResponseToken
 from reference_coordinator.records import CoordinatorRecord
+from reference_coordinator.values import value
 
 ResponseT_co = TypeVar("ResponseT_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Permitted:
     """Values that one field of one response may have in Kafka, by map order or by a race."""
 
@@ -20,7 +20,7 @@ class Permitted:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Respond(Generic[ResponseT_co]):
     """Answer the request that `token` names. A token is answered at most once."""
 
@@ -29,7 +29,7 @@ class Respond(Generic[ResponseT_co]):
     permitted: tuple[Permitted, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Producer:
     """In whose name, and of what age, transactional records are written."""
 
@@ -37,7 +37,7 @@ class Producer:
     producer_epoch: ProducerEpoch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AppendRecords:
     """Append to the group's partition of `__consumer_offsets`, then call `append_completed(append_id, …)`."""
 

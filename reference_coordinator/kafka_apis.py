@@ -1,17 +1,16 @@
 """The broker around the coordinator: checks and routing before it, the log behind it, its lifecycle.
 
-Sans-IO as the coordinator is, with the same four methods.
+Sans-IO as the coordinator is, with the same four methods, and `publish` for what others have changed.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Final, assert_never, cast
+from typing import assert_never, cast
 
 from reference_coordinator.api_versions import served_ranges
 from reference_coordinator.broker_apis import (
     Broker,
-    Node,
     handle_api_versions,
     handle_find_coordinator,
     handle_topic_metadata,
@@ -26,37 +25,28 @@ from reference_coordinator.broker_messages import (
     MetadataRequest,
 )
 from reference_coordinator.choices import Choices
+from reference_coordinator.cluster_state import ClusterState, Leadership, Node
 from reference_coordinator.config import GroupCoordinatorConfig
 from reference_coordinator.coordinator import GroupCoordinator
 from reference_coordinator.effects import AppendRecords, Effect, Permitted, Respond
 from reference_coordinator.errors import Errors
 from reference_coordinator.ids import AppendId, Millis, ResponseToken
+from reference_coordinator.log.batches import UnreadableLogError
 from reference_coordinator.log_limits import log_limits
 from reference_coordinator.messages import (
-    DeleteGroupsRequest,
     GroupRequest,
     GroupResponse,
-    OffsetCommitRequest,
-    OffsetDeleteRequest,
-    OffsetFetchRequest,
     RequestContext,
-    SyncGroupRequest,
-    SyncGroupResponse,
-    TxnOffsetCommitRequest,
 )
 from reference_coordinator.offset_apis import (
     Finish,
     Forward,
-    handle_offset_commit,
-    handle_offset_delete,
-    handle_offset_fetch,
-    handle_txn_offset_commit,
 )
-from reference_coordinator.offsets_log import OffsetsLog
-from reference_coordinator.profiles import Behaviour, Profile
+from reference_coordinator.partitions import Ownership
+from reference_coordinator.profiles import Behaviour, CoordinatorFamily, Profile
 from reference_coordinator.records import CoordinatorRecord, EndTransactionMarker
+from reference_coordinator.routing import route
 from reference_coordinator.topic_apis import handle_create_topics, handle_delete_topics
-from reference_coordinator.topics import OFFSETS_TOPIC, Topics
 from reference_coordinator.transaction_apis import TransactionApis
 from reference_coordinator.transactions.messages import (
     AddOffsetsToTxnRequest,
@@ -67,8 +57,6 @@ from reference_coordinator.transactions.messages import (
 )
 from reference_coordinator.unsayable import as_far_as_sayable
 
-_FIRST_MANDATORY_SYNC_PROTOCOL: Final = 5
-
 AppendOutcome = Callable[[AppendRecords], Errors | None]
 """Decides how a write ends; None leaves it open until `append_completed` is called."""
 
@@ -76,41 +64,59 @@ Answers = tuple[Respond[BrokerResponse], ...]
 
 
 class KafkaApis:
-    """A broker with one group coordinator, an in-memory log and in-memory topics.
+    """A broker with a group coordinator, alone or one of a cluster, whose log and topics are in memory.
 
-    Until `__consumer_offsets` exists (FindCoordinator creates it), the coordinator is nobody's.
+    Until `__consumer_offsets` exists (FindCoordinator creates it), nobody coordinates.
     """
 
     def __init__(
-        self, *, config: GroupCoordinatorConfig, profile: Profile, choices: Choices, node: Node
+        self,
+        *,
+        config: GroupCoordinatorConfig,
+        profile: Profile,
+        choices: Choices,
+        node: Node,
+        cluster: ClusterState | None = None,
     ) -> None:
+        self.cluster = ClusterState() if cluster is None else cluster
+        """What it shares with the others."""
         self.broker = Broker(
-            node=node, ranges=served_ranges(profile), topics=Topics(), config=config, profile=profile
+            node=node, ranges=served_ranges(profile), cluster=self.cluster, config=config, profile=profile
         )
-        self.log = OffsetsLog()
-        """What was written to `__consumer_offsets`; a restart loads it."""
         self.append_outcome: AppendOutcome = log_limits(config, profile)
         """Replaced where writes are to fail or to take their time."""
+        self.holds_loading = False
+        """Whether logs that are to be loaded wait for `release_loading`."""
         self._coordinator = GroupCoordinator(config=config, profile=profile, choices=choices)
         self._finishes: dict[ResponseToken, Finish] = {}
         self._open_appends: dict[AppendId, AppendRecords] = {}
-        self._is_elected = False
-        self._is_loading = False
-        self._now_ms = Millis(0)
+        self._leader_epochs: dict[int, int] = {}
+        """Of the partitions that it knows to lead."""
+        self._version = 0
+        self._deletions = len(self.cluster.deletions)
         self._unsettled: list[Effect] = []
         self.transactions = TransactionApis(
             profile=profile,
-            topics=self.broker.topics,
-            log=self.log,
+            cluster=self.cluster,
+            node_id=node.node_id,
             num_partitions=config.offsets_topic_num_partitions,
-            tell_end=self._transaction_ended,
-            is_group_coordinator_active=lambda: self._is_elected and not self._is_loading,
         )
+        self.cluster.register(node, self)
 
     @property
     def append_log(self) -> list[CoordinatorRecord]:
         """The records of the log, oldest first."""
-        return self.log.records
+        return self.cluster.log.records
+
+    def coordinates(self, partition: int) -> bool:
+        """Whether a partition of `__consumer_offsets` is loaded here."""
+        return self._coordinator.ownership(partition) is Ownership.OWNED
+
+    def transaction_ended(self, marker: EndTransactionMarker) -> None:
+        """Learn that a marker is in the log of a partition that this broker leads."""
+        # Whoever has written the marker answers first; what comes of it is carried out after that.
+        effects = self._coordinator.transaction_ended(marker, now_ms=self.cluster.now_ms)
+        self._unsettled.extend(effects)
 
     def handle(
         self, request: BrokerRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
@@ -121,9 +127,10 @@ class KafkaApis:
                 return _answer(token, handle_api_versions(self.broker, request, context))
             case MetadataRequest():
                 metadata = _answer(token, handle_topic_metadata(self.broker, request, context))
-                return metadata + self._elect(now_ms=now_ms)
+                return metadata + self._published_anew(now_ms=now_ms)
             case CreateTopicsRequest():
-                return _answer(token, handle_create_topics(self.broker, request)) + self._elect(now_ms=now_ms)
+                created = _answer(token, handle_create_topics(self.broker, request))
+                return created + self._published_anew(now_ms=now_ms)
             case DeleteTopicsRequest():
                 return self._delete_topics(request, token, now_ms=now_ms)
             case (
@@ -135,7 +142,7 @@ class KafkaApis:
                 return self._handle_transaction(request, context, token, now_ms=now_ms)
             case FindCoordinatorRequest():
                 found = _answer(token, handle_find_coordinator(self.broker, request, context))
-                return found + self._elect(now_ms=now_ms)
+                return found + self._published_anew(now_ms=now_ms)
             case _:
                 return self._handle_group_request(request, context, token, now_ms=now_ms)
 
@@ -152,37 +159,55 @@ class KafkaApis:
         """Return when `advance` is due."""
         return self._coordinator.next_deadline()
 
-    def restart(self, *, hold_loading: bool, now_ms: Millis) -> Answers:
-        """Lose all memory and load the log anew; held, it loads until `release_loading`.
+    @property
+    def is_behind(self) -> bool:
+        """Whether something in the cluster has changed that it did not find out about."""
+        return self._version != self.cluster.version
 
-        Parked requests are answered as on a controlled shutdown. Writes that were open are lost.
+    def publish(self, *, now_ms: Millis) -> Answers:
+        """Find out what has changed in the cluster, and do what comes of it.
+
+        Source: BrokerMetadataPublisher#onMetadataUpdate (4.3.1).
         """
-        if not self._is_elected:
-            return ()
-        self._open_appends.clear()
-        answers = self._settle(self._coordinator.unload(now_ms=now_ms), now_ms=now_ms)
-        return answers + self._load(hold_loading=hold_loading, now_ms=now_ms)
+        self.cluster.now_ms = now_ms
+        answers: Answers = ()
+        if self.is_behind:
+            self._version = self.cluster.version
+            answers = self._see_deletions(now_ms=now_ms) + self._see_leaders(now_ms=now_ms)
+            answers += self._load(now_ms=now_ms)
+        return answers + self._settle(self._take_unsettled(), now_ms=now_ms)
+
+    def hold_loading(self) -> None:
+        """Let logs that are to be loaded wait from now on."""
+        self.holds_loading = True
 
     def release_loading(self, *, now_ms: Millis) -> Answers:
-        """Finish a load that was held; nothing happens if none is."""
-        if not self._is_loading:
-            return ()
-        self._is_loading = False
-        answers = self._settle(self._coordinator.finish_loading(now_ms=now_ms), now_ms=now_ms)
-        self._now_ms = now_ms
-        self.transactions.write_held_markers()
+        """Load what waits for it; nothing happens if nothing does."""
+        self.holds_loading = False
+        self.cluster.now_ms = now_ms
+        answers = self._load(now_ms=now_ms)
         return answers + self._settle(self._take_unsettled(), now_ms=now_ms)
+
+    def hold_dead(self) -> None:
+        """Let groups that DeleteGroups has marked Dead wait for their removal from now on."""
+        self._coordinator.hold_dead()
+
+    def release_dead(self, *, now_ms: Millis) -> Answers:
+        """Remove the groups that wait for it."""
+        return self._settle(self._coordinator.release_dead(now_ms=now_ms), now_ms=now_ms)
+
+    def write_held_markers(self, *, now_ms: Millis) -> Answers:
+        """Try again to write the ends of transactions, now that somebody may be there to take them."""
+        self.cluster.now_ms = now_ms
+        self.transactions.write_held_markers()
+        return self._settle(self._take_unsettled(), now_ms=now_ms)
 
     def _handle_transaction(
         self, request: TransactionRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
     ) -> Answers:
-        self._now_ms = now_ms
+        self.cluster.now_ms = now_ms
         answer = _answer(token, self.transactions.handle(request, context))
         return answer + self._settle(self._take_unsettled(), now_ms=now_ms)
-
-    def _transaction_ended(self, marker: EndTransactionMarker) -> None:
-        # Whoever has written the marker answers first; what comes of it is carried out after that.
-        self._unsettled.extend(self._coordinator.transaction_ended(marker, now_ms=self._now_ms))
 
     def _take_unsettled(self) -> list[Effect]:
         unsettled, self._unsettled = self._unsettled, []
@@ -192,76 +217,85 @@ class KafkaApis:
         self, request: DeleteTopicsRequest, token: ResponseToken, *, now_ms: Millis
     ) -> Answers:
         response = handle_delete_topics(self.broker, request)
-        deleted = [each.name for each in response.responses if each.error_code is Errors.NONE and each.name]
-        effects = self._coordinator.topics_deleted(deleted, now_ms=now_ms) if self._is_elected else ()
-        answers = _answer(token, response) + self._settle(effects, now_ms=now_ms)
-        return answers + self._lose_log(now_ms=now_ms) if OFFSETS_TOPIC in deleted else answers
+        deleted = (each.name for each in response.responses if each.error_code is Errors.NONE)
+        self.cluster.topics_deleted(tuple(name for name in deleted if name))
+        return _answer(token, response) + self.publish(now_ms=now_ms)
 
-    def _lose_log(self, *, now_ms: Millis) -> Answers:
-        """Cease to be the coordinator, whose log is no more. Source: KAFKA-19274 (4.0.1)."""
-        self.log.delete()
-        if not self._is_elected or self.broker.profile.has(Behaviour.GROUPS_OUTLIVE_THEIR_LOG):
+    def _published_anew(self, *, now_ms: Millis) -> Answers:
+        """Have leaders elected for logs that were created just now."""
+        self.cluster.elect_leaders()
+        return self.publish(now_ms=now_ms)
+
+    def _see_deletions(self, *, now_ms: Millis) -> Answers:
+        unseen = self.cluster.deletions[self._deletions :]
+        self._deletions = len(self.cluster.deletions)
+        answers: Answers = ()
+        for names in unseen:
+            effects = self._coordinator.topics_deleted(names, now_ms=now_ms)
+            answers += self._settle(effects, now_ms=now_ms)
+        return answers
+
+    def _see_leaders(self, *, now_ms: Millis) -> Answers:
+        """Source: BrokerMetadataPublisher#updateCoordinator (4.3.1)."""
+        answers: Answers = ()
+        leaderships = self.cluster.leaderships()
+        for partition in tuple(self._leader_epochs):
+            leadership = leaderships.get(partition)
+            if leadership is None or leadership.leader != self.broker.node.node_id:
+                answers += self._resign(partition, leadership, now_ms=now_ms)
+        for partition, leadership in leaderships.items():
+            is_news = self._leader_epochs.get(partition) != leadership.epoch
+            if leadership.leader == self.broker.node.node_id and is_news:
+                self._leader_epochs[partition] = leadership.epoch
+                effects = self._coordinator.begin_loading(partition, epoch=leadership.epoch, now_ms=now_ms)
+                answers += self._settle(effects, now_ms=now_ms)
+        return answers
+
+    def _resign(self, partition: int, leadership: Leadership | None, *, now_ms: Millis) -> Answers:
+        """Cease to coordinate a partition that another one leads, or whose log is no more.
+
+        Source: ReplicaManager#applyDelta (4.3.1), KAFKA-19274 (4.0.1).
+        """
+        profile = self.broker.profile
+        if leadership is None and profile.has(Behaviour.GROUPS_OUTLIVE_THEIR_LOG):
             return ()
-        self._is_elected = self._is_loading = False
-        self._open_appends.clear()
-        return self._settle(self._coordinator.unload(now_ms=now_ms), now_ms=now_ms)
+        del self._leader_epochs[partition]
+        answers: Answers = ()
+        error = Errors.UNKNOWN_TOPIC_OR_PARTITION if leadership is None else Errors.NOT_LEADER_OR_FOLLOWER
+        for append in tuple(self._open_appends.values()):
+            if append.partition == partition:
+                del self._open_appends[append.append_id]
+                if profile.coordinator is CoordinatorFamily.SCALA:
+                    effects = self._coordinator.append_completed(append.append_id, error, now_ms=now_ms)
+                    answers += self._settle(effects, now_ms=now_ms)
+        epoch = None if leadership is None else leadership.epoch
+        effects = self._coordinator.unload(partition, epoch=epoch, now_ms=now_ms)
+        return answers + self._settle(effects, now_ms=now_ms)
 
-    def _elect(self, *, now_ms: Millis) -> Answers:
-        """Become the coordinator as soon as there is a log for it."""
-        if self._is_elected or self.broker.topics.get(OFFSETS_TOPIC) is None:
-            return ()
-        self._is_elected = True
-        return self._load(hold_loading=False, now_ms=now_ms)
-
-    def _load(self, *, hold_loading: bool, now_ms: Millis) -> Answers:
-        self._is_loading = True
-        answers = self._settle(self._coordinator.begin_loading(now_ms=now_ms), now_ms=now_ms)
-        self._coordinator.load(self.append_log)
-        return answers if hold_loading else answers + self.release_loading(now_ms=now_ms)
+    def _load(self, *, now_ms: Millis) -> Answers:
+        """Load one log after the other; whoever holds the first holds them all."""
+        answers: Answers = ()
+        while not self.holds_loading and (partition := self._coordinator.partition_to_load) is not None:
+            try:
+                self._coordinator.load(partition, self.cluster.log.read(partition))
+            except UnreadableLogError:
+                effects = self._coordinator.load_failed(partition, now_ms=now_ms)
+            else:
+                effects = self._coordinator.finish_loading(partition, now_ms=now_ms)
+            answers += self._settle(effects, now_ms=now_ms)
+            self.transactions.write_held_markers()
+        return answers
 
     def _handle_group_request(
         self, request: GroupRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
     ) -> Answers:
-        routed = self._route(request, context)
+        routed = route(self.broker, self.transactions, request, context)
         if not isinstance(routed, Forward):
             return _answer(token, routed)
         profile, finish = self.broker.profile, routed.finish
         self._finishes[token] = lambda response: as_far_as_sayable(finish(response), context, profile)
         effects = self._coordinator.handle(routed.request, context, token, now_ms=now_ms)
         return self._settle(effects, now_ms=now_ms)
-
-    def _route(self, request: GroupRequest, context: RequestContext) -> GroupResponse | Forward:
-        topics, profile = self.broker.topics, self.broker.profile
-        match request:
-            case SyncGroupRequest() if _lacks_mandatory_protocol(request, context):
-                return SyncGroupResponse(
-                    error_code=Errors.INCONSISTENT_GROUP_PROTOCOL,
-                    protocol_type=None,
-                    protocol_name=None,
-                    assignment=b"",
-                )
-            case OffsetCommitRequest():
-                return handle_offset_commit(request, context, topics)
-            case TxnOffsetCommitRequest():
-                return self._route_txn_offset_commit(request, context)
-            case OffsetFetchRequest():
-                return handle_offset_fetch(request, context, topics, profile)
-            case OffsetDeleteRequest():
-                return handle_offset_delete(request, topics, profile)
-            case DeleteGroupsRequest():
-                return _unchanged(_with_distinct_groups(request))
-            case _:
-                return _unchanged(request)
-
-    def _route_txn_offset_commit(
-        self, request: TxnOffsetCommitRequest, context: RequestContext
-    ) -> GroupResponse | Forward:
-        routed = handle_txn_offset_commit(request, context, self.broker.topics, self.broker.profile)
-        if not isinstance(routed, Forward):
-            return routed
-        assert isinstance(routed.request, TxnOffsetCommitRequest)
-        verification = self.transactions.verify(request, context)
-        return replace(routed, request=replace(routed.request, verification=verification))
 
     def _settle(self, effects: Iterable[Effect], *, now_ms: Millis) -> Answers:
         """Carry out writes until nothing but answers is left."""
@@ -287,7 +321,7 @@ class KafkaApis:
 
     def _end_append(self, append: AppendRecords, error: Errors, *, now_ms: Millis) -> tuple[Effect, ...]:
         if error is Errors.NONE:
-            error = self.log.append(append)
+            error = self.cluster.log.append(append)
         return self._coordinator.append_completed(append.append_id, error, now_ms=now_ms)
 
     def _finish(self, effect: Respond[object]) -> Respond[BrokerResponse]:
@@ -306,22 +340,3 @@ def _finished(choice: Permitted, response: GroupResponse, finish: Finish) -> Per
     """Make the client's values of those that the coordinator permits."""
     others = (replace(response, **{choice.field: value}) for value in choice.any_of)  # type: ignore[arg-type] # a choice names a field of its response
     return replace(choice, any_of=tuple(getattr(finish(other), choice.field) for other in others))
-
-
-def _unchanged(request: GroupRequest) -> Forward:
-    return Forward(request=request, finish=lambda response: response)
-
-
-def _lacks_mandatory_protocol(request: SyncGroupRequest, context: RequestContext) -> bool:
-    """Whether type or name is missing though mandatory.
-
-    Source: SyncGroupRequest#areMandatoryProtocolTypeAndNamePresent (4.3.1).
-    """
-    return context.api_version >= _FIRST_MANDATORY_SYNC_PROTOCOL and (
-        request.protocol_type is None or request.protocol_name is None
-    )
-
-
-def _with_distinct_groups(request: DeleteGroupsRequest) -> DeleteGroupsRequest:
-    """Name each group once. Source: KafkaApis#handleDeleteGroupsRequest (4.3.1)."""
-    return DeleteGroupsRequest(groups_names=tuple(dict.fromkeys(request.groups_names)))

@@ -7,22 +7,26 @@ Source: SocketServer.Processor#processCompletedReceives (3.9.2).
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import count
 from types import MappingProxyType
 from typing import Final, NewType
 
 from reference_coordinator.api_versions import ApiRanges
-from reference_coordinator.broker_apis import Node
 from reference_coordinator.broker_messages import BrokerResponse
 from reference_coordinator.choices import Choices
+from reference_coordinator.cluster_state import ClusterState, Node
 from reference_coordinator.config import GroupCoordinatorConfig
 from reference_coordinator.effects import Permitted, Respond
 from reference_coordinator.ids import Millis, ResponseToken
 from reference_coordinator.kafka_apis import Answers, KafkaApis
 from reference_coordinator.messages import RequestContext
+from reference_coordinator.offsets_log import OffsetsLog
 from reference_coordinator.profiles import Profile
+from reference_coordinator.topics import OFFSETS_TOPIC
+from reference_coordinator.values import value
 from reference_coordinator.wire import (
     MalformedRequestError,
     RequestHeader,
@@ -36,7 +40,7 @@ _REMEMBERED_CONTEXTS: Final = 256
 _NO_TOPICS: Final[Mapping[str, int]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class PermittedFrames:
     """Frames that Kafka may send instead of one, where its choice hangs on map order or a race."""
 
@@ -47,7 +51,7 @@ class PermittedFrames:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SendFrame:
     """Send a frame, without its size prefix, to a connection."""
 
@@ -57,7 +61,7 @@ class SendFrame:
     """What Kafka may send instead."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CloseConnection:
     """Close a connection, which the listener has forgotten already."""
 
@@ -75,10 +79,19 @@ class _Channel:
     is_muted: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _InProgress:
     connection: ConnectionId
     header: RequestHeader
+
+
+@value
+class Shared:
+    """What the listeners of a cluster have in common."""
+
+    state: ClusterState
+    connection_ids: Iterator[int] = field(default_factory=lambda: count(1))
+    tokens: Iterator[int] = field(default_factory=lambda: count(1))
 
 
 class Listener:
@@ -94,16 +107,39 @@ class Listener:
         port: int,
         node_id: int = 1,
         topics: Mapping[str, int] = _NO_TOPICS,
+        log: OffsetsLog | None = None,
+        shared: Shared | None = None,
     ) -> None:
-        node = Node(node_id=node_id, host=host, port=port)
-        self.apis = KafkaApis(config=config, profile=profile, choices=choices, node=node)
+        """Start a broker; a log that has records is loaded before the first request.
+
+        Args:
+            profile: the release that it behaves as.
+            config: its configuration.
+            choices: ids and ties.
+            host: what clients are told to reach it by.
+            port: likewise.
+            node_id: likewise.
+            topics: to begin with, by name, with partition counts; of a broker alone.
+            log: `__consumer_offsets`, if it outlives the broker; of a broker alone.
+            shared: what it shares with the rest of its cluster, if it is not alone.
+        """
+        self._profile = profile
+        self._choices = choices
+        self._node = Node(node_id=node_id, host=host, port=port)
+        self._shared = _alone(config, topics, log) if shared is None else shared
+        self.apis = self._started(config)
         """The broker behind the frames, for who wants to make its writes fail."""
-        for name, num_partitions in topics.items():
-            self.apis.broker.topics.create(name, num_partitions)
         self._channels: dict[ConnectionId, _Channel] = {}
         self._in_progress: dict[ResponseToken, _InProgress] = {}
-        self._connections = 0
-        self._tokens = 0
+
+    def _started(self, config: GroupCoordinatorConfig) -> KafkaApis:
+        return KafkaApis(
+            config=config,
+            profile=self._profile,
+            choices=self._choices,
+            node=self._node,
+            cluster=self._shared.state,
+        )
 
     @property
     def ranges(self) -> ApiRanges:
@@ -112,8 +148,7 @@ class Listener:
 
     def connected(self, *, client_host: str) -> ConnectionId:
         """Open a connection from an address, e.g. `127.0.0.1`; groups show it as Java prints it."""
-        self._connections += 1
-        connection = ConnectionId(self._connections)
+        connection = ConnectionId(next(self._shared.connection_ids))
         self._channels[connection] = _Channel(client_host=f"/{client_host}")
         return connection
 
@@ -122,8 +157,11 @@ class Listener:
         channel = self._channels.get(connection)
         if channel is None:
             return ()
+        found_out = self.publish(now_ms=now_ms) if self.apis.is_behind else ()
         channel.waiting.append(frame)
-        return () if channel.is_muted else self._process(deque((connection,)), now_ms=now_ms)
+        if channel.is_muted:
+            return found_out
+        return found_out + self._process(deque((connection,)), now_ms=now_ms)
 
     def disconnected(self, connection: ConnectionId, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Forget a connection. Its request in progress goes on, and its answer is dropped."""
@@ -139,13 +177,45 @@ class Listener:
         """Return when `advance` is due."""
         return self.apis.next_deadline()
 
-    def restart(self, *, hold_loading: bool, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Make the coordinator load its log anew; connections stay."""
-        return self._send(self.apis.restart(hold_loading=hold_loading, now_ms=now_ms), now_ms=now_ms)
+    def publish(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Let the broker find out what has changed in its cluster."""
+        return self._send(self.apis.publish(now_ms=now_ms), now_ms=now_ms)
+
+    def stop(self) -> tuple[Outgoing, ...]:
+        """End the broker without a word: its connections close, and what it did not write is lost."""
+        closed = tuple(self._close(each, "the broker ended") for each in tuple(self._channels))
+        self._in_progress.clear()
+        return closed
+
+    def restart(
+        self, *, now_ms: Millis, config: GroupCoordinatorConfig | None = None
+    ) -> tuple[Outgoing, ...]:
+        """End the broker and start it over its log, perhaps with another configuration."""
+        closed = self.stop()
+        former = self.apis
+        self.apis = self._started(former.broker.config if config is None else config)
+        self.apis.holds_loading = former.holds_loading
+        return closed + self.publish(now_ms=now_ms)
+
+    def hold_loading(self) -> None:
+        """Let logs that are to be loaded wait from now on."""
+        self.apis.hold_loading()
 
     def release_loading(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Finish a load that was held."""
+        """Load what waits for it."""
         return self._send(self.apis.release_loading(now_ms=now_ms), now_ms=now_ms)
+
+    def hold_dead(self) -> None:
+        """Let groups that DeleteGroups has marked Dead wait for their removal from now on."""
+        self.apis.hold_dead()
+
+    def release_dead(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Remove the groups that wait for it."""
+        return self._send(self.apis.release_dead(now_ms=now_ms), now_ms=now_ms)
+
+    def write_held_markers(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Try again to write the ends of transactions that nobody could take."""
+        return self._send(self.apis.write_held_markers(now_ms=now_ms), now_ms=now_ms)
 
     def _send(self, answers: Answers, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         if not answers:
@@ -177,8 +247,7 @@ class Listener:
         self, connection: ConnectionId, channel: _Channel, frame: bytes, *, now_ms: Millis
     ) -> Answers:
         request = read_request(frame, ranges=self.ranges)
-        self._tokens += 1
-        token = ResponseToken(self._tokens)
+        token = ResponseToken(next(self._shared.tokens))
         self._in_progress[token] = _InProgress(connection=connection, header=request.header)
         channel.is_muted = True
         header = request.header
@@ -209,6 +278,15 @@ class Listener:
     def _close(self, connection: ConnectionId, reason: str) -> CloseConnection:
         del self._channels[connection]
         return CloseConnection(connection=connection, reason=reason)
+
+
+def _alone(config: GroupCoordinatorConfig, topics: Mapping[str, int], log: OffsetsLog | None) -> Shared:
+    state = ClusterState(log)
+    for name, num_partitions in topics.items():
+        state.topics.create(name, num_partitions)
+    if state.log.partitions():
+        state.topics.create(OFFSETS_TOPIC, config.offsets_topic_num_partitions)
+    return Shared(state=state)
 
 
 def _all_permitted_frames(

@@ -31,21 +31,23 @@ from reference_coordinator.txn_completion import complete_transaction
 
 @dataclass(slots=True, kw_only=True)
 class Loader:
-    """What the log has said so far.
+    """What a partition's log has said so far.
 
     Source: GroupMetadataManager#doLoadGroupsAndOffsets (3.9.2), GroupMetadataManager#replay and
     OffsetMetadataManager#replay (4.3.1).
     """
 
     shard: Shard
+    partition: int
     _groups: dict[GroupId, GroupMetadataRecord | None] = field(default_factory=dict)
     """None stands for a group that is known by its offsets only."""
 
     def replay(self, records: Iterable[CoordinatorRecord]) -> None:
         """Take in records in the order of the log."""
+        known = self.shard.partitions.of(self.partition)
         for record in records:
-            self._replay(record, record_offset=self.shard.log_end_offset)
-            self.shard.log_end_offset += 1
+            self._replay(record, record_offset=known.log_end_offset)
+            known.log_end_offset += 1
 
     def _replay(self, record: CoordinatorRecord, *, record_offset: int) -> None:
         match record:
@@ -72,14 +74,15 @@ class Loader:
         revives = not self.shard.profile.has(Behaviour.TOMBSTONED_GROUP_LOSES_OFFSETS)
         if revives:
             for group_id in self.shard.offsets.groups_with_any():
-                self._groups.setdefault(group_id, None)
+                if self.shard.partition_for(group_id) == self.partition:
+                    self._groups.setdefault(group_id, None)
         stays = self.shard.profile.has(Behaviour.EMPTIED_SIMPLE_GROUP_STAYS)
         for group_id, record in self._groups.items():
             if record is not None:
                 self.shard.put_group(load_group(self.shard, record))
             elif stays or self.shard.offsets.has_offsets(group_id):
                 self.shard.put_group(_simple_group(self.shard, group_id))
-        on_loaded(self.shard)
+        on_loaded(self.shard, self.partition)
 
 
 def replay(shard: Shard, records: Iterable[CoordinatorRecord], *, record_offset: int) -> None:
@@ -182,12 +185,12 @@ def _simple_group(shard: Shard, group_id: GroupId) -> ClassicGroup:
     )
 
 
-def on_loaded(shard: Shard) -> None:
+def on_loaded(shard: Shard, partition: int) -> None:
     """Begin every member's session anew, and rebalance groups that outgrew the configuration.
 
     Source: GroupMetadataManager#onLoaded (4.3.1), GroupCoordinator#onGroupLoaded (3.9.2).
     """
-    for group in shard.groups():
+    for group in shard.groups_of(partition):
         for member in tuple(group.members.values()):
             reschedule_classic_group_member_heartbeat(shard, group, member)
         if len(group.members) > shard.config.group_max_size:

@@ -5,7 +5,7 @@ answer becomes the client's.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Generic, TypeVar
 
 from reference_coordinator.behaviours import Behaviour
@@ -38,6 +38,7 @@ from reference_coordinator.messages import (
 )
 from reference_coordinator.profiles import Profile
 from reference_coordinator.topics import Topics
+from reference_coordinator.values import value
 
 _FIRST_TOPIC_IDS: Final = 10
 _FIRST_TOP_LEVEL_FETCH_ERROR: Final = 2
@@ -47,7 +48,7 @@ Finish = Callable[[GroupResponse], GroupResponse]
 """Makes the client's answer of the coordinator's."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Forward:
     """What the coordinator is asked, and what becomes of its answer."""
 
@@ -79,19 +80,20 @@ class _Builder(Generic[_KeyT, _PartitionT]):
         return tuple((key, tuple(partitions)) for key, partitions in self._topics.items())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _CommitKey:
     name: str
     topic_id: TopicId | None
 
 
 def handle_offset_commit(
-    request: OffsetCommitRequest, context: RequestContext, topics: Topics
+    request: OffsetCommitRequest, context: RequestContext, topics: Topics, profile: Profile
 ) -> OffsetCommitResponse | Forward:
     """Refuse partitions that do not exist; the coordinator is not asked if nothing is left.
 
     Source: KafkaApis#handleOffsetCommitRequest (4.3.1).
     """
+    answers_all = profile.has(Behaviour.EMPTY_UNKNOWN_TOPIC_ANSWERED)
     uses_ids = context.api_version >= _FIRST_TOPIC_IDS
     builder = _Builder[_CommitKey, OffsetCommitResponsePartition]()
     left: list[OffsetCommitRequestTopic] = []
@@ -100,7 +102,7 @@ def handle_offset_commit(
         key = _CommitKey(name=topic.name, topic_id=topic.topic_id if uses_ids else None)
         known, unknown = _split(topic.partitions, topic.name, topics)
         error = Errors.UNKNOWN_TOPIC_OR_PARTITION if topic.name or not uses_ids else Errors.UNKNOWN_TOPIC_ID
-        if unknown or topics.get(topic.name) is None:
+        if unknown or (answers_all and topics.get(topic.name) is None):
             builder.add(key, (_refused_commit(each, error) for each in unknown))
         if known:
             left.append(replace(topic, partitions=known))
@@ -149,11 +151,12 @@ def handle_txn_offset_commit(
 
     Source: KafkaApis#handleTxnOffsetCommitRequest (4.3.1).
     """
+    answers_all = profile.has(Behaviour.EMPTY_UNKNOWN_TOPIC_ANSWERED)
     builder = _Builder[str, OffsetCommitResponsePartition]()
     left: list[OffsetCommitRequestTopic] = []
     for topic in request.topics:
         known, unknown = _split(topic.partitions, topic.name, topics)
-        if unknown or topics.get(topic.name) is None:
+        if unknown or (answers_all and topics.get(topic.name) is None):
             refused = (_refused_commit(each, Errors.UNKNOWN_TOPIC_OR_PARTITION) for each in unknown)
             builder.add(topic.name, refused)
         if known:
@@ -281,12 +284,13 @@ def handle_offset_delete(request: OffsetDeleteRequest, topics: Topics, profile: 
 
     Source: KafkaApis#handleOffsetDeleteRequest, OffsetDeleteResponse.Builder#merge (4.3.1).
     """
+    answers_all = profile.has(Behaviour.EMPTY_UNKNOWN_TOPIC_ANSWERED)
     builder = _Builder[str, OffsetDeleteResponsePartition]()
     left: list[OffsetDeleteRequestTopic] = []
     for topic in request.topics:
         known = tuple(each for each in topic.partition_indexes if topics.has_partition(topic.name, each))
         unknown = tuple(each for each in topic.partition_indexes if each not in known)
-        if unknown or topics.get(topic.name) is None:
+        if unknown or (answers_all and topics.get(topic.name) is None):
             builder.add(topic.name, (_refused_delete(each) for each in unknown))
         if known:
             left.append(replace(topic, partition_indexes=known))

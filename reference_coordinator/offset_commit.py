@@ -1,6 +1,5 @@
 """OffsetCommit: who may commit to a group, and that the offsets are kept."""
 
-from dataclasses import dataclass
 from typing import Final, assert_never
 
 from reference_coordinator.behaviours import Behaviour
@@ -19,11 +18,12 @@ from reference_coordinator.messages import OffsetCommitRequest, OffsetCommitResp
 from reference_coordinator.offset_answers import refused_topics
 from reference_coordinator.offset_storing import Commit, store_offsets
 from reference_coordinator.shard import Shard
+from reference_coordinator.values import value
 
 _MISSING_GROUP_NAMED_SINCE: Final = 9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Committer:
     """Who a commit says that it is from."""
 

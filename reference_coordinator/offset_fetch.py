@@ -2,6 +2,7 @@
 
 from reference_coordinator.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.classic.group import ClassicGroup
+from reference_coordinator.classic.state import ClassicGroupState
 from reference_coordinator.errors import Errors
 from reference_coordinator.messages import (
     OffsetFetchRequestGroup,
@@ -56,9 +57,8 @@ def _group_for_readers(
     shard: Shard, request: OffsetFetchRequestGroup, *, require_stable: bool
 ) -> ClassicGroup | None:
     # A fetch that wants offsets stable is a write to the Java coordinator, and sees what writers see.
-    if require_stable:
-        return shard.group(request.group_id)
-    return shard.committed_group(request.group_id)
+    group = shard.group(request.group_id) if require_stable else shard.committed_group(request.group_id)
+    return None if group is None or group.state is ClassicGroupState.DEAD else group
 
 
 def _all_committed(shard: Shard, group: ClassicGroup | None) -> tuple[OffsetFetchRequestTopic, ...]:
@@ -82,6 +82,7 @@ def _without_duplicates(
     return tuple(
         OffsetFetchRequestTopic(name=name, partition_indexes=tuple(indexes))
         for name, indexes in by_topic.items()
+        if indexes
     )
 
 

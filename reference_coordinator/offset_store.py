@@ -49,11 +49,15 @@ class OffsetStore:
             self._committed.pop(group_id, None)
         return removed is not None
 
-    def clear(self) -> None:
-        """Forget everything."""
-        self._committed.clear()
-        self._pending.clear()
-        self.transactions.clear()
+    def group_ids(self) -> tuple[GroupId, ...]:
+        """The groups of which anything is known, be it on its way."""
+        return tuple(dict.fromkeys((*self.groups_with_any(), *self._pending)))
+
+    def forget_group(self, group_id: GroupId) -> None:
+        """Forget everything about a group."""
+        self._committed.pop(group_id, None)
+        self._pending.pop(group_id, None)
+        self.transactions.forget_group(group_id)
 
     def prepare_commit(self, group_id: GroupId, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Note offsets on their way to the log. Source: GroupMetadata#prepareOffsetCommit (3.9.2)."""

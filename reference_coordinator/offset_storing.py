@@ -1,7 +1,7 @@
 """Offsets on their way into the log, plain or of a transaction."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from reference_coordinator.append_errors import maybe_convert_offset_commit_error
 from reference_coordinator.appends import AnswerStored, OffsetsStored
@@ -25,12 +25,13 @@ from reference_coordinator.offset_values import OffsetAndMetadata, TopicPartitio
 from reference_coordinator.profiles import Behaviour, CoordinatorFamily
 from reference_coordinator.records import OffsetCommitRecord
 from reference_coordinator.shard import Shard
+from reference_coordinator.values import value
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 CommitResponse = OffsetCommitResponse | TxnOffsetCommitResponse
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Commit:
     """Offsets that may be stored, since who brings them has been looked at."""
 
@@ -79,7 +80,7 @@ def store_offsets(shard: Shard, commit: Commit) -> None:
                 response=response,
                 offsets=accepted,
                 producer_id=producer_id,
-                record_offset=shard.log_end_offset,
+                record_offset=shard.log_end_offset(group_id),
             )
             shard.append(group_id, records, offsets_stored, producer=producer)
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from reference_coordinator.ids import Millis
+from reference_coordinator.values import value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -13,7 +14,7 @@ class TopicPartition:
     partition: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetAndMetadata:
     """A committed offset. Source: OffsetAndMetadata (4.3.1)."""
 

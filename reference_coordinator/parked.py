@@ -1,16 +1,15 @@
 """A request together with what belongs to it, for handlers that may park it."""
 
-from dataclasses import dataclass
-
 from reference_coordinator.ids import ResponseToken
 from reference_coordinator.messages import (
     JoinGroupRequest,
     RequestContext,
     SyncGroupRequest,
 )
+from reference_coordinator.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Join:
     """A JoinGroup that awaits its answer."""
 
@@ -19,7 +18,7 @@ class Join:
     token: ResponseToken
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Sync:
     """A SyncGroup that awaits its answer."""
 

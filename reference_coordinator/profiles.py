@@ -6,10 +6,10 @@ two coordinator families in the *order* of steps is written out twice, under a `
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from reference_coordinator.behaviours import OLDEST, TABLE, Behaviour, CoordinatorFamily, Version
+from reference_coordinator.values import value
 
 __all__ = ["Behaviour", "CoordinatorFamily", "Profile", "UnknownProfileError", "profile_for"]
 
@@ -19,7 +19,7 @@ _NEWEST_PATCH: Final = 999
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(-java)?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Profile:
     """One release of Kafka, by what it does."""
 

@@ -4,8 +4,6 @@ Version-free, as the messages are. A tombstone is a record of its own kind here,
 same key with a null value.
 """
 
-from dataclasses import dataclass
-
 from reference_coordinator.ids import (
     NO_PRODUCER_ID,
     GenerationId,
@@ -16,9 +14,10 @@ from reference_coordinator.ids import (
     ProducerEpoch,
     ProducerId,
 )
+from reference_coordinator.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class GroupMetadataRecordMember:
     """A member as the log keeps it."""
 
@@ -33,7 +32,7 @@ class GroupMetadataRecordMember:
     assignment: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class GroupMetadataRecord:
     """A classic group at the end of a rebalance, or as it became empty.
 
@@ -51,7 +50,7 @@ class GroupMetadataRecord:
     members: tuple[GroupMetadataRecordMember, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class GroupMetadataTombstone:
     """The group is no more.
 
@@ -61,7 +60,7 @@ class GroupMetadataTombstone:
     group_id: GroupId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetCommitRecord:
     """An offset committed for one partition.
 
@@ -82,7 +81,7 @@ class OffsetCommitRecord:
     """Whose transaction the offset belongs to, until which ends it is pending."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetCommitTombstone:
     """The partition's offset is no more.
 
@@ -94,7 +93,7 @@ class OffsetCommitTombstone:
     partition: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class EndTransactionMarker:
     """A producer's transaction has ended on one partition of the log.
 

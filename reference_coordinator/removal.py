@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable
 
 from reference_coordinator.append_errors import handle_operation_exception
-from reference_coordinator.appends import Deletion, GroupsDeleted, NobodyWaits
+from reference_coordinator.appends import Deletion, GroupsDeleted, HeldDeletion, NobodyWaits
 from reference_coordinator.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.classic.deadlines import CleanUpOffsets, OffsetExpirationKey
 from reference_coordinator.classic.group import BEFORE_FIRST_GENERATION, ClassicGroup
@@ -26,32 +26,48 @@ from reference_coordinator.shard import Shard
 _BaseTimestamp = Callable[[OffsetAndMetadata], Millis]
 
 
-def schedule_group_metadata_expiration(shard: Shard) -> None:
-    """Look for what has expired one interval from now.
+def schedule_group_metadata_expiration(shard: Shard, partition: int | None) -> None:
+    """Look for what has expired one interval from now, in a partition or else in all that are owned.
 
-    Source: GroupCoordinatorShard#scheduleGroupMetadataExpiration (4.3.1).
+    The Scala coordinator has one look at everything, whose rhythm does not change with what it owns.
+
+    Source: GroupCoordinatorShard#scheduleGroupMetadataExpiration (4.3.1),
+    GroupMetadataManager#startup (3.9.2).
     """
-    shard.timers.schedule(
-        OffsetExpirationKey(),
-        shard.now_ms + shard.config.offsets_retention_check_interval_ms,
-        CleanUpOffsets(),
-    )
+    if shard.profile.coordinator is CoordinatorFamily.SCALA:
+        partition = None
+    key = OffsetExpirationKey(partition=partition)
+    if shard.timers.deadline_of(key) is None:
+        at_ms = shard.now_ms + shard.config.offsets_retention_check_interval_ms
+        shard.timers.schedule(key, at_ms, CleanUpOffsets(partition=partition))
 
 
-def cleanup_all_group_metadata(shard: Shard) -> None:
+def cancel_group_metadata_expiration(shard: Shard, partition: int) -> None:
+    """Look no more for what has expired in a partition, nor at all once none is owned.
+
+    Source: GroupCoordinatorShard#cancelGroupMetadataExpiration (4.3.1).
+    """
+    shard.timers.cancel(OffsetExpirationKey(partition=partition))
+    if not shard.partitions.are_any_owned:
+        shard.timers.cancel(OffsetExpirationKey(partition=None))
+
+
+def cleanup_all_group_metadata(shard: Shard, partition: int | None) -> None:
     """Forget the offsets that have expired, and the groups that are left with nothing.
 
     Source: GroupCoordinatorShard#cleanupGroupMetadata (4.3.1),
     GroupMetadataManager#cleanupGroupMetadata (3.9.2).
     """
-    for group in shard.groups():
-        expired = expired_offsets(shard, group)
-        match shard.profile.coordinator:
-            case CoordinatorFamily.SCALA:
+    match shard.profile.coordinator:
+        case CoordinatorFamily.SCALA:
+            for group in shard.groups():
+                expired = expired_offsets(shard, group)
                 cleanup_group_metadata(shard, group, expired, of_transactions_too=False)
-            case CoordinatorFamily.JAVA:
-                _append_tombstones(shard, group, expired)
-    schedule_group_metadata_expiration(shard)
+        case CoordinatorFamily.JAVA:
+            assert partition is not None, "each partition is looked at by itself"
+            for group in shard.groups_of(partition):
+                _append_tombstones(shard, group, expired_offsets(shard, group))
+    schedule_group_metadata_expiration(shard, partition)
 
 
 def cleanup_group_metadata(
@@ -67,22 +83,40 @@ def cleanup_group_metadata(
 
     Source: GroupMetadataManager#cleanupGroupMetadata (3.9.2).
     """
-    records: list[CoordinatorRecord] = []
-    for each in partitions:
-        shard.offsets.forget_pending(group.group_id, each)
-        if of_transactions_too:
-            shard.offsets.transactions.forget(group.group_id, each)
-        if shard.offsets.remove(group.group_id, each):
-            records.append(_offset_tombstone(group, each))
+    removed = [
+        each
+        for each in partitions
+        if _forget_offset(shard, group.group_id, each, of_transactions_too=of_transactions_too)
+    ]
+    records: list[CoordinatorRecord] = [_offset_tombstone(group, each) for each in removed]
     has_nothing = not shard.offsets.has_offsets(group.group_id)
     if group.state is ClassicGroupState.EMPTY and has_nothing:
         group.transition_to(ClassicGroupState.DEAD, now_ms=shard.now_ms)
-    if group.state is ClassicGroupState.DEAD:
+        if shard.holds_dead:
+            shard.held_deletions.append(HeldDeletion(token=None, groups=(group,), results=()))
+    if group.state is ClassicGroupState.DEAD and not _is_held(shard, group):
         shard.remove_group(group.group_id)
         if group.generation_id > BEFORE_FIRST_GENERATION:
             records.append(GroupMetadataTombstone(group_id=group.group_id))
     if records:
         shard.append(group.group_id, tuple(records), NobodyWaits())
+
+
+def _forget_offset(
+    shard: Shard, group_id: GroupId, partition: TopicPartition, *, of_transactions_too: bool
+) -> bool:
+    """Forget what there is of a partition, on its way or committed; whether it was committed.
+
+    Source: GroupMetadata#removeOffsets (3.9.2).
+    """
+    shard.offsets.forget_pending(group_id, partition)
+    if of_transactions_too:
+        shard.offsets.transactions.forget(group_id, partition)
+    return shard.offsets.remove(group_id, partition)
+
+
+def _is_held(shard: Shard, group: ClassicGroup) -> bool:
+    return any(held is group for each in shard.held_deletions for held in each.groups)
 
 
 def on_topics_deleted(shard: Shard, topics: Collection[str]) -> None:
@@ -185,8 +219,7 @@ def delete_groups(shard: Shard, request: DeleteGroupsRequest, token: ResponseTok
     group_ids = tuple(dict.fromkeys(request.groups_names))
     match shard.profile.coordinator:
         case CoordinatorFamily.SCALA:
-            results = [_delete_at_once(shard, each) for each in group_ids]
-            shard.respond(token, DeleteGroupsResponse(results=tuple(results)))
+            _delete_at_once(shard, group_ids, token)
         case CoordinatorFamily.JAVA:
             _delete_when_written(shard, group_ids, token)
 
@@ -195,10 +228,11 @@ def validate_delete_group(shard: Shard, group_id: GroupId) -> ClassicGroup:
     """Find a group and refuse it if somebody is in it; a pending member is not.
 
     Raises:
-        CoordinatorError: GROUP_ID_NOT_FOUND or NON_EMPTY_GROUP.
+        CoordinatorError: this broker does not coordinate it, GROUP_ID_NOT_FOUND or NON_EMPTY_GROUP.
 
     Source: ClassicGroup#validateDeleteGroup (4.3.1), GroupCoordinator#handleDeleteGroups (3.9.2).
     """
+    shard.throw_if_not_active(group_id)
     group = shard.group(group_id)
     if group is None or group.state is ClassicGroupState.DEAD:
         raise CoordinatorError(Errors.GROUP_ID_NOT_FOUND)
@@ -207,14 +241,44 @@ def validate_delete_group(shard: Shard, group_id: GroupId) -> ClassicGroup:
     return group
 
 
-def _delete_at_once(shard: Shard, group_id: GroupId) -> DeletableGroupResult:
-    try:
-        group = validate_delete_group(shard, group_id)
-    except CoordinatorError as refusal:
-        return DeletableGroupResult(group_id=group_id, error_code=refusal.error)
-    group.transition_to(ClassicGroupState.DEAD, now_ms=shard.now_ms)
-    cleanup_group_metadata(shard, group, list(shard.offsets.of_group(group_id)))
-    return DeletableGroupResult(group_id=group_id, error_code=Errors.NONE)
+def _delete_at_once(shard: Shard, group_ids: tuple[GroupId, ...], token: ResponseToken) -> None:
+    """Let groups die, all of them before the first is removed."""
+    refused: list[DeletableGroupResult] = []
+    dead: list[ClassicGroup] = []
+    for group_id in group_ids:
+        try:
+            group = validate_delete_group(shard, group_id)
+        except CoordinatorError as refusal:
+            refused.append(DeletableGroupResult(group_id=group_id, error_code=refusal.error))
+            continue
+        group.transition_to(ClassicGroupState.DEAD, now_ms=shard.now_ms)
+        dead.append(group)
+    deletion = HeldDeletion(token=token, groups=tuple(dead), results=tuple(refused))
+    if dead and shard.holds_dead:
+        shard.held_deletions.append(deletion)
+    else:
+        _remove_dead_groups(shard, deletion)
+
+
+def remove_held_groups(shard: Shard) -> None:
+    """Go on with what was held between the death of groups and their removal.
+
+    Source: GroupMetadataManager#cleanupGroupMetadata (3.9.2).
+    """
+    held, shard.held_deletions = shard.held_deletions, []
+    for deletion in held:
+        _remove_dead_groups(shard, deletion)
+
+
+def _remove_dead_groups(shard: Shard, deletion: HeldDeletion) -> None:
+    for group in deletion.groups:
+        if shard.group(group.group_id) is group:
+            cleanup_group_metadata(shard, group, list(shard.offsets.of_group(group.group_id)))
+    deleted = (
+        DeletableGroupResult(group_id=each.group_id, error_code=Errors.NONE) for each in deletion.groups
+    )
+    if deletion.token is not None:
+        shard.respond(deletion.token, DeleteGroupsResponse(results=(*deletion.results, *deleted)))
 
 
 def _delete_when_written(shard: Shard, group_ids: tuple[GroupId, ...], token: ResponseToken) -> None:

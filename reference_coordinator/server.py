@@ -1,161 +1,186 @@
-"""The reference on a TCP port: frames in, effects out, one timer. No behaviour of Kafka's lives here."""
+"""The reference on a TCP port: frames in, effects out, and a clock. No behaviour of Kafka's lives here.
 
-import asyncio
+Clients' sockets are in a process beside this one, the door, so that the coordinator has a core to itself.
+"""
+
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
-from typing import Final, cast
+import selectors
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
-from typing_extensions import override
-
+from reference_coordinator import door
 from reference_coordinator.ids import Millis
 from reference_coordinator.listener import ConnectionId, Listener, Outgoing, SendFrame
 
 _SIZE_BYTES: Final = 4
 _REQUEST_MAX_BYTES: Final = 100 * 1024 * 1024
 """Kafka's `socket.request.max.bytes`."""
+_RECEIVE_BYTES: Final = 1 << 18
+_BACKLOG: Final = 512
 _MILLIS_PER_SECOND: Final = 1000
-_TURNS_TO_SETTLE: Final = 5
-"""More turns of the loop than a connection takes from accepted to made, or from aborted to closed."""
+_LOST: Final = "the process with the clients' sockets has ended"
 _LOGGER: Final = logging.getLogger(__name__)
 
 ListenerFactory = Callable[[str, int], Listener]
 """Makes the listener when host and port are known; clients are told these."""
 
 
-class Server:
-    """Carries a listener's frames over connections, and keeps its clock.
+class DoorLostError(Exception):
+    """The process with the sockets has ended, and nobody can be served any more."""
 
-    What comes in at once is handled at once: the clock is read, the timer set and each connection written
-    to a single time, however many frames there were.
+
+class Server:
+    """Carries a listener's frames over the link to its door, and keeps its clock.
+
+    What comes in at once is handled at once: the clock is read, the listener asked for its next deadline and
+    the link written to a single time, however many frames there were.
     """
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: Listener, *, link: socket.socket, port: int) -> None:
+        self.port = port
+        """Where clients find it."""
         self._listener = listener
-        self._loop = asyncio.get_running_loop()
-        self._connections: dict[ConnectionId, asyncio.Transport] = {}
+        self._link = link
+        self._unpacking = door.Unpacking()
+        self._streams: dict[int, _Stream] = {}
+        self._numbers: dict[ConnectionId, int] = {}
         self._unsent: dict[ConnectionId, list[bytes]] = {}
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_ms: Millis | None = None
-        self._clock_ms = Millis(0)
+        self._parcels: list[bytes] = []
+        self._wake, self._woken = socket.socketpair()
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._link, selectors.EVENT_READ)
+        self._selector.register(self._woken, selectors.EVENT_READ)
+        # The log outlives the process, so the time in it is everybody's; between starts it never goes back.
+        self._began_ms = (time.time() - time.monotonic()) * _MILLIS_PER_SECOND
 
-    def connected(self, transport: asyncio.Transport) -> ConnectionId:
-        """Take a new connection."""
-        client_host, *_ = transport.get_extra_info("peername")
-        connection = self._listener.connected(client_host=client_host)
-        self._connections[connection] = transport
-        return connection
+    def run(self) -> None:
+        """Serve until somebody calls `stop`.
 
-    def received(self, connection: ConnectionId, frames: Iterable[bytes]) -> None:
-        """Pass frames on that came together."""
-        now_ms = self._now_ms()
-        for frame in frames:
-            self._carry_out(self._listener.received(connection, frame, now_ms=now_ms))
-        self._settle()
-
-    def disconnected(self, connection: ConnectionId) -> None:
-        """Forget a connection that is gone."""
-        if self._connections.pop(connection, None) is not None:
-            self._carry_out(self._listener.disconnected(connection, now_ms=self._now_ms()))
-            self._settle()
-
-    def refuse(self, connection: ConnectionId, reason: str) -> None:
-        """Close a connection whose bytes are no frames."""
-        transport = self._connections.get(connection)
-        if transport is not None:
-            _LOGGER.warning("connection %d is closed: %s", connection, reason)
-            transport.close()
-            self.disconnected(connection)
+        Raises:
+            DoorLostError: the process with the sockets has ended.
+        """
+        while True:
+            ready = self._selector.select(self._until_deadline_s())
+            if any(key.fileobj is self._woken for key, _ in ready):
+                return
+            now_ms = self._now_ms()
+            if ready:
+                self._take_in(now_ms=now_ms)
+            deadline_ms = self._listener.next_deadline()
+            if deadline_ms is not None and deadline_ms <= now_ms:
+                self._carry_out(self._listener.advance(now_ms=now_ms))
+            self._send_all()
 
     def stop(self) -> None:
-        """Close every connection and let no timer fire any more."""
-        if self._timer is not None:
-            self._timer.cancel()
-        transports = tuple(self._connections.values())
-        self._connections.clear()
-        for transport in transports:
-            transport.abort()
+        """Make `run` return soon; any thread and any signal handler may call it, at any time."""
+        with contextlib.suppress(OSError):
+            self._wake.send(b"\0")
+
+    def close(self) -> None:
+        """Hang up, which closes every connection."""
+        for each in (self._selector, self._link, self._wake, self._woken):
+            each.close()
+
+    def _until_deadline_s(self) -> float | None:
+        deadline_ms = self._listener.next_deadline()
+        return None if deadline_ms is None else max(deadline_ms - self._now_ms(), 0) / _MILLIS_PER_SECOND
+
+    def _now_ms(self) -> Millis:
+        return Millis(int(self._began_ms + time.monotonic() * _MILLIS_PER_SECOND))
+
+    def _take_in(self, *, now_ms: Millis) -> None:
+        data = self._link.recv(_RECEIVE_BYTES)
+        if not data:
+            raise DoorLostError(_LOST)
+        for kind, number, content in self._unpacking.parcels(data):
+            if kind == door.OPENED:
+                self._connected(number, client_host=content.decode())
+            elif number in self._streams:
+                stream = self._streams[number]
+                if kind == door.BYTES:
+                    self._received(stream, content, now_ms=now_ms)
+                else:
+                    self._disconnected(stream.connection, now_ms=now_ms)
+
+    def _connected(self, number: int, *, client_host: str) -> None:
+        connection = self._listener.connected(client_host=client_host)
+        self._streams[number] = _Stream(connection)
+        self._numbers[connection] = number
+
+    def _received(self, stream: "_Stream", data: bytes, *, now_ms: Millis) -> None:
+        connection = stream.connection
+        for frame in stream.frames(data):
+            self._carry_out(self._listener.received(connection, frame, now_ms=now_ms))
+        if stream.fault is not None and connection in self._numbers:
+            self._close(connection, stream.fault)
+            self._carry_out(self._listener.disconnected(connection, now_ms=now_ms))
+
+    def _disconnected(self, connection: ConnectionId, *, now_ms: Millis) -> None:
+        del self._streams[self._numbers.pop(connection)]
+        self._unsent.pop(connection, None)
+        self._carry_out(self._listener.disconnected(connection, now_ms=now_ms))
 
     def _carry_out(self, outgoing: Iterable[Outgoing]) -> None:
         for each in outgoing:
-            connection = each.connection
             if isinstance(each, SendFrame):
-                unsent = self._unsent.setdefault(connection, [])
+                unsent = self._unsent.setdefault(each.connection, [])
                 unsent.append(len(each.frame).to_bytes(_SIZE_BYTES, "big"))
                 unsent.append(each.frame)
             else:
-                _LOGGER.warning("connection %d is closed: %s", connection, each.reason)
-                self._send(connection)
-                self._connections.pop(connection).close()
+                self._close(each.connection, each.reason)
 
-    def _settle(self) -> None:
-        """Send what is to be sent, and set the timer for the deadline that is now the first."""
-        for connection in tuple(self._unsent):
-            self._send(connection)
-        self._arm()
+    def _close(self, connection: ConnectionId, reason: str) -> None:
+        _LOGGER.warning("connection %d is closed: %s", connection, reason)
+        self._pack(connection, self._unsent.pop(connection, ()))
+        number = self._numbers.pop(connection)
+        del self._streams[number]
+        self._parcels.append(door.header(door.CLOSED, number, 0))
 
-    def _send(self, connection: ConnectionId) -> None:
-        unsent = self._unsent.pop(connection, None)
-        if unsent is not None:
-            self._connections[connection].write(b"".join(unsent))
+    def _pack(self, connection: ConnectionId, parts: Iterable[bytes]) -> None:
+        content = b"".join(parts)
+        self._parcels.append(door.header(door.BYTES, self._numbers[connection], len(content)))
+        self._parcels.append(content)
 
-    def _arm(self) -> None:
-        # Deadlines mostly move away, since every heartbeat begins a session anew: a timer that fires before
-        # there is anything to do costs less than to set it for each of them.
-        deadline_ms = self._listener.next_deadline()
-        if deadline_ms is None or (self._timer_ms is not None and self._timer_ms <= deadline_ms):
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = self._loop.call_at(deadline_ms / _MILLIS_PER_SECOND, self._fire, deadline_ms)
-        self._timer_ms = deadline_ms
-
-    def _fire(self, deadline_ms: Millis) -> None:
-        self._timer = self._timer_ms = None
-        # The loop may fire a timer a little early; the deadline has passed all the same, and for good.
-        self._clock_ms = max(self._clock_ms, deadline_ms)
-        self._carry_out(self._listener.advance(now_ms=self._now_ms()))
-        self._settle()
-
-    def _now_ms(self) -> Millis:
-        self._clock_ms = max(self._clock_ms, Millis(int(self._loop.time() * _MILLIS_PER_SECOND)))
-        return self._clock_ms
+    def _send_all(self) -> None:
+        for connection, parts in self._unsent.items():
+            self._pack(connection, parts)
+        self._unsent.clear()
+        # The door always reads, so that this does not wait for anybody who waits for it.
+        try:
+            self._link.sendall(b"".join(self._parcels))
+        except ConnectionError as error:
+            raise DoorLostError(_LOST) from error
+        self._parcels.clear()
 
 
-class _Connection(asyncio.Protocol):
-    """Cuts a stream into frames."""
+class _Stream:
+    """What a connection's client sends, cut into frames."""
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
+    def __init__(self, connection: ConnectionId) -> None:
+        self.connection = connection
+        self.fault: str | None = None
+        """Why the rest of the bytes are no frames."""
         self._incomplete = bytearray()
         self._wanted_bytes = 0
-        self._id = ConnectionId(0)
-        self._is_refused = False
 
-    @override
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # A stream protocol is always given a stream transport, which the base class cannot say.
-        self._id = self._server.connected(cast("asyncio.Transport", transport))
-
-    @override
-    def data_received(self, data: bytes) -> None:
+    def frames(self, data: bytes) -> list[bytes]:
+        """Return the frames that these bytes complete."""
         if self._incomplete:
             self._incomplete += data
             if len(self._incomplete) < self._wanted_bytes:
-                return
+                return []
             data = bytes(self._incomplete)
         frames, position, size = _cut(data)
         self._incomplete = bytearray(data[position:])
         self._wanted_bytes = _SIZE_BYTES + size
-        if frames and not self._is_refused:
-            self._server.received(self._id, frames)
-        if not self._is_refused and not 0 <= size <= _REQUEST_MAX_BYTES:
-            self._is_refused = True
-            self._server.refuse(self._id, f"a request of {size} bytes was announced")
-
-    @override
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._server.disconnected(self._id)
+        if not 0 <= size <= _REQUEST_MAX_BYTES:
+            self.fault = f"a request of {size} bytes was announced"
+        return frames
 
 
 def _cut(stream: bytes) -> tuple[list[bytes], int, int]:
@@ -172,36 +197,40 @@ def _cut(stream: bytes) -> tuple[list[bytes], int, int]:
     return frames, position, 0
 
 
-@contextlib.asynccontextmanager
-async def serving(make_listener: ListenerFactory, *, host: str, port: int) -> AsyncIterator[int]:
-    """Serve for as long as the context is open; yields the port, which is a free one for port 0.
+@contextlib.contextmanager
+def serving(make_listener: ListenerFactory, *, host: str, port: int) -> Iterator[Server]:
+    """Listen on an address, port 0 being a free one, for as long as the context is open.
+
+    Clients are accepted from now on, and served while somebody runs the server.
 
     Raises:
         OSError: the address cannot be listened on.
     """
-    loop = asyncio.get_running_loop()
-    servers: list[Server] = []
-    # Nothing is accepted before the listener is there, since its address is the socket's.
-    acceptor = await loop.create_server(
-        lambda: _Connection(servers[0]), host=host, port=port, start_serving=False
-    )
-    bound_port: int = acceptor.sockets[0].getsockname()[1]
-    servers.append(Server(make_listener(host, bound_port)))
+    with _door(host, port) as (link, bound_port):
+        server = Server(make_listener(host, bound_port), link=link, port=bound_port)
+        try:
+            yield server
+        finally:
+            server.close()
+
+
+@contextlib.contextmanager
+def _door(host: str, port: int) -> Iterator[tuple[socket.socket, int]]:
+    """Open a door, which ends when the link to it is closed; yields the link, and the port that it is at."""
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    with socket.create_server(address, family=family, backlog=_BACKLOG) as acceptor:
+        bound_port: int = acceptor.getsockname()[1]
+        link, doors_link = socket.socketpair()
+        with doors_link:
+            passed = (acceptor.fileno(), doors_link.fileno())
+            process = subprocess.Popen(  # noqa: S603 - a program of ours, and numbers
+                [sys.executable, "-I", "-S", door.__file__, *map(str, passed)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=passed,
+            )
     try:
-        await acceptor.start_serving()
-        yield bound_port
+        yield link, bound_port
     finally:
-        # A connection accepted in the last moment outlives an acceptor that is closed under it, so
-        # accepting ends first.
-        for each in acceptor.sockets:
-            loop.remove_reader(each.fileno())
-        await _let_connections_settle()
-        servers[0].stop()
-        acceptor.close()
-        await acceptor.wait_closed()
-        await _let_connections_settle()
-
-
-async def _let_connections_settle() -> None:
-    for _ in range(_TURNS_TO_SETTLE):
-        await asyncio.sleep(0)
+        link.close()
+        process.wait()

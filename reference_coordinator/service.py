@@ -34,7 +34,9 @@ from reference_coordinator.messages import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
     OffsetFetchRequest,
+    OffsetFetchRequestGroup,
     OffsetFetchResponse,
+    OffsetFetchResponseGroup,
     RequestContext,
     SyncGroupRequest,
     TxnOffsetCommitRequest,
@@ -44,7 +46,7 @@ from reference_coordinator.offset_delete import delete_offsets
 from reference_coordinator.offset_fetch import fetch_error, fetch_offsets
 from reference_coordinator.parked import Join, Sync
 from reference_coordinator.removal import delete_groups
-from reference_coordinator.shard import Ownership, Shard
+from reference_coordinator.shard import Shard
 from reference_coordinator.txn_offset_commit import (
     commit_transactional_offset,
     other_verdicts,
@@ -52,6 +54,7 @@ from reference_coordinator.txn_offset_commit import (
 )
 
 _LATE_JOIN_VERSION: Final = 6
+_LATE_SYNC_VERSION: Final = 4
 
 
 def handle(shard: Shard, request: GroupRequest, context: RequestContext, token: ResponseToken) -> None:
@@ -96,8 +99,6 @@ def _dispatch_to_many_groups(
     context: RequestContext,
     token: ResponseToken,
 ) -> None:
-    # All partitions are owned or none is, so that one check does for all groups.
-    throw_if_not_owned(shard)
     match request:
         case OffsetFetchRequest():
             if not (awaits_writes(shard, request) and shard.hold_fetch(request, token)):
@@ -106,8 +107,7 @@ def _dispatch_to_many_groups(
             described = describe_groups(shard, request, api_version=context.api_version)
             shard.respond(token, DescribeGroupsResponse(groups=described))
         case ListGroupsRequest():
-            listed = list_groups(shard, request)
-            shard.respond(token, ListGroupsResponse(error_code=Errors.NONE, groups=listed))
+            shard.respond(token, list_groups(shard, request))
         case DeleteGroupsRequest():
             delete_groups(shard, request, token)
         case _:
@@ -122,19 +122,25 @@ def awaits_writes(shard: Shard, request: OffsetFetchRequest) -> bool:
 def offset_fetch(shard: Shard, request: OffsetFetchRequest, token: ResponseToken) -> None:
     """Answer an OffsetFetch group by group. Source: KafkaApis#handleOffsetFetchRequest (4.3.1)."""
     groups = tuple(
-        fetch_offsets(shard, each, require_stable=request.require_stable) for each in request.groups
+        _offset_fetch_of_group(shard, each, require_stable=request.require_stable) for each in request.groups
     )
     shard.respond(token, OffsetFetchResponse(groups=groups))
+
+
+def _offset_fetch_of_group(
+    shard: Shard, request: OffsetFetchRequestGroup, *, require_stable: bool
+) -> OffsetFetchResponseGroup:
+    try:
+        shard.throw_if_not_active(request.group_id)
+    except CoordinatorError as refusal:
+        return fetch_error(request, refusal.error)
+    return fetch_offsets(shard, request, require_stable=require_stable)
 
 
 def fetch_written(shard: Shard) -> None:
     """Answer the fetches whose awaited writes are through, be it that nobody coordinates any more."""
     for held in shard.take_ready_fetches():
-        try:
-            throw_if_not_owned(shard)
-            offset_fetch(shard, held.request, held.token)
-        except CoordinatorError as refusal:
-            shard.respond(held.token, error_response(shard, held.request, refusal.error))
+        offset_fetch(shard, held.request, held.token)
 
 
 def join_group(shard: Shard, join: Join) -> None:
@@ -154,9 +160,9 @@ def join_group(shard: Shard, join: Join) -> None:
     if shard.profile.has(Behaviour.SESSION_TIMEOUT_CHECKED_BEFORE_COORDINATOR):
         if not _has_valid_session_timeout(shard, join):
             return
-        throw_if_not_owned(shard)
+        shard.throw_if_not_active(request.group_id)
     else:
-        throw_if_not_owned(shard)
+        shard.throw_if_not_active(request.group_id)
         if not _has_valid_session_timeout(shard, join):
             return
     classic_group_join(shard, join)
@@ -193,7 +199,7 @@ def validate_transaction(shard: Shard, request: TxnOffsetCommitRequest) -> None:
     is_java = shard.profile.coordinator is CoordinatorFamily.JAVA
     if is_java and request.verification is not Errors.NONE:
         raise CoordinatorError(handle_operation_exception(request.verification))
-    throw_if_not_owned(shard)
+    shard.throw_if_not_active(request.group_id)
 
 
 def _has_valid_session_timeout(shard: Shard, join: Join) -> bool:
@@ -219,34 +225,22 @@ def validate_group_status(shard: Shard, group_id: GroupId, *, allows_empty: bool
     """
     if not allows_empty and not group_id:
         raise CoordinatorError(Errors.INVALID_GROUP_ID)
-    throw_if_not_owned(shard)
-
-
-def throw_if_not_owned(shard: Shard) -> None:
-    """Refuse everything while the groups are somebody else's or are being loaded.
-
-    Raises:
-        CoordinatorError: COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR.
-
-    Source: CoordinatorRuntime#withActiveContextOrThrow (4.3.1).
-    """
-    match shard.ownership:
-        case Ownership.OWNED:
-            return
-        case Ownership.LOADING:
-            raise CoordinatorError(Errors.COORDINATOR_LOAD_IN_PROGRESS)
-        case Ownership.NOT_OWNED:
-            raise CoordinatorError(Errors.NOT_COORDINATOR)
-        case _:
-            assert_never(shard.ownership)
+    shard.throw_if_not_active(group_id)
 
 
 def _handle_unexpected(
     shard: Shard, request: GroupRequest, context: RequestContext, token: ResponseToken
 ) -> None:
     """Source: KafkaApis#handleError (3.9.2), CoordinatorOperationExceptionHelper (4.3.1)."""
-    is_late_join = isinstance(request, JoinGroupRequest) and context.api_version >= _LATE_JOIN_VERSION
-    if is_late_join and shard.profile.has(Behaviour.JOIN_V6_INTERNAL_ERROR_UNANSWERED):
+    version, has = context.api_version, shard.profile.has
+    match request:
+        case JoinGroupRequest():
+            is_unanswered = version >= _LATE_JOIN_VERSION and has(Behaviour.JOIN_V6_INTERNAL_ERROR_UNANSWERED)
+        case SyncGroupRequest():
+            is_unanswered = version >= _LATE_SYNC_VERSION and has(Behaviour.SYNC_V4_INTERNAL_ERROR_UNANSWERED)
+        case _:
+            is_unanswered = False
+    if is_unanswered:
         shard.fail(token, None)
     elif isinstance(request, JoinGroupRequest):
         shard.fail(token, join_error(UNKNOWN_MEMBER_ID, Errors.UNKNOWN_SERVER_ERROR))

@@ -1,48 +1,68 @@
 """What all handlers of the coordinator share: the groups, their offsets, the clock and what goes out."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from enum import Enum, unique
+from typing import assert_never
 
-from reference_coordinator.appends import Continuation, HeldFetch
+from reference_coordinator.appends import Continuation, HeldDeletion, HeldFetch
 from reference_coordinator.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.choices import Choices
-from reference_coordinator.classic.deadlines import Deadline, TimerKey
+from reference_coordinator.classic.deadlines import (
+    Deadline,
+    HeartbeatKey,
+    JoinKey,
+    OffsetExpirationKey,
+    OperationKey,
+    SyncKey,
+    TimerKey,
+    WriteTakesTooLong,
+)
 from reference_coordinator.classic.group import ClassicGroup
 from reference_coordinator.config import GroupCoordinatorConfig
 from reference_coordinator.effects import AppendRecords, Effect, Permitted, Producer, Respond
 from reference_coordinator.ids import AppendId, GroupId, Millis, ResponseToken
+from reference_coordinator.log_limits import batch_bytes
 from reference_coordinator.map_order import partition_for
 from reference_coordinator.messages import GroupResponse, OffsetFetchRequest
 from reference_coordinator.offset_store import OffsetStore
+from reference_coordinator.partitions import Partitions
 from reference_coordinator.profiles import Profile
 from reference_coordinator.records import CoordinatorRecord
 from reference_coordinator.timers import Timers
+from reference_coordinator.values import value
 
 _START_OF_TIME_MS = Millis(0)
 
 
-@unique
-class Ownership(Enum):
-    """Whether this broker coordinates the groups. Source: CoordinatorRuntime.CoordinatorState (4.3.1)."""
-
-    NOT_OWNED = "not owned"
-    LOADING = "loading"
-    OWNED = "owned"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class PendingAppend:
     """A write that is under way."""
 
+    partition: int
     records: tuple[CoordinatorRecord, ...]
     record_offset: int
-    """Where in the log the first of them will stand."""
+    """Where in the partition's log the first of them will stand."""
     replays: bool
     """Whether the records change the coordinator's state when they are written, or did so before."""
     creations: tuple[ClassicGroup, ...]
     """Groups that stand or fall with the write."""
     then: Continuation
+
+
+@value
+class OpenBatch:
+    """What waits for a partition's batch to be full, in the order in which it came.
+
+    Source: CoordinatorRuntime.CoordinatorBatch (3.9.2).
+    """
+
+    writes: list[AppendRecords] = field(default_factory=list)
+    answers: list[Respond[object]] = field(default_factory=list)
+    """To requests that wrote nothing."""
+
+    def with_more(self, records: tuple[CoordinatorRecord, ...]) -> tuple[CoordinatorRecord, ...]:
+        """All that would be written if these came on top."""
+        return (*(each for write in self.writes for each in write.records), *records)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,16 +73,19 @@ class Shard:
     profile: Profile
     choices: Choices
     now_ms: Millis = _START_OF_TIME_MS
-    ownership: Ownership = Ownership.NOT_OWNED
+    partitions: Partitions = field(default_factory=Partitions)
     timers: Timers[TimerKey, Deadline] = field(default_factory=Timers)
     offsets: OffsetStore = field(default_factory=OffsetStore)
     _groups: dict[GroupId, ClassicGroup] = field(default_factory=dict)
     _uncommitted: dict[GroupId, ClassicGroup] = field(default_factory=dict)
     _appends: dict[AppendId, PendingAppend] = field(default_factory=dict)
     _held_fetches: list[HeldFetch] = field(default_factory=list)
+    open_batches: dict[int, OpenBatch] = field(default_factory=dict)
+    """By partition of `__consumer_offsets`; there are some only where a write was too large."""
     _last_append_id: int = 0
-    log_end_offset: int = 0
-    """Where the next record will stand; all partitions count together, which keeps each in order."""
+    holds_dead: bool = False
+    """Whether groups that are marked Dead are held before they are removed."""
+    held_deletions: list[HeldDeletion] = field(default_factory=list)
     _open: set[ResponseToken] = field(default_factory=set)
     _failed: set[ResponseToken] = field(default_factory=set)
     _effects: list[Effect] = field(default_factory=list)
@@ -113,12 +136,30 @@ class Shard:
             self.offsets.transactions.forget_group(group_id)
         self._uncommitted.pop(group_id, None)
 
-    def forget_all(self) -> None:
-        """Forget all groups, offsets and deadlines, but not the writes under way."""
-        self._groups.clear()
-        self._uncommitted.clear()
-        self.offsets.clear()
-        self.timers.cancel_all()
+    def groups_of(self, partition: int) -> tuple[ClassicGroup, ...]:
+        """Every group of a partition."""
+        return tuple(each for each in self.groups() if self.partition_for(each.group_id) == partition)
+
+    def forget_partition(self, partition: int) -> None:
+        """Forget a partition's groups, offsets and deadlines, but not the writes under way."""
+        for group_id in (*self._groups, *self.offsets.group_ids()):
+            if self.partition_for(group_id) == partition:
+                self._groups.pop(group_id, None)
+                self._uncommitted.pop(group_id, None)
+                self.offsets.forget_group(group_id)
+        self.open_batches.pop(partition, None)
+        self.timers.cancel_if(lambda key: self._is_over(key, partition))
+
+    def _is_over(self, key: TimerKey, partition: int) -> bool:
+        match key:
+            case HeartbeatKey() | JoinKey() | SyncKey():
+                return self.partition_for(key.group_id) == partition
+            case OffsetExpirationKey():
+                return key.partition == partition
+            case OperationKey():
+                return key.awaited not in (self._appends if key.is_write else self._open)
+            case _:
+                assert_never(key)
 
     def partition_for(self, group_id: GroupId) -> int:
         """The group's partition of `__consumer_offsets`."""
@@ -143,6 +184,15 @@ class Shard:
             return
         self._open.remove(token)
         self._effects.append(Respond(token=token, response=response, permitted=permitted))
+
+    def take_back(self, token: ResponseToken, is_wanted: Callable[[object], bool]) -> Respond[object] | None:
+        """Leave a request open that was just answered so, and return the answer; None if it was not."""
+        for effect in self._effects:
+            if isinstance(effect, Respond) and effect.token == token and is_wanted(effect.response):
+                self._effects.remove(effect)
+                self._open.add(token)
+                return effect
+        return None
 
     def fail(self, token: ResponseToken, response: GroupResponse | None) -> None:
         """End a request that ran into an exception of Kafka's, with an answer or with silence.
@@ -172,22 +222,50 @@ class Shard:
         self._last_append_id += 1
         append_id = AppendId(self._last_append_id)
         partition = self.partition_for(group_id)
+        known = self.partitions.of(partition)
         creations = tuple(
             group
             for created_id, group in self._uncommitted.items()
             if self.partition_for(created_id) == partition
         )
         self._appends[append_id] = PendingAppend(
+            partition=partition,
             records=records,
-            record_offset=self.log_end_offset,
+            record_offset=known.log_end_offset,
             replays=replays,
             creations=creations,
             then=then,
         )
-        self.log_end_offset += len(records)
-        self._effects.append(
-            AppendRecords(append_id=append_id, partition=partition, records=records, producer=producer)
-        )
+        known.log_end_offset += len(records)
+        write = AppendRecords(append_id=append_id, partition=partition, records=records, producer=producer)
+        self._effects.extend(self._written_now(write))
+
+    def _written_now(self, write: AppendRecords) -> tuple[Effect, ...]:
+        """What goes out now that something is to be written: the write, nothing, or what waited before it.
+
+        Source: CoordinatorRuntime#append (3.9.2).
+        """
+        if not self.profile.has(Behaviour.TOO_LARGE_WRITE_LEAVES_BATCH_OPEN):
+            return (write,)
+        if self._is_too_large(write.records):
+            self.open_batches.setdefault(write.partition, OpenBatch())
+            return (write,)
+        batch = self.open_batches.get(write.partition)
+        if batch is None:
+            return (write,)
+        if write.producer is None and not self._is_too_large(batch.with_more(write.records)):
+            batch.writes.append(write)
+            self.timers.schedule(
+                OperationKey(awaited=write.append_id, is_write=True),
+                self.now_ms + self.config.offsets_commit_timeout_ms,
+                WriteTakesTooLong(append_id=write.append_id),
+            )
+            return ()
+        del self.open_batches[write.partition]
+        return (*batch.writes, *batch.answers, write)
+
+    def _is_too_large(self, records: tuple[CoordinatorRecord, ...]) -> bool:
+        return batch_bytes(records, self.profile) > self.config.message_max_bytes
 
     @property
     def last_append_id(self) -> AppendId:
@@ -198,33 +276,53 @@ class Shard:
         """Go on otherwise when a write is through than its writer meant to."""
         self._appends[append_id] = replace(self._appends[append_id], then=then)
 
+    def log_end_offset(self, group_id: GroupId) -> int:
+        """Where in the log of the group's partition the next record will stand."""
+        return self.partitions.of(self.partition_for(group_id)).log_end_offset
+
+    def throw_if_not_active(self, group_id: GroupId) -> None:
+        """Refuse a request for a group that is somebody else's or is being loaded.
+
+        Raises:
+            CoordinatorError: COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR.
+        """
+        self.partitions.of(self.partition_for(group_id)).throw_if_not_active()
+
     def hold_fetch(self, request: OffsetFetchRequest, token: ResponseToken) -> bool:
-        """Let a fetch wait for the writes under way; whether there are any.
+        """Let a fetch wait for the writes under way to its groups' partitions; whether there are any.
 
         Source: CoordinatorRuntime.CoordinatorWriteEvent#run (4.3.1), where an operation that writes nothing
         is done when all before it is written.
         """
-        if not self._appends:
+        partitions = {self.partition_for(each.group_id) for each in request.groups}
+        awaited = frozenset(
+            append_id for append_id, append in self._appends.items() if append.partition in partitions
+        )
+        if not awaited:
             return False
-        self._held_fetches.append(HeldFetch(after=max(self._appends), token=token, request=request))
+        self._held_fetches.append(HeldFetch(awaited=awaited, token=token, request=request))
         return True
 
     def take_ready_fetches(self) -> list[HeldFetch]:
         """The fetches that have nothing to wait for any more."""
-        oldest = min(self._appends, default=None)
-        ready = [each for each in self._held_fetches if oldest is None or each.after < oldest]
+        ready = [each for each in self._held_fetches if each.awaited.isdisjoint(self._appends)]
         self._held_fetches = [each for each in self._held_fetches if each not in ready]
         return ready
+
+    def pending_append(self, append_id: AppendId) -> PendingAppend | None:
+        """A write that is still under way."""
+        return self._appends.get(append_id)
 
     def take_append(self, append_id: AppendId) -> PendingAppend | None:
         """The write that is through, or None if nobody cares any more."""
         return self._appends.pop(append_id, None)
 
-    def take_all_appends(self) -> list[PendingAppend]:
-        """Every write under way, oldest first; none is any more."""
-        taken = list(self._appends.values())
-        self._appends.clear()
-        return taken
+    def take_appends(self, partition: int) -> list[PendingAppend]:
+        """A partition's writes under way, oldest first; none of them is any more."""
+        taken = {key: each for key, each in self._appends.items() if each.partition == partition}
+        for append_id in taken:
+            del self._appends[append_id]
+        return list(taken.values())
 
     def commit_creations(self, append: PendingAppend) -> None:
         """Let readers see the groups that were written."""

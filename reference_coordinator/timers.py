@@ -6,17 +6,18 @@ coordinator acts upon, not a callback.
 """
 
 import heapq
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from reference_coordinator.ids import Millis
+from reference_coordinator.values import value
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 DeadlineT = TypeVar("DeadlineT")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Due(Generic[DeadlineT]):
     """A deadline that has passed, and when it was."""
 
@@ -61,10 +62,10 @@ class Timers(Generic[KeyT, DeadlineT]):
         """Forget the key's deadline, if it has one."""
         self._scheduled.pop(key, None)
 
-    def cancel_all(self) -> None:
-        """Forget every deadline."""
-        self._scheduled.clear()
-        self._queue.clear()
+    def cancel_if(self, is_over: Callable[[KeyT], bool]) -> None:
+        """Forget the deadlines of some keys."""
+        for key in [each for each in self._scheduled if is_over(each)]:
+            del self._scheduled[key]
 
     def deadline_of(self, key: KeyT) -> DeadlineT | None:
         """What falls due for the key, or None."""

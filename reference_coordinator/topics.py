@@ -4,10 +4,10 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from reference_coordinator.ids import TopicId
+from reference_coordinator.values import value
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 TRANSACTION_STATE_TOPIC: Final = "__transaction_state"
@@ -16,7 +16,7 @@ _INTERNAL: Final = frozenset({OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, SHARE_STAT
 _LEGAL_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Topic:
     """A topic; its partitions are numbered from 0."""
 

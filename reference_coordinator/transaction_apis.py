@@ -1,18 +1,19 @@
 """What Kafka does to requests of transactions around its coordinators: routing, error codes by version."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
 
 from reference_coordinator.behaviours import Behaviour, CoordinatorFamily
+from reference_coordinator.cluster_state import ClusterState
 from reference_coordinator.errors import Errors
 from reference_coordinator.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from reference_coordinator.map_order import partition_for
 from reference_coordinator.messages import RequestContext, TxnOffsetCommitRequest
-from reference_coordinator.offsets_log import MarkerHeader, OffsetsLog
+from reference_coordinator.offsets_log import MarkerHeader
 from reference_coordinator.profiles import Profile
 from reference_coordinator.records import EndTransactionMarker
-from reference_coordinator.topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, Topics
+from reference_coordinator.topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from reference_coordinator.transactions.coordinator import Markers, TransactionCoordinator
 from reference_coordinator.transactions.messages import (
     AddOffsetsToTxnRequest,
@@ -39,27 +40,28 @@ _FIRST_EPOCH_BUMP_END_TXN: Final = 5
 _FIRST_ABORTABLE_TXN_OFFSET_COMMIT: Final = 4
 _FIRST_IMPLICIT_TXN_OFFSET_COMMIT: Final = 5
 
-TellEnd = Callable[[EndTransactionMarker], None]
-"""Tells the group coordinator that the end of a transaction is in its log."""
-
 
 @dataclass(slots=True, kw_only=True)
 class TransactionApis:
-    """The broker's transaction coordinator, and what other APIs ask it."""
+    """A broker's transaction coordinator, and what other APIs ask whoever coordinates a transaction."""
 
     profile: Profile
-    topics: Topics
-    log: OffsetsLog
+    cluster: ClusterState
+    node_id: int
     num_partitions: int
     """Of `__consumer_offsets`."""
-    tell_end: TellEnd
-    is_group_coordinator_active: Callable[[], bool]
     _coordinator: TransactionCoordinator = field(init=False)
-    _held: list[Markers] = field(default_factory=list)
-    """Markers that the group coordinator could not take."""
+    _leader: TransactionCoordinator = field(init=False)
+    """The coordinator wherever it is, as brokers reach it."""
 
     def __post_init__(self) -> None:
-        self._coordinator = TransactionCoordinator(profile=self.profile, owns_log=self._owns_log)
+        store = self.cluster.transactions
+        self._coordinator = TransactionCoordinator(
+            profile=self.profile, owns_log=lambda: self._leader_id() == self.node_id, store=store
+        )
+        self._leader = TransactionCoordinator(
+            profile=self.profile, owns_log=lambda: self._leader_id() is not None, store=store
+        )
 
     def handle(self, request: TransactionRequest, context: RequestContext) -> TransactionResponse:
         """Answer a request, and write what markers come of it. Source: KafkaApis#handle (4.3.1)."""
@@ -77,9 +79,13 @@ class TransactionApis:
 
     def write_held_markers(self) -> None:
         """Try again to write markers, now that the group coordinator is there."""
-        held, self._held = self._held, []
+        held = tuple(self.cluster.transactions.held)
+        self.cluster.transactions.held.clear()
         for markers in held:
-            self._write(markers)
+            if markers.are_written:
+                self._end(markers)
+            else:
+                self._write(markers)
 
     def verify(self, request: TxnOffsetCommitRequest, context: RequestContext) -> Errors:
         """Ask whether a transaction knows of the group; from v5 on, have it know.
@@ -92,15 +98,15 @@ class TransactionApis:
         partition = partition_for(request.group_id, self.num_partitions)
         by_epoch = self.profile.has(Behaviour.VERIFIED_ANEW_FOR_OTHER_EPOCH)
         epoch = request.producer_epoch if by_epoch else None
-        if self.log.has_ongoing_transaction(partition, request.producer_id, epoch):
+        if self.cluster.log.has_ongoing_transaction(partition, request.producer_id, epoch):
             return Errors.NONE
-        if not self._owns_log():
+        if self._leader_id() is None:
             return Errors.COORDINATOR_NOT_AVAILABLE
         adds = context.api_version >= _FIRST_IMPLICIT_TXN_OFFSET_COMMIT
         ask = (
-            self._coordinator.handle_add_partitions_to_transaction
+            self._leader.handle_add_partitions_to_transaction
             if adds
-            else self._coordinator.handle_verify_partitions_in_transaction
+            else self._leader.handle_verify_partitions_in_transaction
         )
         error = ask(request.transactional_id, request.producer_id, request.producer_epoch, partition)
         if error is Errors.PRODUCER_FENCED:
@@ -109,8 +115,10 @@ class TransactionApis:
             return Errors.INVALID_TXN_STATE
         return error
 
-    def _owns_log(self) -> bool:
-        return self.topics.get(TRANSACTION_STATE_TOPIC) is not None
+    def _leader_id(self) -> int | None:
+        # Transactions are not spread over brokers: who leads one partition of their log leads them all.
+        leader = self.cluster.leader(TRANSACTION_STATE_TOPIC, 0)
+        return None if leader is None else leader.node_id
 
     def _handle_init_producer_id(
         self, request: InitProducerIdRequest, context: RequestContext
@@ -163,9 +171,22 @@ class TransactionApis:
             )
             error = self._write_marker(OFFSETS_TOPIC, marker, MarkerHeader())
             if error is Errors.NONE:
-                self._coordinator.marker_written(markers, partition)
+                self._end(replace(markers, partitions=(partition,), are_written=True))
             elif error is Errors.NOT_LEADER_OR_FOLLOWER:
-                self._held.append(replace(markers, partitions=(partition,)))
+                self.cluster.transactions.held.append(replace(markers, partitions=(partition,)))
+
+    def _end(self, markers: Markers) -> None:
+        """End a transaction whose markers are in the log, unless its end has to wait until they are loaded.
+
+        Source: KafkaApis#handleWriteTxnMarkersRequest (3.9.2).
+        """
+        for partition in markers.partitions:
+            leader = self.cluster.leading_peer(partition)
+            is_loaded = leader is not None and leader.coordinates(partition)
+            if is_loaded or not self.profile.has(Behaviour.TXN_END_WAITS_FOR_LOAD):
+                self._coordinator.marker_written(markers, partition)
+            else:
+                self.cluster.transactions.held.append(replace(markers, partitions=(partition,)))
 
     def _handle_write_txn_markers(self, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
         """Source: KafkaApis#handleWriteTxnMarkersRequest (4.3.1)."""
@@ -192,28 +213,39 @@ class TransactionApis:
         )
         for index in topic.partition_indexes:
             error = Errors.UNKNOWN_TOPIC_OR_PARTITION
-            if self.topics.has_partition(topic.name, index):
+            if self.cluster.topics.has_partition(topic.name, index):
                 marker = EndTransactionMarker(
                     partition=index,
                     producer_id=asked.producer_id,
                     producer_epoch=asked.producer_epoch,
                     is_commit=asked.transaction_result,
                 )
-                error = self._write_marker(topic.name, marker, header)
+                leads = topic.name != OFFSETS_TOPIC or self._leads(index)
+                error = (
+                    self._write_marker(topic.name, marker, header) if leads else Errors.NOT_LEADER_OR_FOLLOWER
+                )
             yield WritableTxnMarkerPartitionResult(partition_index=index, error_code=error)
 
+    def _leads(self, partition: int) -> bool:
+        leader = self.cluster.leader(OFFSETS_TOPIC, partition)
+        return leader is not None and leader.node_id == self.node_id
+
     def _write_marker(self, topic: str, marker: EndTransactionMarker, header: MarkerHeader) -> Errors:
-        """Write one marker; the Java group coordinator writes its own, which it must be able to.
+        """Write one marker, through who leads the partition.
+
+        The Java group coordinator writes its own, which it must be able to.
 
         Source: KafkaApis#handleWriteTxnMarkersRequest (4.3.1).
         """
+        if topic != OFFSETS_TOPIC:
+            return self.cluster.log.append_marker(topic, marker, header)
+        leader = self.cluster.leading_peer(marker.partition)
         is_java = self.profile.coordinator is CoordinatorFamily.JAVA
-        is_ours = topic == OFFSETS_TOPIC
-        if is_ours and is_java and not self.is_group_coordinator_active():
+        if leader is None or (is_java and not leader.coordinates(marker.partition)):
             return Errors.NOT_LEADER_OR_FOLLOWER
-        error = self.log.append_marker(topic, marker, header)
-        if is_ours and error is Errors.NONE:
-            self.tell_end(marker)
+        error = self.cluster.log.append_marker(topic, marker, header)
+        if error is Errors.NONE:
+            leader.transaction_ended(marker)
         return error
 
 

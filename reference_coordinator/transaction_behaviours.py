@@ -17,7 +17,7 @@ OF_TRANSACTIONS: Final = (
         spans=since(3, 0, 0),
         meaning="TxnOffsetCommit that names a generation, a member or an instance is checked as OffsetCommit "
         "is; before, what it did not name was not looked at.",
-        source="GroupCoordinator#validateOffsetCommit (3.0.0)",
+        source="pull request 9958, GroupCoordinator#validateOffsetCommit (3.0.0)",
     ),
     Row(
         behaviour=Behaviour.TXN_COMMIT_VERIFIED,
@@ -43,7 +43,7 @@ OF_TRANSACTIONS: Final = (
         behaviour=Behaviour.PENDING_OFFSETS_KEEP_GROUP,
         spans=(Span(family=CoordinatorFamily.SCALA), Span(since=(4, 0, 1), family=CoordinatorFamily.JAVA)),
         meaning="A group that has nothing but offsets of an open transaction outlives the expiry pass.",
-        source="OffsetMetadataManager#cleanupExpiredOffsets (4.1.0)",
+        source="KAFKA-19163, OffsetMetadataManager#cleanupExpiredOffsets (4.1.0)",
     ),
     Row(
         behaviour=Behaviour.PENDING_OFFSETS_EXPIRE_UNDERNEATH,
@@ -74,6 +74,20 @@ OF_TRANSACTIONS: Final = (
         spans=(Span(since=(4, 0, 0), until=(4, 0, 1)),),
         meaning="An InitProducerId that aborts a transaction takes two epochs for it.",
         source="TransactionCoordinator#endTransaction (4.0.0)",
+    ),
+    Row(
+        behaviour=Behaviour.TXN_END_WAITS_FOR_LOAD,
+        spans=(Span(since=(3, 9, 0), family=CoordinatorFamily.SCALA),),
+        meaning="A transaction is not complete before its offsets count, and the thread that lets them count "
+        "is the one that loads.",
+        source="GroupMetadataManager#scheduleHandleTxnCompletion (3.9.2)",
+    ),
+    Row(
+        behaviour=Behaviour.PENDING_TXN_CHECKED_FIRST,
+        spans=since(4, 0, 0),
+        meaning="AddOffsetsToTxn is told CONCURRENT_TRANSACTIONS while a transaction ends, whatever its "
+        "producer id and epoch.",
+        source="TransactionCoordinator#handleAddPartitionsToTransaction (4.3.1)",
     ),
 )
 """Every such behaviour once."""

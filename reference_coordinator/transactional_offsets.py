@@ -1,6 +1,6 @@
 """Offsets that wait for the end of their producers' transactions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from reference_coordinator.ids import GroupId, ProducerId
@@ -94,10 +94,13 @@ class TransactionalOffsets:
         """Whether a partition has offsets. Source: OpenTransactions#contains (4.3.1)."""
         return any(partition in groups.get(group_id, {}) for groups in self._by_producer.values())
 
+    def by_producer(self) -> Iterator[tuple[ProducerId, GroupId, TopicPartition, OffsetAndMetadata]]:
+        """Every offset, with whose transaction and which group's it is."""
+        for producer_id, groups in self._by_producer.items():
+            for group_id, offsets in groups.items():
+                for partition, offset in offsets.items():
+                    yield producer_id, group_id, partition, offset
+
     def has_transactions(self, group_id: GroupId) -> bool:
         """Whether a producer is on a group's books, with offsets or without."""
         return any(group_id in groups for groups in self._by_producer.values())
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._by_producer.clear()

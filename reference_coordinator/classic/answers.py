@@ -149,6 +149,9 @@ def member_left(shard: Shard, member: ClassicGroupMember) -> None:
 def group_metadata_record(group: ClassicGroup, assignments: Mapping[MemberId, bytes]) -> GroupMetadataRecord:
     """The group with these assignments; a member that is not among them has an empty one.
 
+    Raises:
+        IllegalStateError: the client id of a member is null, which the log cannot take.
+
     Source: GroupCoordinatorRecordHelpers#newGroupMetadataRecord (4.3.1).
     """
     timestamp_ms = group.current_state_timestamp_ms
@@ -163,7 +166,7 @@ def group_metadata_record(group: ClassicGroup, assignments: Mapping[MemberId, by
             GroupMetadataRecordMember(
                 member_id=member.member_id,
                 group_instance_id=member.group_instance_id,
-                client_id=member.client_id,
+                client_id=_client_id_to_write(member),
                 client_host=member.client_host,
                 rebalance_timeout_ms=member.rebalance_timeout_ms,
                 session_timeout_ms=member.session_timeout_ms,
@@ -173,6 +176,12 @@ def group_metadata_record(group: ClassicGroup, assignments: Mapping[MemberId, by
             for member in group.members.values()
         ),
     )
+
+
+def _client_id_to_write(member: ClassicGroupMember) -> str:
+    if member.client_id is None:
+        raise IllegalStateError("a client id in the log is never null")
+    return member.client_id
 
 
 def empty_group_metadata_record(group: ClassicGroup) -> GroupMetadataRecord:

@@ -1,11 +1,11 @@
 """What the coordinator waits for, and what falls due when it has waited long enough."""
 
-from dataclasses import dataclass
+from reference_coordinator.ids import AppendId, GenerationId, GroupId, MemberId, Millis, ResponseToken
+from reference_coordinator.messages import GroupRequest
+from reference_coordinator.values import value
 
-from reference_coordinator.ids import GenerationId, GroupId, MemberId, Millis
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class HeartbeatKey:
     """A member's or pending member's session."""
 
@@ -13,30 +13,41 @@ class HeartbeatKey:
     member_id: MemberId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class JoinKey:
     """A group's join phase."""
 
     group_id: GroupId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SyncKey:
     """A generation's wait for everybody's SyncGroup."""
 
     group_id: GroupId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetExpirationKey:
     """The regular look for offsets to expire."""
 
+    partition: int | None
+    """The Java coordinator looks at each partition by itself; None stands for all of them."""
 
-TimerKey = HeartbeatKey | JoinKey | SyncKey | OffsetExpirationKey
+
+@value
+class OperationKey:
+    """A request, or else a write, that waits for a batch to be written."""
+
+    awaited: ResponseToken | AppendId
+    is_write: bool
+
+
+TimerKey = HeartbeatKey | JoinKey | SyncKey | OffsetExpirationKey | OperationKey
 """There is one deadline a key."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ExpireMemberHeartbeat:
     """The session of a member, or of an id given out, is over."""
 
@@ -44,7 +55,7 @@ class ExpireMemberHeartbeat:
     member_id: MemberId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TryCompleteInitialRebalance:
     """A stretch of the initial delay is over."""
 
@@ -55,14 +66,14 @@ class TryCompleteInitialRebalance:
     """How much longer the delay may become."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CompleteJoin:
     """The rebalance timeout is over."""
 
     group_id: GroupId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ExpirePendingSync:
     """Somebody did not sync in time."""
 
@@ -70,12 +81,36 @@ class ExpirePendingSync:
     generation_id: GenerationId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CleanUpOffsets:
     """It is time to look for offsets to expire."""
 
+    partition: int | None
+    """Where; None stands for all partitions."""
+
+
+@value
+class WriteTakesTooLong:
+    """A write has waited long enough for its batch."""
+
+    append_id: AppendId
+
+
+@value
+class AnswerTakesTooLong:
+    """A request has waited long enough for the batch before it."""
+
+    token: ResponseToken
+    request: GroupRequest
+
 
 Deadline = (
-    ExpireMemberHeartbeat | TryCompleteInitialRebalance | CompleteJoin | ExpirePendingSync | CleanUpOffsets
+    ExpireMemberHeartbeat
+    | TryCompleteInitialRebalance
+    | CompleteJoin
+    | ExpirePendingSync
+    | CleanUpOffsets
+    | WriteTakesTooLong
+    | AnswerTakesTooLong
 )
 """What can fall due."""

@@ -134,6 +134,10 @@ def _client_id_prefix(shard: Shard, client_id: str | None) -> str:
     return "" if shard.profile.has(Behaviour.NULL_CLIENT_ID_IS_EMPTY) else "null"
 
 
+def _client_id(shard: Shard, client_id: str | None) -> str | None:
+    return client_id or "" if shard.profile.has(Behaviour.NULL_CLIENT_ID_IS_EMPTY) else client_id
+
+
 def classic_group_join_new_static_member(
     shard: Shard, group: ClassicGroup, join: Join, new_member_id: MemberId
 ) -> None:
@@ -265,7 +269,7 @@ def add_member_then_rebalance_or_complete_join(
     member = ClassicGroupMember(
         member_id=member_id,
         group_instance_id=request.group_instance_id,
-        client_id=join.context.client_id or "",
+        client_id=_client_id(shard, join.context.client_id),
         client_host=join.context.client_host,
         rebalance_timeout_ms=request.rebalance_timeout_ms,
         session_timeout_ms=request.session_timeout_ms,

@@ -17,7 +17,8 @@ class ClassicGroupMember:
 
     member_id: MemberId
     group_instance_id: GroupInstanceId | None
-    client_id: str
+    client_id: str | None
+    """None where the client named none, and the release keeps it so."""
     client_host: str
     rebalance_timeout_ms: Millis
     session_timeout_ms: Millis

@@ -1,16 +1,15 @@
 """DescribeGroups, ListGroups and DeleteGroups."""
 
-from dataclasses import dataclass
-
 from reference_coordinator.errors import Errors
 from reference_coordinator.ids import (
     GroupId,
     GroupInstanceId,
     MemberId,
 )
+from reference_coordinator.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class DescribeGroupsRequest:
     """Asks what the coordinator knows of some groups."""
 
@@ -18,19 +17,20 @@ class DescribeGroupsRequest:
     include_authorized_operations: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class DescribedGroupMember:
     """A member as an administrator sees it."""
 
     member_id: MemberId
     group_instance_id: GroupInstanceId | None
-    client_id: str
+    client_id: str | None
+    """None cannot be written down."""
     client_host: str
     member_metadata: bytes
     member_assignment: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class DescribedGroup:
     """A group as an administrator sees it."""
 
@@ -45,14 +45,14 @@ class DescribedGroup:
     authorized_operations: int = -(2**31)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class DescribeGroupsResponse:
     """One entry a requested group, in request order."""
 
     groups: tuple[DescribedGroup, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ListGroupsRequest:
     """Asks for all groups of this coordinator; empty filters let everything pass."""
 
@@ -60,7 +60,7 @@ class ListGroupsRequest:
     types_filter: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ListedGroup:
     """A group in a listing."""
 
@@ -70,7 +70,7 @@ class ListedGroup:
     group_type: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ListGroupsResponse:
     """The groups, in no order that Kafka promises."""
 
@@ -78,14 +78,14 @@ class ListGroupsResponse:
     groups: tuple[ListedGroup, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class DeleteGroupsRequest:
     """Asks that empty groups, with their offsets, be forgotten."""
 
     groups_names: tuple[GroupId, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class DeletableGroupResult:
     """How it went for one group."""
 
@@ -93,7 +93,7 @@ class DeletableGroupResult:
     error_code: Errors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class DeleteGroupsResponse:
     """One result a group, in no order that Kafka promises."""
 

@@ -1,7 +1,5 @@
 """JoinGroup, SyncGroup, Heartbeat and LeaveGroup, and what comes with every request."""
 
-from dataclasses import dataclass
-
 from reference_coordinator.errors import Errors
 from reference_coordinator.ids import (
     GenerationId,
@@ -10,9 +8,10 @@ from reference_coordinator.ids import (
     MemberId,
     Millis,
 )
+from reference_coordinator.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RequestContext:
     """What the coordinator may know of a request beside its body."""
 
@@ -23,7 +22,7 @@ class RequestContext:
     """In Kafka's form, e.g. `/127.0.0.1`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class JoinGroupRequestProtocol:
     """One protocol that a member supports, in the order of its preference."""
 
@@ -33,7 +32,7 @@ class JoinGroupRequestProtocol:
     """Tagged fields that no schema knows; the Java coordinator compares them too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class JoinGroupRequest:
     """A member asks to join, or to join again."""
 
@@ -48,7 +47,7 @@ class JoinGroupRequest:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class JoinGroupResponseMember:
     """A member as the leader is told of it."""
 
@@ -57,7 +56,7 @@ class JoinGroupResponseMember:
     metadata: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class JoinGroupResponse:
     """The outcome of a join phase, or why there is none."""
 
@@ -71,7 +70,7 @@ class JoinGroupResponse:
     members: tuple[JoinGroupResponseMember, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SyncGroupRequestAssignment:
     """The leader's assignment for one member."""
 
@@ -79,7 +78,7 @@ class SyncGroupRequestAssignment:
     assignment: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SyncGroupRequest:
     """A member asks for its assignment; the leader brings everybody's."""
 
@@ -92,7 +91,7 @@ class SyncGroupRequest:
     assignments: tuple[SyncGroupRequestAssignment, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SyncGroupResponse:
     """A member's assignment, empty with an error."""
 
@@ -102,7 +101,7 @@ class SyncGroupResponse:
     assignment: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class HeartbeatRequest:
     """A member says that it lives."""
 
@@ -112,14 +111,14 @@ class HeartbeatRequest:
     group_instance_id: GroupInstanceId | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class HeartbeatResponse:
     """Whether the member may go on as it is."""
 
     error_code: Errors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MemberIdentity:
     """One leaver of a batch."""
 
@@ -128,7 +127,7 @@ class MemberIdentity:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class LeaveGroupRequest:
     """Members leave; LeaveGroup v0 to v2 bring exactly one."""
 
@@ -136,7 +135,7 @@ class LeaveGroupRequest:
     members: tuple[MemberIdentity, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MemberResponse:
     """How it went for one leaver, echoing what the request named."""
 
@@ -145,7 +144,7 @@ class MemberResponse:
     error_code: Errors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class LeaveGroupResponse:
     """In request order; v0 to v2 promote the only member's error, which is the mapping's work."""
 

@@ -1,6 +1,5 @@
 """OffsetCommit, OffsetFetch and OffsetDelete."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from reference_coordinator.errors import Errors
@@ -12,12 +11,13 @@ from reference_coordinator.ids import (
     Millis,
     TopicId,
 )
+from reference_coordinator.values import value
 
 DEFAULT_RETENTION_TIME_MS: Final = Millis(-1)
 """Source: OffsetCommitRequest.DEFAULT_RETENTION_TIME."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetCommitRequestPartition:
     """An offset to remember."""
 
@@ -27,7 +27,7 @@ class OffsetCommitRequestPartition:
     committed_metadata: str | None = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetCommitRequestTopic:
     """The offsets of one topic."""
 
@@ -37,7 +37,7 @@ class OffsetCommitRequestTopic:
     """Version 10 and later, which name topics by it; KafkaApis keeps it, not the coordinator."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetCommitRequest:
     """A member, or nobody in particular (generation -1), commits offsets."""
 
@@ -50,7 +50,7 @@ class OffsetCommitRequest:
     topics: tuple[OffsetCommitRequestTopic, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetCommitResponsePartition:
     """How it went for one partition."""
 
@@ -58,7 +58,7 @@ class OffsetCommitResponsePartition:
     error_code: Errors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetCommitResponseTopic:
     """How it went for one topic's partitions."""
 
@@ -68,14 +68,14 @@ class OffsetCommitResponseTopic:
     """Version 10 and later, which name topics by it; KafkaApis keeps it, not the coordinator."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetCommitResponse:
     """An error a partition; the request as a whole has none."""
 
     topics: tuple[OffsetCommitResponseTopic, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetFetchRequestTopic:
     """Partitions whose offsets are asked for."""
 
@@ -85,7 +85,7 @@ class OffsetFetchRequestTopic:
     """Version 10 and later, which name topics by it; KafkaApis keeps it, not the coordinator."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetFetchRequestGroup:
     """What is asked of one group; `topics` null means every committed partition."""
 
@@ -95,7 +95,7 @@ class OffsetFetchRequestGroup:
     topics: tuple[OffsetFetchRequestTopic, ...] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetFetchRequest:
     """Asks for committed offsets; OffsetFetch v1 to v7 bring exactly one group."""
 
@@ -103,7 +103,7 @@ class OffsetFetchRequest:
     require_stable: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetFetchResponsePartition:
     """A committed offset, -1 where there is none."""
 
@@ -114,7 +114,7 @@ class OffsetFetchResponsePartition:
     error_code: Errors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetFetchResponseTopic:
     """One topic's committed offsets."""
 
@@ -124,7 +124,7 @@ class OffsetFetchResponseTopic:
     """Version 10 and later, which name topics by it; KafkaApis keeps it, not the coordinator."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetFetchResponseGroup:
     """One group's committed offsets, or why it has none to tell."""
 
@@ -133,14 +133,14 @@ class OffsetFetchResponseGroup:
     error_code: Errors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetFetchResponse:
     """One entry a requested group, in request order."""
 
     groups: tuple[OffsetFetchResponseGroup, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetDeleteRequestTopic:
     """Partitions whose offsets are to be forgotten."""
 
@@ -148,7 +148,7 @@ class OffsetDeleteRequestTopic:
     partition_indexes: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetDeleteRequest:
     """Asks that a group forget some offsets."""
 
@@ -156,7 +156,7 @@ class OffsetDeleteRequest:
     topics: tuple[OffsetDeleteRequestTopic, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetDeleteResponsePartition:
     """How it went for one partition."""
 
@@ -164,7 +164,7 @@ class OffsetDeleteResponsePartition:
     error_code: Errors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetDeleteResponseTopic:
     """How it went for one topic's partitions."""
 
@@ -172,7 +172,7 @@ class OffsetDeleteResponseTopic:
     partitions: tuple[OffsetDeleteResponsePartition, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class OffsetDeleteResponse:
     """A group's error on top, or an error a partition."""
 

@@ -1,7 +1,5 @@
 """TxnOffsetCommit: offsets that count when their producer's transaction is committed."""
 
-from dataclasses import dataclass
-
 from reference_coordinator.errors import Errors
 from reference_coordinator.ids import (
     UNKNOWN_GENERATION_ID,
@@ -15,9 +13,10 @@ from reference_coordinator.ids import (
     TransactionalId,
 )
 from reference_coordinator.messages.offsets import OffsetCommitRequestTopic, OffsetCommitResponseTopic
+from reference_coordinator.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TxnOffsetCommitRequest:
     """A producer brings offsets for a group, as part of its transaction."""
 
@@ -34,7 +33,7 @@ class TxnOffsetCommitRequest:
     has asked, since nothing can happen in between."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TxnOffsetCommitResponse:
     """An error a partition; the request as a whole has none."""
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TypeVar
 
 import pytest
 
@@ -20,6 +19,7 @@ from reference_coordinator.ids import (
     Millis,
     ResponseToken,
 )
+from reference_coordinator.map_order import partition_for
 from reference_coordinator.messages import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -28,22 +28,17 @@ from reference_coordinator.messages import (
     DescribeGroupsResponse,
     GroupRequest,
     HeartbeatRequest,
-    HeartbeatResponse,
     JoinGroupRequest,
     JoinGroupRequestProtocol,
-    JoinGroupResponse,
     LeaveGroupRequest,
-    LeaveGroupResponse,
     ListGroupsRequest,
     ListGroupsResponse,
     MemberIdentity,
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
-    OffsetCommitResponse,
     OffsetDeleteRequest,
     OffsetDeleteRequestTopic,
-    OffsetDeleteResponse,
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
@@ -51,12 +46,11 @@ from reference_coordinator.messages import (
     RequestContext,
     SyncGroupRequest,
     SyncGroupRequestAssignment,
-    SyncGroupResponse,
     TxnOffsetCommitRequest,
-    TxnOffsetCommitResponse,
 )
 from reference_coordinator.profiles import profile_for
-from reference_coordinator.records import CoordinatorRecord
+from reference_coordinator.records import CoordinatorRecord, EndTransactionMarker
+from reference_coordinator.tests.calls import Call
 
 SCALA = "3.9"
 JAVA = "4.4"
@@ -78,67 +72,6 @@ NEWEST = {
     OffsetDeleteRequest: 0,
     TxnOffsetCommitRequest: 3,
 }
-
-ResponseT = TypeVar("ResponseT")
-
-
-@dataclass
-class Call:
-    """A request that was sent."""
-
-    broker: "Broker"
-    token: ResponseToken
-
-    @property
-    def is_parked(self) -> bool:
-        return self.token not in self.broker.answers
-
-    def as_(self, kind: type[ResponseT]) -> ResponseT:
-        assert not self.is_parked, "not answered"
-        response = self.broker.answers[self.token].response
-        assert isinstance(response, kind)
-        return response
-
-    @property
-    def join(self) -> JoinGroupResponse:
-        return self.as_(JoinGroupResponse)
-
-    @property
-    def sync(self) -> SyncGroupResponse:
-        return self.as_(SyncGroupResponse)
-
-    @property
-    def leave(self) -> LeaveGroupResponse:
-        return self.as_(LeaveGroupResponse)
-
-    @property
-    def error(self) -> Errors:
-        """The error of a response that has one as a whole."""
-        response = self.broker.answers[self.token].response
-        assert isinstance(
-            response,
-            JoinGroupResponse
-            | SyncGroupResponse
-            | HeartbeatResponse
-            | LeaveGroupResponse
-            | ListGroupsResponse
-            | OffsetDeleteResponse,
-        )
-        return response.error_code
-
-    @property
-    def commit_errors(self) -> list[Errors]:
-        response = self.broker.answers[self.token].response
-        assert isinstance(response, OffsetCommitResponse | TxnOffsetCommitResponse)
-        return [each.error_code for topic in response.topics for each in topic.partitions]
-
-    @property
-    def leave_errors(self) -> list[Errors]:
-        return [each.error_code for each in self.leave.members]
-
-    @property
-    def permitted(self) -> dict[str, tuple[object, ...]]:
-        return {each.field: each.any_of for each in self.broker.answers[self.token].permitted}
 
 
 @dataclass
@@ -169,14 +102,44 @@ class Broker:
             choices=DeterministicChoices(seed=seed),
         )
 
-    def take_over(self) -> None:
-        self.settle(self.coordinator.begin_loading(now_ms=self.now))
-        self.coordinator.load(self.log)
-        self.settle(self.coordinator.finish_loading(now_ms=self.now))
+    @property
+    def num_partitions(self) -> int:
+        config = GroupCoordinatorConfig.from_properties(self.properties)
+        return config.offsets_topic_num_partitions
+
+    def partition_of(self, record: CoordinatorRecord) -> int:
+        if isinstance(record, EndTransactionMarker):
+            return record.partition
+        return partition_for(record.group_id, self.num_partitions)
+
+    def read(self, partition: int) -> list[CoordinatorRecord]:
+        """What the log has of a partition."""
+        return [each for each in self.log if self.partition_of(each) == partition]
+
+    def begin_loading(self, *partitions: int, epoch: int = 0) -> None:
+        """Elect the broker leader of some partitions, by default of all."""
+        for partition in partitions or range(self.num_partitions):
+            effects = self.coordinator.begin_loading(partition, epoch=epoch, now_ms=self.now)
+            self.settle(effects)
+
+    def finish_loading(self) -> None:
+        """Load every log that is to be loaded."""
+        while (partition := self.coordinator.partition_to_load) is not None:
+            self.coordinator.load(partition, self.read(partition))
+            self.settle(self.coordinator.finish_loading(partition, now_ms=self.now))
+
+    def take_over(self, *partitions: int, epoch: int = 0) -> None:
+        self.begin_loading(*partitions, epoch=epoch)
+        self.finish_loading()
+
+    def unload(self, *partitions: int, epoch: int | None = None) -> None:
+        """Take leadership of some partitions from the broker, by default of all."""
+        for partition in partitions or range(self.num_partitions):
+            self.settle(self.coordinator.unload(partition, epoch=epoch, now_ms=self.now))
 
     def restart(self, **properties: str) -> None:
         """Stop the broker and start it anew with its log."""
-        self.settle(self.coordinator.unload(now_ms=self.now))
+        self.unload()
         self.coordinator = self.new_coordinator({**self.properties, **properties}, seed=1)
         self.settle(self.coordinator.advance(now_ms=self.now))
         self.take_over()
@@ -188,7 +151,7 @@ class Broker:
     def send(
         self, request: GroupRequest, *, version: int | None = None, client_id: str | None = "ana"
     ) -> Call:
-        call = Call(self, ResponseToken(next(self.tokens)))
+        call = Call(self.answers, ResponseToken(next(self.tokens)))
         context = RequestContext(
             api_version=NEWEST[type(request)] if version is None else version,
             client_id=client_id,
@@ -393,8 +356,9 @@ def joined_members(broker: Broker, *requests: JoinGroupRequest) -> list[MemberId
 def stable_group(broker: Broker, *requests: JoinGroupRequest) -> list[MemberId]:
     """A stable group, generation 1; the leader comes first and everybody's assignment is its id."""
     members = joined_members(broker, *requests)
-    followers = [broker.send(sync(each)) for each in members[1:]]
+    group = requests[0].group_id
+    followers = [broker.send(sync(each, group=group)) for each in members[1:]]
     assignments = {each: each.encode() for each in members}
-    leader = broker.send(sync(members[0], assignments=assignments))
+    leader = broker.send(sync(members[0], assignments=assignments, group=group))
     assert all(call.error is Errors.NONE for call in [leader, *followers])
     return members

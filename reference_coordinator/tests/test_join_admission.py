@@ -4,6 +4,7 @@ import pytest
 
 from reference_coordinator.errors import Errors
 from reference_coordinator.messages import JoinGroupRequest
+from reference_coordinator.tests.calls import Call
 from reference_coordinator.tests.kit import (
     INITIAL_DELAY_MS,
     JAVA,
@@ -11,7 +12,6 @@ from reference_coordinator.tests.kit import (
     SCALA,
     SESSION_MS,
     Broker,
-    Call,
     both,
     heartbeat,
     join,

@@ -6,11 +6,11 @@ from reference_coordinator.errors import Errors
 from reference_coordinator.messages import (
     OffsetDeleteResponse,
 )
+from reference_coordinator.tests.calls import Call
 from reference_coordinator.tests.kit import (
     JAVA,
     SCALA,
     Broker,
-    Call,
     both,
     commit,
     join,

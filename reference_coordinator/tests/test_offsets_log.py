@@ -7,6 +7,8 @@ from reference_coordinator.errors import Errors
 from reference_coordinator.ids import AppendId, ProducerEpoch, ProducerId
 from reference_coordinator.offsets_log import MarkerHeader, OffsetsLog
 from reference_coordinator.records import EndTransactionMarker
+from reference_coordinator.tests.log_kit import FORGOTTEN, append, committed, end, in_transaction
+from reference_coordinator.tests.log_kit import marker as kit_marker
 from reference_coordinator.topics import OFFSETS_TOPIC
 
 PRODUCER = ProducerId(7)
@@ -89,3 +91,36 @@ def test_only_markers_of_the_offsets_are_kept() -> None:
     log.append_marker(OFFSETS_TOPIC, marker(2), MarkerHeader())
 
     assert log.records == [marker(2)]
+
+
+def test_each_partition_has_offsets_of_its_own() -> None:
+    log = OffsetsLog()
+    for partition, record in ((3, committed(1)), (5, committed(2)), (3, committed(3))):
+        assert append(log, record, partition=partition) is Errors.NONE
+    end(log, is_commit=True, partition=3)
+
+    assert log.partitions() == (3, 5)
+    assert list(log.read(3)) == [committed(1), committed(3), kit_marker(is_commit=True, partition=3)]
+    assert list(log.read_with_offsets(5)) == [(0, committed(2))]
+    assert [log.end_offset(partition) for partition in (3, 4, 5)] == [3, 0, 1]
+    assert list(log.read(4)) == []
+
+
+def test_one_append_is_one_batch_with_the_latest_time_that_its_partition_knows() -> None:
+    log = OffsetsLog()
+    append(log, committed(5), committed(7))
+    append(log, FORGOTTEN)
+
+    assert [(each.base_offset, len(each.records), each.timestamp_ms) for each in log.batches(0)] == [
+        (0, 2, 1_007),
+        (2, 1, 1_007),
+    ]
+
+
+def test_a_deleted_log_begins_anew() -> None:
+    log = OffsetsLog()
+    append(log, in_transaction(1))
+    log.delete()
+
+    assert (log.partitions(), log.records, log.end_offset(0)) == ((), [], 0)
+    assert not log.has_ongoing_transaction(0, PRODUCER, None)

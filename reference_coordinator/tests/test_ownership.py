@@ -19,12 +19,12 @@ from reference_coordinator.records import (
     OffsetCommitRecord,
     OffsetCommitTombstone,
 )
+from reference_coordinator.tests.calls import Call
 from reference_coordinator.tests.kit import (
     JAVA,
     SCALA,
     SESSION_MS,
     Broker,
-    Call,
     both,
     commit,
     heartbeat,
@@ -39,8 +39,8 @@ from reference_coordinator.tests.kit import (
 
 
 def loading(profile: str) -> Broker:
-    broker = Broker(profile, owned=False)
-    broker.settle(broker.coordinator.begin_loading(now_ms=broker.now))
+    broker = Broker(profile, {"offsets.topic.num.partitions": "1"}, owned=False)
+    broker.begin_loading()
     return broker
 
 
@@ -145,7 +145,7 @@ def test_unloading_answers_who_waits_to_join(profile: str) -> None:
     (call,) = parked_members(broker, join())
     member_id = broker.describe().members[0].member_id
 
-    broker.settle(broker.coordinator.unload(now_ms=broker.now))
+    broker.unload()
 
     assert (call.join.error_code, call.join.member_id) == (Errors.NOT_COORDINATOR, member_id)
     assert broker.send(heartbeat("m")).error is Errors.NOT_COORDINATOR
@@ -158,7 +158,7 @@ def test_unloading_answers_who_waits_to_sync(profile: str) -> None:
     _, bob = joined_members(broker, join(), join())
     call = broker.send(sync(bob))
 
-    broker.settle(broker.coordinator.unload(now_ms=broker.now))
+    broker.unload()
 
     assert call.error is Errors.NOT_COORDINATOR
 
@@ -168,7 +168,7 @@ def test_a_write_that_unloading_overtakes_is_refused_on_java(profile: str, told:
     broker = Broker(profile)
     broker.holds_appends = True
     call = broker.send(commit({0: 1}))
-    broker.settle(broker.coordinator.unload(now_ms=broker.now))
+    broker.unload()
     assert call.is_parked is (profile == SCALA)
 
     broker.release()
@@ -327,22 +327,34 @@ def test_an_offset_after_a_tombstone_brings_the_group_back(profile: str) -> None
 def test_records_may_be_loaded_bit_by_bit(profile: str) -> None:
     broker = loading(profile)
     for record in (offset_record(1), offset_record(2)):
-        broker.coordinator.load([record])
+        broker.coordinator.load(0, [record])
         assert broker.send(heartbeat(MemberId("m"))).error is Errors.NONE
 
-    broker.settle(broker.coordinator.finish_loading(now_ms=broker.now))
+    broker.settle(broker.coordinator.finish_loading(0, now_ms=broker.now))
 
     assert broker.fetch(0) == [(2, Errors.NONE)]
     assert broker.send(heartbeat("m")).error is Errors.UNKNOWN_MEMBER_ID
 
 
-@both
-def test_a_load_that_is_given_up_leaves_nothing(profile: str) -> None:
-    broker = loading(profile)
-    broker.coordinator.load([offset_record(1)])
-    broker.settle(broker.coordinator.unload(now_ms=broker.now))
+def test_a_load_that_is_given_up_leaves_nothing() -> None:
+    broker = loading(JAVA)
+    broker.coordinator.load(0, [offset_record(1)])
+    broker.unload()
     assert broker.send(heartbeat("m")).error is Errors.NOT_COORDINATOR
 
     broker.take_over()
 
+    assert broker.state() == "Dead"
+
+
+def test_on_scala_a_load_goes_on_to_its_end_before_it_is_undone() -> None:
+    broker = loading(SCALA)
+    broker.coordinator.load(0, [offset_record(1)])
+    broker.unload()
+    assert broker.send(heartbeat("m")).error is Errors.NONE
+
+    broker.settle(broker.coordinator.finish_loading(0, now_ms=broker.now))
+
+    assert broker.send(heartbeat("m")).error is Errors.NOT_COORDINATOR
+    broker.take_over()
     assert broker.state() == "Dead"

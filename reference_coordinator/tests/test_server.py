@@ -1,6 +1,5 @@
 """The TCP server: frames out of a stream, faults, timers, and clients that know nothing of us."""
 
-import asyncio
 import socket
 import struct
 import threading
@@ -42,27 +41,15 @@ def listener(profile: str) -> Callable[[str, int], Listener]:
 @contextmanager
 def server(profile: str = "3.9") -> Iterator[int]:
     """Serve from a thread of its own, so that blocking clients can be used; yields the port."""
-    started: asyncio.Queue[int] = asyncio.Queue()
-    ready = threading.Event()
-    stop = asyncio.Event()
-    loops: list[asyncio.AbstractEventLoop] = []
-
-    async def serve() -> None:
-        loops.append(asyncio.get_running_loop())
-        async with serving(listener(profile), host="127.0.0.1", port=0) as port:
-            started.put_nowait(port)
-            ready.set()
-            await stop.wait()
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    assert ready.wait(TIMEOUT_S)
-    try:
-        yield started.get_nowait()
-    finally:
-        loops[0].call_soon_threadsafe(stop.set)
-        thread.join(TIMEOUT_S)
-        assert not thread.is_alive()
+    with serving(listener(profile), host="127.0.0.1", port=0) as serves:
+        thread = threading.Thread(target=serves.run)
+        thread.start()
+        try:
+            yield serves.port
+        finally:
+            serves.stop()
+            thread.join(TIMEOUT_S)
+            assert not thread.is_alive()
 
 
 @pytest.fixture(name="port")

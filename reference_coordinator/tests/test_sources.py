@@ -19,6 +19,8 @@ HANDLERS = [
     "classic/static_members.py",
     "classic/sync.py",
     "admin.py",
+    "append_completion.py",
+    "lifecycle.py",
     "offset_commit.py",
     "offset_delete.py",
     "offset_answers.py",

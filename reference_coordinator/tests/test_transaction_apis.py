@@ -154,6 +154,7 @@ def test_while_the_group_loads_its_markers_wait_in_java(profile: str, held: Erro
     producer.add()
     producer.commit()
     broker.restart(hold_loading=True)
+    producer.client.reconnect()
 
     assert producer.end().error_code == Errors.NONE
     assert producer.write_marker() == held
@@ -173,10 +174,11 @@ def test_while_the_group_loads_its_markers_wait_in_java(profile: str, held: Erro
     ],
 )
 def test_old_producers_are_not_told_of_the_load(profile: str, version: int, error: Errors) -> None:
-    broker = WireBroker(profile)
+    broker = WireBroker(profile, offsets_topic_num_partitions="1")
     producer = Producer(broker)
     producer.add()
     broker.restart(hold_loading=True)
+    producer.client.reconnect()
 
     assert producer.commit(version) == [error]
 

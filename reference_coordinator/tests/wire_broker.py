@@ -51,8 +51,10 @@ class WireBroker:
         self.connect().ask("find_coordinator", 0, key="g")
 
     def restart(self, *, hold_loading: bool = False) -> None:
-        """Make the coordinator load its log anew."""
-        self.sent.extend(self.listener.restart(hold_loading=hold_loading, now_ms=self.now_ms))
+        """End the broker and start it over its log; every client is to connect anew."""
+        if hold_loading:
+            self.listener.hold_loading()
+        self.sent.extend(self.listener.restart(now_ms=self.now_ms))
 
     def release_loading(self) -> None:
         """Finish a load that was held."""
@@ -65,6 +67,10 @@ class WireClient:
     def __init__(self, broker: WireBroker, connection: ConnectionId) -> None:
         self.broker = broker
         self.connection = connection
+
+    def reconnect(self) -> None:
+        """Connect anew."""
+        self.connection = self.broker.connect().connection
 
     def send(self, api: str, version: int, **fields: Any) -> None:
         """Send a request."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Final, assert_never
+from typing import Final, Self, assert_never
 
 from reference_coordinator.behaviours import Behaviour
 from reference_coordinator.errors import CoordinatorError, Errors
@@ -23,12 +23,13 @@ from reference_coordinator.transactions.messages import (
 )
 from reference_coordinator.transactions.metadata import TransactionMetadata
 from reference_coordinator.transactions.state import TransactionState
+from reference_coordinator.values import value
 
 TRANSACTION_MAX_TIMEOUT_MS: Final = 900_000
 """`transaction.max.timeout.ms`, which is what it is here. Source: TransactionStateManagerConfig (4.3.1)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Markers:
     """Ends of a transaction that are to be written to partitions of `__consumer_offsets`."""
 
@@ -37,18 +38,38 @@ class Markers:
     producer_epoch: ProducerEpoch
     is_commit: bool
     partitions: tuple[int, ...]
+    are_written: bool = False
+    """Whether they are in the log, and the offsets only wait to count."""
+
+
+@dataclass(slots=True, kw_only=True)
+class TransactionStore:
+    """The transactions of all transactional ids, as the log has them, so that whoever leads it knows them.
+
+    Source: TransactionStateManager (4.3.1).
+    """
+
+    transactions: dict[TransactionalId, TransactionMetadata] = field(default_factory=dict)
+    producer_ids: "count[int]" = field(default_factory=count)
+    unwritten: dict[TransactionalId, set[int]] = field(default_factory=dict)
+    """Partitions that do not have the marker of a decided transaction yet."""
+    held: list[Markers] = field(default_factory=list)
+    """Markers that the group coordinator could not take."""
+
+    @classmethod
+    def following(cls, producer_id: int) -> Self:
+        """Begin without transactions, and with producer ids behind one that was given out; -1 for none."""
+        return cls(producer_ids=count(producer_id + 1))
 
 
 @dataclass(slots=True, kw_only=True)
 class TransactionCoordinator:
-    """The transactions of all transactional ids. Source: TransactionCoordinator (4.3.1)."""
+    """What a broker answers of the transactions. Source: TransactionCoordinator (4.3.1)."""
 
     profile: Profile
     owns_log: Callable[[], bool]
-    """Whether the broker leads the log of transactions."""
-    _transactions: dict[TransactionalId, TransactionMetadata] = field(default_factory=dict)
-    _producer_ids: "count[int]" = field(default_factory=count)
-    _unwritten: dict[TransactionalId, set[int]] = field(default_factory=dict)
+    """Whether it is for this broker to answer."""
+    store: TransactionStore
 
     def handle_init_producer_id(
         self, request: InitProducerIdRequest
@@ -65,12 +86,12 @@ class TransactionCoordinator:
             return _not_initialised(Errors.INVALID_TRANSACTION_TIMEOUT), None
         if not self.owns_log():
             return _not_initialised(Errors.NOT_COORDINATOR), None
-        transaction = self._transactions.get(request.transactional_id)
+        transaction = self.store.transactions.get(request.transactional_id)
         if transaction is None:
             transaction = TransactionMetadata(
                 transactional_id=request.transactional_id, producer_id=self._new_producer_id()
             )
-            self._transactions[request.transactional_id] = transaction
+            self.store.transactions[request.transactional_id] = transaction
         try:
             markers = self._prepare_init_producer_id(transaction, request)
         except CoordinatorError as refusal:
@@ -83,6 +104,8 @@ class TransactionCoordinator:
         self, transaction: TransactionMetadata, request: InitProducerIdRequest
     ) -> Markers | None:
         """Source: TransactionCoordinator#prepareInitProducerIdTransit (4.3.1)."""
+        if self._is_pending(transaction):
+            raise CoordinatorError(Errors.CONCURRENT_TRANSACTIONS)
         is_named = request.producer_id != NO_PRODUCER_ID
         is_new = transaction.producer_epoch == NO_PRODUCER_EPOCH
         if is_named and not is_new and request.producer_id != transaction.producer_id:
@@ -121,8 +144,12 @@ class TransactionCoordinator:
         Source: TransactionCoordinator#handleAddPartitionsToTransaction (4.3.1).
         """
         error = self._check(transactional_id, producer_id, producer_epoch)
+        transaction = self.store.transactions.get(transactional_id)
+        is_first = self.profile.has(Behaviour.PENDING_TXN_CHECKED_FIRST)
+        if is_first and transaction is not None and self.owns_log() and self._is_pending(transaction):
+            return Errors.CONCURRENT_TRANSACTIONS
         if error is Errors.NONE:
-            self._transactions[transactional_id].add_partition(partition)
+            self.store.transactions[transactional_id].add_partition(partition)
         return error
 
     def handle_verify_partitions_in_transaction(
@@ -139,7 +166,7 @@ class TransactionCoordinator:
         error = self._check(transactional_id, producer_id, producer_epoch)
         if error is not Errors.NONE:
             return error
-        is_in = partition in self._transactions[transactional_id].partitions
+        is_in = partition in self.store.transactions[transactional_id].partitions
         return Errors.NONE if is_in else Errors.TRANSACTION_ABORTABLE
 
     def _check(
@@ -149,7 +176,7 @@ class TransactionCoordinator:
             return Errors.INVALID_REQUEST
         if not self.owns_log():
             return Errors.NOT_COORDINATOR
-        transaction = self._transactions.get(transactional_id)
+        transaction = self.store.transactions.get(transactional_id)
         if transaction is None or transaction.producer_id != producer_id:
             return Errors.INVALID_PRODUCER_ID_MAPPING
         if transaction.producer_epoch != producer_epoch:
@@ -169,14 +196,14 @@ class TransactionCoordinator:
             return EndTxnResponse(error_code=Errors.INVALID_REQUEST), None
         if not self.owns_log():
             return EndTxnResponse(error_code=Errors.NOT_COORDINATOR), None
-        transaction = self._transactions.get(request.transactional_id)
-        if transaction is None or transaction.producer_id != request.producer_id:
+        transaction = self.store.transactions.get(request.transactional_id)
+        if transaction is None:
             return EndTxnResponse(error_code=Errors.INVALID_PRODUCER_ID_MAPPING), None
         try:
             decides = (
-                decides_version_2(transaction, request)
+                self._decides_version_2(transaction, request)
                 if bumps_epoch
-                else decides_version_1(transaction, request, self.profile)
+                else self._decides_version_1(transaction, request)
             )
         except CoordinatorError as refusal:
             return EndTxnResponse(error_code=refusal.error), None
@@ -195,15 +222,48 @@ class TransactionCoordinator:
         )
         return answer, markers
 
+    def _decides_version_1(self, transaction: TransactionMetadata, request: EndTxnRequest) -> bool:
+        """Whether an EndTxn decides the transaction, or repeats what is decided and done.
+
+        Raises:
+            CoordinatorError: it is from another producer, or comes before what was decided is done.
+
+        Source: TransactionCoordinator#endTransactionWithTV1 (4.3.1).
+        """
+        takes_future = self.profile.has(Behaviour.END_TXN_TAKES_FUTURE_EPOCH)
+        is_future = request.producer_epoch > transaction.producer_epoch
+        if transaction.producer_id != request.producer_id:
+            raise CoordinatorError(Errors.INVALID_PRODUCER_ID_MAPPING)
+        if request.producer_epoch != transaction.producer_epoch and not (takes_future and is_future):
+            raise CoordinatorError(Errors.PRODUCER_FENCED)
+        if self._is_pending(transaction):
+            raise CoordinatorError(Errors.CONCURRENT_TRANSACTIONS)
+        return _decides_in_its_epoch(transaction, committed=request.committed)
+
+    def _decides_version_2(self, transaction: TransactionMetadata, request: EndTxnRequest) -> bool:
+        """Source: TransactionCoordinator#endTransaction (4.3.1)."""
+        if self._is_pending(transaction):
+            raise CoordinatorError(Errors.CONCURRENT_TRANSACTIONS)
+        if transaction.producer_id != request.producer_id:
+            raise CoordinatorError(Errors.INVALID_PRODUCER_ID_MAPPING)
+        return _decides_with_a_new_epoch(transaction, request)
+
+    def _is_pending(self, transaction: TransactionMetadata) -> bool:
+        """Whether a transaction is decided and its markers are not all written.
+
+        Source: TransactionMetadata#pendingTransitionInProgress (4.3.1).
+        """
+        return bool(self.store.unwritten.get(transaction.transactional_id))
+
     def marker_written(self, markers: Markers, partition: int) -> None:
         """Learn that a marker is in the log; after the last of them the transaction is complete.
 
         Source: TransactionMarkerRequestCompletionHandler#onComplete (4.3.1).
         """
-        left = self._unwritten[markers.transactional_id]
+        left = self.store.unwritten[markers.transactional_id]
         left.discard(partition)
         if not left:
-            transaction = self._transactions[markers.transactional_id]
+            transaction = self.store.transactions[markers.transactional_id]
             transaction.complete()
             transaction.partitions.clear()
 
@@ -215,51 +275,38 @@ class TransactionCoordinator:
             is_commit=transaction.state is TransactionState.PREPARE_COMMIT,
             partitions=tuple(sorted(transaction.partitions)),
         )
-        self._unwritten[transaction.transactional_id] = set(markers.partitions)
+        self.store.unwritten[transaction.transactional_id] = set(markers.partitions)
         if not markers.partitions:
             transaction.complete()
         return markers
 
     def _new_producer_id(self) -> ProducerId:
-        return ProducerId(next(self._producer_ids))
+        return ProducerId(next(self.store.producer_ids))
 
 
-def decides_version_1(transaction: TransactionMetadata, request: EndTxnRequest, profile: Profile) -> bool:
-    """Whether an EndTxn decides the transaction, or repeats what is decided and done.
-
-    Raises:
-        CoordinatorError: it is from another producer, or says the opposite of what was decided.
-
-    Source: TransactionCoordinator#endTransactionWithTV1 (4.3.1).
-    """
-    takes_future = profile.has(Behaviour.END_TXN_TAKES_FUTURE_EPOCH)
-    is_future = request.producer_epoch > transaction.producer_epoch
-    if request.producer_epoch != transaction.producer_epoch and not (takes_future and is_future):
-        raise CoordinatorError(Errors.PRODUCER_FENCED)
+def _decides_in_its_epoch(transaction: TransactionMetadata, *, committed: bool) -> bool:
     match transaction.state:
         case TransactionState.ONGOING:
             return True
-        case TransactionState.COMPLETE_COMMIT if request.committed:
+        case TransactionState.COMPLETE_COMMIT if committed:
             return False
-        case TransactionState.COMPLETE_ABORT if not request.committed:
+        case TransactionState.COMPLETE_ABORT if not committed:
             return False
-        case TransactionState.PREPARE_COMMIT if request.committed:
+        case TransactionState.PREPARE_COMMIT if committed:
             raise CoordinatorError(Errors.CONCURRENT_TRANSACTIONS)
-        case TransactionState.PREPARE_ABORT if not request.committed:
+        case TransactionState.PREPARE_ABORT if not committed:
             raise CoordinatorError(Errors.CONCURRENT_TRANSACTIONS)
         case _:
             raise CoordinatorError(Errors.INVALID_TXN_STATE)
 
 
-def decides_version_2(transaction: TransactionMetadata, request: EndTxnRequest) -> bool:
+def _decides_with_a_new_epoch(transaction: TransactionMetadata, request: EndTxnRequest) -> bool:
     """Whether an EndTxn decides a transaction; one that never began may be aborted.
 
     A request that is repeated has the epoch before, since the first one made a new one.
 
     Raises:
         CoordinatorError: it is from another producer, or says the opposite of what was decided.
-
-    Source: TransactionCoordinator#endTransaction (4.3.1).
     """
     state = transaction.state
     is_current = request.producer_epoch == transaction.producer_epoch

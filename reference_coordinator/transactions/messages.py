@@ -1,7 +1,5 @@
 """Requests and responses of transactions, free of versions, but for TxnOffsetCommit, which is the group's."""
 
-from dataclasses import dataclass
-
 from reference_coordinator.errors import Errors
 from reference_coordinator.ids import (
     NO_PRODUCER_EPOCH,
@@ -12,9 +10,10 @@ from reference_coordinator.ids import (
     ProducerId,
     TransactionalId,
 )
+from reference_coordinator.values import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class InitProducerIdRequest:
     """A producer asks who it is; without a transactional id it will not have transactions."""
 
@@ -25,7 +24,7 @@ class InitProducerIdRequest:
     producer_epoch: ProducerEpoch = NO_PRODUCER_EPOCH
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class InitProducerIdResponse:
     """Who the producer is from now on."""
 
@@ -34,7 +33,7 @@ class InitProducerIdResponse:
     producer_epoch: ProducerEpoch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AddOffsetsToTxnRequest:
     """A producer announces that its transaction will bring offsets for a group."""
 
@@ -44,14 +43,14 @@ class AddOffsetsToTxnRequest:
     group_id: GroupId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AddOffsetsToTxnResponse:
     """Whether the group's partition takes part."""
 
     error_code: Errors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class EndTxnRequest:
     """A producer commits or aborts its transaction."""
 
@@ -61,7 +60,7 @@ class EndTxnRequest:
     committed: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class EndTxnResponse:
     """Whether the transaction is decided; from v5 on with the producer's new epoch."""
 
@@ -70,7 +69,7 @@ class EndTxnResponse:
     producer_epoch: ProducerEpoch = NO_PRODUCER_EPOCH
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class WritableTxnMarkerTopic:
     """Partitions of one topic that a marker is for."""
 
@@ -78,7 +77,7 @@ class WritableTxnMarkerTopic:
     partition_indexes: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class WritableTxnMarker:
     """The end of one producer's transaction."""
 
@@ -91,14 +90,14 @@ class WritableTxnMarker:
     transaction_version: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class WriteTxnMarkersRequest:
     """Ends transactions in the logs of partitions. Brokers send it to each other, but a client may too."""
 
     markers: tuple[WritableTxnMarker, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class WritableTxnMarkerPartitionResult:
     """How it went for one partition."""
 
@@ -106,7 +105,7 @@ class WritableTxnMarkerPartitionResult:
     error_code: Errors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class WritableTxnMarkerTopicResult:
     """How it went for one topic's partitions."""
 
@@ -114,7 +113,7 @@ class WritableTxnMarkerTopicResult:
     partitions: tuple[WritableTxnMarkerPartitionResult, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class WritableTxnMarkerResult:
     """How it went for one producer."""
 
@@ -122,7 +121,7 @@ class WritableTxnMarkerResult:
     topics: tuple[WritableTxnMarkerTopicResult, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class WriteTxnMarkersResponse:
     """One entry a producer."""
 

@@ -11,6 +11,8 @@ import typing
 from types import UnionType
 from typing import Any
 
+from reference_coordinator.values import value
+
 
 class MalformedRequestError(Exception):
     """A frame is no request that this broker serves; Kafka closes the connection that brought it.
@@ -24,7 +26,7 @@ class UnwritableResponseError(Exception):
     """A response does not fit its fields on the wire, e.g. a text beyond 32767 bytes."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class FieldShape:
     """One field of one of kio's classes, as its annotation and metadata tell it."""
 

@@ -2,7 +2,7 @@
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Final
@@ -13,6 +13,7 @@ from kio.static.protocol import RequestPayload, ResponsePayload
 
 from reference_coordinator.api_versions import Api, ApiRanges
 from reference_coordinator.broker_messages import ApiVersionsRequest, BrokerRequest, BrokerResponse
+from reference_coordinator.values import value
 from reference_coordinator.wire.entities import MalformedRequestError, describe
 from reference_coordinator.wire.reading import read_entity, skip_tags
 from reference_coordinator.wire.requests import request_message
@@ -34,7 +35,7 @@ _REMEMBERED_BYTES_MAX: Final = 512
 """Longer requests are read anew, so that what is remembered stays within a few megabytes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RequestHeader:
     """What a request says of itself."""
 
@@ -45,7 +46,7 @@ class RequestHeader:
     client_id: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ReceivedRequest:
     """A request as the broker's handlers take it."""
 

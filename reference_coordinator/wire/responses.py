@@ -4,7 +4,7 @@ Most messages are written as they are, since fields that a version lacks are lef
 the versions whose shape is another, as Kafka's own response classes make them.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from reference_coordinator.broker_messages import BrokerResponse, FindCoordinatorResponse
@@ -15,6 +15,7 @@ from reference_coordinator.messages import (
     OffsetFetchResponse,
     OffsetFetchResponseTopic,
 )
+from reference_coordinator.values import value
 
 _FIRST_NULLABLE_PROTOCOL_NAME: Final = 7
 _FIRST_BATCHED_FIND_COORDINATOR: Final = 4
@@ -22,7 +23,7 @@ _FIRST_BATCHED_LEAVE_GROUP: Final = 3
 _FIRST_BATCHED_OFFSET_FETCH: Final = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _SingleGroupOffsetFetchResponse:
     topics: tuple[OffsetFetchResponseTopic, ...]
     error_code: Errors

@@ -124,7 +124,7 @@ def _entity_writer(entity: Any) -> _Writer:
 
 def _getter(names: tuple[str, ...]) -> Callable[[Any], Iterable[Any]]:
     """Return what gives all fields of an object at once."""
-    get = attrgetter(*names)
+    get: Callable[[Any], Any] = attrgetter(*names)
     return get if len(names) > 1 else lambda message: (get(message),)
 
 

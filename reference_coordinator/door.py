@@ -1,0 +1,226 @@
+"""A server's sockets, in a process of their own, which carries bytes and knows nothing of what they say.
+
+The kernel's work on a client's socket costs a server more than it takes to answer the client. Done beside
+the coordinator, it costs the coordinator nothing, and all that came meanwhile comes to it in one piece.
+
+Over the link between the two go parcels, whose header says kind, connection and size of the content. Server
+and door speak the same kinds; a parcel about a connection that the receiver has closed is late, and no fault.
+
+The server starts this file as a program, without the package around it.
+"""
+
+import contextlib
+import resource
+import selectors
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+Parcel: TypeAlias = tuple[int, int, bytes]
+"""Kind, connection, content."""
+
+OPENED: Final = 0
+"""A client has connected; the content is its address. Only doors send it."""
+BYTES: Final = 1
+"""Bytes of a client or for it."""
+CLOSED: Final = 2
+"""A connection is gone, or is to go as soon as everything is sent."""
+
+_HEADER: Final = struct.Struct(">BII")
+_RECEIVE_BYTES: Final = 1 << 18
+
+
+def header(kind: int, connection: int, size: int) -> bytes:
+    """What comes before a parcel's content of that many bytes."""
+    return _HEADER.pack(kind, connection, size)
+
+
+class Unpacking:
+    """Cuts what comes over a link into parcels."""
+
+    def __init__(self) -> None:
+        self._incomplete = bytearray()
+        self._wanted_bytes = 0
+
+    def parcels(self, data: bytes) -> list[Parcel]:
+        """Return the parcels that these bytes complete."""
+        if self._incomplete:
+            self._incomplete += data
+            if len(self._incomplete) < self._wanted_bytes:
+                return []
+            data = bytes(self._incomplete)
+        parcels: list[Parcel] = []
+        position, length, self._wanted_bytes = 0, len(data), _HEADER.size
+        while length - position >= _HEADER.size:
+            kind, connection, size = _HEADER.unpack_from(data, position)
+            begin = position + _HEADER.size
+            if begin + size > length:
+                self._wanted_bytes = _HEADER.size + size
+                break
+            position = begin + size
+            parcels.append((kind, connection, data[begin:position]))
+        self._incomplete = bytearray(data[position:])
+        return parcels
+
+
+class _Client:
+    """A client's socket, with what it was sent and could not take yet."""
+
+    def __init__(self, number: int, accepted: socket.socket) -> None:
+        accepted.settimeout(0)
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.number = number
+        self.socket = accepted
+        self.unsent = b""
+        self.is_over = False
+        """Whether nothing more is read, and the socket is closed when everything is sent."""
+
+    def receive(self) -> bytes:
+        """Return what has come, or nothing if nothing will come any more."""
+        try:
+            return self.socket.recv(_RECEIVE_BYTES)
+        except OSError:
+            return b""
+
+    def send(self, content: bytes) -> None:
+        """Send as much as goes, and keep the rest."""
+        try:
+            sent = self.socket.send(content) if not self.unsent else 0
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            # Whoever reads from the socket next will see that it is gone.
+            return
+        if sent < len(content):
+            self.unsent += content[sent:]
+
+    def send_unsent(self) -> None:
+        """Try again to send what was kept."""
+        unsent, self.unsent = self.unsent, b""
+        self.send(unsent)
+
+
+class Door:
+    """Carries bytes between clients and a server until the server hangs up."""
+
+    def __init__(self, acceptor: socket.socket, link: socket.socket) -> None:
+        acceptor.settimeout(0)
+        link.settimeout(0)
+        self._acceptor = acceptor
+        self._link = link
+        self._selector = selectors.DefaultSelector()
+        self._only_link = selectors.DefaultSelector()
+        self._unpacking = Unpacking()
+        self._clients: dict[int, _Client] = {}
+        self._connected = 0
+        self._for_server: list[bytes] = []
+
+    def run(self) -> None:
+        """Carry."""
+        self._selector.register(self._link, selectors.EVENT_READ, self._deliver)
+        self._selector.register(self._acceptor, selectors.EVENT_READ, self._accept)
+        self._only_link.register(self._link, selectors.EVENT_READ | selectors.EVENT_WRITE)
+        with contextlib.suppress(_ServerGoneError, ConnectionError):
+            while True:
+                for key, events in self._selector.select():
+                    react: Callable[[int], None] = key.data
+                    react(events)
+                self._tell_server()
+        self._close()
+
+    def _tell_server(self) -> None:
+        told = b"".join(self._for_server)
+        self._for_server.clear()
+        while told:
+            try:
+                told = told[self._link.send(told) :]
+            except BlockingIOError:
+                # A server that does not read may be about to write: neither is to wait for the other.
+                for _, events in self._only_link.select():
+                    if events & selectors.EVENT_READ:
+                        self._deliver(events)
+
+    def _deliver(self, _: int) -> None:
+        data = self._link.recv(_RECEIVE_BYTES)
+        if not data:
+            raise _ServerGoneError
+        for kind, connection, content in self._unpacking.parcels(data):
+            client = self._clients.get(connection)
+            if client is None:
+                continue
+            if kind == BYTES:
+                client.send(content)
+            else:
+                client.is_over = True
+            if client.unsent or client.is_over:
+                self._wait_for(client)
+
+    def _accept(self, _: int) -> None:
+        try:
+            accepted, (host, *_) = self._acceptor.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return
+        self._connected += 1
+        client = self._clients[self._connected] = _Client(self._connected, accepted)
+        self._selector.register(accepted, selectors.EVENT_READ, lambda events: self._carry(client, events))
+        self._tell(OPENED, client, str(host).encode())
+
+    def _carry(self, client: _Client, events: int) -> None:
+        if client.number not in self._clients:
+            return  # What the server had closed a moment before.
+        if events & selectors.EVENT_WRITE:
+            client.send_unsent()
+            self._wait_for(client)
+        if events & selectors.EVENT_READ and not client.is_over:
+            data = client.receive()
+            if data:
+                self._tell(BYTES, client, data)
+            else:
+                self._tell(CLOSED, client)
+                self._forget(client)
+
+    def _wait_for(self, client: _Client) -> None:
+        """See to it that a client is written to when it can take more, and closed when it has everything."""
+        if client.is_over and not client.unsent:
+            self._forget(client)
+            return
+        events = selectors.EVENT_WRITE if client.unsent else 0
+        if not client.is_over:
+            events |= selectors.EVENT_READ
+        self._selector.modify(client.socket, events, self._selector.get_key(client.socket).data)
+
+    def _forget(self, client: _Client) -> None:
+        del self._clients[client.number]
+        self._selector.unregister(client.socket)
+        client.socket.close()
+
+    def _close(self) -> None:
+        for client in self._clients.values():
+            client.socket.close()
+        for each in (self._acceptor, self._link, self._selector, self._only_link):
+            each.close()
+
+    def _tell(self, kind: int, client: _Client, content: bytes = b"") -> None:
+        self._for_server.append(header(kind, client.number, len(content)))
+        self._for_server.append(content)
+
+
+class _ServerGoneError(Exception):
+    """The server has hung up."""
+
+
+def main(acceptor: str, link: str) -> None:
+    """Be the door of the server that gave these file descriptors."""
+    for each in (signal.SIGINT, signal.SIGTERM):
+        # Meant for the server, which hangs up when it has ended.
+        signal.signal(each, signal.SIG_IGN)
+    _, files_max = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files_max, files_max))
+    Door(socket.socket(fileno=int(acceptor)), socket.socket(fileno=int(link))).run()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

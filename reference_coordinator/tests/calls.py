@@ -1,0 +1,80 @@
+"""A request that a test sent, and what became of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from reference_coordinator.effects import Respond
+from reference_coordinator.errors import Errors
+from reference_coordinator.ids import ResponseToken
+from reference_coordinator.messages import (
+    HeartbeatResponse,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+    ListGroupsResponse,
+    OffsetCommitResponse,
+    OffsetDeleteResponse,
+    SyncGroupResponse,
+    TxnOffsetCommitResponse,
+)
+
+ResponseT = TypeVar("ResponseT")
+
+
+@dataclass
+class Call:
+    """A request that was sent."""
+
+    answers: Mapping[ResponseToken, Respond[object]]
+    token: ResponseToken
+
+    @property
+    def is_parked(self) -> bool:
+        return self.token not in self.answers
+
+    def as_(self, kind: type[ResponseT]) -> ResponseT:
+        assert not self.is_parked, "not answered"
+        response = self.answers[self.token].response
+        assert isinstance(response, kind)
+        return response
+
+    @property
+    def join(self) -> JoinGroupResponse:
+        return self.as_(JoinGroupResponse)
+
+    @property
+    def sync(self) -> SyncGroupResponse:
+        return self.as_(SyncGroupResponse)
+
+    @property
+    def leave(self) -> LeaveGroupResponse:
+        return self.as_(LeaveGroupResponse)
+
+    @property
+    def error(self) -> Errors:
+        """The error of a response that has one as a whole."""
+        response = self.answers[self.token].response
+        assert isinstance(
+            response,
+            JoinGroupResponse
+            | SyncGroupResponse
+            | HeartbeatResponse
+            | LeaveGroupResponse
+            | ListGroupsResponse
+            | OffsetDeleteResponse,
+        )
+        return response.error_code
+
+    @property
+    def commit_errors(self) -> list[Errors]:
+        response = self.answers[self.token].response
+        assert isinstance(response, OffsetCommitResponse | TxnOffsetCommitResponse)
+        return [each.error_code for topic in response.topics for each in topic.partitions]
+
+    @property
+    def leave_errors(self) -> list[Errors]:
+        return [each.error_code for each in self.leave.members]
+
+    @property
+    def permitted(self) -> dict[str, tuple[object, ...]]:
+        return {each.field: each.any_of for each in self.answers[self.token].permitted}

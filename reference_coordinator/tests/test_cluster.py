@@ -1,0 +1,338 @@
+"""Three brokers: who coordinates, and what clients see of it when that changes.
+
+Group `g` is in partition 1 of two, group `h` in partition 0.
+"""
+
+import pytest
+
+from reference_coordinator.errors import Errors
+from reference_coordinator.tests.kit import JAVA, both
+from reference_coordinator.tests.wire_cluster import ClusterClient, WireCluster
+
+G, H = 1, 0
+TRANSACTION = 1
+
+
+def commit(client: ClusterClient, offset: int, group_id: str = "g") -> int:
+    partition = {"partition_index": 0, "committed_offset": offset, "committed_metadata": ""}
+    told = client.ask(
+        "offset_commit",
+        5,
+        group_id=group_id,
+        generation_id_or_member_epoch=-1,
+        topics=({"name": "orders", "partitions": (partition,)},),
+    )
+    error: int = told.topics[0].partitions[0].error_code
+    return error
+
+
+def fetch(client: ClusterClient, group_id: str = "g") -> tuple[int, int]:
+    topics = ({"name": "orders", "partition_indexes": (0,)},)
+    told = client.ask("offset_fetch", 7, group_id=group_id, topics=topics, require_stable=True)
+    if told.error_code:
+        return -1, told.error_code
+    partition = told.topics[0].partitions[0]
+    return partition.committed_offset, partition.error_code
+
+
+def test_every_broker_names_all_and_who_leads() -> None:
+    cluster = WireCluster()
+    cluster.move(3, G)
+
+    for node_id in (1, 2, 3):
+        client = cluster.client(node_id)
+        told = client.ask("metadata", 7, topics=({"name": "__consumer_offsets"},))
+        assert [each.node_id for each in told.brokers] == [1, 2, 3]
+        partitions = told.topics[0].partitions
+        assert [(each.leader_id, each.leader_epoch) for each in partitions] == [(1, 0), (3, 1)]
+        assert (client.coordinator("g"), client.coordinator("h")) == (3, 1)
+        assert client.coordinator("x", TRANSACTION) == 1
+
+
+@both
+def test_a_broker_that_does_not_lead_says_so(profile: str) -> None:
+    cluster = WireCluster(profile)
+
+    assert cluster.client(2).heartbeat("m") == Errors.NOT_COORDINATOR
+    assert cluster.client(1).heartbeat("m") == Errors.UNKNOWN_MEMBER_ID
+    told = cluster.client(2).ask("list_groups", 2)
+    assert (told.error_code, told.groups) == (0, ())
+
+
+@both
+def test_a_move_answers_who_is_parked_and_the_new_coordinator_knows_the_members(profile: str) -> None:
+    cluster = WireCluster(profile)
+    ana, bob = cluster.client(1), cluster.client(1)
+    member_id = ana.is_member()
+    bob.join()
+    assert bob.frames() == []
+
+    cluster.move(2)
+
+    assert bob.take("join_group", 3).error_code == Errors.NOT_COORDINATOR
+    assert ana.heartbeat(member_id) == Errors.NOT_COORDINATOR
+    assert cluster.client(2).heartbeat(member_id) == Errors.NONE
+    assert not ana.is_closed
+
+
+@both
+def test_a_move_of_one_partition_leaves_the_other_where_it_is(profile: str) -> None:
+    cluster = WireCluster(profile)
+    in_g, in_h = cluster.client(1).is_member("g"), cluster.client(1).is_member("h")
+
+    cluster.move(2, G)
+
+    assert cluster.client(1).heartbeat(in_h, group_id="h") == Errors.NONE
+    assert cluster.client(2).heartbeat(in_g, group_id="g") == Errors.NONE
+    assert cluster.client(2).heartbeat(in_h, group_id="h") == Errors.NOT_COORDINATOR
+
+
+@both
+def test_a_coordinator_that_comes_back_has_forgotten_what_it_knew(profile: str) -> None:
+    cluster = WireCluster(profile)
+    member_id = cluster.client(1).is_member()
+    cluster.move(2)
+    left = cluster.client(2).ask("leave_group", 1, group_id="g", member_id=member_id)
+    assert left.error_code == Errors.NONE
+
+    cluster.move(1)
+
+    assert cluster.client(1).heartbeat(member_id) == Errors.UNKNOWN_MEMBER_ID
+
+
+@both
+def test_a_kill_closes_connections_and_another_takes_over(profile: str) -> None:
+    cluster = WireCluster(profile)
+    ana, bob = cluster.client(1), cluster.client(1)
+    member_id = ana.is_member()
+    assert commit(ana, 7, "h") == Errors.NONE
+    bob.join()
+
+    cluster.kill(1)
+
+    assert (ana.is_closed, bob.is_closed, bob.frames()) == (True, True, [])
+    assert cluster.cluster.coordinator_id == 2
+    assert cluster.client(2).heartbeat(member_id) == Errors.NONE
+    assert fetch(cluster.client(2), "h") == (7, Errors.NONE)
+    told = cluster.client(3).ask("metadata", 7, topics=())
+    assert [each.node_id for each in told.brokers] == [2, 3]
+
+
+@both
+def test_the_last_broker_leaves_nobody_to_coordinate_until_one_is_back(profile: str) -> None:
+    cluster = WireCluster(profile)
+    member_id = cluster.client(1).is_member()
+    coordinators = []
+    for node_id in (1, 2, 3):
+        cluster.kill(node_id)
+        coordinators.append(cluster.cluster.coordinator_id)
+
+    cluster.restart(2)
+
+    assert [*coordinators, cluster.cluster.coordinator_id] == [2, 3, None, 2]
+    assert cluster.client(2).heartbeat(member_id) == Errors.NONE
+
+
+@both
+def test_a_broker_that_restarts_goes_on_to_coordinate_perhaps_otherwise(profile: str) -> None:
+    cluster = WireCluster(profile)
+    member_id = cluster.client(1).is_member()
+
+    cluster.restart(1, group_min_session_timeout_ms="20000")
+
+    client = cluster.client(1)
+    assert client.coordinator() == 1
+    assert client.heartbeat(member_id) == Errors.NONE
+    client.join()
+    assert client.take("join_group", 3).error_code == Errors.INVALID_SESSION_TIMEOUT
+
+
+@both
+def test_a_group_that_outgrew_a_new_configuration_rebalances(profile: str) -> None:
+    cluster = WireCluster(profile)
+    ana, bob = cluster.client(1), cluster.client(1)
+    first = ana.is_member()
+    bob.join()
+    ana.join(first)
+    second = bob.take("join_group", 3).member_id
+    assert ana.take("join_group", 3).generation_id == 2
+    ana.ask("sync_group", 2, group_id="g", generation_id=2, member_id=first)
+
+    cluster.restart(1, group_max_size="1")
+
+    client = cluster.client(1)
+    assert client.heartbeat(second, generation_id=2) == Errors.REBALANCE_IN_PROGRESS
+
+
+@both
+def test_a_paused_broker_answers_when_it_goes_on_with_what_fell_due_before(profile: str) -> None:
+    cluster = WireCluster(profile)
+    ana = cluster.client(1)
+    member_id = ana.is_member()
+    cluster.cluster.pause(1)
+
+    ana.send("heartbeat", 2, group_id="g", generation_id=1, member_id=member_id)
+    cluster.elapse(60_000)
+    assert ana.frames() == []
+    cluster.resume(1)
+
+    assert ana.take("heartbeat", 2).error_code == Errors.UNKNOWN_MEMBER_ID
+
+
+@both
+def test_what_fell_due_while_a_broker_stood_still_happens_when_it_goes_on(profile: str) -> None:
+    cluster = WireCluster(profile)
+    ana, bob = cluster.client(1), cluster.client(1)
+    ana.is_member()
+    bob.join()
+    cluster.cluster.pause(1)
+    cluster.elapse(60_000)
+    assert bob.frames() == []
+
+    cluster.resume(1)
+
+    assert bob.take("join_group", 3).generation_id == 2
+
+
+def test_a_move_to_where_it_is_changes_nothing() -> None:
+    cluster = WireCluster()
+    (parked, other) = cluster.client(1), cluster.client(1)
+    other.is_member()
+    parked.join()
+
+    cluster.move(1)
+
+    assert parked.frames() == []
+    told = cluster.client(2).ask("metadata", 7, topics=({"name": "__consumer_offsets"},))
+    assert [each.leader_epoch for each in told.topics[0].partitions] == [0, 0]
+
+
+@both
+def test_a_held_load_keeps_the_new_coordinator_loading(profile: str) -> None:
+    cluster = WireCluster(profile)
+    member_id = cluster.client(1).is_member("h")
+    cluster.cluster.hold_loading()
+    cluster.move(2)
+
+    client = cluster.client(2)
+    assert commit(client, 1, "h") == Errors.COORDINATOR_LOAD_IN_PROGRESS
+    cluster.take(cluster.cluster.release_loading(now_ms=cluster.now_ms))
+    assert client.heartbeat(member_id, group_id="h") == Errors.NONE
+
+
+class Producer:
+    """A transaction with offset 42 pending in a group."""
+
+    def __init__(self, cluster: WireCluster, node_id: int = 1) -> None:
+        self.client = cluster.client(node_id)
+        told = self.client.ask("init_producer_id", 1, transactional_id="x", transaction_timeout=60_000)
+        self.ids = {"producer_id": told.producer_id, "producer_epoch": told.producer_epoch}
+        added = self.client.ask("add_offsets_to_txn", 1, transactional_id="x", group_id="g", **self.ids)
+        assert added.error_code == Errors.NONE
+        partition = {"partition_index": 0, "committed_offset": 42, "committed_metadata": ""}
+        committed = self.client.ask(
+            "txn_offset_commit",
+            2,
+            transactional_id="x",
+            group_id="g",
+            topics=({"name": "orders", "partitions": (partition,)},),
+            **self.ids,
+        )
+        assert committed.topics[0].partitions[0].error_code == Errors.NONE
+
+    def end(self, client: ClusterClient) -> int:
+        error: int = client.ask("end_txn", 1, transactional_id="x", committed=True, **self.ids).error_code
+        return error
+
+
+@both
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_transaction_goes_on_with_another_coordinator(profile: str, *, is_killed: bool) -> None:
+    cluster = WireCluster(profile)
+    producer = Producer(cluster)
+    if is_killed:
+        cluster.kill(1)
+    else:
+        cluster.move(2)
+        assert producer.end(producer.client) == Errors.NOT_COORDINATOR
+
+    client = cluster.client(2)
+    assert client.coordinator("x", TRANSACTION) == 2
+    assert fetch(client) == (-1, Errors.UNSTABLE_OFFSET_COMMIT)
+    assert producer.end(client) == Errors.NONE
+    assert fetch(client) == (42, Errors.NONE)
+
+
+@both
+def test_a_marker_reaches_the_leader_of_its_partition_wherever_that_is(profile: str) -> None:
+    cluster = WireCluster(profile)
+    producer = Producer(cluster)
+    cluster.move(3, G)
+    assert fetch(cluster.client(3)) == (-1, Errors.UNSTABLE_OFFSET_COMMIT)
+
+    assert producer.end(producer.client) == Errors.NONE
+
+    assert fetch(cluster.client(3)) == (42, Errors.NONE)
+
+
+def test_a_marker_waits_for_a_leader_that_loads_on_java() -> None:
+    cluster = WireCluster(JAVA)
+    producer = Producer(cluster)
+    cluster.cluster.hold_loading()
+    cluster.move(3, G)
+
+    assert producer.end(producer.client) == Errors.NONE
+    cluster.take(cluster.cluster.release_loading(now_ms=cluster.now_ms))
+
+    assert fetch(cluster.client(3)) == (42, Errors.NONE)
+
+
+@both
+def test_a_client_that_writes_markers_has_to_ask_the_leader(profile: str) -> None:
+    cluster = WireCluster(profile)
+    producer = Producer(cluster)
+    topic = {"name": "__consumer_offsets", "partition_indexes": (G,)}
+    written = {"transaction_result": True, "topics": (topic,), "coordinator_epoch": 0, **producer.ids}
+
+    told = [
+        cluster.client(each).ask("write_txn_markers", 1, markers=(written,)).markers[0] for each in (2, 1)
+    ]
+
+    errors = [each.topics[0].partitions[0].error_code for each in told]
+    assert errors == [Errors.NOT_LEADER_OR_FOLLOWER, Errors.NONE]
+
+
+@both
+def test_a_deleted_topic_takes_its_offsets_from_whoever_coordinates(profile: str) -> None:
+    cluster = WireCluster(profile)
+    cluster.move(2)
+    assert commit(cluster.client(2), 7) == Errors.NONE
+
+    cluster.client(3).ask("delete_topics", 1, topic_names=("orders",), timeout=1)
+
+    assert fetch(cluster.client(2)) == (-1, Errors.NONE)
+
+
+@both
+def test_the_log_that_is_deleted_is_led_by_nobody_and_comes_back(profile: str) -> None:
+    cluster = WireCluster(profile)
+    cluster.client(1).is_member()
+
+    cluster.client(3).ask("delete_topics", 1, topic_names=("__consumer_offsets",), timeout=1)
+    assert cluster.client(1).heartbeat("m") == Errors.NOT_COORDINATOR
+
+    cluster.client(2).ask("find_coordinator", 1, key="g", key_type=0)
+    assert cluster.client(1).heartbeat("m") == Errors.UNKNOWN_MEMBER_ID
+
+
+@both
+def test_a_group_that_is_empty_and_has_nothing_moves_all_the_same(profile: str) -> None:
+    cluster = WireCluster(profile)
+    client = cluster.client(1)
+    member_id = client.is_member()
+    client.ask("leave_group", 1, group_id="g", member_id=member_id)
+
+    cluster.move(2)
+
+    (group,) = cluster.client(2).ask("describe_groups", 0, groups=("g",)).groups
+    assert (group.group_state, group.protocol_type) == ("Empty", "consumer")

@@ -1,0 +1,135 @@
+"""A group that DeleteGroups marked Dead, held before it is removed, as Scala coordinators allow."""
+
+import pytest
+
+from reference_coordinator.errors import Errors
+from reference_coordinator.ids import GroupId
+from reference_coordinator.messages import DeleteGroupsRequest, DeleteGroupsResponse
+from reference_coordinator.tests.calls import Call
+from reference_coordinator.tests.kit import (
+    JAVA,
+    SCALA,
+    Broker,
+    both,
+    commit,
+    heartbeat,
+    join,
+    leave,
+    offset_delete,
+    stable_group,
+    sync,
+)
+from reference_coordinator.tests.txn_kit import txn_commit
+
+GONE = Errors.COORDINATOR_NOT_AVAILABLE
+
+
+def held(profile: str, *groups: str) -> tuple[Broker, Call]:
+    """Groups that once had a member and an offset, and a DeleteGroups of them that is being held."""
+    broker = Broker(profile)
+    for group in groups:
+        (ana,) = stable_group(broker, join(group=group))
+        broker.send(commit({0: 7}, member_id=ana, generation=1, group=group))
+        broker.send(leave(ana, group=group))
+    broker.coordinator.hold_dead()
+    ids = tuple(GroupId(each) for each in groups)
+    return broker, broker.send(DeleteGroupsRequest(groups_names=ids))
+
+
+def release(broker: Broker) -> None:
+    broker.settle(broker.coordinator.release_dead(now_ms=broker.now))
+
+
+def test_whoever_talks_to_a_dead_group_is_told_that_nobody_coordinates_it() -> None:
+    """GroupCoordinatorTest#testHeartbeatDeadGroup, #testOffsetCommitDeadGroup and their like (3.9.2)."""
+    broker, _ = held(SCALA, "g")
+
+    assert broker.send(join(), version=3).error is GONE
+    assert broker.send(join("m")).error is GONE
+    assert broker.send(sync("m", 2)).error is GONE
+    assert broker.send(heartbeat("m", 2)).error is GONE
+    left = broker.send(leave("m"))
+    assert (left.error, left.leave.members) == (GONE, ())
+    assert broker.send(commit({0: 1})).commit_errors == [GONE]
+    assert broker.send(commit({0: 1}, member_id="m", generation=2)).commit_errors == [GONE]
+    assert broker.send(txn_commit({0: 1})).commit_errors == [GONE]
+
+
+def test_an_administrator_sees_the_dead_group() -> None:
+    broker, _ = held(SCALA, "g")
+
+    assert broker.fetch(0) == [(-1, Errors.NONE)]
+    assert broker.fetch(0, stable=True) == [(-1, Errors.NONE)]
+    described = broker.describe()
+    assert (described.error_code, described.group_state, described.members) == (Errors.NONE, "Dead", ())
+    assert broker.listed() == broker.listed(("Dead",)) == ["g"]
+    assert broker.delete("g") == {"g": Errors.GROUP_ID_NOT_FOUND}
+    assert broker.send(offset_delete(0)).error is Errors.GROUP_ID_NOT_FOUND
+
+
+def test_the_deletion_is_answered_on_release_and_the_group_is_gone() -> None:
+    broker, call = held(SCALA, "g", "h")
+    assert call.is_parked
+
+    release(broker)
+
+    results = call.as_(DeleteGroupsResponse).results
+    assert {each.group_id: each.error_code for each in results} == {"g": Errors.NONE, "h": Errors.NONE}
+    assert broker.listed() == []
+    assert broker.send(heartbeat("m", 2)).error is Errors.UNKNOWN_MEMBER_ID
+
+
+def test_expiry_does_not_remove_what_is_held() -> None:
+    broker, call = held(SCALA, "g")
+
+    broker.elapse(600_000)
+
+    assert (broker.state(), call.is_parked) == ("Dead", True)
+    release(broker)
+    assert not call.is_parked
+
+
+def test_a_deletion_that_finds_nothing_to_delete_is_not_held() -> None:
+    broker = Broker(SCALA)
+    broker.coordinator.hold_dead()
+
+    assert broker.delete("g") == {"g": Errors.GROUP_ID_NOT_FOUND}
+
+
+def test_groups_that_are_unloaded_meanwhile_are_not_removed_twice() -> None:
+    broker, call = held(SCALA, "g")
+    broker.unload()
+    written = len(broker.log)
+
+    release(broker)
+
+    assert call.as_(DeleteGroupsResponse).results[0].error_code is Errors.NONE
+    assert len(broker.log) == written
+
+
+def test_after_the_release_nothing_is_held_any_more() -> None:
+    broker, _ = held(SCALA, "g")
+    release(broker)
+    broker.send(commit({0: 1}))
+
+    assert broker.delete("g") == {"g": Errors.NONE}
+
+
+def test_java_has_no_such_moment() -> None:
+    broker, call = held(JAVA, "g")
+
+    assert not call.is_parked
+    assert broker.state() == "Dead"
+    assert broker.listed() == []
+    release(broker)
+
+
+@both
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_hold_changes_nothing_for_groups_with_members(profile: str, *, is_held: bool) -> None:
+    broker = Broker(profile)
+    stable_group(broker, join())
+    if is_held:
+        broker.coordinator.hold_dead()
+
+    assert broker.delete("g") == {"g": Errors.NON_EMPTY_GROUP}

@@ -1,0 +1,201 @@
+"""What a log says when it is read back, record by record. The witnesses named are Kafka's own tests."""
+
+import pytest
+
+from reference_coordinator.errors import Errors
+from reference_coordinator.ids import (
+    GenerationId,
+    GroupId,
+    GroupInstanceId,
+    MemberId,
+    Millis,
+    ProducerEpoch,
+    ProducerId,
+)
+from reference_coordinator.records import (
+    CoordinatorRecord,
+    EndTransactionMarker,
+    GroupMetadataRecord,
+    GroupMetadataRecordMember,
+    GroupMetadataTombstone,
+    OffsetCommitRecord,
+    OffsetCommitTombstone,
+)
+from reference_coordinator.tests.kit import JAVA, SCALA, SESSION_MS, Broker, both, heartbeat, sync
+
+GROUP_TOMBSTONE = GroupMetadataTombstone(group_id=GroupId("g"))
+OFFSET_TOMBSTONE = OffsetCommitTombstone(group_id=GroupId("g"), topic="t", partition=0)
+
+
+def group_record(*members: str, instance: str | None = None, generation: int = 3) -> GroupMetadataRecord:
+    return GroupMetadataRecord(
+        group_id=GroupId("g"),
+        protocol_type="consumer",
+        generation_id=GenerationId(generation),
+        protocol="range" if members else None,
+        leader=MemberId(members[0]) if members else None,
+        current_state_timestamp_ms=Millis(0),
+        members=tuple(
+            GroupMetadataRecordMember(
+                member_id=MemberId(each),
+                group_instance_id=None if instance is None else GroupInstanceId(instance),
+                client_id="client",
+                client_host="/127.0.0.1",
+                rebalance_timeout_ms=Millis(20_000),
+                session_timeout_ms=Millis(SESSION_MS),
+                subscription=b"",
+                assignment=each.encode(),
+            )
+            for each in members
+        ),
+    )
+
+
+def offset(value: int, *, producer_id: int = -1) -> OffsetCommitRecord:
+    return OffsetCommitRecord(
+        group_id=GroupId("g"),
+        topic="t",
+        partition=0,
+        offset=value,
+        leader_epoch=-1,
+        metadata="",
+        commit_timestamp_ms=Millis(0),
+        expire_timestamp_ms=None,
+        producer_id=ProducerId(producer_id),
+    )
+
+
+def marker(producer_id: int, *, is_commit: bool) -> EndTransactionMarker:
+    return EndTransactionMarker(
+        partition=0,
+        producer_id=ProducerId(producer_id),
+        producer_epoch=ProducerEpoch(0),
+        is_commit=is_commit,
+    )
+
+
+def elected(profile: str, *log: CoordinatorRecord) -> Broker:
+    broker = Broker(profile, {"offsets.topic.num.partitions": "1"}, owned=False, log=list(log))
+    broker.begin_loading()
+    return broker
+
+
+def loaded(profile: str, *log: CoordinatorRecord) -> Broker:
+    broker = elected(profile, *log)
+    broker.finish_loading()
+    return broker
+
+
+@both
+def test_a_group_that_was_removed_is_not_there(profile: str) -> None:
+    """GroupMetadataManagerTest#testLoadGroupWithTombstone (3.9.2)."""
+    broker = loaded(profile, group_record("m"), GROUP_TOMBSTONE)
+
+    assert broker.state() == "Dead"
+    assert broker.send(heartbeat("m", 3)).error is Errors.UNKNOWN_MEMBER_ID
+
+
+@both
+def test_a_group_that_was_removed_and_made_anew_is_there_as_it_was_made(profile: str) -> None:
+    """GroupMetadataManager#doLoadGroupsAndOffsets (3.9.2), where a later record cancels the removal."""
+    broker = loaded(profile, group_record("old"), GROUP_TOMBSTONE, group_record("new", generation=1))
+
+    assert broker.state() == "Stable"
+    assert broker.send(heartbeat("new", 1)).error is Errors.NONE
+    assert broker.send(heartbeat("old", 3)).error is Errors.UNKNOWN_MEMBER_ID
+
+
+@both
+def test_offsets_make_a_group_without_members(profile: str) -> None:
+    """GroupMetadataManagerTest#testLoadOffsetsWithoutGroup (3.9.2)."""
+    broker = loaded(profile, offset(5), offset(7))
+
+    assert (broker.state(), broker.describe().protocol_type) == ("Empty", "")
+    assert broker.fetch(0) == [(7, Errors.NONE)]
+
+
+@both
+def test_pending_offsets_make_a_group_too(profile: str) -> None:
+    """GroupMetadataManagerTest#testLoadTransactionalOffsetsWithoutGroup (3.9.2)."""
+    broker = loaded(profile, offset(5, producer_id=7))
+
+    assert broker.state() == "Empty"
+    assert broker.fetch(0, stable=True) == [(-1, Errors.UNSTABLE_OFFSET_COMMIT)]
+
+
+@both
+def test_a_tombstoned_offset_is_gone_and_a_later_one_is_there(profile: str) -> None:
+    """GroupMetadataManagerTest#testLoadOffsetsWithTombstones (3.9.2)."""
+    assert loaded(profile, group_record("m"), offset(5), OFFSET_TOMBSTONE).fetch(0) == [(-1, Errors.NONE)]
+    assert loaded(profile, offset(5), OFFSET_TOMBSTONE, offset(6)).fetch(0) == [(6, Errors.NONE)]
+
+
+@both
+@pytest.mark.parametrize(("is_commit", "found"), [(True, 6), (False, 5)])
+def test_a_transaction_counts_if_it_was_committed(profile: str, found: int, *, is_commit: bool) -> None:
+    """GroupMetadataManagerTest#testLoadWithCommittedAndAbortedTransactionalOffsetCommits (3.9.2)."""
+    broker = loaded(profile, offset(5), offset(6, producer_id=7), marker(7, is_commit=is_commit))
+
+    assert broker.fetch(0, stable=True) == [(found, Errors.NONE)]
+
+
+@both
+def test_a_plain_offset_stands_against_a_transaction_that_wrote_before_it(profile: str) -> None:
+    """GroupMetadataManagerTest#testGroupLoadWithConsumerAndTransactionalOffsetCommitsConsumerWins (3.9.2)."""
+    broker = loaded(profile, offset(50, producer_id=7), offset(99), marker(7, is_commit=True))
+
+    assert broker.fetch(0, stable=True) == [(99, Errors.NONE)]
+
+
+@both
+def test_of_two_producers_who_wrote_last_wins_not_who_committed_last(profile: str) -> None:
+    """OffsetMetadataManagerTest#testReplayTransactionEndMarkerKeepsTheMostRecentCommittedOffset (4.3.1)."""
+    broker = loaded(
+        profile,
+        offset(1, producer_id=7),
+        offset(2, producer_id=8),
+        marker(8, is_commit=True),
+        marker(7, is_commit=True),
+    )
+
+    assert broker.fetch(0, stable=True) == [(2, Errors.NONE)]
+
+
+@pytest.mark.parametrize(("profile", "found"), [(SCALA, 50), (JAVA, -1)])
+def test_a_tombstone_clears_what_is_pending_on_java_only(profile: str, found: int) -> None:
+    """OffsetMetadataManagerTest#testReplayWithTombstoneAndPendingTransactionalOffsets (4.3.1)."""
+    log = (offset(50, producer_id=7), OFFSET_TOMBSTONE, marker(7, is_commit=True))
+
+    assert loaded(profile, *log).fetch(0, stable=True) == [(found, Errors.NONE)]
+
+
+@both
+def test_static_members_keep_their_seats(profile: str) -> None:
+    broker = loaded(profile, group_record("m", instance="seat"))
+
+    assert broker.send(heartbeat("m", 3, instance="seat")).error is Errors.NONE
+    assert broker.send(heartbeat("x", 3, instance="seat")).error is Errors.FENCED_INSTANCE_ID
+    assert broker.send(sync("m", 3, instance="seat")).sync.assignment == b"m"
+
+
+@both
+def test_sessions_begin_when_the_load_ends_however_long_it_took(profile: str) -> None:
+    """GroupCoordinatorShardTest#testOnLoaded (4.3.1)."""
+    broker = elected(profile, group_record("m"))
+    broker.coordinator.load(0, broker.log)
+    broker.elapse(10 * SESSION_MS)
+    broker.settle(broker.coordinator.finish_loading(0, now_ms=broker.now))
+
+    broker.elapse(SESSION_MS - 1)
+    assert broker.state() == "Stable"
+    broker.elapse(1)
+    assert broker.state() != "Stable"
+
+
+@both
+def test_a_group_loads_with_its_offsets(profile: str) -> None:
+    """GroupMetadataManagerTest#testLoadOffsetsAndGroup (3.9.2)."""
+    broker = loaded(profile, offset(1), group_record("m"), offset(2))
+
+    assert broker.fetch(0) == [(2, Errors.NONE)]
+    assert broker.describe().members[0].member_assignment == b"m"

@@ -1,0 +1,143 @@
+"""What a write that is too large leaves behind on the Java coordinator of 3.8 to 4.1.1."""
+
+import pytest
+
+from reference_coordinator.config import GroupCoordinatorConfig
+from reference_coordinator.effects import AppendRecords, Effect
+from reference_coordinator.errors import Errors
+from reference_coordinator.ids import MemberId
+from reference_coordinator.log_limits import log_limits
+from reference_coordinator.profiles import profile_for
+from reference_coordinator.tests.kit import Broker, commit, heartbeat, join, leave, stable_group, sync
+
+SMALL_LOG = {
+    "message.max.bytes": "600",
+    "offsets.commit.timeout.ms": "700",
+    "offsets.topic.num.partitions": "1",
+}
+TIMEOUT_MS = 700
+LARGE = b"x" * 3000
+
+
+class SmallLog(Broker):
+    """A broker whose log judges writes by their size."""
+
+    def _write(self, append: AppendRecords) -> tuple[Effect, ...]:
+        config = GroupCoordinatorConfig.from_properties(self.properties)
+        self.append_error = log_limits(config, profile_for(self.profile))(append)
+        return super()._write(append)
+
+
+def after_too_large_a_sync(profile: str) -> tuple[SmallLog, MemberId]:
+    """A group of one member whose assignment could not be written, in its next generation."""
+    broker = SmallLog(profile, SMALL_LOG)
+    (ana,) = stable_group(broker, join())
+    broker.send(join(ana))
+    assert broker.send(sync(ana, 2, assignments={ana: LARGE})).error is Errors.UNKNOWN_SERVER_ERROR
+    assert broker.send(join(ana)).join.generation_id == 3
+    return broker, ana
+
+
+@pytest.mark.parametrize(
+    ("profile", "waits"),
+    [("3.7-java", False), ("3.8.0-java", True), ("3.9.2-java", True), ("4.0.0", False), ("4.0.2", False)],
+)
+def test_a_request_that_writes_nothing_waits_for_an_empty_batch(profile: str, *, waits: bool) -> None:
+    broker, ana = after_too_large_a_sync(profile)
+
+    call = broker.send(heartbeat(ana, 3))
+
+    assert call.is_parked is waits
+    broker.elapse(TIMEOUT_MS - 1)
+    assert call.is_parked is waits
+    broker.elapse(1)
+    assert call.error is (Errors.COORDINATOR_NOT_AVAILABLE if waits else Errors.NONE)
+
+
+@pytest.mark.parametrize(
+    ("profile", "waits"),
+    [
+        ("3.7-java", False),
+        ("3.9.2-java", True),
+        ("4.0.1", True),
+        ("4.0.2", False),
+        ("4.1.1", True),
+        ("4.1.2", False),
+    ],
+)
+def test_a_write_waits_in_the_open_batch_until_it_is_told_so(profile: str, *, waits: bool) -> None:
+    broker, ana = after_too_large_a_sync(profile)
+
+    call = broker.send(sync(ana, 3, assignments={ana: b"a"}))
+    assert call.is_parked is waits
+    broker.elapse(TIMEOUT_MS)
+
+    assert call.error is (Errors.COORDINATOR_NOT_AVAILABLE if waits else Errors.NONE)
+
+
+def test_what_is_refused_is_refused_at_once() -> None:
+    broker, ana = after_too_large_a_sync("3.9.2-java")
+
+    assert broker.send(heartbeat(ana, 9)).error is Errors.ILLEGAL_GENERATION
+    assert broker.send(heartbeat("nobody", 3)).error is Errors.UNKNOWN_MEMBER_ID
+    assert broker.send(join("nobody")).error is Errors.UNKNOWN_MEMBER_ID
+
+
+def test_a_join_that_is_parked_is_told_after_a_while() -> None:
+    broker, _ = after_too_large_a_sync("3.9.2-java")
+    minted = broker.send(join()).join
+    assert minted.error_code is Errors.MEMBER_ID_REQUIRED
+
+    call = broker.send(join(minted.member_id))
+    broker.elapse(TIMEOUT_MS)
+
+    assert call.error is Errors.COORDINATOR_NOT_AVAILABLE
+
+
+def test_a_full_batch_is_written_and_all_who_waited_are_answered() -> None:
+    broker, ana = after_too_large_a_sync("3.9.2-java")
+    waiting = [broker.send(heartbeat(ana, 3)), broker.send(leave("nobody"))]
+    written = broker.send(commit({0: 7}, group="a" * 300))
+    assert written.is_parked
+
+    last = broker.send(commit({0: 7}, group="b" * 300))
+
+    assert written.commit_errors == last.commit_errors == [Errors.NONE]
+    assert [each.is_parked for each in waiting] == [False, False]
+    assert broker.send(heartbeat(ana, 3)).error is Errors.NONE
+
+
+def test_a_write_that_was_given_up_may_still_come_to_pass() -> None:
+    broker, _ = after_too_large_a_sync("3.9.2-java")
+    given_up = broker.send(commit({0: 7}, group="a" * 300))
+    broker.elapse(TIMEOUT_MS)
+    assert given_up.commit_errors == [Errors.COORDINATOR_NOT_AVAILABLE]
+    assert broker.fetch(0, group="a" * 300)[0][0] == -1
+
+    broker.send(commit({0: 7}, group="b" * 300))
+
+    assert broker.fetch(0, group="a" * 300)[0][0] != -1
+
+
+@pytest.mark.parametrize(("profile", "is_kept"), [("3.7-java", False), ("4.0.1", True), ("4.0.2", False)])
+def test_a_group_whose_creation_was_too_large_may_be_there(profile: str, *, is_kept: bool) -> None:
+    broker = SmallLog(profile, SMALL_LOG)
+    group = "g" * 700
+    minted = broker.send(join(group=group)).join
+
+    again = broker.send(join(minted.member_id, group=group))
+
+    assert again.is_parked is is_kept
+    assert broker.state(group) == "Dead"
+
+
+@pytest.mark.parametrize(
+    ("profile", "error"),
+    [("3.7-java", Errors.MESSAGE_TOO_LARGE), ("4.4", Errors.UNKNOWN_SERVER_ERROR)],
+)
+def test_before_3_8_a_leaver_is_told_what_the_log_said(profile: str, error: Errors) -> None:
+    broker = SmallLog(profile, SMALL_LOG)
+    (ana,) = stable_group(broker, join())
+    broker.properties = {**SMALL_LOG, "message.max.bytes": "50"}
+
+    assert broker.send(leave(ana)).leave.error_code is error
