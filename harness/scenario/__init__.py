@@ -27,7 +27,7 @@ from harness.scenario.expected import (
     write_txn_markers_response,
 )
 from harness.scenario.messages import ANY, OWN
-from harness.scenario.registry import collect, record, scenario, scenario_functions
+from harness.scenario.registry import collect, record, record_each, scenario, scenario_functions
 from harness.scenario.requests import (
     ORDERS,
     RANGE,
@@ -49,6 +49,7 @@ from harness.scenario.requests import (
     sync_group,
 )
 from harness.scenario.script import Script, script_from_json, script_to_json, step_text
+from harness.scenario.sweep import Sweep, sweep
 from harness.scenario.transaction_requests import (
     TRANSACTION,
     add_offsets_to_txn,
@@ -70,7 +71,7 @@ from harness.scenario.values import (
     one_of,
     starting_with,
 )
-from harness.targets.base import Capability
+from harness.targets.base import Capability, HoldPoint
 
 __all__ = (
     "ANY",
@@ -88,9 +89,11 @@ __all__ = (
     "Capability",
     "Conversation",
     "GroupRef",
+    "HoldPoint",
     "Pattern",
     "ScenarioError",
     "Script",
+    "Sweep",
     "Value",
     "add_offsets_to_txn",
     "add_offsets_to_txn_response",
@@ -130,6 +133,7 @@ __all__ = (
     "one_of",
     "partitions_of",
     "record",
+    "record_each",
     "request",
     "response",
     "scenario",
@@ -139,6 +143,7 @@ __all__ = (
     "starting_with",
     "step_text",
     "subscription",
+    "sweep",
     "sync_group",
     "sync_group_response",
     "txn_offset_commit",

@@ -24,14 +24,16 @@ from harness.scenario.requests import (
 )
 from harness.scenario.script import (
     ASIDE,
+    ELSEWHERE,
     MAIN,
     ActorSheet,
     Disconnect,
     Elapse,
+    Hold,
+    PullLever,
     Receive,
-    ReleaseLoading,
+    Release,
     Repeat,
-    RestartCoordinator,
     SeeClosed,
     Send,
     SendBytes,
@@ -39,6 +41,7 @@ from harness.scenario.script import (
     Step,
 )
 from harness.scenario.values import AnswerRef, GroupRef, Ref, Value
+from harness.targets.base import HoldPoint, Lever
 from harness.wire.schema import request_shape
 
 WITHIN_MS: Final = 5_000
@@ -116,13 +119,42 @@ class Conversation:
         """Let time pass."""
         self.steps.append(Elapse(duration_ms=duration_ms))
 
-    def restarts_coordinator(self, *, hold_loading: bool = False) -> None:
-        """Let the coordinator lose its memory and load its log, as after a move or a crash."""
-        self.steps.append(RestartCoordinator(hold_loading=hold_loading))
+    def restarts_coordinator(self, broker_config: Mapping[str, str | int] | None = None) -> None:
+        """Stop the coordinator's broker and start it over its log; every connection is cut, actors reconnect.
 
-    def releases_loading(self) -> None:
-        """Let a held load go on to its end."""
-        self.steps.append(ReleaseLoading())
+        Args:
+            broker_config: Kafka properties that change with it.
+        """
+        properties = {name: str(value) for name, value in (broker_config or {}).items()}
+        self.steps.append(PullLever(lever=Lever.RESTART.value, broker_config=properties))
+
+    def kills_coordinator(self) -> None:
+        """End the coordinator's broker without a warning; another takes over, or else it is started again."""
+        self.steps.append(PullLever(lever=Lever.KILL.value))
+
+    def moves_coordinator(self) -> None:
+        """Make another broker the coordinator; connections stay with the former one until one disconnects."""
+        self.steps.append(PullLever(lever=Lever.MOVE.value))
+
+    def pauses_coordinator(self) -> None:
+        """Let the coordinator's broker stand still."""
+        self.steps.append(PullLever(lever=Lever.PAUSE.value))
+
+    def resumes_coordinator(self) -> None:
+        """Let the broker that stands still go on."""
+        self.steps.append(PullLever(lever=Lever.RESUME.value))
+
+    def lengthens_log(self) -> None:
+        """Let the coordinator's log grow so long that the next load takes a second or more."""
+        self.steps.append(PullLever(lever=Lever.LENGTHEN.value))
+
+    def holds(self, point: HoldPoint) -> None:
+        """Have the coordinator held when it next comes to a point of its code."""
+        self.steps.append(Hold(point=point.value))
+
+    def releases(self, point: HoldPoint) -> None:
+        """Let the coordinator that is held there go on."""
+        self.steps.append(Release(point=point.value))
 
 
 class Actor:
@@ -142,6 +174,11 @@ class Actor:
     def aside(self) -> Actor:
         """The same actor on its second connection."""
         return Actor(self._talk, self._sheet, ASIDE)
+
+    @property
+    def elsewhere(self) -> Actor:
+        """The same actor on a connection to a broker that does not coordinate."""
+        return Actor(self._talk, self._sheet, ELSEWHERE)
 
     @property
     def member_id(self) -> Ref:

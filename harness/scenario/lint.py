@@ -7,26 +7,57 @@ from harness.scenario.bindings import JOIN_NAMES
 from harness.scenario.errors import ScenarioError
 from harness.scenario.requests import SESSION_TIMEOUT_MIN_MS, SHORT_SESSIONS
 from harness.scenario.script import (
+    ELSEWHERE,
+    Hold,
+    PullLever,
     Receive,
-    ReleaseLoading,
+    Release,
     Repeat,
-    RestartCoordinator,
     Script,
     SeeClosed,
     Send,
     StayParked,
     Step,
 )
+from harness.scenario.sweep import Sweep
 from harness.scenario.values import AnswerRef, Ref, phrase, references
-from harness.targets.base import Capability
-from harness.wire.schema import response_shape
+from harness.targets.base import Capability, HoldPoint, Lever
+from harness.wire.schema import has_version, response_shape
 
 _CLAIMS = (Receive, StayParked, SeeClosed, Repeat)
 _SOURCE = re.compile(r"\w+#\w+|KIP-\d+|KAFKA-\d+|\w+\.json")
 
 
-def lint(script: Script, *, id_pattern: re.Pattern[str], clause_pattern: re.Pattern[str]) -> None:
+def lint_sweep(scenario_id: str, sweep: Sweep) -> None:
+    """Refuse a sweep over versions that nobody could speak.
+
+    Raises:
+        ScenarioError: names the scenario, the API and those versions.
+    """
+    told = f"{sweep.api} v{sweep.lowest} to v{sweep.highest}"
+    if not sweep.versions:
+        raise ScenarioError(f"{scenario_id}: its sweep over {told} has no version")
+    unknown = [f"v{version}" for version in sweep.versions if not has_version(sweep.api, version)]
+    if unknown:
+        raise ScenarioError(
+            f"{scenario_id}: of its sweep over {told} the codec (kio) does not know {', '.join(unknown)}"
+        )
+
+
+def lint(
+    script: Script,
+    *,
+    id_pattern: re.Pattern[str],
+    clause_pattern: re.Pattern[str],
+    swept: tuple[str, int] | None = None,
+) -> None:
     """Refuse a script that has a fault.
+
+    Args:
+        script: what a scenario function said.
+        id_pattern: how an id is made.
+        clause_pattern: how the name of a catalogue's row is made.
+        swept: the API and the version that the script is one of a sweep for.
 
     Raises:
         ScenarioError: names the scenario, all its faults, and what to do about each.
@@ -37,6 +68,7 @@ def lint(script: Script, *, id_pattern: re.Pattern[str], clause_pattern: re.Patt
         *_reference_faults(script),
         *_capability_faults(script),
         *_session_faults(script),
+        *(_sweep_faults(script, *swept) if swept else ()),
     ]
     if faults:
         raise ScenarioError(f"{script.id}: {'; '.join(faults)}")
@@ -54,6 +86,13 @@ def _sheet_faults(
     for clause in script.clauses:
         if not clause_pattern.fullmatch(clause):
             yield f"clause {clause!r} is no row of the catalogue, such as SG-14"
+
+
+def _sweep_faults(script: Script, api: str, version: int) -> Iterable[str]:
+    if (api, version) not in script.api_versions:
+        yield f"it is swept over {api}, and sends none of v{version}"
+    if not re.search(rf"\bv{version}\b", script.title):
+        yield f"it is swept over {api}, so its sentence has to name the version: write v{{version}}"
 
 
 def _claim_faults(script: Script) -> Iterable[str]:
@@ -116,12 +155,20 @@ def _capability_faults(script: Script) -> Iterable[str]:
     for name in script.needs:
         if name not in known:
             yield f"it needs {name!r}; capabilities are {', '.join(sorted(known))}"
-    restarts = [step for step in script.steps if isinstance(step, RestartCoordinator | ReleaseLoading)]
-    if restarts and Capability.RESTART not in script.needs:
-        yield "it restarts the coordinator, so it needs Capability.RESTART"
-    holds = any(isinstance(step, RestartCoordinator) and step.hold_loading for step in restarts)
-    if holds and Capability.HOLD_LOADING not in script.needs:
-        yield "it holds the loading, so it needs Capability.HOLD_LOADING"
+    used = {needed: index for index, step in enumerate(script.steps) if (needed := _needed(step))}
+    for needed, index in used.items():
+        if needed not in script.needs:
+            yield f"step {index} needs Capability.{needed.name}, which the scenario does not state"
+
+
+def _needed(step: Step) -> Capability | None:
+    match step:
+        case PullLever():
+            return Lever(step.lever).needs
+        case Hold() | Release():
+            return HoldPoint(step.point).needs
+        case _:
+            return Capability.CLUSTER if getattr(step, "connection", None) == ELSEWHERE else None
 
 
 def _session_faults(script: Script) -> Iterable[str]:

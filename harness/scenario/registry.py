@@ -5,18 +5,23 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from types import ModuleType
-from typing import Final
+from typing import Final, TypeVar, cast
 
 from harness.scenario.clauses import CLAUSE_ID, lint_clauses, load_clauses
 from harness.scenario.conversation import Conversation
 from harness.scenario.errors import ScenarioError
-from harness.scenario.lint import lint
+from harness.scenario.lint import lint, lint_sweep
 from harness.scenario.script import Script
+from harness.scenario.sweep import VERSION, Sweep
 from harness.targets.base import Capability
 
 ScenarioFunction = Callable[[Conversation], None]
+SweptFunction = Callable[[Conversation, int], None]
+"""One that is held on several versions of an API, and is told which."""
+FunctionT = TypeVar("FunctionT", ScenarioFunction, SweptFunction)
 _ATTRIBUTE: Final = "__scenario__"
 _ID: Final = re.compile(r"[a-z][a-z0-9_]*(/[a-z0-9][a-z0-9.-]*){2,}")
 _CLAUSE: Final = re.compile(CLAUSE_ID)
@@ -31,6 +36,7 @@ class ScenarioSheet:
     clauses: tuple[str, ...]
     needs: tuple[Capability, ...]
     broker_config: Mapping[str, str]
+    sweep: Sweep | None
 
 
 def scenario(
@@ -40,18 +46,22 @@ def scenario(
     clauses: Sequence[str] = (),
     needs: Sequence[Capability] = (),
     broker_config: Mapping[str, str | int] | None = None,
-) -> Callable[[ScenarioFunction], ScenarioFunction]:
-    """Make a function a scenario.
+    sweep: Sweep | None = None,
+) -> Callable[[FunctionT], FunctionT]:
+    """Make a function a scenario, or one a version of an API.
 
     Args:
-        scenario_id: permanent, unique and readable: `suite/subject/what-is-special`.
+        scenario_id: permanent, unique and readable: `suite/subject/what-is-special`. With a sweep it is the
+            beginning of the ids `…/v0`, `…/v1`, …
         source: the Kafka class and method (`Class#method`), KIP or KAFKA-number that decides.
         clauses: rows of the catalogue that it exercises, e.g. `SG-14`.
         needs: what a target must be able to do beyond answering.
         broker_config: Kafka properties that must have these values.
+        sweep: the versions on each of which it is held; the function is told the version as its second
+            argument, and its sentence names it as `v{version}`.
     """
 
-    def mark(function: ScenarioFunction) -> ScenarioFunction:
+    def mark(function: FunctionT) -> FunctionT:
         properties = {name: str(value) for name, value in (broker_config or {}).items()}
         sheet = ScenarioSheet(
             id=scenario_id,
@@ -59,6 +69,7 @@ def scenario(
             clauses=tuple(clauses),
             needs=tuple(needs),
             broker_config=properties,
+            sweep=sweep,
         )
         setattr(function, _ATTRIBUTE, sheet)
         return function
@@ -70,11 +81,46 @@ def record(function: ScenarioFunction) -> Script:
     """Run a scenario function once, without any target, and return what it said.
 
     Raises:
-        ScenarioError: it is no scenario, or its script has a fault.
+        ScenarioError: it is no scenario, it is several, or its script has a fault.
+    """
+    scripts = record_each(function)
+    if len(scripts) > 1:
+        raise ScenarioError(f"{function!r} is a sweep of {len(scripts)} scenarios: record_each returns them")
+    return scripts[0]
+
+
+def record_each(function: ScenarioFunction | SweptFunction) -> tuple[Script, ...]:
+    """Run a scenario function once for each version that it is swept over, else once.
+
+    Raises:
+        ScenarioError: it is no scenario, or a script of it has a fault.
     """
     sheet = getattr(function, _ATTRIBUTE, None)
     if not isinstance(sheet, ScenarioSheet):
         raise ScenarioError(f"{function!r} is not marked with @scenario(…)")
+    words = inspect.cleandoc(function.__doc__ or "")
+    if sheet.sweep is None:
+        return (_recorded(sheet, words, cast("ScenarioFunction", function)),)
+    lint_sweep(sheet.id, sheet.sweep)
+    swept = cast("SweptFunction", function)
+    return tuple(
+        _recorded(
+            replace(sheet, id=f"{sheet.id}/v{version}"),
+            words.replace(VERSION, str(version)),
+            partial(_told, swept, version),
+            swept=(sheet.sweep.api, version),
+        )
+        for version in sheet.sweep.versions
+    )
+
+
+def _told(function: SweptFunction, version: int, talk: Conversation) -> None:
+    function(talk, version)
+
+
+def _recorded(
+    sheet: ScenarioSheet, words: str, function: ScenarioFunction, *, swept: tuple[str, int] | None = None
+) -> Script:
     talk = Conversation()
     try:
         function(talk)
@@ -82,7 +128,7 @@ def record(function: ScenarioFunction) -> Script:
         raise ScenarioError(f"{sheet.id}: {error}") from error
     except Exception as error:
         raise ScenarioError(f"{sheet.id}: its function fails: {error!r}") from error
-    title, _, notes = inspect.cleandoc(function.__doc__ or "").partition("\n")
+    title, _, notes = words.partition("\n")
     script = Script(
         id=sheet.id,
         title=title.strip(),
@@ -94,11 +140,11 @@ def record(function: ScenarioFunction) -> Script:
         actors=tuple(talk.sheets.values()),
         steps=tuple(talk.steps),
     )
-    lint(script, id_pattern=_ID, clause_pattern=_CLAUSE)
+    lint(script, id_pattern=_ID, clause_pattern=_CLAUSE, swept=swept)
     return script
 
 
-def scenario_functions(module: ModuleType) -> tuple[ScenarioFunction, ...]:
+def scenario_functions(module: ModuleType) -> tuple[ScenarioFunction | SweptFunction, ...]:
     """Return a module's own scenarios in the order of their writing."""
     functions = [
         function
@@ -118,9 +164,10 @@ def collect(package: str = "suites") -> Mapping[str, Script]:
             package's catalogue lacks.
     """
     scripts = _unique(
-        (module.__name__, record(function))
+        (module.__name__, script)
         for module in _modules(package)
         for function in scenario_functions(module)
+        for script in record_each(function)
     )
     if not scripts:
         raise ScenarioError(f"package {package!r} holds no scenario")

@@ -11,10 +11,13 @@ from typing import Final, TypeAlias
 
 from harness.scenario.errors import ScenarioError
 from harness.scenario.values import GroupRef, Json, Pattern, Value, from_json, phrase, to_json
+from harness.targets.base import HoldPoint, Lever
 
 MAIN: Final = "main"
 ASIDE: Final = "aside"
 """An actor's second connection: a parked request blocks the first."""
+ELSEWHERE: Final = "elsewhere"
+"""A connection to a broker that does not coordinate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,15 +115,29 @@ class Elapse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RestartCoordinator:
-    """The coordinator loses its memory and loads its log."""
+class PullLever:
+    """Something is done to the coordinator's broker from outside."""
 
-    hold_loading: bool
+    lever: str
+    """A `Lever` by its value."""
+    broker_config: Mapping[str, str] = field(default_factory=dict)
+    """Kafka properties that change with a restart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseLoading:
-    """The held load goes on to its end."""
+class Hold:
+    """The coordinator is to be held when it next comes to a point."""
+
+    point: str
+    """A `HoldPoint` by its value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """The coordinator that is held goes on."""
+
+    point: str
+    """A `HoldPoint` by its value."""
 
 
 Step: TypeAlias = (
@@ -132,9 +149,12 @@ Step: TypeAlias = (
     | Repeat
     | Disconnect
     | Elapse
-    | RestartCoordinator
-    | ReleaseLoading
+    | PullLever
+    | Hold
+    | Release
 )
+Control: TypeAlias = PullLever | Hold | Release
+"""A step that concerns the broker, and with it everybody who talks to it."""
 _OWN_GROUP: Final = GroupRef("main")
 _STEP_TYPES: Final[Mapping[str, type[Step]]] = {
     cls.__name__: cls
@@ -147,8 +167,9 @@ _STEP_TYPES: Final[Mapping[str, type[Step]]] = {
         Repeat,
         Disconnect,
         Elapse,
-        RestartCoordinator,
-        ReleaseLoading,
+        PullLever,
+        Hold,
+        Release,
     )
 }
 
@@ -247,7 +268,7 @@ def _step_from_json(data: Mapping[str, Json]) -> Step:
     return _STEP_TYPES[str(data["step"])](**content)  # type: ignore[arg-type] # checked by the constructor's names
 
 
-def step_text(step: Step) -> str:  # noqa: C901, PLR0911 - one flat case a kind of step
+def step_text(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat case a kind of step
     """Say a step in words."""
     match step:
         case Send():
@@ -268,14 +289,30 @@ def step_text(step: Step) -> str:  # noqa: C901, PLR0911 - one flat case a kind 
             return f"{_who(step)} disconnects"
         case Elapse():
             return f"{step.duration_ms} ms pass"
-        case RestartCoordinator():
-            return f"the coordinator restarts{' and its loading is held' if step.hold_loading else ''}"
-        case ReleaseLoading():
-            return "the held loading goes on"
+        case PullLever():
+            return _LEVER_TEXTS[Lever(step.lever)] + _named(step.broker_config)
+        case Hold():
+            return f"the coordinator will be held: {_POINT_TEXTS[HoldPoint(step.point)]}"
+        case Release():
+            return f"the coordinator that is held goes on: {_POINT_TEXTS[HoldPoint(step.point)]}"
+
+
+_LEVER_TEXTS: Final[Mapping[Lever, str]] = {
+    Lever.RESTART: "the coordinator's broker restarts",
+    Lever.KILL: "the coordinator's broker is killed",
+    Lever.MOVE: "another broker becomes the coordinator",
+    Lever.PAUSE: "the coordinator's broker stands still",
+    Lever.RESUME: "the coordinator's broker goes on",
+    Lever.LENGTHEN: "the coordinator's log grows long",
+}
+_POINT_TEXTS: Final[Mapping[HoldPoint, str]] = {
+    HoldPoint.LOADING: "while it loads its log",
+    HoldPoint.DEAD: "between a group's death and its removal",
+}
 
 
 def _who(step: Send | SendBytes | Receive | StayParked | SeeClosed | Repeat | Disconnect) -> str:
-    return step.actor if step.connection == MAIN else f"{step.actor} (aside)"
+    return step.actor if step.connection == MAIN else f"{step.actor} ({step.connection})"
 
 
 def _told(values: Mapping[str, Value]) -> str:

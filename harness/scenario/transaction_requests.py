@@ -124,8 +124,15 @@ def write_txn_markers(
     committed: bool,
     topics: Partitions[TopicT],
     coordinator_epoch: int = 0,
+    transaction_version: int | None = None,
 ) -> Request:
-    """End a producer's transaction in the logs of some partitions, as only brokers usually do."""
+    """End a producer's transaction in the logs of some partitions, as only brokers usually do.
+
+    The version of the transaction travels from v2 on.
+    """
+    stated: Mapping[str, Value] = (
+        {} if transaction_version is None else {"transaction_version": transaction_version}
+    )
     marker: Value = {
         "producer_id": producer_id,
         "producer_epoch": producer_epoch,
@@ -134,6 +141,7 @@ def write_txn_markers(
             {"name": topic, "partition_indexes": tuple(partitions)} for topic, partitions in topics.items()
         ),
         "coordinator_epoch": coordinator_epoch,
+        **stated,
     }
     return Request(api="WriteTxnMarkers", version=version, fields={"markers": (marker,)})
 

@@ -11,6 +11,7 @@ from harness.scenario import (
     NON_EMPTY,
     Capability,
     Conversation,
+    HoldPoint,
     ScenarioError,
     containing,
     heartbeat,
@@ -70,10 +71,16 @@ def test_a_script_survives_json() -> None:
         ana.sends_bytes(b"\x00\x01", says="two bytes")
         ana.finds_connection_closed()
         talk.elapses(5)
-        talk.restarts_coordinator(hold_loading=True)
-        talk.releases_loading()
+        talk.holds(HoldPoint.LOADING)
+        talk.restarts_coordinator({"group.max.size": 1})
+        talk.releases(HoldPoint.LOADING)
+        talk.moves_coordinator()
+        ana.elsewhere.sends(heartbeat())
+        talk.pauses_coordinator()
+        talk.resumes_coordinator()
+        talk.kills_coordinator()
 
-    needs = (Capability.RESTART, Capability.HOLD_LOADING)
+    needs = tuple(Capability)
     script = record(made(everything, needs=needs, broker_config={"group.max.size": 2}))
     again = script_from_json(json.loads(json.dumps(script_to_json(script))))
     assert again == script
@@ -179,7 +186,7 @@ def fails(talk: Conversation) -> None:
             {},
             "expects 'protocol_type', which a JoinGroup v6 response lacks",
         ),
-        (restarts, {}, "it needs Capability.RESTART"),
+        (restarts, {}, "step 0 needs Capability.RESTART"),
         (pins_nothing, {}, "it expects nothing"),
         (fails, {}, "classic/test/one: its function fails: ZeroDivisionError"),
     ],

@@ -21,6 +21,7 @@ from harness.scenario import (
     offset_fetch,
     offset_fetch_response,
     scenario,
+    sweep,
     sync_group,
     sync_group_response,
 )
@@ -84,16 +85,15 @@ def a_leave_from_a_dead_group_is_unknown(talk: Conversation) -> None:
     "admin/dead/leave-low-version",
     source="LeaveGroupResponse#LeaveGroupResponse",
     clauses=("CO-21", "VF-11"),
+    sweep=sweep("LeaveGroup", 0, 2),
 )
-def a_low_version_leave_from_a_dead_group_is_unknown(talk: Conversation) -> None:
-    """LeaveGroup v0 to v2 puts the UNKNOWN_MEMBER_ID of a deleted group on top."""
+def a_low_version_leave_from_a_dead_group_is_unknown(talk: Conversation, version: int) -> None:
+    """LeaveGroup v{version} puts the UNKNOWN_MEMBER_ID of a deleted group on top."""
     ana = _bereaved(talk)
 
-    ana.sends(leave_group(version=0))
+    ana.sends(leave_group(version=version))
     ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(leave_group(version=1))
-    ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(leave_group(version=2, group_id=talk.group("never")))
+    ana.sends(leave_group(version=version, group_id=talk.group("never")))
     ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
 
 

@@ -19,6 +19,7 @@ from harness.scenario import (
     offset_fetch_response,
     response,
     scenario,
+    sweep,
     sync_group,
     sync_group_response,
 )
@@ -105,16 +106,21 @@ def each_group_is_judged_on_its_own(talk: Conversation) -> None:
     )
 
 
-@scenario("admin/delete/low-version", source="GroupCoordinatorShard#deleteGroups", clauses=("DL-02", "DL-03"))
-def low_versions_delete_alike(talk: Conversation) -> None:
-    """DeleteGroups v0 and v1 tell an inhabited group from an empty one as later versions do."""
+@scenario(
+    "admin/delete/low-version",
+    source="GroupCoordinatorShard#deleteGroups",
+    clauses=("DL-02", "DL-03"),
+    sweep=sweep("DeleteGroups", 0, 1),
+)
+def low_versions_delete_alike(talk: Conversation, version: int) -> None:
+    """DeleteGroups v{version} tells an inhabited group from an empty one as later versions do."""
     (ana,) = talk.stable_group("ana")
 
-    ana.sends(delete_groups(version=0))
+    ana.sends(delete_groups(version=version))
     ana.receives(delete_groups_response("NON_EMPTY_GROUP"))
-    ana.sends(leave_group(version=1))
+    ana.sends(leave_group())
     ana.receives(leave_group_response(error_code="NONE"))
-    ana.sends(delete_groups(version=1))
+    ana.sends(delete_groups(version=version))
     ana.receives(delete_groups_response("NONE"))
 
 

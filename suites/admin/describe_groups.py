@@ -17,18 +17,24 @@ from harness.scenario import (
     response,
     scenario,
     starting_with,
+    sweep,
 )
 
 DESCRIBES = "ClassicGroup#asDescribedGroup"
 
 
-@scenario("admin/describe/stable", source=DESCRIBES, clauses=("DG-03", "DS-01", "DS-07", "DG-09"))
-def a_stable_group_shows_metadata_and_assignments(talk: Conversation) -> None:
-    """A Stable group shows its protocol and, of each member, who it is, what it wants and what it has."""
+@scenario(
+    "admin/describe/stable",
+    source=DESCRIBES,
+    clauses=("DG-03", "DS-01", "DS-07", "DG-09"),
+    sweep=sweep("DescribeGroups", 5, 6),
+)
+def a_stable_group_shows_metadata_and_assignments(talk: Conversation, version: int) -> None:
+    """DescribeGroups v{version} shows of a Stable group who its members are, what they want and have."""
     ana, bob = talk.stable_group("ana", "bob")
 
     ana.repeats(
-        describe_groups(),
+        describe_groups(version=version),
         until=describe_groups_response(
             error_code="NONE",
             group_state="Stable",
@@ -65,13 +71,15 @@ def a_static_member_shows_its_instance_id(talk: Conversation) -> None:
     )
 
 
-@scenario("admin/describe/low-version", source=DESCRIBES, clauses=("DG-03",))
-def version_0_shows_a_stable_group(talk: Conversation) -> None:
-    """DescribeGroups v0 shows a Stable group's protocol, members and assignments."""
+@scenario(
+    "admin/describe/low-version", source=DESCRIBES, clauses=("DG-03",), sweep=sweep("DescribeGroups", 0, 4)
+)
+def low_versions_show_a_stable_group(talk: Conversation, version: int) -> None:
+    """DescribeGroups v{version} shows a Stable group's protocol, members and assignments."""
     (ana,) = talk.stable_group("ana")
 
     ana.repeats(
-        describe_groups(version=0),
+        describe_groups(version=version),
         until=describe_groups_response(
             error_code="NONE",
             group_state="Stable",

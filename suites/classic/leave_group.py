@@ -10,6 +10,7 @@ from harness.scenario import (
     leave_group_response,
     request,
     scenario,
+    sweep,
     sync_group,
     sync_group_response,
 )
@@ -61,13 +62,14 @@ def the_last_member_leaves(talk: Conversation) -> None:
 @scenario(
     "classic/leave/stranger",
     source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
-    clauses=("LV-03",),
+    clauses=("LV-03", "VF-12"),
+    sweep=sweep("LeaveGroup", 3, 5),
 )
-def a_stranger_cannot_leave(talk: Conversation) -> None:
-    """A LeaveGroup v3+ for an unknown id is NONE on top and UNKNOWN_MEMBER_ID for that member."""
+def a_stranger_cannot_leave(talk: Conversation, version: int) -> None:
+    """A LeaveGroup v{version} of an unknown id is NONE on top and UNKNOWN_MEMBER_ID for that member."""
     (ana,) = talk.stable_group("ana")
 
-    ana.sends(leave_group(members=(("nobody", None),)))
+    ana.sends(leave_group(version=version, members=(("nobody", None),)))
     ana.receives(
         leave_group_response(
             error_code="NONE",
@@ -83,17 +85,18 @@ def a_stranger_cannot_leave(talk: Conversation) -> None:
     "classic/leave/one-member-before-v3",
     source="KafkaApis#handleLeaveGroupRequest",
     clauses=("VF-11", "LV-02"),
+    sweep=sweep("LeaveGroup", 0, 2),
 )
-def before_v3_the_members_error_stands_on_top(talk: Conversation) -> None:
-    """A LeaveGroup v2 is about one member, whose error is the response's own."""
+def before_v3_the_members_error_stands_on_top(talk: Conversation, version: int) -> None:
+    """A LeaveGroup v{version} is about one member, whose error is the response's own."""
     (ana,) = talk.stable_group("ana")
 
-    ana.sends(leave_group(version=2, member_id="nobody"))
+    ana.sends(leave_group(version=version, member_id="nobody"))
     ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(leave_group(version=2))
+    ana.sends(leave_group(version=version))
     ana.receives(leave_group_response(error_code="NONE"))
 
-    ana.sends(leave_group(version=2))
+    ana.sends(leave_group(version=version))
     ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
 
 

@@ -12,6 +12,7 @@ from harness.scenario import (
     leave_group,
     leave_group_response,
     scenario,
+    sweep,
     sync_group,
     sync_group_response,
 )
@@ -133,30 +134,31 @@ def a_sync_during_a_rebalance_climbs(talk: Conversation) -> None:
     "classic/precedence/sync-before-v5",
     source="GroupMetadataManager#validateSyncGroup",
     clauses=("CO-02", "CO-18", "SG-11", "SG-12", "SG-03"),
+    sweep=sweep("SyncGroup", 0, 4),
 )
-def a_sync_before_v5_climbs(talk: Conversation) -> None:
-    """A SyncGroup v2 is checked for its group id, then the group, the member and the generation."""
+def a_sync_before_v5_climbs(talk: Conversation, version: int) -> None:
+    """A SyncGroup v{version} is checked for its group id, then the group, the member and the generation."""
     (ana,) = talk.stable_group("ana")
 
     ana.climbs(
         (
             (
-                sync_group(version=2, group_id="", member_id="nobody", generation_id=9),
+                sync_group(version=version, group_id="", member_id="nobody", generation_id=9),
                 sync_group_response(error_code="INVALID_GROUP_ID"),
             ),
             (
-                sync_group(version=2, group_id=talk.group("elsewhere"), generation_id=9),
+                sync_group(version=version, group_id=talk.group("elsewhere"), generation_id=9),
                 sync_group_response(error_code="UNKNOWN_MEMBER_ID"),
             ),
             (
-                sync_group(version=2, member_id="nobody", generation_id=9),
+                sync_group(version=version, member_id="nobody", generation_id=9),
                 sync_group_response(error_code="UNKNOWN_MEMBER_ID"),
             ),
             (
-                sync_group(version=2, generation_id=9),
+                sync_group(version=version, generation_id=9),
                 sync_group_response(error_code="ILLEGAL_GENERATION"),
             ),
-            (sync_group(version=2), sync_group_response(error_code="NONE", assignment=ana.part)),
+            (sync_group(version=version), sync_group_response(error_code="NONE", assignment=ana.part)),
         )
     )
 
@@ -165,9 +167,10 @@ def a_sync_before_v5_climbs(talk: Conversation) -> None:
     "classic/precedence/heartbeat",
     source="GroupMetadataManager#validateClassicGroupHeartbeat",
     clauses=("CO-03", "CO-19", "HB-05", "HB-06", "HB-02"),
+    sweep=sweep("Heartbeat", 0, 4),
 )
-def a_heartbeat_during_a_rebalance_climbs(talk: Conversation) -> None:
-    """A heartbeat is checked for its group id, then the group, the member, the generation, and the state."""
+def a_heartbeat_during_a_rebalance_climbs(talk: Conversation, version: int) -> None:
+    """Heartbeat v{version} is checked for its group id, the group, the member, the generation, the state."""
     (ana,) = talk.stable_group("ana")
     bob = talk.actor("bob")
     bob.sends(join_group(version=3))
@@ -175,19 +178,22 @@ def a_heartbeat_during_a_rebalance_climbs(talk: Conversation) -> None:
     ana.climbs(
         (
             (
-                heartbeat(group_id="", member_id="nobody", generation_id=9),
+                heartbeat(version=version, group_id="", member_id="nobody", generation_id=9),
                 heartbeat_response(error_code="INVALID_GROUP_ID"),
             ),
             (
-                heartbeat(group_id=talk.group("elsewhere"), generation_id=9),
+                heartbeat(version=version, group_id=talk.group("elsewhere"), generation_id=9),
                 heartbeat_response(error_code="UNKNOWN_MEMBER_ID"),
             ),
             (
-                heartbeat(member_id="nobody", generation_id=9),
+                heartbeat(version=version, member_id="nobody", generation_id=9),
                 heartbeat_response(error_code="UNKNOWN_MEMBER_ID"),
             ),
-            (heartbeat(generation_id=9), heartbeat_response(error_code="ILLEGAL_GENERATION")),
-            (heartbeat(), heartbeat_response(error_code="REBALANCE_IN_PROGRESS")),
+            (
+                heartbeat(version=version, generation_id=9),
+                heartbeat_response(error_code="ILLEGAL_GENERATION"),
+            ),
+            (heartbeat(version=version), heartbeat_response(error_code="REBALANCE_IN_PROGRESS")),
         )
     )
 
@@ -196,9 +202,10 @@ def a_heartbeat_during_a_rebalance_climbs(talk: Conversation) -> None:
     "classic/precedence/leave-before-v3",
     source="KAFKA-15755",
     clauses=("CO-21", "VF-11", "LV-02"),
+    sweep=sweep("LeaveGroup", 0, 2),
 )
-def a_leaver_before_v3_climbs(talk: Conversation) -> None:
-    """A LeaveGroup v2 is checked for its group id, then the group, then the member.
+def a_leaver_before_v3_climbs(talk: Conversation, version: int) -> None:
+    """A LeaveGroup v{version} is checked for its group id, then the group, then the member.
 
     What the first of them is answered, some releases had no words for: `regressions/kafka-15755` tells.
     """
@@ -207,17 +214,17 @@ def a_leaver_before_v3_climbs(talk: Conversation) -> None:
     ana.climbs(
         (
             (
-                leave_group(version=2, group_id="", member_id="nobody"),
+                leave_group(version=version, group_id="", member_id="nobody"),
                 leave_group_response(error_code=ANY),
             ),
             (
-                leave_group(version=2, group_id=talk.group("elsewhere")),
+                leave_group(version=version, group_id=talk.group("elsewhere")),
                 leave_group_response(error_code="UNKNOWN_MEMBER_ID"),
             ),
             (
-                leave_group(version=2, member_id="nobody"),
+                leave_group(version=version, member_id="nobody"),
                 leave_group_response(error_code="UNKNOWN_MEMBER_ID"),
             ),
-            (leave_group(version=2), leave_group_response(error_code="NONE")),
+            (leave_group(version=version), leave_group_response(error_code="NONE")),
         )
     )

@@ -31,8 +31,16 @@ from harness.scenario import (
     sync_group_response,
 )
 
-SMALL_LOG: Final = {"message.max.bytes": "1000"}
-"""Enough for a group of two members with short names, and for one offset at a time."""
+
+def small_log(number: int) -> dict[str, str]:
+    """Return what makes a log with room for a group of two members with short names, or for one offset.
+
+    Each scenario has a broker of its own: where a write that fails holds up those after it, it holds up those
+    of all groups. How long they are held up is short, and tells the brokers apart.
+    """
+    return {"message.max.bytes": "1000", "offsets.commit.timeout.ms": str(500 + number)}
+
+
 LARGE: Final = b"x" * 3000
 MANY_TOPICS: Final = subscription("orders", *(f"topic-{number}-{'x' * 200}" for number in range(15)))
 STORES: Final = "GroupMetadataManager#storeGroup"
@@ -42,10 +50,13 @@ STORES: Final = "GroupMetadataManager#storeGroup"
     "failures/too-large/assignments",
     source="CoordinatorOperationExceptionHelper#handleOperationException",
     clauses=("FI-01", "SG-28", "PE-02", "ER-02"),
-    broker_config=SMALL_LOG,
+    broker_config=small_log(0),
 )
 def assignments_too_large_for_the_log(talk: Conversation) -> None:
-    """When assignments cannot be written all who sync are told UNKNOWN_SERVER_ERROR and rejoin."""
+    """When assignments cannot be written all who sync are told UNKNOWN_SERVER_ERROR and rejoin.
+
+    The Java coordinator of 3.8 and 3.9 keeps a batch open for good then, and has nothing written any more.
+    """
     ana, bob = talk.stable_group("ana", "bob")
     ana.sends(join_group())
     bob.sends(join_group())
@@ -57,20 +68,23 @@ def assignments_too_large_for_the_log(talk: Conversation) -> None:
     ana.receives(sync_group_response(error_code="UNKNOWN_SERVER_ERROR", assignment=b""))
     bob.receives(sync_group_response(error_code="UNKNOWN_SERVER_ERROR", assignment=b""))
     ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.receives(heartbeat_response(error_code=ANY))
 
     ana.sends(join_group())
     bob.sends(join_group())
     ana.receives(join_group_response(error_code="NONE", generation_id=4))
     bob.receives(join_group_response(error_code="NONE", generation_id=4))
-    ana.syncs_as_leader((ana, bob))
+    ana.sends(sync_group(assignments=((ana.member_id, ana.part), (bob.member_id, bob.part))))
+    ana.receives(sync_group_response(error_code=ANY))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code=ANY))
 
 
 @scenario(
     "failures/too-large/static-restart",
     source="GroupMetadataManager#classicGroupJoinNewStaticMember",
     clauses=("FI-02", "ST-12"),
-    broker_config=SMALL_LOG,
+    broker_config=small_log(1),
 )
 def a_static_restart_too_large_for_the_log(talk: Conversation) -> None:
     """A static restart that cannot be written is refused in the live generation, and the former id stays.
@@ -87,17 +101,17 @@ def a_static_restart_too_large_for_the_log(talk: Conversation) -> None:
     bob.sends(heartbeat())
     bob.receives(heartbeat_response(error_code=ANY))
     ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.receives(heartbeat_response(error_code=ANY))
 
 
 @scenario(
     "failures/too-large/new-group-in-two-steps",
     source="GroupMetadataManager#classicGroupJoinToClassicGroup",
     clauses=("FI-03", "ER-08"),
-    broker_config=SMALL_LOG,
+    broker_config=small_log(2),
 )
 def a_new_group_too_large_in_two_steps(talk: Conversation) -> None:
-    """A minted id of a group that cannot be written is unknown to Java, and good to Scala."""
+    """A minted id of a group that cannot be written is unknown to Java since 4.0, and good to all before."""
     group_id = "two-steps-" + "g" * 1200
     ana = talk.actor("ana")
     ana.sends(join_group(group_id=group_id))
@@ -114,7 +128,7 @@ def a_new_group_too_large_in_two_steps(talk: Conversation) -> None:
     "failures/too-large/new-group-in-one-step",
     source="GroupMetadataManager#classicGroupJoinToClassicGroup",
     clauses=("FI-04", "ER-08"),
-    broker_config=SMALL_LOG,
+    broker_config=small_log(3),
 )
 def a_new_group_too_large_in_one_step(talk: Conversation) -> None:
     """Who is let in at once to a group that cannot be written fails in Java, and joins in Scala."""
@@ -133,7 +147,7 @@ def a_new_group_too_large_in_one_step(talk: Conversation) -> None:
     "failures/too-large/emptied-group",
     source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
     clauses=("FI-05", "FI-06"),
-    broker_config=SMALL_LOG,
+    broker_config=small_log(4),
 )
 def an_emptied_group_too_large_for_the_log(talk: Conversation) -> None:
     """When a group's emptying cannot be written, Java says so on top; the group is Empty all the same."""
@@ -159,7 +173,7 @@ def an_emptied_group_too_large_for_the_log(talk: Conversation) -> None:
     "failures/too-large/commit",
     source="CoordinatorOperationExceptionHelper#handleOperationException",
     clauses=("ER-04", "OC-49", "ER-09"),
-    broker_config=SMALL_LOG,
+    broker_config=small_log(5),
 )
 def a_commit_too_large_for_the_log(talk: Conversation) -> None:
     """A commit that cannot be written fails for each partition alike, and nothing of it is stored."""
@@ -178,7 +192,7 @@ def a_commit_too_large_for_the_log(talk: Conversation) -> None:
     "failures/too-large/deletion",
     source="GroupCoordinatorShard#deleteGroups",
     clauses=("ER-07", "DL-10"),
-    broker_config=SMALL_LOG,
+    broker_config=small_log(6),
 )
 def a_deletion_too_large_for_the_log(talk: Conversation) -> None:
     """A deletion that cannot be written is NONE in Scala, until a restart, and fails in Java."""
@@ -196,7 +210,7 @@ def a_deletion_too_large_for_the_log(talk: Conversation) -> None:
     ana.sends(offset_fetch(group_id=group_id, topics=partitions))
     ana.receives(response("OffsetFetch", error_code="NONE"))
     ana.sends(offset_commit(group_id=group_id, generation_id=-1, member_id="", topics={"orders": {0: 9}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.receives(response("OffsetCommit"))
     ana.sends(delete_groups(groups=(group_id,)))
     ana.receives(delete_groups_response(ANY))
     ana.sends(describe_groups(groups=(group_id,)))

@@ -7,6 +7,7 @@ from harness.scenario import (
     Actor,
     Capability,
     Conversation,
+    HoldPoint,
     delete_groups,
     delete_groups_response,
     describe_groups,
@@ -43,13 +44,14 @@ def _loading(talk: Conversation) -> Actor:
     (ana,) = talk.stable_group("ana")
     ana.sends(offset_commit(topics={"orders": {0: 7}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    talk.restarts_coordinator(hold_loading=True)
+    talk.holds(HoldPoint.LOADING)
+    talk.restarts_coordinator()
     return ana
 
 
 def _loaded(talk: Conversation, ana: Actor) -> None:
     """Let the load end and await what only a loaded coordinator knows."""
-    talk.releases_loading()
+    talk.releases(HoldPoint.LOADING)
     ana.repeats(
         offset_fetch(topics={"orders": (0,)}),
         until=offset_fetch_response({"orders": {0: 7}}),

@@ -3,6 +3,7 @@
 from harness.scenario import (
     Capability,
     Conversation,
+    HoldPoint,
     add_offsets_to_txn_response,
     describe_groups,
     describe_groups_response,
@@ -17,12 +18,35 @@ from harness.scenario import (
     scenario,
     txn_offset_commit_response,
 )
-from suites.transactions.producers import ONE_ANSWER, ORDER_0, announced, ends, pending, sees
+from suites.transactions.producers import (
+    ONE_ANSWER,
+    ORDER_0,
+    Producer,
+    announced,
+    ends,
+    initialised,
+    pending,
+    sees,
+)
 
 RESTARTS = (Capability.RESTART,)
 HOLDS = (Capability.RESTART, Capability.HOLD_LOADING)
 LOADS = "OffsetMetadataManager#replay"
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
+
+
+def awaits_transactions(talk: Conversation) -> None:
+    """Await that the coordinator of transactions is back, which loads by itself and is not held."""
+    initialised(talk.actor("witness"), talk.group("txn-of-witness"))
+
+
+def decides(producer: Producer) -> None:
+    """Let a producer commit as soon as its own coordinator is there, and await that it is done."""
+    for _ in range(2):
+        # It is refused while the offsets are not marked yet, so the second one tells that they are.
+        producer.actor.repeats(
+            producer.ends(committed=True), until=end_txn_response(error_code="NONE"), within_ms=15_000
+        )
 
 
 @scenario("loading/transaction/pending", source=LOADS, clauses=("RP-08", "OF-17"), needs=RESTARTS)
@@ -37,7 +61,7 @@ def what_is_pending_outlives_a_restart(talk: Conversation) -> None:
     ana.receives(
         response("OffsetFetch", topics=({"partitions": ({"error_code": "UNSTABLE_OFFSET_COMMIT"},)},))
     )
-    ends(producer, committed=True)
+    decides(producer)
     sees(ana, {"orders": {0: 42}})
 
 
@@ -69,7 +93,7 @@ def a_later_plain_commit_stands_after_a_restart(talk: Conversation) -> None:
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
     talk.restarts_coordinator()
 
-    ends(producer, committed=True)
+    decides(producer)
     ana.repeats(
         offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True),
         until=offset_fetch_response({"orders": {0: 99}}),
@@ -118,13 +142,15 @@ def transactional_commits_wait_for_the_load(talk: Conversation) -> None:
     """While loading TxnOffsetCommit v2 is told so, in 4.x only if its transaction is in order."""
     ana = talk.actor("ana")
     producer = announced(ana)
-    talk.restarts_coordinator(hold_loading=True)
+    talk.holds(HoldPoint.LOADING)
+    talk.restarts_coordinator()
+    awaits_transactions(talk)
 
     ana.sends(producer.commits(ORDER_0))
     ana.receives(txn_offset_commit_response({"orders": {0: LOADING}}))
     ana.sends(producer.commits(ORDER_0, transactional_id=talk.group("nobody's")))
     ana.receives(ONE_ANSWER)
-    talk.releases_loading()
+    talk.releases(HoldPoint.LOADING)
     ana.repeats(producer.commits(ORDER_0), until=txn_offset_commit_response({"orders": {0: "NONE"}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
@@ -135,12 +161,14 @@ def old_producers_are_not_told_of_the_load(talk: Conversation) -> None:
     """While loading TxnOffsetCommit v0 and v1 are told COORDINATOR_NOT_AVAILABLE, from 2.6 on."""
     ana = talk.actor("ana")
     producer = announced(ana)
-    talk.restarts_coordinator(hold_loading=True)
+    talk.holds(HoldPoint.LOADING)
+    talk.restarts_coordinator()
+    awaits_transactions(talk)
 
     for version in (0, 1):
         ana.sends(producer.commits(ORDER_0, version=version))
         ana.receives(ONE_ANSWER)
-    talk.releases_loading()
+    talk.releases(HoldPoint.LOADING)
     ana.repeats(producer.commits(ORDER_0), until=txn_offset_commit_response({"orders": {0: "NONE"}}))
 
 
@@ -151,10 +179,11 @@ def the_transaction_coordinator_does_not_load(talk: Conversation) -> None:
     """While the group coordinator loads transactions begin and end, and their offsets count after it."""
     producer = pending(talk)
     ana, bob = producer.actor, talk.actor("bob")
-    talk.restarts_coordinator(hold_loading=True)
+    talk.holds(HoldPoint.LOADING)
+    talk.restarts_coordinator()
 
     announced(bob, talk.group("txn-of-bob"))
     ana.sends(producer.ends(committed=True))
     ana.receives(end_txn_response(error_code="NONE"))
-    talk.releases_loading()
+    talk.releases(HoldPoint.LOADING)
     sees(ana, {"orders": {0: 42}})

@@ -7,6 +7,7 @@ broker write them.
 from harness.scenario import (
     Capability,
     Conversation,
+    HoldPoint,
     delete_groups,
     describe_groups,
     end_txn,
@@ -16,7 +17,8 @@ from harness.scenario import (
     response,
     scenario,
 )
-from suites.transactions.producers import ORDER_0, TAKEN, Producer, announces, ends, initialised, sees
+from suites.loading.transactions import decides
+from suites.transactions.producers import ORDER_0, TAKEN, Producer, announces, initialised, sees
 
 HOLDS = (Capability.RESTART, Capability.HOLD_LOADING)
 SOURCE = "TransactionCoordinator#handleEndTransaction"
@@ -29,15 +31,23 @@ def _decides_while_loading(talk: Conversation, *, committed: bool, version: int)
     announces(producer)
     ana.sends(producer.commits(ORDER_0))
     ana.receives(TAKEN)
-    talk.restarts_coordinator(hold_loading=True)
-    ana.sends(producer.ends(committed=committed, version=version))
-    ana.receives(end_txn_response(error_code="NONE"))
+    talk.holds(HoldPoint.LOADING)
+    talk.restarts_coordinator()
+    ana.repeats(
+        producer.ends(committed=committed, version=version),
+        until=end_txn_response(error_code="NONE"),
+        within_ms=10_000,
+    )
     return producer
 
 
-def _asks_meanwhile(producer: Producer, *, version: int) -> None:
-    """Ask everything that a transaction between decision and end may refuse."""
+def _asks_meanwhile(talk: Conversation, producer: Producer, *, version: int) -> None:
+    """Ask everything that a transaction between decision and end may refuse.
+
+    Where the broker itself ends it that has happened by then.
+    """
     ana = producer.actor
+    talk.elapses(1_000)
     for committed in (True, False):
         ana.sends(producer.ends(committed=committed, version=version))
         ana.receives(response("EndTxn"))
@@ -60,9 +70,9 @@ def _asks_meanwhile(producer: Producer, *, version: int) -> None:
 def a_commit_cannot_end(talk: Conversation) -> None:
     """A transaction whose commit waits for the load may be committed again, but neither aborted nor used."""
     producer = _decides_while_loading(talk, committed=True, version=1)
-    _asks_meanwhile(producer, version=1)
+    _asks_meanwhile(talk, producer, version=1)
 
-    talk.releases_loading()
+    talk.releases(HoldPoint.LOADING)
     sees(producer.actor, {"orders": {0: 42}})
 
 
@@ -70,9 +80,9 @@ def a_commit_cannot_end(talk: Conversation) -> None:
 def an_abort_cannot_end(talk: Conversation) -> None:
     """A transaction whose abort waits for the load may be aborted again, but neither committed nor used."""
     producer = _decides_while_loading(talk, committed=False, version=1)
-    _asks_meanwhile(producer, version=1)
+    _asks_meanwhile(talk, producer, version=1)
 
-    talk.releases_loading()
+    talk.releases(HoldPoint.LOADING)
     sees(producer.actor, {"orders": {0: -1}})
 
 
@@ -80,9 +90,9 @@ def an_abort_cannot_end(talk: Conversation) -> None:
 def a_commit_of_version_2_cannot_end(talk: Conversation) -> None:
     """EndTxn v5 gives a new epoch at once; with the former one the commit may be repeated, not turned."""
     producer = _decides_while_loading(talk, committed=True, version=5)
-    _asks_meanwhile(producer, version=5)
+    _asks_meanwhile(talk, producer, version=5)
 
-    talk.releases_loading()
+    talk.releases(HoldPoint.LOADING)
     sees(producer.actor, {"orders": {0: 42}})
 
 
@@ -90,9 +100,9 @@ def a_commit_of_version_2_cannot_end(talk: Conversation) -> None:
 def an_abort_of_version_2_cannot_end(talk: Conversation) -> None:
     """EndTxn v5 gives a new epoch at once; with the former one the abort may be repeated, not turned."""
     producer = _decides_while_loading(talk, committed=False, version=5)
-    _asks_meanwhile(producer, version=5)
+    _asks_meanwhile(talk, producer, version=5)
 
-    talk.releases_loading()
+    talk.releases(HoldPoint.LOADING)
     sees(producer.actor, {"orders": {0: -1}})
 
 
@@ -110,11 +120,14 @@ def offsets_that_outlive_their_group(talk: Conversation) -> None:
     ana.receives(TAKEN)
     ana.sends(delete_groups())
     ana.receives(response("DeleteGroups"))
-    ends(producer, committed=True)
+    decides(producer)
 
     for _ in range(2):
-        ana.sends(offset_fetch(topics={"orders": (0,)}))
-        ana.receives(response("OffsetFetch"))
+        ana.repeats(
+            offset_fetch(topics={"orders": (0,)}),
+            until=response("OffsetFetch", error_code="NONE"),
+            within_ms=15_000,
+        )
         ana.sends(describe_groups())
         ana.receives(response("DescribeGroups"))
         talk.restarts_coordinator()

@@ -224,6 +224,26 @@ def a_group_of_another_type_keeps_all_offsets(talk: Conversation) -> None:
 
 
 @scenario(
+    "offsets/expiry/unreadable-subscription",
+    source=CONDITION,
+    clauses=("EX-03", "OD-10"),
+    broker_config=FREQUENT_EXPIRY,
+)
+def an_unreadable_subscription_keeps_all_offsets(talk: Conversation) -> None:
+    """A Stable group of a member whose subscription ends before its topics do loses nothing."""
+    ana = _static(talk, "ana")
+    ana.sends(join_group(protocols=(("range", b"\0\0\0\0\0\x04\0\0\0\0"),)))
+    ana.receives(join_group_response(error_code="NONE"))
+    ana.syncs_as_leader((ana,))
+    ana.sends(offset_commit(version=4, retention_time_ms=0, topics={"payments": {0: 7}}))
+    ana.receives(offset_commit_response({"payments": {0: "NONE"}}))
+
+    talk.elapses(1_600)
+    ana.sends(offset_fetch(topics={"payments": (0,)}))
+    ana.receives(offset_fetch_response({"payments": {0: 7}}))
+
+
+@scenario(
     "offsets/expiry/deleted-offset", source=EXPIRES, clauses=("EX-12", "OD-07"), broker_config=FREQUENT_EXPIRY
 )
 def a_group_that_lost_its_last_offset_is_removed(talk: Conversation) -> None:

@@ -34,20 +34,22 @@ FREQUENT_EXPIRY = {"offsets.retention.check.interval.ms": "500"}
 and offsets, be they about to join. So topics are deleted only where groups are removed at any time."""
 
 
-def _topic_id(ana: Actor, topic: str | GroupRef) -> AnswerRef:
+def id_of(ana: Actor, topic: str | GroupRef) -> AnswerRef:
     """Have somebody look up the id of a topic."""
     ana.sends(request("Metadata", 12, topics=({"name": topic},), allow_auto_topic_creation=False))
     return ana.receives(response("Metadata", topics=({"error_code": "NONE"},)))["topics", 0, "topic_id"]
 
 
-def _commit(topic_id: str | AnswerRef, *partitions: int) -> Value:
+def committed_by_id(topic_id: str | AnswerRef, *partitions: int) -> Value:
+    """Commit offset 7 of some partitions of a topic."""
     return {
         "topic_id": topic_id,
         "partitions": tuple({"partition_index": index, "committed_offset": 7} for index in partitions),
     }
 
 
-def _asked(topic_id: str | AnswerRef, *partitions: int) -> Value:
+def asked_by_id(topic_id: str | AnswerRef, *partitions: int) -> Value:
+    """Ask for some partitions of a topic."""
     return {"topic_id": topic_id, "partition_indexes": partitions}
 
 
@@ -68,9 +70,9 @@ def _made(talk: Conversation, ana: Actor) -> GroupRef:
 def version_10_commits_by_topic_id(talk: Conversation) -> None:
     """OffsetCommit v10 names topics by id; an unknown or zero id is told so, an unknown partition too."""
     ana = talk.actor("ana")
-    orders = _topic_id(ana, "orders")
+    orders = id_of(ana, "orders")
 
-    topics = (_commit(orders, 0, 99), _commit(UNKNOWN_ID, 0), _commit(NO_ID, 1))
+    topics = (committed_by_id(orders, 0, 99), committed_by_id(UNKNOWN_ID, 0), committed_by_id(NO_ID, 1))
     ana.sends(request("OffsetCommit", 10, group_id=OWN, generation_id_or_member_epoch=-1, topics=topics))
     ana.receives(response("OffsetCommit"))
     ana.repeats(
@@ -83,7 +85,7 @@ def an_unknown_id_never_reaches_the_coordinator(talk: Conversation) -> None:
     """OffsetCommit v10 to unknown ids alone is told UNKNOWN_TOPIC_ID, whatever its group is."""
     ana = talk.actor("ana")
 
-    topics = (_commit(UNKNOWN_ID, 0),)
+    topics = (committed_by_id(UNKNOWN_ID, 0),)
     ana.sends(request("OffsetCommit", 10, group_id=OWN, generation_id_or_member_epoch=5, topics=topics))
     refused: Pattern = {"topic_id": UNKNOWN_ID, "partitions": ({"error_code": "UNKNOWN_TOPIC_ID"},)}
     ana.receives(response("OffsetCommit", topics=(refused,)))
@@ -95,9 +97,9 @@ def an_unknown_id_never_reaches_the_coordinator(talk: Conversation) -> None:
 def version_10_names_a_missing_group(talk: Conversation) -> None:
     """OffsetCommit v10 with a generation to a missing group is GROUP_ID_NOT_FOUND."""
     ana = talk.actor("ana")
-    orders = _topic_id(ana, "orders")
+    orders = id_of(ana, "orders")
 
-    topics = (_commit(orders, 0),)
+    topics = (committed_by_id(orders, 0),)
     ana.sends(request("OffsetCommit", 10, group_id=OWN, generation_id_or_member_epoch=5, topics=topics))
     refused: Pattern = {"topic_id": orders, "partitions": ({"error_code": "GROUP_ID_NOT_FOUND"},)}
     ana.receives(response("OffsetCommit", topics=(refused,)))
@@ -107,12 +109,12 @@ def version_10_names_a_missing_group(talk: Conversation) -> None:
 def version_10_fetches_by_topic_id(talk: Conversation) -> None:
     """OffsetFetch v10 names topics by id; an unknown id is told so, an unknown partition has no offset."""
     ana = talk.actor("ana")
-    orders = _topic_id(ana, "orders")
+    orders = id_of(ana, "orders")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}, "payments": {1: 8}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}, "payments": {1: "NONE"}}))
     ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: 7}}))
 
-    by_id = (_asked(orders, 0, 1, 99), _asked(UNKNOWN_ID, 0), _asked(NO_ID, 0))
+    by_id = (asked_by_id(orders, 0, 1, 99), asked_by_id(UNKNOWN_ID, 0), asked_by_id(NO_ID, 0))
     for topics in (by_id, (), None):
         group: Value = {"group_id": talk.group("main"), "topics": topics}
         ana.sends(request("OffsetFetch", 10, groups=(group,)))
@@ -123,9 +125,9 @@ def version_10_fetches_by_topic_id(talk: Conversation) -> None:
 def version_10_knows_ids_of_missing_groups(talk: Conversation) -> None:
     """OffsetFetch v10 of a missing group tells unknown ids from known ones, and has no offsets."""
     ana = talk.actor("ana")
-    orders = _topic_id(ana, "orders")
+    orders = id_of(ana, "orders")
 
-    topics = (_asked(orders, 0), _asked(UNKNOWN_ID, 0))
+    topics = (asked_by_id(orders, 0), asked_by_id(UNKNOWN_ID, 0))
     group: Value = {"group_id": talk.group("main"), "topics": topics}
     ana.sends(request("OffsetFetch", 10, groups=(group,)))
     ana.receives(response("OffsetFetch", groups=({"error_code": "NONE"},)))
@@ -171,7 +173,7 @@ def a_topic_made_anew_is_another(talk: Conversation) -> None:
     """A topic made anew under its name has another id and no offsets; the former id is unknown."""
     ana = talk.actor("ana")
     topic = _made(talk, ana)
-    former = _topic_id(ana, topic)
+    former = id_of(ana, topic)
     ana.sends(delete_topic(topic))
     ana.receives(delete_topic_response(error_code="NONE"))
     ana.repeats(
@@ -182,9 +184,9 @@ def a_topic_made_anew_is_another(talk: Conversation) -> None:
         request("Metadata", 12, topics=({"name": topic},), allow_auto_topic_creation=False),
         until=response("Metadata", topics=({"error_code": "NONE"},)),
     )
-    current = _topic_id(ana, topic)
+    current = id_of(ana, topic)
 
-    for topics in ((_asked(current, 0),), (_asked(former, 0),), None):
+    for topics in ((asked_by_id(current, 0),), (asked_by_id(former, 0),), None):
         group: Value = {"group_id": talk.group("main"), "topics": topics}
         ana.sends(request("OffsetFetch", 10, groups=(group,)))
         ana.receives(response("OffsetFetch", groups=({"error_code": "NONE"},)))

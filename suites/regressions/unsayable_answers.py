@@ -10,6 +10,8 @@ from harness.scenario import (
     leave_group,
     leave_group_response,
     scenario,
+    sync_group,
+    sync_group_response,
 )
 
 
@@ -74,3 +76,30 @@ def a_leave_before_v3_is_refused_as_a_whole(talk: Conversation) -> None:
         ana.receives(leave_group_response(error_code=ANY))
     ana.sends(leave_group(version=3, group_id="", member_id="nobody"))
     ana.receives(leave_group_response(error_code="INVALID_GROUP_ID"))
+
+
+@scenario(
+    "regressions/null-client-id/described",
+    source="RequestHeader#parse",
+    clauses=("VF-17",),
+)
+def a_member_without_a_client_id_is_described(talk: Conversation) -> None:
+    """A group is described although the client of a member has no id.
+
+    Before 3.1 such an id was null, which neither the answer nor the log can tell: UNKNOWN_SERVER_ERROR.
+    """
+    eve = talk.actor("eve", client_id=None)
+    eve.sends(join_group(version=3, member_id=""))
+    eve.receives(join_group_response(error_code="NONE", generation_id=1))
+
+    for version in (0, 5):
+        eve.sends(describe_groups(version=version))
+        eve.receives(describe_groups_response(error_code=ANY))
+    assignments = ((eve.member_id, eve.part),)
+    eve.sends(sync_group(version=3, assignments=assignments))
+    eve.receives(sync_group_response(error_code=ANY))
+    # Kafka 2.4 cannot write this error at v4 and never answers.
+    eve.aside.sends(sync_group(version=4, assignments=assignments))
+    eve.aside.may_receive(sync_group_response(error_code=ANY), within_ms=1000)
+    eve.sends(describe_groups())
+    eve.receives(describe_groups_response(error_code=ANY))

@@ -14,6 +14,7 @@ from harness.scenario import (
     one_of,
     response,
     scenario,
+    sweep,
     txn_offset_commit_response,
 )
 from suites.transactions.producers import (
@@ -135,14 +136,19 @@ def a_missing_group_is_judged_by_release(talk: Conversation) -> None:
         ana.receives(describe_groups_response(error_code="NONE", protocol_type=""))
 
 
-@scenario("transactions/commit/group-without-name", source=HANDLES, clauses=("TC-10", "AO-01"))
-def the_group_without_a_name_is_refused(talk: Conversation) -> None:
-    """AddOffsetsToTxn takes the empty group id, and TxnOffsetCommit refuses it partition by partition."""
+@scenario(
+    "transactions/commit/group-without-name",
+    source=HANDLES,
+    clauses=("TC-10", "AO-01"),
+    sweep=sweep("TxnOffsetCommit", 0, 5),
+)
+def the_group_without_a_name_is_refused(talk: Conversation, version: int) -> None:
+    """The empty group id is announced, and TxnOffsetCommit v{version} to it is refused by partition."""
     ana = talk.actor("ana")
     producer = initialised(ana)
     announces(producer, group_id="")
 
-    ana.sends(producer.commits({"orders": {0: 1, 2: 3}}, group_id=""))
+    ana.sends(producer.commits({"orders": {0: 1, 2: 3}}, version=version, group_id=""))
     ana.receives(txn_offset_commit_response({"orders": {0: "INVALID_GROUP_ID", 2: "INVALID_GROUP_ID"}}))
 
 
@@ -243,6 +249,20 @@ def an_earlier_plain_commit_is_replaced(talk: Conversation) -> None:
 
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42, 1: 8}})
+
+
+@scenario("transactions/commit/plain-commit-just-before", source=COMMITS, clauses=("OF-20", "TC-26"))
+def a_plain_commit_just_before_is_replaced(talk: Conversation) -> None:
+    """Of a plain commit and a pending one that comes right after it, the pending one counts."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(producer.commits(ORDER_0))
+    ana.receives(TAKEN)
+
+    ends(producer, committed=True)
+    sees(ana, {"orders": {0: 42}})
 
 
 @scenario("transactions/commit/leader-epoch", source="KIP-320", clauses=("OF-08", "OF-20"))

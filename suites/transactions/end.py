@@ -14,6 +14,7 @@ from harness.scenario import (
     offset_fetch_response,
     response,
     scenario,
+    sweep,
     txn_offset_commit_response,
 )
 from suites.transactions.producers import (
@@ -44,13 +45,15 @@ def any_group_may_be_announced(talk: Conversation) -> None:
     ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
 
 
-@scenario("transactions/add/wrong-epoch", source=ADDS, clauses=("AO-02",))
-def a_wrong_epoch_is_an_old_error_in_low_versions(talk: Conversation) -> None:
-    """AddOffsetsToTxn v0 and v1 with another epoch are INVALID_PRODUCER_EPOCH."""
+@scenario(
+    "transactions/add/wrong-epoch", source=ADDS, clauses=("AO-02",), sweep=sweep("AddOffsetsToTxn", 0, 1)
+)
+def a_wrong_epoch_is_an_old_error_in_low_versions(talk: Conversation, version: int) -> None:
+    """AddOffsetsToTxn v{version} with another epoch is INVALID_PRODUCER_EPOCH, with the right one NONE."""
     ana = talk.actor("ana")
     producer = initialised(ana)
 
-    for version, addend in ((0, 1), (1, 1), (1, -1)):
+    for addend in (1, -1):
         ana.sends(
             add_offsets_to_txn(
                 version=version,
@@ -59,21 +62,23 @@ def a_wrong_epoch_is_an_old_error_in_low_versions(talk: Conversation) -> None:
             )
         )
         ana.receives(add_offsets_to_txn_response(error_code="INVALID_PRODUCER_EPOCH"))
+    ana.sends(producer.adds(version=version))
+    ana.receives(add_offsets_to_txn_response(error_code="NONE"))
 
 
-@scenario("transactions/add/fenced", source=ADDS, clauses=("AO-03",))
-def a_wrong_epoch_is_fenced_in_high_versions(talk: Conversation) -> None:
-    """AddOffsetsToTxn v2 with another epoch is PRODUCER_FENCED."""
+@scenario("transactions/add/fenced", source=ADDS, clauses=("AO-03",), sweep=sweep("AddOffsetsToTxn", 2, 4))
+def a_wrong_epoch_is_fenced_in_high_versions(talk: Conversation, version: int) -> None:
+    """AddOffsetsToTxn v{version} with another epoch is PRODUCER_FENCED, and with the right one NONE."""
     ana = talk.actor("ana")
     producer = initialised(ana)
 
     ana.sends(
         add_offsets_to_txn(
-            version=2, producer_id=producer.producer_id, producer_epoch=producer.producer_epoch + 1
+            version=version, producer_id=producer.producer_id, producer_epoch=producer.producer_epoch + 1
         )
     )
     ana.receives(add_offsets_to_txn_response(error_code="PRODUCER_FENCED"))
-    ana.sends(producer.adds(version=2))
+    ana.sends(producer.adds(version=version))
     ana.receives(add_offsets_to_txn_response(error_code="NONE"))
 
 
@@ -270,9 +275,14 @@ def a_producer_that_names_itself_goes_on(talk: Conversation) -> None:
     ana.receives(init_producer_id_response(error_code="INVALID_REQUEST", producer_id=-1, producer_epoch=-1))
 
 
-@scenario("transactions/init/continued-when-fenced", source="KIP-890", clauses=("AO-03",))
-def a_fenced_producer_may_come_back(talk: Conversation) -> None:
-    """A producer whose transaction another aborted may name itself and go on in 4.x, and not before."""
+@scenario(
+    "transactions/init/continued-when-fenced",
+    source="KIP-890",
+    clauses=("AO-03",),
+    sweep=sweep("InitProducerId", 3, 5),
+)
+def a_fenced_producer_may_come_back(talk: Conversation, version: int) -> None:
+    """A producer whose transaction another aborted goes on by InitProducerId v{version} in 4.x alone."""
     ana, bob = talk.actors("ana", "bob")
     producer = announced(ana)
     bob.sends(init_producer_id())
@@ -280,7 +290,9 @@ def a_fenced_producer_may_come_back(talk: Conversation) -> None:
     talk.elapses(500)
 
     ana.sends(
-        init_producer_id(version=4, producer_id=producer.producer_id, producer_epoch=producer.producer_epoch)
+        init_producer_id(
+            version=version, producer_id=producer.producer_id, producer_epoch=producer.producer_epoch
+        )
     )
     ana.receives(response("InitProducerId"))
 

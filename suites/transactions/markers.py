@@ -1,18 +1,23 @@
 """WriteTxnMarkers: the end of a transaction, written to the log by a client."""
 
+from dataclasses import replace
+
 from harness.scenario import (
     Conversation,
     init_producer_id,
     init_producer_id_response,
     offset_fetch,
     offset_fetch_response,
+    response,
     scenario,
     write_txn_markers,
     write_txn_markers_response,
 )
 from suites.transactions.producers import (
+    ORDER_0,
     TAKEN,
     WITHIN_MS,
+    announces,
     ends,
     finds_its_coordinator,
     initialised,
@@ -79,6 +84,7 @@ def a_marker_of_the_past_is_refused(talk: Conversation) -> None:
         (producer.producer_epoch, 0, {"no-such-topic": (0,)}, "UNKNOWN_TOPIC_OR_PARTITION"),
         (producer.producer_epoch, 0, {OFFSETS: (99,)}, "UNKNOWN_TOPIC_OR_PARTITION"),
         (producer.producer_epoch + 1, 7, {OFFSETS: (0,)}, "NONE"),
+        (producer.producer_epoch, 6, {OFFSETS: (0,)}, "INVALID_PRODUCER_EPOCH"),
         (producer.producer_epoch, 7, {OFFSETS: (0,)}, "INVALID_PRODUCER_EPOCH"),
         (producer.producer_epoch + 1, 6, {OFFSETS: (0,)}, "TRANSACTION_COORDINATOR_FENCED"),
         (producer.producer_epoch + 1, 7, {OFFSETS: (0,)}, "NONE"),
@@ -97,3 +103,66 @@ def a_marker_of_the_past_is_refused(talk: Conversation) -> None:
                 {topic: dict.fromkeys(partitions, error) for topic, partitions in topics.items()}
             )
         )
+
+
+@scenario("transactions/markers/elsewhere", source=WRITES, clauses=("TC-30", "OF-17"))
+def a_marker_elsewhere_ends_nothing_here(talk: Conversation) -> None:
+    """A marker for another topic's partition, or one that is refused, leaves pending offsets pending."""
+    ana = talk.actor("ana")
+    former = initialised(ana)
+    ana.sends(init_producer_id())
+    answer = ana.receives(init_producer_id_response(error_code="NONE", producer_epoch=1))
+    producer = replace(former, producer_epoch=answer["producer_epoch"])
+    announces(producer)
+    ana.sends(producer.commits(ORDER_0))
+    ana.receives(TAKEN)
+
+    for producer_epoch, topic, error in (
+        (producer.producer_epoch, "orders", "NONE"),
+        (former.producer_epoch, OFFSETS, "INVALID_PRODUCER_EPOCH"),
+    ):
+        ana.sends(
+            write_txn_markers(
+                producer_id=producer.producer_id,
+                producer_epoch=producer_epoch,
+                committed=True,
+                topics={topic: (0,)},
+            )
+        )
+        ana.receives(write_txn_markers_response({topic: {0: error}}))
+    talk.elapses(300)
+    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
+    ana.receives(
+        response("OffsetFetch", topics=({"partitions": ({"error_code": "UNSTABLE_OFFSET_COMMIT"},)},))
+    )
+    ends(producer, committed=True)
+    sees(ana, {"orders": {0: 42}})
+
+
+@scenario(
+    "transactions/markers/of-version-2", source="ProducerAppendInfo#checkProducerEpoch", clauses=("TC-30",)
+)
+def a_marker_of_version_2_has_a_newer_epoch(talk: Conversation) -> None:
+    """A marker of a transaction of version 2 has a newer epoch than its offsets, but may be repeated."""
+    producer = pending(talk)
+    ana = producer.actor
+
+    for addend, error in (
+        (0, "INVALID_PRODUCER_EPOCH"),
+        (1, "NONE"),
+        (1, "NONE"),
+        (0, "INVALID_PRODUCER_EPOCH"),
+        (2, "NONE"),
+    ):
+        ana.sends(
+            write_txn_markers(
+                version=2,
+                producer_id=producer.producer_id,
+                producer_epoch=producer.producer_epoch + addend,
+                committed=True,
+                topics={OFFSETS: (0,)},
+                transaction_version=2,
+            )
+        )
+        ana.receives(write_txn_markers_response({OFFSETS: {0: error}}))
+    sees(ana, {"orders": {0: 42}})

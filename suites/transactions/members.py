@@ -80,7 +80,21 @@ def instance_member_and_generation_are_checked_in_turn(talk: Conversation) -> No
     )
 
 
-@scenario("transactions/member/half-named", source="KAFKA-12193", clauses=("TC-12", "TC-14"))
+@scenario("transactions/member/generation-zero", source=VALIDATES, clauses=("TC-12",))
+def generation_0_is_a_generation(talk: Conversation) -> None:
+    """A member that commits in a transaction with generation 0, which is not the group's, is refused."""
+    (ana,) = talk.stable_group("ana")
+    producer = announced(ana)
+
+    ana.sends(producer.commits(ORDER_0, version=3, member_id=ana.member_id, generation_id=0))
+    ana.receives(txn_offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
+
+
+@scenario(
+    "transactions/member/half-named",
+    source="GroupCoordinator#validateOffsetCommit",
+    clauses=("TC-12", "TC-14"),
+)
 def who_is_named_by_half_may_not_count(talk: Conversation) -> None:
     """A member without generation, a generation without member, an unknown instance: taken until 2.8."""
     (ana,) = talk.stable_group("ana")

@@ -1,0 +1,208 @@
+"""Kafka's known faults: the releases on their two sides are told apart, and what tells them apart is known.
+
+Each row has brokers of both releases driven with the same scenarios, and with the controls, which all of them
+answer alike. `pytest -m history` runs them; they are left out otherwise, for they boot forty brokers.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from harness.conduct.attributing import attribute
+from harness.conduct.judging import judge_run, read_scripts, read_traces
+from harness.conduct.run import ConductedRun
+from harness.diff.model import Judgement
+from harness.tests.conducted import CHECKOUT, catalogue, conducted
+from harness.verdict import Outcome
+
+CONTROLS: Final = "regressions/control/*"
+CONTROL_COUNT: Final = 7
+OLDEST: Final = "2.4.1"
+"""Has no SyncGroup v5, and so one control less."""
+PAGE: Final = CHECKOUT / "docs/historical-bugs.md"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bug:
+    """A fault that a release had and the next one had not, and the scenario that shows it."""
+
+    number: str
+    """Under which it was mended, as it stands in the reference's table of behaviours."""
+    scenario: str
+    affected: str
+    fixed: str
+    is_of_a_version: bool = False
+    """Whether it is a version of an API that the one release serves and the other does not."""
+
+    def __str__(self) -> str:
+        return f"{self.scenario.rpartition('/')[2]}-{self.affected}-{self.fixed}"
+
+
+HISTORY: Final = (
+    Bug(
+        number="KAFKA-10239",
+        scenario="regressions/kafka-10239/static-member-described-before-v4",
+        affected="2.5.0",
+        fixed="2.5.1",
+    ),
+    Bug(
+        number="pull request 8485", scenario="offsets/delete/two-partitions", affected="2.5.1", fixed="2.6.0"
+    ),
+    Bug(
+        number="KAFKA-9885",
+        scenario="regressions/kafka-9885/room-for-an-id-given-before",
+        affected="2.5.1",
+        fixed="2.6.0",
+    ),
+    Bug(
+        number="KAFKA-10284",
+        scenario="static_membership/restart/changed-protocol",
+        affected="2.6.0",
+        fixed="2.6.1",
+    ),
+    Bug(number="KAFKA-12890", scenario="classic/sync/follower-never-syncs", affected="2.8.0", fixed="2.8.1"),
+    Bug(
+        number="pull request 9958",
+        scenario="regressions/pr-9958/pending-id-leaves-with-an-instance-id",
+        affected="2.8.2",
+        fixed="3.0.2",
+    ),
+    Bug(
+        number="pull request 9958", scenario="transactions/member/half-named", affected="2.8.2", fixed="3.0.2"
+    ),
+    Bug(
+        number="KIP-814",
+        scenario="static_membership/restart/leader-skips-assignment",
+        affected="3.1.2",
+        fixed="3.2.3",
+        is_of_a_version=True,
+    ),
+    Bug(
+        number="KAFKA-14422",
+        scenario="regressions/kafka-14422/leader-before-v5-of-a-static-member",
+        affected="3.3.1",
+        fixed="3.3.2",
+    ),
+    Bug(
+        number="KAFKA-15755",
+        scenario="regressions/kafka-15755/refused-leave-before-v3",
+        affected="3.5.1",
+        fixed="3.5.2",
+    ),
+    Bug(
+        number="KAFKA-15755",
+        scenario="regressions/kafka-15755/refused-leave-before-v3",
+        affected="3.6.0",
+        fixed="3.6.1",
+    ),
+    Bug(number="KAFKA-19163", scenario="transactions/expiry/pending-only", affected="4.0.0", fixed="4.0.1"),
+    Bug(
+        number="KAFKA-19274",
+        scenario="regressions/kafka-19274/groups-go-with-their-log",
+        affected="4.0.0",
+        fixed="4.0.1",
+    ),
+)
+ANSWERED: Final = tuple(bug for bug in HISTORY if not bug.is_of_a_version)
+SERVED: Final = tuple(bug for bug in HISTORY if bug.is_of_a_version)
+PAIRS: Final = (*dict.fromkeys((bug.affected, bug.fixed) for bug in HISTORY), (OLDEST, "4.4.0"))
+
+
+@cache
+def _held(reports: Path, affected: str, fixed: str) -> tuple[ConductedRun, Mapping[str, tuple[str, ...]]]:
+    """Drive the two releases; give the run and, by scenario, the sources of the behaviours that part them."""
+    scenarios = [bug.scenario for bug in HISTORY if (bug.affected, bug.fixed) == (affected, fixed)]
+    run = conducted(
+        reports / f"{affected}-{fixed}", [f"kafka:{affected}", f"kafka:{fixed}"], CONTROLS, *scenarios
+    )
+    attributions = asyncio.run(
+        attribute(
+            read_scripts(run.folder),
+            read_traces(run.folder),
+            run.checked.judgements,
+            order=run.folder.read_run().targets,
+            progress=lambda _: None,
+        )
+    )
+    return run, {each.scenario_id: each.sources for each in attributions}
+
+
+@cache
+def _blindly(reports: Path, affected: str, fixed: str) -> Mapping[str, Judgement]:
+    """Hold the newer release against the older one, and against no reference, and give what is told of it."""
+    run, _ = _held(reports, affected, fixed)
+    name = f"kafka-{fixed}"
+    headers = run.folder.read_headers(name)
+    run.folder.write_headers(name, [replace(each, oracle=f"kafka-{affected}") for each in headers])
+    checked = judge_run(
+        run.folder,
+        expectation_files=(),
+        catalogue=frozenset(catalogue()),
+        baseline=None,
+        today=datetime.now(UTC).date(),
+    )
+    return {each.scenario_id: each for each in checked.judgements if each.target == name}
+
+
+@pytest.fixture(scope="module", name="reports")
+def _reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("history")
+
+
+def _outcomes(run: ConductedRun, scenario: str) -> list[str]:
+    """What became of a scenario on the older and the newer of two releases."""
+    brokers = run.folder.read_run().targets
+    of = {each.target: each.outcome for each in run.checked.judgements if each.scenario_id == scenario}
+    return [of[name] for name in brokers]
+
+
+@pytest.mark.history
+@pytest.mark.parametrize("bug", ANSWERED, ids=str)
+def test_a_fault_tells_the_release_that_has_it_from_the_one_that_has_it_not(bug: Bug, reports: Path) -> None:
+    assert _blindly(reports, bug.affected, bug.fixed)[bug.scenario].outcome == Outcome.DIVERGES
+
+
+@pytest.mark.history
+@pytest.mark.parametrize("bug", ANSWERED, ids=str)
+def test_a_fault_is_explained_by_its_number(bug: Bug, reports: Path) -> None:
+    run, sources = _held(reports, bug.affected, bug.fixed)
+
+    assert _outcomes(run, bug.scenario) == [Outcome.CONFORMS, Outcome.CONFORMS]
+    assert any(bug.number in source for source in sources[bug.scenario])
+
+
+@pytest.mark.history
+@pytest.mark.parametrize("bug", SERVED, ids=str)
+def test_a_version_of_an_api_is_served_by_the_newer_release_alone(bug: Bug, reports: Path) -> None:
+    run, _ = _held(reports, bug.affected, bug.fixed)
+
+    assert _outcomes(run, bug.scenario) == [Outcome.NOT_APPLICABLE, Outcome.CONFORMS]
+    assert catalogue()[bug.scenario].source == bug.number
+
+
+@pytest.mark.history
+@pytest.mark.parametrize(("affected", "fixed"), PAIRS)
+def test_what_never_went_wrong_tells_no_releases_apart(affected: str, fixed: str, reports: Path) -> None:
+    run, _ = _held(reports, affected, fixed)
+    told = {
+        scenario_id: judgement.outcome
+        for scenario_id, judgement in _blindly(reports, affected, fixed).items()
+        if scenario_id.startswith(CONTROLS.removesuffix("*"))
+        and Outcome.NOT_APPLICABLE not in _outcomes(run, scenario_id)
+    }
+
+    assert len(told) == (CONTROL_COUNT if affected != OLDEST else CONTROL_COUNT - 1)
+    assert set(told.values()) == {Outcome.CONFORMS}, told
+
+
+def test_the_page_has_every_fault() -> None:
+    rows = [line.split("|") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    told = {tuple(cell.strip(" `") for cell in row[1:5]) for row in rows}
+
+    assert {(bug.number, bug.scenario, bug.affected, bug.fixed) for bug in HISTORY} <= told

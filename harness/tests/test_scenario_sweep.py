@@ -1,0 +1,132 @@
+"""Sweeps: one text, a scenario for each version of an API."""
+
+import pytest
+
+from harness.conduct.plan import select_scripts
+from harness.runner.applicable import why_not_applicable
+from harness.scenario import (
+    Conversation,
+    ScenarioError,
+    Sweep,
+    heartbeat,
+    heartbeat_response,
+    record,
+    record_each,
+    scenario,
+    sweep,
+)
+from harness.scenario.registry import ScenarioFunction, SweptFunction
+from harness.targets.base import ApiRange, BrokerDescription
+from harness.wire.schema import api_key
+
+BEATS = Sweep(api="Heartbeat", lowest=1, highest=3)
+
+
+def beat(talk: Conversation, version: int) -> None:
+    """Heartbeat v{version} of nobody is refused.
+
+    So it is in v{version} alone.
+    """
+    ana = talk.actor("ana")
+    ana.sends(heartbeat(version=version, member_id="nobody", generation_id=1))
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+def swept(function: SweptFunction, versions: Sweep = BEATS) -> SweptFunction:
+    """Sweep a function; a copy of it, since the decorator marks what it is given."""
+
+    def copy(talk: Conversation, version: int) -> None:
+        function(talk, version)
+
+    copy.__doc__ = function.__doc__
+    return scenario("classic/test/beat", source="KIP-1", clauses=("HB-05",), sweep=versions)(copy)
+
+
+def test_a_sweep_is_a_scenario_for_each_version() -> None:
+    scripts = record_each(swept(beat))
+    assert [script.id for script in scripts] == [f"classic/test/beat/v{version}" for version in (1, 2, 3)]
+    assert [script.title for script in scripts] == [
+        f"Heartbeat v{version} of nobody is refused." for version in (1, 2, 3)
+    ]
+    assert [script.notes for script in scripts] == [f"So it is in v{version} alone." for version in (1, 2, 3)]
+    assert [script.api_versions for script in scripts] == [(("Heartbeat", version),) for version in (1, 2, 3)]
+    assert {(script.source, script.clauses) for script in scripts} == {("KIP-1", ("HB-05",))}
+
+
+def test_what_is_not_swept_is_one_scenario() -> None:
+    @scenario("classic/test/beat", source="KIP-1")
+    def once(talk: Conversation) -> None:
+        """Heartbeat is refused."""
+        beat(talk, 2)
+
+    assert record_each(once) == (record(once),)
+
+
+def of_another_version(talk: Conversation, version: int) -> None:
+    """Heartbeat v{version} is sent as v4."""
+    assert version < 4
+    beat(talk, 4)
+
+
+def without_its_version(talk: Conversation, version: int) -> None:
+    """Some version of Heartbeat is refused."""
+    beat(talk, version)
+
+
+def told_nothing(talk: Conversation) -> None:
+    """Heartbeat v{version} is refused."""
+    beat(talk, 1)
+
+
+@pytest.mark.parametrize(
+    ("function", "versions", "says"),
+    [
+        (of_another_version, BEATS, "classic/test/beat/v1: it is swept over Heartbeat, and sends none of v1"),
+        (without_its_version, BEATS, "its sentence has to name the version"),
+        (told_nothing, BEATS, "classic/test/beat/v1: its function fails: TypeError"),
+        (beat, sweep("Heartbeat", 3, 2), "classic/test/beat: its sweep over Heartbeat v3 to v2 has no"),
+        (beat, sweep("Heartbeat", 3, 6), "Heartbeat v3 to v6 the codec .* does not know v5, v6"),
+        (beat, sweep("Heartbeats", 0, 0), "does not know v0"),
+    ],
+)
+def test_a_faulty_sweep_is_refused_by_name(
+    function: SweptFunction | ScenarioFunction, versions: Sweep, says: str
+) -> None:
+    with pytest.raises(ScenarioError, match=says):
+        record_each(swept(function, versions))  # type: ignore[arg-type] # one is wrong on purpose
+
+
+def test_a_sweep_is_no_single_script() -> None:
+    with pytest.raises(ScenarioError, match="a sweep of 3 scenarios"):
+        record(swept(beat))  # type: ignore[arg-type] # wrong on purpose
+
+
+@pytest.mark.parametrize(
+    ("pattern", "chosen"),
+    [
+        ("classic/test/beat", ["v1", "v2", "v3"]),
+        ("classic/test/beat/v2", ["v2"]),
+        ("classic/*/beat/v3", ["v3"]),
+        ("classic/**", ["v1", "v2", "v3"]),
+    ],
+)
+def test_a_sweep_is_chosen_as_a_whole_or_by_version(pattern: str, chosen: list[str]) -> None:
+    scripts = {script.id: script for script in record_each(swept(beat))}
+    assert [name.rsplit("/", 1)[1] for name in select_scripts(scripts, [pattern])] == chosen
+
+
+def test_each_version_is_told_by_itself_what_is_not_served() -> None:
+    key = api_key("Heartbeat")
+    broker = BrokerDescription(
+        spec="kafka:9.9.9",
+        implementation="kafka",
+        profile="4.4",
+        bootstrap="localhost:9",
+        api_ranges=(ApiRange(api_key=key, min_version=2, max_version=4),),
+        broker_config={},
+    )
+    assert [why_not_applicable(script, (), broker) for script in record_each(swept(beat))] == [
+        "kafka:9.9.9 serves Heartbeat v2 to v4, not v1",
+        None,
+        None,
+    ]

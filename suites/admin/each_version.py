@@ -1,0 +1,68 @@
+"""Every version of the APIs that describe and list groups.
+
+Those of FindCoordinator and DeleteGroups are swept where their suites tell of them.
+"""
+
+from harness.scenario import (
+    Conversation,
+    containing,
+    delete_groups,
+    delete_groups_response,
+    describe_groups,
+    describe_groups_response,
+    leave_group,
+    leave_group_response,
+    list_groups,
+    list_groups_response,
+    scenario,
+    sweep,
+)
+
+
+@scenario(
+    "admin/versions/describe-missing",
+    source="GroupMetadataManager#describeGroups",
+    clauses=("DG-01",),
+    sweep=sweep("DescribeGroups", 0, 5),
+)
+def a_missing_group_is_dead(talk: Conversation, version: int) -> None:
+    """DescribeGroups v{version} calls a group that never was Dead, without an error."""
+    ana = talk.actor("ana")
+
+    ana.sends(describe_groups(version=version))
+    ana.receives(
+        describe_groups_response(
+            error_code="NONE", group_state="Dead", protocol_type="", protocol_data="", members=()
+        )
+    )
+
+
+@scenario(
+    "admin/versions/list",
+    source="GroupMetadataManager#listGroups",
+    clauses=("LG-01",),
+    sweep=sweep("ListGroups", 0, 5),
+)
+def a_group_is_listed(talk: Conversation, version: int) -> None:
+    """ListGroups v{version} names a group with its protocol type while it has members, and after."""
+    (ana,) = talk.stable_group("ana")
+    listed = containing({"group_id": talk.group("main"), "protocol_type": "consumer"})
+
+    ana.repeats(list_groups(version=version), until=list_groups_response(error_code="NONE", groups=listed))
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+    ana.repeats(list_groups(version=version), until=list_groups_response(error_code="NONE", groups=listed))
+
+
+@scenario(
+    "admin/versions/delete-missing",
+    source="GroupMetadataManager#validateDeleteGroup",
+    clauses=("DL-01",),
+    sweep=sweep("DeleteGroups", 0, 2),
+)
+def a_missing_group_is_not_deleted(talk: Conversation, version: int) -> None:
+    """DeleteGroups v{version} does not find a group that never was."""
+    ana = talk.actor("ana")
+
+    ana.sends(delete_groups(version=version))
+    ana.receives(delete_groups_response("GROUP_ID_NOT_FOUND"))

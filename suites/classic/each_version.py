@@ -1,0 +1,214 @@
+"""Every version of the classic APIs: what it grants, and how it refuses.
+
+How SyncGroup, Heartbeat and LeaveGroup refuse in each of theirs is told by the ladders of `precedence`.
+"""
+
+from harness.scenario import (
+    NON_EMPTY,
+    ORDERS,
+    ROUND_ROBIN,
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    in_any_order,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    scenario,
+    sweep,
+    sync_group,
+    sync_group_response,
+)
+
+JOINS = "GroupMetadataManager#classicGroupJoinToClassicGroup"
+
+
+@scenario(
+    "classic/versions/join-at-once",
+    source="KafkaApis#handleJoinGroupRequest",
+    clauses=("JG-03", "VF-08"),
+    sweep=sweep("JoinGroup", 0, 3),
+)
+def a_member_joins_in_one_step(talk: Conversation, version: int) -> None:
+    """JoinGroup v{version} without a member id is let in at once, to lead the first generation."""
+    ana = talk.actor("ana")
+
+    ana.sends(join_group(version=version))
+    ana.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=1,
+            protocol_name="range",
+            leader=ana.member_id,
+            members=({"member_id": ana.member_id, "metadata": ORDERS},),
+        )
+    )
+    ana.syncs_as_leader((ana,))
+
+
+@scenario(
+    "classic/versions/join-in-two-steps",
+    source="KIP-394",
+    clauses=("JG-01", "JG-02", "VF-08"),
+    sweep=sweep("JoinGroup", 4, 9),
+)
+def a_member_joins_in_two_steps(talk: Conversation, version: int) -> None:
+    """JoinGroup v{version} without a member id is given one, and let in with it."""
+    ana = talk.actor("ana")
+
+    ana.sends(join_group(version=version, member_id=""))
+    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED", generation_id=-1, member_id=NON_EMPTY))
+    ana.sends(join_group(version=version))
+    ana.receives(
+        join_group_response(
+            error_code="NONE",
+            generation_id=1,
+            protocol_name="range",
+            leader=ana.member_id,
+            members=({"member_id": ana.member_id, "metadata": ORDERS},),
+        )
+    )
+    ana.syncs_as_leader((ana,))
+
+
+@scenario(
+    "classic/versions/join-together",
+    source="GroupMetadataManager#completeClassicGroupJoin",
+    clauses=("JG-07", "JG-35"),
+    sweep=sweep("JoinGroup", 0, 9),
+)
+def a_leader_learns_of_its_members(talk: Conversation, version: int) -> None:
+    """JoinGroup v{version} tells the leader all members, and a follower none."""
+    (ana,) = talk.stable_group("ana")
+    bob = talk.actor("bob")
+    bob.obtains_member_id()
+
+    bob.sends(join_group(version=version))
+    ana.sends(join_group(version=version))
+    both = in_any_order(
+        {"member_id": ana.member_id, "metadata": ORDERS}, {"member_id": bob.member_id, "metadata": ORDERS}
+    )
+    ana.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id, members=both))
+    bob.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id, members=()))
+
+
+@scenario(
+    "classic/versions/join-with-instance-id",
+    source="KIP-345",
+    clauses=("JG-04",),
+    sweep=sweep("JoinGroup", 5, 9),
+)
+def a_static_member_joins_and_comes_back(talk: Conversation, version: int) -> None:
+    """JoinGroup v{version} with an instance id needs one step, and who had it before is fenced."""
+    ana, ana_again = (
+        talk.actor(name, group_instance_id="seat", client_id="ana") for name in ("ana", "ana-again")
+    )
+    ana.sends(join_group(version=version))
+    ana.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id))
+    ana.syncs_as_leader((ana,))
+
+    ana_again.sends(join_group(version=version))
+    ana_again.receives(join_group_response(error_code="NONE", member_id=NON_EMPTY))
+    ana.sends(join_group(version=version))
+    ana.receives(join_group_response(error_code="FENCED_INSTANCE_ID"))
+
+
+@scenario(
+    "classic/versions/join-refused",
+    source=JOINS,
+    clauses=("CO-01", "JG-15", "JG-20", "JG-30", "VF-07"),
+    sweep=sweep("JoinGroup", 0, 9),
+)
+def a_joiner_is_refused(talk: Conversation, version: int) -> None:
+    """JoinGroup v{version} is checked for its group id, session timeout, protocols, and member id."""
+    talk.stable_group("ana")
+    bob = talk.actor("bob")
+
+    bob.climbs(
+        (
+            (
+                join_group(
+                    version=version,
+                    group_id="",
+                    session_timeout_ms=1,
+                    protocols=ROUND_ROBIN,
+                    member_id="nobody",
+                ),
+                join_group_response(error_code="INVALID_GROUP_ID", member_id="nobody"),
+            ),
+            (
+                join_group(version=version, session_timeout_ms=1, protocols=ROUND_ROBIN, member_id="nobody"),
+                join_group_response(error_code="INVALID_SESSION_TIMEOUT", member_id="nobody"),
+            ),
+            (
+                join_group(version=version, protocols=ROUND_ROBIN, member_id="nobody"),
+                join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id="nobody"),
+            ),
+            (
+                join_group(version=version, member_id="nobody"),
+                join_group_response(error_code="UNKNOWN_MEMBER_ID", generation_id=-1, leader="", members=()),
+            ),
+        )
+    )
+
+
+@scenario(
+    "classic/versions/sync",
+    source="GroupMetadataManager#classicGroupSyncToClassicGroup",
+    clauses=("SG-01", "SG-02", "SG-03"),
+    sweep=sweep("SyncGroup", 0, 5),
+)
+def members_get_their_assignments(talk: Conversation, version: int) -> None:
+    """SyncGroup v{version} parks a follower until the leader's comes, and then brings each its part."""
+    ana, bob = talk.stable_group("ana", "bob")
+    ana.sends(join_group())
+    bob.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+
+    bob.sends(sync_group(version=version))
+    bob.stays_parked(for_ms=100)
+    parts = ((ana.member_id, ana.part), (bob.member_id, b"all the rest"))
+    ana.sends(sync_group(version=version, assignments=parts))
+    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    bob.receives(sync_group_response(error_code="NONE", assignment=b"all the rest"))
+    bob.sends(sync_group(version=version))
+    bob.receives(sync_group_response(error_code="NONE", assignment=b"all the rest"))
+
+
+@scenario(
+    "classic/versions/heartbeat",
+    source="GroupMetadataManager#classicGroupHeartbeatToClassicGroup",
+    clauses=("HB-01", "HB-11"),
+    sweep=sweep("Heartbeat", 0, 4),
+)
+def a_member_lives(talk: Conversation, version: int) -> None:
+    """Heartbeat v{version} is NONE in a Stable group, and ILLEGAL_GENERATION of the one before."""
+    ana, bob = talk.stable_group("ana", "bob")
+
+    for member in (ana, bob):
+        member.sends(heartbeat(version=version))
+        member.receives(heartbeat_response(error_code="NONE"))
+    bob.sends(heartbeat(version=version, generation_id=bob.generation_id - 1))
+    bob.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+
+
+@scenario(
+    "classic/versions/leave",
+    source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
+    clauses=("LV-01", "LV-02"),
+    sweep=sweep("LeaveGroup", 0, 5),
+)
+def members_leave_one_after_the_other(talk: Conversation, version: int) -> None:
+    """LeaveGroup v{version} starts a rebalance for who stays, and the last to leave empties the group."""
+    ana, bob = talk.stable_group("ana", "bob")
+
+    bob.sends(leave_group(version=version))
+    bob.receives(leave_group_response(error_code="NONE"))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.sends(leave_group(version=version))
+    ana.receives(leave_group_response(error_code="NONE"))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))

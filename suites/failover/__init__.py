@@ -1,0 +1,1 @@
+"""What groups, offsets and transactions are when another broker has become their coordinator."""

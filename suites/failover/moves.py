@@ -1,0 +1,243 @@
+"""The coordinator moves to another broker while the former one lives on: nothing acknowledged is lost."""
+
+from harness.scenario import (
+    ANY,
+    Capability,
+    Conversation,
+    HoldPoint,
+    describe_groups,
+    describe_groups_response,
+    heartbeat,
+    heartbeat_response,
+    in_any_order,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    offset_commit,
+    offset_commit_response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+from suites.failover.words import (
+    LOADS,
+    MOVES,
+    NOT_OURS,
+    UNLOADS,
+    WITHIN_MS,
+    commits,
+    goes_on,
+    has_committed,
+    lives,
+    moved,
+    rebalancing,
+    serves,
+)
+
+
+@scenario("failover/move/stable", source=LOADS, clauses=("PR-01", "LO-21"), needs=MOVES)
+def a_stable_group_moves(talk: Conversation) -> None:
+    """A Stable group is on the new coordinator with its generation, members, leader and assignments."""
+    ana, bob = talk.stable_group("ana", "bob")
+    moved(talk, ana, bob)
+
+    lives(ana)
+    bob.sends(sync_group())
+    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    ana.repeats(
+        describe_groups(),
+        until=describe_groups_response(
+            group_state="Stable",
+            protocol_data="range",
+            members=in_any_order(
+                {"member_id": ana.member_id, "client_id": "ana", "member_assignment": ana.part},
+                {"member_id": bob.member_id, "client_id": "bob", "member_assignment": bob.part},
+            ),
+        ),
+    )
+    bob.sends(join_group())
+    bob.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
+
+
+@scenario("failover/move/empty", source=LOADS, clauses=("PR-05",), needs=MOVES)
+def an_empty_group_moves(talk: Conversation) -> None:
+    """An Empty group keeps its protocol type and goes on counting generations on the new coordinator."""
+    (ana,) = talk.stable_group("ana")
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+    moved(talk, ana)
+
+    ana.repeats(
+        describe_groups(), until=describe_groups_response(group_state="Empty", protocol_type="consumer")
+    )
+    bob = talk.actor("bob")
+    bob.obtains_member_id()
+    bob.sends(join_group())
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+
+
+@scenario("failover/move/preparing-rebalance", source=UNLOADS, clauses=("PR-02", "PR-07"), needs=MOVES)
+def a_join_that_is_parked_is_sent_on(talk: Conversation) -> None:
+    """A parked JoinGroup is told NOT_COORDINATOR; on the new coordinator the rebalance never began."""
+    ana, bob = rebalancing(talk)
+    talk.moves_coordinator()
+
+    ana.receives(join_group_response(error_code=NOT_OURS, member_id=ana.member_id))
+    goes_on(bob, ana)
+    lives(bob, 2)
+    lives(ana, 2)
+
+
+@scenario("failover/move/first-join", source=UNLOADS, clauses=("PR-03", "PR-07"), needs=MOVES)
+def a_first_join_that_is_parked_is_sent_on(talk: Conversation) -> None:
+    """A member that waits for another to join again is told NOT_COORDINATOR, and is unknown afterwards."""
+    (ana,) = talk.stable_group("ana")
+    bob = talk.actor("bob")
+    bob.obtains_member_id()
+    bob.sends(join_group())
+    bob.stays_parked(for_ms=300)
+    talk.moves_coordinator()
+
+    bob.receives(join_group_response(error_code=NOT_OURS, member_id=bob.member_id))
+    goes_on(ana, bob)
+    lives(ana)
+    bob.sends(join_group())
+    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+@scenario("failover/move/completing-rebalance", source=UNLOADS, clauses=("PR-02", "PR-07"), needs=MOVES)
+def a_sync_that_is_parked_is_sent_on(talk: Conversation) -> None:
+    """A parked SyncGroup is told NOT_COORDINATOR; the generation without assignments is gone."""
+    ana, bob = talk.stable_group("ana", "bob")
+    ana.sends(join_group())
+    bob.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.sends(sync_group())
+    bob.stays_parked(for_ms=300)
+    talk.moves_coordinator()
+
+    bob.receives(sync_group_response(error_code=NOT_OURS, assignment=b""))
+    goes_on(ana, bob)
+    ana.sends(heartbeat(generation_id=3))
+    ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    lives(ana, 2)
+    bob.sends(sync_group(generation_id=2))
+    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+
+
+@scenario("failover/move/offsets", source="OffsetMetadataManager#replay", clauses=("PE-11",), needs=MOVES)
+def offsets_move(talk: Conversation) -> None:
+    """Offsets that were acknowledged are there after each of two moves, and can be replaced in between."""
+    (ana,) = talk.stable_group("ana")
+    commits(ana, 7)
+    moved(talk, ana)
+    has_committed(ana, 7)
+    commits(ana, 8)
+    moved(talk, ana)
+
+    has_committed(ana, 8)
+    lives(ana)
+
+
+@scenario(
+    "failover/move/static",
+    source="GroupMetadataManager#validateClassicGroupHeartbeat",
+    clauses=("ST-11", "PR-06"),
+    needs=MOVES,
+)
+def static_members_move(talk: Conversation) -> None:
+    """Static members keep their seats on the new coordinator: a restarted one replaces the one before it."""
+    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    moved(talk, ana, bob)
+
+    lives(bob)
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    bob_again.sends(join_group())
+    bob_again.receives(join_group_response(error_code="NONE", generation_id=2))
+    bob.sends(heartbeat(generation_id=2))
+    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    lives(bob_again)
+
+
+@scenario(
+    "failover/move/static-replacement",
+    source="GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin",
+    clauses=("PR-06", "PE-09"),
+    needs=MOVES,
+)
+def a_static_replacement_moves(talk: Conversation) -> None:
+    """Who replaced a static member is known to the new coordinator since 2.6.1; before, the former one is."""
+    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    bob_again.sends(join_group())
+    bob_again.receives(join_group_response(error_code="NONE", generation_id=2))
+    moved(talk, ana, bob, bob_again)
+
+    bob.sends(heartbeat(generation_id=2))
+    bob.receives(heartbeat_response(error_code=ANY))
+    bob_again.sends(heartbeat(generation_id=2))
+    bob_again.receives(heartbeat_response(error_code=ANY))
+    lives(ana)
+
+
+@scenario("failover/move/pending-member", source=LOADS, clauses=("PR-04", "PE-08"), needs=MOVES)
+def a_pending_member_does_not_move(talk: Conversation) -> None:
+    """A member id that was given out but not joined with is unknown to the new coordinator."""
+    (ana,) = talk.stable_group("ana")
+    bob = talk.actor("bob")
+    bob.obtains_member_id()
+    moved(talk, ana, bob)
+
+    bob.sends(join_group())
+    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
+    lives(ana)
+
+
+@scenario("failover/move/back", source=UNLOADS, clauses=("PR-05",), needs=MOVES)
+def a_former_coordinator_has_forgotten_what_it_knew(talk: Conversation) -> None:
+    """Moved on until it is back, a coordinator knows what was done meanwhile and nothing of its own time."""
+    ana, bob = talk.stable_group("ana", "bob")
+    commits(ana, 7)
+    moved(talk, ana, bob)
+    commits(ana, 8)
+    for actor in (bob, ana):
+        actor.sends(leave_group())
+        actor.receives(leave_group_response(error_code="NONE"))
+    moved(talk, ana)
+    moved(talk, ana, bob)
+
+    has_committed(ana, 8)
+    bob.sends(heartbeat(generation_id=2))
+    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.repeats(describe_groups(), until=describe_groups_response(group_state="Empty", members=()))
+
+
+@scenario(
+    "failover/move/loading",
+    source="CoordinatorRuntime#withActiveContextOrThrow",
+    clauses=("LO-06", "CO-13"),
+    needs=(Capability.CLUSTER, Capability.HOLD_LOADING),
+)
+def the_new_coordinator_loads_while_the_former_has_let_go(talk: Conversation) -> None:
+    """While the new coordinator loads it says so, and the former one says that it is none."""
+    (ana,) = talk.stable_group("ana")
+    commits(ana, 7)
+    talk.holds(HoldPoint.LOADING)
+    talk.moves_coordinator()
+
+    ana.repeats(heartbeat(), until=heartbeat_response(error_code=NOT_OURS), within_ms=WITHIN_MS)
+    ana.disconnects()
+    loading = "COORDINATOR_LOAD_IN_PROGRESS"
+    ana.repeats(
+        offset_commit(topics={"orders": {0: 8}}),
+        until=offset_commit_response({"orders": {0: loading}}),
+        within_ms=WITHIN_MS,
+    )
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+    talk.releases(HoldPoint.LOADING)
+    serves(ana)
+    has_committed(ana, 7)
+    lives(ana)

@@ -1,0 +1,125 @@
+"""Transactions of which offsets are pending when their coordinator moves or dies."""
+
+from harness.scenario import (
+    Actor,
+    Conversation,
+    add_offsets_to_txn_response,
+    describe_groups,
+    describe_groups_response,
+    end_txn_response,
+    offset_fetch,
+    response,
+    scenario,
+    txn_offset_commit_response,
+)
+from suites.failover.words import KILLS, MOVES, NOT_OURS, WITHIN_MS, killed, moved, serves
+from suites.transactions.producers import ORDER_0, Producer, pending, sees
+
+LOADS = "OffsetMetadataManager#replay"
+STABLE = offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True)
+UNSTABLE = response("OffsetFetch", topics=({"partitions": ({"error_code": "UNSTABLE_OFFSET_COMMIT"},)},))
+
+
+def _is_pending(actor: Actor) -> None:
+    actor.sends(STABLE)
+    actor.receives(UNSTABLE)
+
+
+def _ends(producer: Producer, *, committed: bool) -> None:
+    """Decide the transaction, as soon as its new coordinator has loaded it."""
+    producer.actor.repeats(
+        producer.ends(committed=committed), until=end_txn_response(error_code="NONE"), within_ms=WITHIN_MS
+    )
+
+
+@scenario("failover/transaction/move-commit", source=LOADS, clauses=("RP-08", "OF-20"), needs=MOVES)
+def a_pending_offset_moves_and_counts(talk: Conversation) -> None:
+    """A pending offset is pending on the new coordinator, its group Empty, and counts when committed."""
+    producer = pending(talk)
+    ana = producer.actor
+    moved(talk, ana)
+
+    ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE", group_state="Empty"))
+    _is_pending(ana)
+    _ends(producer, committed=True)
+    sees(ana, {"orders": {0: 42}})
+
+
+@scenario("failover/transaction/move-abort", source=LOADS, clauses=("RP-08", "OF-21"), needs=MOVES)
+def a_pending_offset_moves_and_is_forgotten(talk: Conversation) -> None:
+    """A pending offset is gone when its transaction is aborted with the new coordinator."""
+    producer = pending(talk)
+    ana = producer.actor
+    moved(talk, ana)
+
+    _is_pending(ana)
+    _ends(producer, committed=False)
+    sees(ana, {"orders": {0: -1}})
+
+
+@scenario(
+    "failover/transaction/former",
+    source="TransactionCoordinator#handleEndTransaction",
+    clauses=("RP-08",),
+    needs=MOVES,
+)
+def a_former_coordinator_decides_nothing(talk: Conversation) -> None:
+    """With the former coordinator a transaction is not decided and no offset of it is taken."""
+    producer = pending(talk)
+    ana = producer.actor
+    talk.moves_coordinator()
+
+    ana.repeats(
+        producer.ends(committed=True), until=end_txn_response(error_code=NOT_OURS), within_ms=WITHIN_MS
+    )
+    ana.sends(producer.commits({"orders": {0: 43}}))
+    ana.receives(txn_offset_commit_response({"orders": {0: NOT_OURS}}))
+    ana.disconnects()
+    serves(ana)
+    _ends(producer, committed=True)
+    sees(ana, {"orders": {0: 42}})
+
+
+@scenario("failover/transaction/across", source=LOADS, clauses=("TC-01",), needs=MOVES)
+def a_transaction_takes_offsets_from_both_coordinators(talk: Conversation) -> None:
+    """Offsets of one transaction that two coordinators took count together."""
+    producer = pending(talk)
+    ana = producer.actor
+    moved(talk, ana)
+    ana.repeats(
+        producer.commits({"orders": {1: 43}}),
+        until=txn_offset_commit_response({"orders": {1: "NONE"}}),
+        within_ms=WITHIN_MS,
+    )
+
+    _ends(producer, committed=True)
+    sees(ana, {"orders": {0: 42, 1: 43}})
+
+
+@scenario("failover/transaction/kill-commit", source=LOADS, clauses=("RP-08", "OF-20"), needs=KILLS)
+def a_pending_offset_outlives_its_coordinator_and_counts(talk: Conversation) -> None:
+    """A pending offset is pending after a takeover, and counts when its transaction is committed."""
+    producer = pending(talk)
+    ana = producer.actor
+    killed(talk, ana)
+
+    _is_pending(ana)
+    _ends(producer, committed=True)
+    sees(ana, {"orders": {0: 42}})
+
+
+@scenario("failover/transaction/kill-decided", source=LOADS, clauses=("OF-20", "OF-21"), needs=KILLS)
+def what_was_decided_outlives_the_coordinator(talk: Conversation) -> None:
+    """After a takeover the offsets of a committed transaction are there, those of a later aborted one not."""
+    producer = pending(talk)
+    ana = producer.actor
+    _ends(producer, committed=True)
+    sees(ana, {"orders": {0: 42}})
+    ana.repeats(producer.adds(), until=add_offsets_to_txn_response(error_code="NONE"), within_ms=WITHIN_MS)
+    ana.sends(producer.commits({"orders": {0: 43}}))
+    ana.receives(txn_offset_commit_response({"orders": {0: "NONE"}}))
+    _ends(producer, committed=False)
+    sees(ana, ORDER_0)
+    killed(talk, ana)
+
+    sees(ana, {"orders": {0: 42}})

@@ -1,0 +1,84 @@
+"""What the scenarios of this suite have in common."""
+
+from harness.scenario import (
+    Actor,
+    Capability,
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    offset_commit,
+    offset_commit_response,
+    offset_fetch,
+    offset_fetch_response,
+)
+
+MOVES = (Capability.CLUSTER,)
+KILLS = (Capability.KILL,)
+LOADS = "GroupMetadataManager#replay"
+UNLOADS = "GroupMetadataManager#onUnloaded"
+NOT_OURS = "NOT_COORDINATOR"
+WITHIN_MS = 20_000
+"""A cluster takes a while to notice that a broker is gone."""
+
+
+def moved(talk: Conversation, *actors: Actor) -> None:
+    """Let another broker become the coordinator, and actors go to it and await that it serves."""
+    talk.moves_coordinator()
+    goes_on(*actors)
+
+
+def killed(talk: Conversation, witness: Actor) -> None:
+    """Let the coordinator's broker die, and await that somebody serves again."""
+    talk.kills_coordinator()
+    serves(witness)
+
+
+def goes_on(*actors: Actor) -> None:
+    """Let actors leave the former coordinator for the one that is now, and await that it serves."""
+    for actor in actors:
+        actor.disconnects()
+    serves(actors[0])
+
+
+def serves(witness: Actor) -> None:
+    """Await that who coordinates has loaded the group."""
+    nowhere = {"payments": (1,)}
+    witness.repeats(
+        offset_fetch(topics=nowhere), until=offset_fetch_response({"payments": {1: -1}}), within_ms=WITHIN_MS
+    )
+
+
+def lives(actor: Actor, generation_id: int | None = None) -> None:
+    """Expect that a member is in a group, of its own generation or else of that, which is not rebalancing."""
+    actor.sends(heartbeat() if generation_id is None else heartbeat(generation_id=generation_id))
+    actor.receives(heartbeat_response(error_code="NONE"))
+
+
+def commits(actor: Actor, offset: int) -> None:
+    """Have an offset of partition 0 of `orders` acknowledged."""
+    actor.sends(offset_commit(topics={"orders": {0: offset}}))
+    actor.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+
+def has_committed(actor: Actor, offset: int) -> None:
+    """Await what was acknowledged.
+
+    A Java coordinator lets readers see its log up to the high watermark, of which a new leader hears a moment
+    after it has loaded: until then an acknowledged offset may be missing.
+    """
+    actor.repeats(
+        offset_fetch(topics={"orders": (0,)}),
+        until=offset_fetch_response({"orders": {0: offset}}),
+        within_ms=WITHIN_MS,
+    )
+
+
+def rebalancing(talk: Conversation) -> tuple[Actor, Actor]:
+    """Return two members of generation 2, the first of which has joined again and waits for the second."""
+    ana, bob = talk.stable_group("ana", "bob")
+    lives(bob)
+    ana.sends(join_group())
+    bob.sends(heartbeat())
+    bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    return ana, bob

@@ -1,0 +1,346 @@
+"""Every version of every API, asked while the coordinator loads: what the table of answers is made of."""
+
+from harness.scenario import (
+    ANY,
+    NON_EMPTY,
+    OWN,
+    Actor,
+    Capability,
+    Conversation,
+    HoldPoint,
+    Pattern,
+    Value,
+    add_offsets_to_txn_response,
+    delete_groups,
+    delete_groups_response,
+    describe_groups,
+    describe_groups_response,
+    end_txn_response,
+    find_coordinator,
+    find_coordinator_response,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    list_groups,
+    list_groups_response,
+    offset_commit,
+    offset_commit_response,
+    offset_delete,
+    offset_delete_response,
+    offset_fetch,
+    offset_fetch_response,
+    request,
+    response,
+    scenario,
+    sweep,
+    sync_group,
+    sync_group_response,
+)
+from harness.scenario.messages import Request, Response
+from suites.loading.transactions import awaits_transactions
+from suites.offsets.topics import asked_by_id, committed_by_id, id_of
+from suites.transactions.producers import ONE_ANSWER, ORDER_0, announced
+
+HOLDS = (Capability.RESTART, Capability.HOLD_LOADING)
+LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
+RUNS = "CoordinatorRuntime#withActiveContextOrThrow"
+
+
+def _loads(talk: Conversation) -> None:
+    talk.holds(HoldPoint.LOADING)
+    talk.restarts_coordinator()
+
+
+def _asks(talk: Conversation, ana: Actor, *asked: tuple[Request, Response]) -> None:
+    """Let somebody ask while the coordinator loads, which it has begun to, and await the end of it."""
+    for said, answer in asked:
+        ana.sends(said)
+        ana.receives(answer)
+    talk.releases(HoldPoint.LOADING)
+    ana.repeats(
+        offset_fetch(topics={"payments": (1,)}),
+        until=offset_fetch_response({"payments": {1: -1}}),
+        within_ms=15_000,
+    )
+
+
+@scenario(
+    "loading/version/find",
+    source="KafkaApis#getCoordinator",
+    clauses=("LO-01",),
+    needs=HOLDS,
+    sweep=sweep("FindCoordinator", 0, 6),
+)
+def it_is_found(talk: Conversation, version: int) -> None:
+    """FindCoordinator v{version} names a coordinator that is still loading."""
+    ana = talk.actor("ana")
+    _loads(talk)
+    one: Pattern = {"error_code": "NONE", "host": NON_EMPTY}
+    found = (
+        response("FindCoordinator", coordinators=(one,))
+        if version >= 4
+        else find_coordinator_response(error_code="NONE", host=NON_EMPTY)
+    )
+    _asks(talk, ana, (find_coordinator(version=version), found))
+
+
+@scenario(
+    "loading/version/join", source=RUNS, clauses=("LO-02",), needs=HOLDS, sweep=sweep("JoinGroup", 0, 9)
+)
+def nobody_joins(talk: Conversation, version: int) -> None:
+    """JoinGroup v{version} is refused while loading, of members and of who would be one."""
+    (ana,) = talk.stable_group("ana")
+    _loads(talk)
+    refused = join_group_response(error_code=LOADING)
+    _asks(
+        talk,
+        ana,
+        (join_group(version=version), refused),
+        (join_group(version=version, member_id=""), refused),
+    )
+
+
+@scenario(
+    "loading/version/sync",
+    source="GroupCoordinatorService#syncGroup",
+    clauses=("LO-03",),
+    needs=HOLDS,
+    sweep=sweep("SyncGroup", 0, 5),
+)
+def nobody_is_assigned(talk: Conversation, version: int) -> None:
+    """SyncGroup v{version} brings no assignment while loading."""
+    (ana,) = talk.stable_group("ana")
+    _loads(talk)
+    nothing = sync_group_response(assignment=b"")
+    _asks(
+        talk,
+        ana,
+        (sync_group(version=version), nothing),
+        (sync_group(version=version, member_id="nobody"), nothing),
+    )
+
+
+@scenario(
+    "loading/version/heartbeat",
+    source="GroupCoordinatorService#heartbeat",
+    clauses=("LO-04",),
+    needs=HOLDS,
+    sweep=sweep("Heartbeat", 0, 4),
+)
+def everybody_lives(talk: Conversation, version: int) -> None:
+    """Heartbeat v{version} is good while loading, of members and of nobody."""
+    (ana,) = talk.stable_group("ana")
+    _loads(talk)
+    good = heartbeat_response(error_code="NONE")
+    _asks(
+        talk, ana, (heartbeat(version=version), good), (heartbeat(version=version, member_id="nobody"), good)
+    )
+
+
+@scenario(
+    "loading/version/leave",
+    source="GroupCoordinatorService#leaveGroup",
+    clauses=("LO-05",),
+    needs=HOLDS,
+    sweep=sweep("LeaveGroup", 0, 5),
+)
+def nobody_leaves(talk: Conversation, version: int) -> None:
+    """LeaveGroup v{version} is refused on top while loading, if the release has words for it."""
+    (ana,) = talk.stable_group("ana")
+    _loads(talk)
+    refused = leave_group_response(error_code=LOADING if version >= 3 else ANY)
+    _asks(talk, ana, (leave_group(version=version), refused))
+
+
+@scenario(
+    "loading/version/commit",
+    source=RUNS,
+    clauses=("LO-06", "LO-07"),
+    needs=HOLDS,
+    sweep=sweep("OffsetCommit", 2, 9),
+)
+def nothing_is_committed(talk: Conversation, version: int) -> None:
+    """OffsetCommit v{version} is refused for each partition while loading."""
+    (ana,) = talk.stable_group("ana")
+    _loads(talk)
+    refused = offset_commit_response({"orders": {0: LOADING}})
+    simple = offset_commit(version=version, generation_id=-1, member_id="", topics={"orders": {0: 7}})
+    _asks(talk, ana, (offset_commit(version=version, topics={"orders": {0: 7}}), refused), (simple, refused))
+
+
+@scenario(
+    "loading/version/commit-by-id",
+    source=RUNS,
+    clauses=("LO-06",),
+    needs=HOLDS,
+    sweep=sweep("OffsetCommit", 10, 10),
+)
+def nothing_is_committed_by_id(talk: Conversation, version: int) -> None:
+    """OffsetCommit v{version}, which names topics by id, is refused for each partition while loading."""
+    (ana,) = talk.stable_group("ana")
+    orders = id_of(ana, "orders")
+    _loads(talk)
+    asked = request(
+        "OffsetCommit",
+        version,
+        group_id=OWN,
+        generation_id_or_member_epoch=OWN,
+        member_id=OWN,
+        topics=(committed_by_id(orders, 0),),
+    )
+    _asks(talk, ana, (asked, response("OffsetCommit", topics=({"partitions": ({"error_code": LOADING},)},))))
+
+
+@scenario(
+    "loading/version/fetch",
+    source=RUNS,
+    clauses=("LO-08", "LO-10"),
+    needs=HOLDS,
+    sweep=sweep("OffsetFetch", 1, 9),
+)
+def nothing_is_fetched(talk: Conversation, version: int) -> None:
+    """OffsetFetch v{version} brings no offset while loading, of one partition or of all."""
+    (ana,) = talk.stable_group("ana")
+    _loads(talk)
+    refused = (
+        response("OffsetFetch")
+        if version == 1
+        else offset_fetch_response({}, version=version, error_code=LOADING)
+    )
+    everything = ((offset_fetch(version=version), refused),) if version >= 2 else ()
+    _asks(talk, ana, (offset_fetch(version=version, topics={"orders": (0,)}), refused), *everything)
+
+
+@scenario(
+    "loading/version/fetch-by-id",
+    source=RUNS,
+    clauses=("LO-08",),
+    needs=HOLDS,
+    sweep=sweep("OffsetFetch", 10, 10),
+)
+def nothing_is_fetched_by_id(talk: Conversation, version: int) -> None:
+    """OffsetFetch v{version}, which names topics by id, brings no offset while loading."""
+    (ana,) = talk.stable_group("ana")
+    orders = id_of(ana, "orders")
+    _loads(talk)
+    group: Value = {"group_id": talk.group("main"), "topics": (asked_by_id(orders, 0),)}
+    _asks(
+        talk,
+        ana,
+        (
+            request("OffsetFetch", version, groups=(group,)),
+            response("OffsetFetch", groups=({"error_code": LOADING},)),
+        ),
+    )
+
+
+@scenario(
+    "loading/version/offset-delete",
+    source=RUNS,
+    clauses=("LO-11",),
+    needs=HOLDS,
+    sweep=sweep("OffsetDelete", 0, 0),
+)
+def nothing_is_deleted(talk: Conversation, version: int) -> None:
+    """OffsetDelete v{version} is refused on top while loading."""
+    (ana,) = talk.stable_group("ana")
+    _loads(talk)
+    del version
+    _asks(talk, ana, (offset_delete(topics={"orders": (0,)}), offset_delete_response(error_code=LOADING)))
+
+
+@scenario(
+    "loading/version/describe",
+    source="GroupCoordinatorService#describeGroups",
+    clauses=("LO-14",),
+    needs=HOLDS,
+    sweep=sweep("DescribeGroups", 0, 6),
+)
+def no_group_is_described(talk: Conversation, version: int) -> None:
+    """DescribeGroups v{version} is refused for each group while loading."""
+    (ana,) = talk.stable_group("ana")
+    _loads(talk)
+    _asks(
+        talk,
+        ana,
+        (describe_groups(version=version), describe_groups_response(error_code=LOADING, group_state="")),
+    )
+
+
+@scenario(
+    "loading/version/list",
+    source="GroupCoordinatorService#listGroups",
+    clauses=("LO-15",),
+    needs=HOLDS,
+    sweep=sweep("ListGroups", 0, 5),
+)
+def no_list_is_complete(talk: Conversation, version: int) -> None:
+    """ListGroups v{version} says while loading that it is not complete."""
+    ana = talk.actor("ana")
+    _loads(talk)
+    _asks(talk, ana, (list_groups(version=version), list_groups_response(error_code=LOADING)))
+
+
+@scenario(
+    "loading/version/delete",
+    source="GroupCoordinatorService#deleteGroups",
+    clauses=("LO-16",),
+    needs=HOLDS,
+    sweep=sweep("DeleteGroups", 0, 2),
+)
+def no_group_is_deleted(talk: Conversation, version: int) -> None:
+    """DeleteGroups v{version} is refused for each group while loading."""
+    ana = talk.actor("ana")
+    _loads(talk)
+    _asks(talk, ana, (delete_groups(version=version), delete_groups_response(LOADING)))
+
+
+@scenario(
+    "loading/version/txn-commit",
+    source="KIP-890",
+    clauses=("LO-12", "LO-13"),
+    needs=HOLDS,
+    sweep=sweep("TxnOffsetCommit", 0, 5),
+)
+def no_transaction_commits(talk: Conversation, version: int) -> None:
+    """TxnOffsetCommit v{version} is refused for each partition while loading; low versions lack words."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+    _loads(talk)
+    awaits_transactions(talk)
+    _asks(talk, ana, (producer.commits(ORDER_0, version=version), ONE_ANSWER))
+
+
+@scenario(
+    "loading/version/txn-add",
+    source="KafkaApis#handleAddOffsetsToTxnRequest",
+    clauses=("AO-05",),
+    needs=HOLDS,
+    sweep=sweep("AddOffsetsToTxn", 0, 4),
+)
+def offsets_are_announced(talk: Conversation, version: int) -> None:
+    """AddOffsetsToTxn v{version} is taken while the group coordinator loads."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+    _loads(talk)
+    awaits_transactions(talk)
+    _asks(talk, ana, (producer.adds(version=version), add_offsets_to_txn_response(error_code="NONE")))
+
+
+@scenario(
+    "loading/version/txn-end",
+    source="KafkaApis#handleEndTxnRequest",
+    clauses=("AO-05",),
+    needs=HOLDS,
+    sweep=sweep("EndTxn", 0, 5),
+)
+def a_transaction_is_decided(talk: Conversation, version: int) -> None:
+    """EndTxn v{version} is taken while the group coordinator loads."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+    _loads(talk)
+    awaits_transactions(talk)
+    _asks(talk, ana, (producer.ends(committed=True, version=version), end_txn_response(error_code="NONE")))

@@ -1,0 +1,85 @@
+"""Requests that name a topic, and no partition of it."""
+
+from harness.scenario import (
+    Conversation,
+    offset_commit,
+    offset_delete,
+    offset_delete_response,
+    offset_fetch,
+    offset_fetch_response,
+    response,
+    scenario,
+)
+from suites.transactions.producers import announced, ends, sees
+
+NOTHING_OF = ({"orders": ()}, {"no-such-topic": ()}, {"no-such-topic": (), "orders": (), "payments": (0,)})
+
+
+@scenario(
+    "offsets/without-partitions/commit",
+    source="KafkaApis#handleOffsetCommitRequest",
+    clauses=("OC-22",),
+)
+def a_topic_of_which_nothing_is_committed_is_no_error(talk: Conversation) -> None:
+    """A commit may name a topic and none of its partitions; whether the topic is answered differs."""
+    ana = talk.actor("ana")
+
+    for named in NOTHING_OF:
+        offsets = {topic: dict.fromkeys(partitions, 7) for topic, partitions in named.items()}
+        ana.sends(offset_commit(generation_id=-1, member_id="", topics=offsets))
+        ana.receives(response("OffsetCommit"))
+    ana.sends(offset_fetch())
+    ana.receives(offset_fetch_response({"payments": {0: 7}}))
+
+
+@scenario(
+    "offsets/without-partitions/transactional-commit",
+    source="KafkaApis#handleTxnOffsetCommitRequest",
+    clauses=("TC-12",),
+)
+def a_topic_of_which_nothing_is_committed_in_a_transaction_is_no_error(talk: Conversation) -> None:
+    """So may a transactional commit."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+
+    for named in NOTHING_OF:
+        offsets = {topic: dict.fromkeys(partitions, 7) for topic, partitions in named.items()}
+        ana.sends(producer.commits(offsets))
+        ana.receives(response("TxnOffsetCommit"))
+    ends(producer, committed=True)
+    sees(ana, {"payments": {0: 7}})
+
+
+@scenario(
+    "offsets/without-partitions/delete",
+    source="KafkaApis#handleOffsetDeleteRequest",
+    clauses=("OD-06",),
+)
+def a_topic_of_which_nothing_is_deleted_is_no_error(talk: Conversation) -> None:
+    """So may an OffsetDelete."""
+    ana = talk.actor("ana")
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}, "payments": {0: 7}}))
+    ana.receives(response("OffsetCommit"))
+
+    for named in NOTHING_OF:
+        ana.sends(offset_delete(topics=named))
+        ana.receives(offset_delete_response(error_code="NONE"))
+    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {0: 7}}))
+
+
+@scenario(
+    "offsets/without-partitions/fetch",
+    source="KafkaApis#handleOffsetFetchRequest",
+    clauses=("OF-01",),
+)
+def a_topic_of_which_nothing_is_fetched_is_no_error(talk: Conversation) -> None:
+    """So may an OffsetFetch."""
+    ana = talk.actor("ana")
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}, "payments": {0: 7}}))
+    ana.receives(response("OffsetCommit"))
+
+    for named in NOTHING_OF:
+        ana.sends(offset_fetch(topics=named))
+        ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.sends(offset_fetch())
+    ana.receives(offset_fetch_response({"orders": {0: 7}, "payments": {0: 7}}))

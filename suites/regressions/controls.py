@@ -1,0 +1,192 @@
+"""What never went wrong, and what never was mended: answered alike by every release.
+
+They hold the harness itself to account: whoever tells two releases apart by one of these is wrong.
+"""
+
+from harness.scenario import (
+    ORDERS,
+    ROUND_ROBIN,
+    Conversation,
+    delete_groups,
+    delete_groups_response,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    offset_commit,
+    offset_commit_response,
+    offset_delete,
+    offset_delete_response,
+    scenario,
+    subscription,
+    sync_group,
+    sync_group_response,
+)
+
+
+@scenario(
+    "regressions/control/refused-joins",
+    source="GroupMetadataManager#classicGroupJoinToClassicGroup",
+)
+def refused_joins_are_refused_alike(talk: Conversation) -> None:
+    """JoinGroup is refused for its group, its protocols, its session timeout and its member id."""
+    (ana,) = talk.stable_group("ana")
+    refusals = (
+        (join_group(version=5, member_id="", group_id=""), "INVALID_GROUP_ID"),
+        (join_group(version=5, member_id="", protocols=()), "INCONSISTENT_GROUP_PROTOCOL"),
+        (join_group(version=5, member_id="", protocol_type=""), "INCONSISTENT_GROUP_PROTOCOL"),
+        (join_group(version=5, member_id="", session_timeout_ms=50), "INVALID_SESSION_TIMEOUT"),
+        (join_group(version=5, member_id="nobody"), "UNKNOWN_MEMBER_ID"),
+    )
+    bob = talk.actor("bob")
+    for refused, error in refusals:
+        bob.sends(refused)
+        bob.receives(join_group_response(error_code=error))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario(
+    "regressions/control/leaving-members",
+    source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
+    clauses=("LV-14",),
+)
+def leaving_members_are_answered_alike(talk: Conversation) -> None:
+    """LeaveGroup answers each member by itself: of an unknown group, named twice, and nobody at all."""
+    ana, bob = talk.stable_group("ana", "bob")
+    elsewhere = talk.group("unknown")
+
+    ana.sends(leave_group(version=3, group_id=elsewhere, members=((ana.member_id, None),)))
+    ana.receives(leave_group_response(error_code="NONE", members=({"error_code": "UNKNOWN_MEMBER_ID"},)))
+    ana.sends(leave_group(version=3, members=()))
+    ana.receives(leave_group_response(error_code="NONE", members=()))
+    ana.sends(leave_group(version=3, members=((bob.member_id, None), (bob.member_id, None))))
+    ana.receives(
+        leave_group_response(
+            error_code="NONE", members=({"error_code": "NONE"}, {"error_code": "UNKNOWN_MEMBER_ID"})
+        )
+    )
+
+
+@scenario(
+    "regressions/control/commits-of-members",
+    source="ClassicGroup#validateOffsetCommit",
+    clauses=("OC-11", "OC-15"),
+)
+def commits_of_members_are_judged_alike(talk: Conversation) -> None:
+    """OffsetCommit v7 wants the member and its generation, and its assignments first."""
+    ana = talk.actor("ana")
+    ana.joins()
+    member, current = ana.member_id, ana.generation_id
+
+    for member_id, generation_id, error in (
+        (member, current, "REBALANCE_IN_PROGRESS"),
+        ("", -1, "UNKNOWN_MEMBER_ID"),
+    ):
+        ana.sends(
+            offset_commit(
+                version=7, member_id=member_id, generation_id=generation_id, topics={"orders": {0: 7}}
+            )
+        )
+        ana.receives(offset_commit_response({"orders": {0: error}}))
+
+    ana.syncs_as_leader((ana,))
+    for member_id, claimed, error in (
+        (member, current, "NONE"),
+        (member, current + 1, "ILLEGAL_GENERATION"),
+        (member, -1, "ILLEGAL_GENERATION"),
+        ("", -1, "UNKNOWN_MEMBER_ID"),
+    ):
+        ana.sends(
+            offset_commit(version=7, member_id=member_id, generation_id=claimed, topics={"orders": {0: 7}})
+        )
+        ana.receives(offset_commit_response({"orders": {0: error}}))
+
+
+@scenario(
+    "regressions/control/deleting",
+    source="ClassicGroup#validateOffsetDelete",
+    clauses=("OD-08", "OD-09"),
+)
+def deleting_is_judged_alike(talk: Conversation) -> None:
+    """OffsetDelete and DeleteGroups spare what members use, and say so of every group and topic."""
+    ana = talk.actor("ana")
+    ana.joins()
+    ana.syncs_as_leader((ana,))
+    ana.sends(offset_commit(topics={"orders": {0: 7}, "payments": {0: 7}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}, "payments": {0: "NONE"}}))
+    others, unknown = talk.group("others"), talk.group("unknown")
+    bob = talk.actor("bob")
+    bob.sends(join_group(version=3, group_id=others, protocol_type="connect"))
+    bob.receives(join_group_response(error_code="NONE"))
+
+    for topic, error in (
+        ("orders", "GROUP_SUBSCRIBED_TO_TOPIC"),
+        ("payments", "NONE"),
+        ("no-such-topic", "UNKNOWN_TOPIC_OR_PARTITION"),
+    ):
+        ana.sends(offset_delete(topics={topic: (0,)}))
+        ana.receives(offset_delete_response(error_code="NONE", errors={topic: {0: error}}))
+    ana.sends(offset_delete(group_id=others, topics={"orders": (0,)}))
+    ana.receives(offset_delete_response(error_code="NON_EMPTY_GROUP", errors={}))
+    ana.sends(offset_delete(group_id=unknown, topics={"orders": (0,)}))
+    ana.receives(offset_delete_response(error_code="GROUP_ID_NOT_FOUND", errors={}))
+    for group, error in ((talk.group("main"), "NON_EMPTY_GROUP"), (unknown, "GROUP_ID_NOT_FOUND")):
+        ana.sends(delete_groups(groups=(group,)))
+        ana.receives(delete_groups_response(error))
+    ana.sends(delete_groups(groups=("",)))
+    ana.receives(delete_groups_response("GROUP_ID_NOT_FOUND"))
+
+
+@scenario(
+    "regressions/control/static-restart",
+    source="GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin",
+    clauses=("ST-01", "ST-09"),
+)
+def a_static_member_restarts_alike(talk: Conversation) -> None:
+    """A static leader that restarts keeps generation and assignment, whatever it subscribes to now.
+
+    That a changed subscription starts no rebalance is KAFKA-12759, and open.
+    """
+    ana = talk.actor("ana", group_instance_id="seat-a")
+    again = talk.actor("ana-again", group_instance_id="seat-a")
+    talk.stable_group(ana)
+
+    again.sends(join_group(version=5, protocols=(("range", subscription("payments")),)))
+    again.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id, members=()))
+    again.sends(sync_group(version=3))
+    again.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+
+
+@scenario(
+    "regressions/control/pending-id-with-an-instance-id",
+    source="GroupMetadataManager#classicGroupJoinExistingMember",
+    clauses=("JG-13",),
+)
+def a_pending_id_with_an_instance_id_fails_alike(talk: Conversation) -> None:
+    """A member id that was given out to a dynamic member breaks the coordinator if a static one brings it."""
+    ana = talk.actor("ana")
+    ana.obtains_member_id()
+
+    for protocols in ((("range", ORDERS),), ROUND_ROBIN):
+        ana.sends(join_group(version=5, group_instance_id="seat-a", protocols=protocols))
+        ana.receives(join_group_response(error_code="UNKNOWN_SERVER_ERROR", member_id=""))
+
+
+@scenario(
+    "regressions/control/wrong-protocol-of-a-sync",
+    source="GroupMetadataManager#validateSyncGroup",
+    clauses=("SG-14",),
+)
+def a_wrong_protocol_of_a_sync_is_refused_alike(talk: Conversation) -> None:
+    """SyncGroup v5 is refused if it names no protocol, or another than the selected one; 2.4 has no v5."""
+    ana = talk.actor("ana")
+    ana.joins()
+
+    for protocol_name in (None, "roundrobin"):
+        ana.sends(sync_group(version=5, protocol_name=protocol_name))
+        ana.receives(sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"))

@@ -1,0 +1,45 @@
+"""Groups that are deleted while a transaction has offsets of theirs, and what a restart makes of them."""
+
+from harness.scenario import (
+    Capability,
+    Conversation,
+    delete_groups,
+    delete_groups_response,
+    describe_groups,
+    describe_groups_response,
+    leave_group,
+    leave_group_response,
+    offset_fetch,
+    response,
+    scenario,
+)
+from suites.transactions.producers import ORDER_0, TAKEN, announced, ends
+
+
+@scenario(
+    "transactions/deleted-group/had-members",
+    source="GroupMetadataManager#doLoadGroupsAndOffsets",
+    clauses=("TC-32", "RP-14"),
+    needs=(Capability.RESTART,),
+)
+def a_deleted_group_may_come_back_for_its_offset(talk: Conversation) -> None:
+    """A group deleted with an offset pending is back after a restart until 3.9, though it has a tombstone.
+
+    Only a group that had members has one. What was pending is committed by the log alone, and read when that
+    is loaded; 4.x writes a tombstone for it, too.
+    """
+    (ana,) = talk.stable_group("ana")
+    producer = announced(ana)
+    ana.sends(producer.commits(ORDER_0))
+    ana.receives(TAKEN)
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+    ana.sends(delete_groups())
+    ana.receives(delete_groups_response("NONE"))
+    ends(producer, committed=True)
+    talk.elapses(500)
+    talk.restarts_coordinator()
+
+    ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE"))
+    ana.sends(offset_fetch(topics={"orders": (0,)}))
+    ana.receives(response("OffsetFetch", error_code="NONE"))

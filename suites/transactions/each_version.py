@@ -1,0 +1,117 @@
+"""Every version of the APIs of transactions that bring offsets: what is granted, and what is refused.
+
+AddOffsetsToTxn is swept by the scenarios of `transactions/add`, refused commits by `group-without-name`.
+"""
+
+from harness.scenario import (
+    Conversation,
+    Pattern,
+    end_txn,
+    end_txn_response,
+    init_producer_id,
+    init_producer_id_response,
+    offset_fetch,
+    response,
+    scenario,
+    sweep,
+)
+from suites.transactions.producers import (
+    ORDER_0,
+    TAKEN,
+    WITHIN_MS,
+    announced,
+    ends,
+    finds_its_coordinator,
+    pending,
+    sees,
+)
+
+ENDS = "TransactionCoordinator#handleEndTransaction"
+
+
+@scenario(
+    "transactions/versions/commit",
+    source="OffsetMetadataManager#commitTransactionalOffset",
+    clauses=("TC-01", "OF-16", "OF-20"),
+    sweep=sweep("TxnOffsetCommit", 0, 5),
+)
+def an_announced_commit_counts_in_the_end(talk: Conversation, version: int) -> None:
+    """TxnOffsetCommit v{version} of an announced group is taken, and seen once its transaction commits."""
+    producer = announced(talk.actor("ana"))
+
+    producer.actor.sends(producer.commits(ORDER_0, version=version))
+    producer.actor.receives(TAKEN)
+    sees(producer.actor, {"orders": {0: -1}})
+    ends(producer, committed=True)
+    sees(producer.actor, {"orders": {0: 42}})
+
+
+@scenario("transactions/versions/end", source=ENDS, clauses=("OF-20",), sweep=sweep("EndTxn", 0, 5))
+def a_transaction_is_committed(talk: Conversation, version: int) -> None:
+    """EndTxn v{version} commits what is pending."""
+    producer = pending(talk)
+
+    producer.actor.sends(producer.ends(committed=True, version=version))
+    producer.actor.receives(end_txn_response(error_code="NONE"))
+    sees(producer.actor, {"orders": {0: 42}})
+
+
+@scenario(
+    "transactions/versions/end-refused-low", source=ENDS, clauses=("AO-02",), sweep=sweep("EndTxn", 0, 1)
+)
+def a_past_epoch_is_an_old_error_in_low_versions(talk: Conversation, version: int) -> None:
+    """EndTxn v{version} with a past epoch is INVALID_PRODUCER_EPOCH."""
+    _ends_in_the_past(talk, version, "INVALID_PRODUCER_EPOCH")
+
+
+@scenario(
+    "transactions/versions/end-refused", source="KIP-588", clauses=("AO-03",), sweep=sweep("EndTxn", 2, 5)
+)
+def a_past_epoch_is_fenced(talk: Conversation, version: int) -> None:
+    """EndTxn v{version} with a past epoch is PRODUCER_FENCED."""
+    _ends_in_the_past(talk, version, "PRODUCER_FENCED")
+
+
+def _ends_in_the_past(talk: Conversation, version: int, error_code: str) -> None:
+    """Let somebody end a transaction of a producer with the epoch before its own."""
+    producer = pending(talk)
+    past = producer.producer_epoch - 1
+    producer.actor.sends(
+        end_txn(version=version, producer_id=producer.producer_id, producer_epoch=past, committed=True)
+    )
+    producer.actor.receives(end_txn_response(error_code=error_code))
+
+
+@scenario(
+    "transactions/versions/fetch-unstable",
+    source="KIP-447",
+    clauses=("OF-17",),
+    sweep=sweep("OffsetFetch", 8, 9),
+)
+def a_pending_offset_is_unstable_in_a_batch(talk: Conversation, version: int) -> None:
+    """OffsetFetch v{version} tells who requires stable offsets that a pending one is not; v7 does as well."""
+    ana = pending(talk).actor
+
+    ana.sends(offset_fetch(version=version, topics={"orders": (0,)}, require_stable=True))
+    unstable: Pattern = {"committed_offset": -1, "error_code": "UNSTABLE_OFFSET_COMMIT"}
+    group: Pattern = {"error_code": "NONE", "topics": ({"name": "orders", "partitions": (unstable,)},)}
+    ana.receives(response("OffsetFetch", groups=(group,)))
+
+
+@scenario(
+    "transactions/versions/initialise",
+    source="TransactionCoordinator#handleInitProducerId",
+    sweep=sweep("InitProducerId", 0, 5),
+)
+def a_producer_is_made(talk: Conversation, version: int) -> None:
+    """InitProducerId v{version} makes a producer of epoch 0, and of epoch 1 when it is asked again."""
+    ana = talk.actor("ana")
+    finds_its_coordinator(ana)
+
+    ana.repeats(
+        init_producer_id(version=version),
+        until=init_producer_id_response(error_code="NONE", producer_epoch=0),
+        within_ms=WITHIN_MS,
+    )
+    ana.sends(init_producer_id(version=version))
+    ana.receives(init_producer_id_response(error_code="NONE", producer_epoch=1))
