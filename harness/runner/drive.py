@@ -1,8 +1,9 @@
 """Drives one target with many scripts at once."""
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
@@ -10,14 +11,14 @@ from typing import Final, Protocol
 from harness.runner.applicable import why_not_applicable
 from harness.runner.interpreter import Interpreter
 from harness.runner.recorder import Place, Recorder
+from harness.runner.rendezvous import Rendezvous
+from harness.runner.sharing import Party, parties
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import Script
 from harness.scenario.values import GroupRef, Pattern
 from harness.targets.base import (
-    CONFORMANCE_CONFIG,
     Broker,
     BrokerDescription,
-    Capability,
     Stage,
     Target,
     TargetError,
@@ -26,6 +27,8 @@ from harness.trace.canonical import Canonicaliser, member_prefixes
 from harness.trace.events import Event, EventKind
 
 JOBS: Final = 64
+_UPSET_AT_ONCE: Final = 4
+"""Brokers that scripts stop, start and hold at the same time: each start keeps a core busy for a second."""
 _NOWHERE: Final = Place(step=-1)
 
 
@@ -74,27 +77,42 @@ class DriveResult:
 
 
 class Gate:
-    """What targets that are driven together share: a moment to begin, and slots for scenarios.
+    """What targets that are driven together share: moments to begin, and slots for scenarios.
 
     Attributes:
         slots: whoever holds a scenario holds one; they bound how late this process may be for a timer.
+        upset_slots: whoever does something to a broker holds one for it instead.
     """
 
     def __init__(self, targets: frozenset[str], *, jobs: int) -> None:
         self.slots = asyncio.Semaphore(jobs)
-        self._awaited = set(targets)
+        self.upset_slots = asyncio.Semaphore(_UPSET_AT_ONCE)
+        self._starting = set(targets)
         self._opened = asyncio.Event()
-        self.pass_by("")
+        self._busy = set(targets)
+        self._calm = asyncio.Event()
+        self.settle("")
 
     def pass_by(self, target: str) -> None:
         """Say that a target has its brokers, or never will. Idempotent."""
-        self._awaited.discard(target)
-        if not self._awaited:
+        self._starting.discard(target)
+        if not self._starting:
             self._opened.set()
+
+    def settle(self, target: str) -> None:
+        """Say that a target is through with all scenarios that do nothing to a broker. Idempotent."""
+        self.pass_by(target)
+        self._busy.discard(target)
+        if not self._busy:
+            self._calm.set()
 
     async def opened(self) -> None:
         """Wait until all have passed by."""
         await self._opened.wait()
+
+    async def calm(self) -> None:
+        """Wait until all have settled: brokers that start and stop would disturb the timers of others."""
+        await self._calm.wait()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -124,25 +142,32 @@ class Drive:
         Raises:
             TargetError: no broker could be had; what was recorded by others stays.
         """
-        groups = [
-            (dict(config), group, self._logs(number))
-            for number, (config, group) in enumerate(self._by_config(scripts).items())
-        ]
+        found = parties(scripts, self.target.capabilities)
+        placed = [(party, self._logs(number)) for number, party in enumerate(found)]
         self.watcher.drive_begins(self.target_name, len(scripts))
-        self._starting = len(groups)
-        self._paced = sum(bool(config) for config, _, _ in groups)
-        if not self._paced:
-            self._paced_ended.set()
         try:
-            async with asyncio.TaskGroup() as tasks:
-                for config, group, directory in groups:
-                    tasks.create_task(self._drive_broker(config, group, directory))
+            await self._all(self._drive_broker, [one for one in placed if not one[0].does_something])
+            self.gate.settle(self.target_name)
+            await self._all(self._drive_upset, [one for one in placed if one[0].does_something])
         except* TargetError as errors:
             raise errors.exceptions[0] from None
         finally:
-            self.gate.pass_by(self.target_name)
+            self.gate.settle(self.target_name)
         began_s = self._held_since_s or time.monotonic()
         return DriveResult(drive_ms=round((time.monotonic() - began_s) * 1000, 1), lost=self._lost)
+
+    async def _all(
+        self,
+        drive: Callable[[Party, Path], Coroutine[object, object, None]],
+        placed: Sequence[tuple[Party, Path]],
+    ) -> None:
+        self._starting = len(placed)
+        self._paced = sum(bool(party.broker_config) for party, _ in placed)
+        if not self._paced:
+            self._paced_ended.set()
+        async with asyncio.TaskGroup() as tasks:
+            for party, directory in placed:
+                tasks.create_task(drive(party, directory))
 
     def _logs(self, number: int) -> Path:
         # Absolute, for brokers run in it.
@@ -150,41 +175,47 @@ class Drive:
         directory.mkdir(parents=True, exist_ok=True)
         return directory
 
-    def _by_config(self, scripts: Sequence[Script]) -> Mapping[tuple[tuple[str, str], ...], list[Script]]:
-        """Group scripts by the broker that they want; who cannot configure brokers has one for all."""
-        configurable = Capability.BROKER_CONFIG in self.target.capabilities
-        groups: dict[tuple[tuple[str, str], ...], list[Script]] = {}
-        for script in scripts:
-            restarts = Capability.RESTART in script.needs and Capability.RESTART in self.target.capabilities
-            # What every broker is told anyway needs no broker of its own.
-            config = dict(script.broker_config.items() - CONFORMANCE_CONFIG.items()) if configurable else {}
-            # A restart disturbs everybody on the broker, so whoever restarts has one of its own.
-            alone = {"": script.id} if restarts and configurable else {}
-            groups.setdefault(tuple(sorted({**config, **alone}.items())), []).append(script)
-        return groups
-
-    async def _drive_broker(self, config: dict[str, str], scripts: Sequence[Script], directory: Path) -> None:
+    async def _started(self, party: Party, directory: Path) -> Broker:
         began_s = time.monotonic()
         broker = await self.target.start(
-            broker_config={**self.base_config, **{name: value for name, value in config.items() if name}},
+            broker_config={**self.base_config, **party.broker_config},
             directory=directory,
             progress=lambda text: self.watcher.target_says(self.target_name, text),
+            holds=party.holds,
         )
-        ready_s = time.monotonic()
+        self.sinks.broker_ready(broker.description, round((time.monotonic() - began_s) * 1000, 1))
+        return broker
+
+    async def _drive_broker(self, party: Party, directory: Path) -> None:
+        broker = await self._started(party, directory)
         try:
-            self.sinks.broker_ready(broker.description, round((ready_s - began_s) * 1000, 1))
             await self._everybody_ready()
-            if not config:
+            if not party.broker_config:
                 await self._paced_ended.wait()
-            await self._hold_all(broker, scripts)
+            await self._hold_all(broker, party.scripts, self.gate.slots)
             self._lost = self._lost or how_it_ended(broker)
         finally:
-            self._one_paced_ended(config)
+            self._one_paced_ended(party)
             await asyncio.shield(broker.stop())
 
-    def _one_paced_ended(self, config: Mapping[str, str]) -> None:
+    async def _drive_upset(self, party: Party, directory: Path) -> None:
+        """Hold scripts that do something to their broker, all at once, when the others are through."""
+        await self.gate.calm()
+        async with self.gate.upset_slots:
+            broker = await self._started(party, directory)
+            rendezvous = Rendezvous(len(party.scripts)) if broker.shares_coordinator else None
+            self._held_since_s = self._held_since_s or time.monotonic()
+            try:
+                await self._hold_all(broker, party.scripts, None, rendezvous)
+                self._lost = self._lost or how_it_ended(broker)
+            finally:
+                if rendezvous is not None:
+                    await asyncio.shield(rendezvous.close())
+                await asyncio.shield(broker.stop())
+
+    def _one_paced_ended(self, party: Party) -> None:
         """Scenarios of configurations of their own go first: most are about delays, and want quiet."""
-        self._paced -= bool(config)
+        self._paced -= bool(party.broker_config)
         if not self._paced:
             self._paced_ended.set()
 
@@ -196,13 +227,24 @@ class Drive:
         await self.gate.opened()
         self._held_since_s = self._held_since_s or time.monotonic()
 
-    async def _hold_all(self, broker: Broker, scripts: Sequence[Script]) -> None:
+    async def _hold_all(
+        self,
+        broker: Broker,
+        scripts: Sequence[Script],
+        slots: asyncio.Semaphore | None,
+        rendezvous: Rendezvous | None = None,
+    ) -> None:
         waiting = {script.id: script for script in scripts}
 
         async def hold(script: Script, until_s: float) -> None:
-            async with self.gate.slots:
+            # Who waits for others at a rendezvous must not keep a slot from them.
+            async with slots or contextlib.nullcontext():
                 del waiting[script.id]
-                await self._hold(broker, script, until_s)
+                try:
+                    await self._hold(broker, script, until_s, rendezvous)
+                finally:
+                    if rendezvous is not None:
+                        rendezvous.leave()
             self.watcher.scenario_ended(self.target_name, script.id)
 
         until_s = asyncio.get_running_loop().time() + self.limits.drive_s
@@ -217,7 +259,9 @@ class Drive:
     def _limit_note(self) -> str:
         return f"the drive's limit of {self.limits.drive_s:g} s had passed"
 
-    async def _hold(self, broker: Broker, script: Script, until_s: float) -> None:
+    async def _hold(
+        self, broker: Broker, script: Script, until_s: float, rendezvous: Rendezvous | None
+    ) -> None:
         reason = why_not_applicable(script, self.target.capabilities, broker.description)
         recorder = self._recorder(script)
         if reason is not None:
@@ -231,7 +275,7 @@ class Drive:
         recorder.now_ms = stage.now_ms
         try:
             async with asyncio.timeout(self.limits.scenario_s):
-                await self._converse(broker, script, stage, recorder)
+                await self._converse(broker, script, stage, recorder, rendezvous)
         except TimeoutError:
             note = f"the scenario's limit of {self.limits.scenario_s:g} s had passed"
             recorder.note(EventKind.ABANDONED, _NOWHERE, note)
@@ -246,13 +290,21 @@ class Drive:
         finally:
             await stage.close()
 
-    async def _converse(self, broker: Broker, script: Script, stage: Stage, recorder: Recorder) -> None:
+    async def _converse(
+        self,
+        broker: Broker,
+        script: Script,
+        stage: Stage,
+        recorder: Recorder,
+        rendezvous: Rendezvous | None,
+    ) -> None:
         interpreter = Interpreter(
             script=script,
             stage=stage,
             recorder=recorder,
             bindings=Bindings(groups=self._groups(script)),
             broker_failure=lambda: how_it_ended(broker),
+            rendezvous=rendezvous,
         )
         await interpreter.hold()
 

@@ -7,27 +7,33 @@ where the broker is gone.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from harness.runner.line import Answered, Line, OpenRequest
 from harness.runner.recorder import Place, Recorder
+from harness.runner.rendezvous import Deed, Rendezvous
 from harness.scenario.bindings import Bindings
 from harness.scenario.errors import UnboundReferenceError
 from harness.scenario.matching import mismatches
 from harness.scenario.script import (
+    ELSEWHERE,
+    Control,
     Disconnect,
     Elapse,
+    Hold,
+    PullLever,
     Receive,
-    ReleaseLoading,
+    Release,
     Repeat,
-    RestartCoordinator,
     Script,
     SeeClosed,
     Send,
     SendBytes,
     StayParked,
     Step,
+    step_text,
 )
-from harness.targets.base import ConnectionLost, NoAnswer, Stage
+from harness.targets.base import ConnectionLost, HoldPoint, Lever, NoAnswer, Role, Stage
 from harness.trace.events import EventKind
 from harness.wire.codec import FieldValue, encode_request
 
@@ -46,6 +52,8 @@ class Interpreter:
     bindings: Bindings
     broker_failure: Callable[[], str | None]
     """Tells why the broker is gone, if it is."""
+    rendezvous: Rendezvous | None = None
+    """Where it meets those who share its broker before it does something to it."""
     _lines: dict[tuple[str, str], Line] = field(default_factory=dict, init=False)
     _correlation_id: int = field(default=0, init=False)
 
@@ -80,12 +88,26 @@ class Interpreter:
             case Elapse():
                 await self.stage.elapse(step.duration_ms)
                 self.recorder.note(EventKind.ELAPSED, Place(step=index), elapsed_ms=step.duration_ms)
-            case RestartCoordinator():
-                await self.stage.restart_coordinator(hold_loading=step.hold_loading)
-                self.recorder.note(EventKind.CONTROL, Place(step=index), "coordinator restarted")
-            case ReleaseLoading():
-                await self.stage.release_loading()
-                self.recorder.note(EventKind.CONTROL, Place(step=index), "loading released")
+            case PullLever() | Hold() | Release():
+                await self._control(index, step)
+
+    async def _control(self, index: int, step: Control) -> None:
+        match step:
+            case PullLever():
+                lever = Lever(step.lever)
+                if lever.cuts_connections:
+                    # Closed from here, so that every target's clients begin anew, however its broker ends.
+                    for actor, connection in tuple(self._lines):
+                        await self._drop_line(actor, connection)
+                await self._together(partial(self.stage.pull, lever, step.broker_config))
+            case Hold():
+                await self._together(partial(self.stage.hold, HoldPoint(step.point)))
+            case Release():
+                await self._together(partial(self.stage.release, HoldPoint(step.point)))
+        self.recorder.note(EventKind.CONTROL, Place(step=index), step_text(step))
+
+    async def _together(self, deed: Deed) -> None:
+        await (deed() if self.rendezvous is None else self.rendezvous.meet(deed))
 
     async def _send(self, index: int, step: Send) -> None:
         sent = await self._write_request(self._place(index, step), step, step.fields)
@@ -236,7 +258,8 @@ class Interpreter:
     async def _line(self, actor: str, connection: str) -> Line:
         line = self._lines.get((actor, connection))
         if line is None:
-            opened = await self.stage.connect()
+            role = Role.OTHER if connection == ELSEWHERE else Role.COORDINATOR
+            opened = await self.stage.connect(role)
             line = Line(stage=self.stage, connection=opened, recorder=self.recorder)
             self._lines[actor, connection] = line
         return line

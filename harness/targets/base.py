@@ -6,7 +6,7 @@ clock of its own. The runner speaks in frames (a request or response without its
 the bytes mean is `harness.wire`'s business.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -19,9 +19,74 @@ class Capability(StrEnum):
     BROKER_CONFIG = "broker config"
     """Brokers can be started with a configuration of the scenario's choosing."""
     RESTART = "restart"
-    """The coordinator can be made to lose its memory and load it again from its log."""
+    """The coordinator's broker can be stopped and started again over its log, also otherwise configured."""
+    KILL = "kill"
+    """It can be ended without a chance to say goodbye; in a cluster, another broker takes over."""
+    CLUSTER = "cluster"
+    """There are brokers that do not coordinate, and the coordinator can be moved to one of them."""
+    PAUSE = "pause"
+    """The coordinator's broker can be made to stand still, and go on."""
+    LONG_LOG = "long log"
+    """Its log can be given so many records that a load of it takes a second or more."""
     HOLD_LOADING = "hold loading"
     """Loading can be held for as long as a scenario wants."""
+    HOLD_DEAD = "hold dead"
+    """A group that was marked Dead can be held before it is removed."""
+
+
+class Lever(StrEnum):
+    """What can be done to the coordinator's broker from outside."""
+
+    RESTART = "restart"
+    KILL = "kill"
+    MOVE = "move"
+    """Another broker becomes the coordinator; the former one lives on."""
+    PAUSE = "pause"
+    RESUME = "resume"
+    LENGTHEN = "lengthen"
+    """The log gets records of a group that no scenario knows, which the next load has to read."""
+
+    @property
+    def needs(self) -> Capability:
+        """What a target must be able to do for it."""
+        match self:
+            case Lever.RESTART:
+                return Capability.RESTART
+            case Lever.KILL:
+                return Capability.KILL
+            case Lever.MOVE:
+                return Capability.CLUSTER
+            case Lever.PAUSE | Lever.RESUME:
+                return Capability.PAUSE
+            case Lever.LENGTHEN:
+                return Capability.LONG_LOG
+
+    @property
+    def cuts_connections(self) -> bool:
+        """Whether nothing is left of the connections to the broker."""
+        return self in (Lever.RESTART, Lever.KILL)
+
+
+class HoldPoint(StrEnum):
+    """Where in its code a coordinator can be held."""
+
+    LOADING = "loading"
+    """A partition of the log is being loaded."""
+    DEAD = "dead"
+    """A group is Dead and not removed yet."""
+
+    @property
+    def needs(self) -> Capability:
+        """What a target must be able to do for it."""
+        return Capability(f"hold {self.value}")
+
+
+class Role(StrEnum):
+    """Which broker of a cluster a connection goes to, as things stand when it is opened."""
+
+    COORDINATOR = "coordinator"
+    OTHER = "other"
+    """One that does not coordinate (Capability.CLUSTER)."""
 
 
 class TargetError(Exception):
@@ -81,17 +146,28 @@ class Stage(Protocol):
     def now_ms(self) -> float:
         """Return the stage's clock, 0 at its opening."""
 
-    async def connect(self) -> Connection:
+    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
         """Open a connection; `ConnectionLost` when there is nothing to connect to."""
 
     async def elapse(self, duration_ms: float) -> None:
         """Let time pass: a jump in virtual time, a wait otherwise."""
 
-    async def restart_coordinator(self, *, hold_loading: bool) -> None:
-        """Make the coordinator load its log anew (Capability.RESTART), held if so asked (HOLD_LOADING)."""
+    async def pull(self, lever: Lever, broker_config: Mapping[str, str]) -> None:
+        """Do something to the coordinator's broker; returns when it is done, not when it has recovered.
 
-    async def release_loading(self) -> None:
-        """Let a held load go on to its end."""
+        Args:
+            lever: what; the target has the capability that it needs.
+            broker_config: for a restart, Kafka properties that change with it.
+
+        Raises:
+            TargetError: it did not work, and the target is of no more use.
+        """
+
+    async def hold(self, point: HoldPoint) -> None:
+        """Hold the coordinator when it next comes to a point."""
+
+    async def release(self, point: HoldPoint) -> None:
+        """Let it go on, and hold it there no more."""
 
     async def close(self) -> None:
         """Release what the stage still holds. Idempotent."""
@@ -122,6 +198,10 @@ class BrokerDescription:
     api_ranges: tuple[ApiRange, ...]
     notes: tuple[str, ...] = field(default=())
     """What a reader of the report should know, e.g. artifacts that were missing."""
+    version: str | None = None
+    """Kafka's version, where it is known, e.g. `3.9.2`."""
+    image: str | None = None
+    """Name and digest of the container image, where there is one."""
 
 
 Progress = Callable[[str], None]
@@ -134,6 +214,11 @@ class Broker(Protocol):
     @property
     def description(self) -> BrokerDescription:
         """What it is."""
+
+    @property
+    def shares_coordinator(self) -> bool:
+        """Whether its stages have one coordinator, so that a lever pulled on one of them is felt on all."""
+        return True
 
     def open_stage(self, scenario_id: str) -> Stage:
         """Open a stage for one scenario; hundreds may be open at once."""
@@ -160,13 +245,21 @@ class Target(Protocol):
     def capabilities(self) -> frozenset[Capability]:
         """What its brokers can do."""
 
-    async def start(self, *, broker_config: Mapping[str, str], directory: Path, progress: Progress) -> Broker:
+    async def start(
+        self,
+        *,
+        broker_config: Mapping[str, str],
+        directory: Path,
+        progress: Progress,
+        holds: Collection[HoldPoint] = (),
+    ) -> Broker:
         """Start a broker and wait until it serves groups.
 
         Args:
             broker_config: Kafka properties on top of `CONFORMANCE_CONFIG`.
             directory: exists, is the broker's own, and keeps its logs after the stop.
             progress: told what is going on.
+            holds: where stages of it will be held; a broker may have to be started otherwise for it.
 
         Raises:
             TargetError: it cannot be had or does not get ready; nothing is left running.

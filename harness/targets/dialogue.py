@@ -43,8 +43,9 @@ class Answer:
 class Dialogue:
     """Questions and answers on one connection, in versions that the broker advertises."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, *, client_id: str = _CLIENT_ID) -> None:
         self._connection = connection
+        self._client_id = client_id
         self._asked_count = 0
         self._ranges: Mapping[int, ApiRange] = {}
 
@@ -75,7 +76,7 @@ class Dialogue:
         """Send a request and return its response; `NotYet` when none comes or it cannot be read."""
         self._asked_count += 1
         request = encode_request(
-            api, version, correlation_id=self._asked_count, client_id=_CLIENT_ID, fields=fields
+            api, version, correlation_id=self._asked_count, client_id=self._client_id, fields=fields
         )
         try:
             await self._connection.send(request)

@@ -1,7 +1,7 @@
 """`external:HOST:PORT`: a broker that runs already; never configured, never stopped."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,7 @@ from harness.targets.base import (
     Broker,
     BrokerDescription,
     Capability,
+    HoldPoint,
     Progress,
     Stage,
     Target,
@@ -55,7 +56,14 @@ class ExternalTarget(Target):
         return frozenset()
 
     @override
-    async def start(self, *, broker_config: Mapping[str, str], directory: Path, progress: Progress) -> Broker:
+    async def start(
+        self,
+        *,
+        broker_config: Mapping[str, str],
+        directory: Path,
+        progress: Progress,
+        holds: Collection[HoldPoint] = (),
+    ) -> Broker:
         if broker_config:
             raise TargetError(f"{self.spec} runs already and cannot be given a configuration")
         progress(f"asking {_address(self._host, self._port)}")

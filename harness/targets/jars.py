@@ -37,6 +37,10 @@ class KafkaJars:
     jvm_options: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    def with_jvm_option(self, option: str) -> "KafkaJars":
+        """Return the same jars, to be run with one more option."""
+        return dataclasses.replace(self, jvm_options=(*self.jvm_options, option))
+
 
 class IncompleteError(TargetError):
     """A version lacks artifacts that a broker needs."""

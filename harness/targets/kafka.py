@@ -1,14 +1,14 @@
 """`kafka:VERSION`: a released version of Apache Kafka in a local JVM."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
 from typing_extensions import override
 
-from harness.targets.base import Broker, Capability, Progress, Target
+from harness.targets.base import Broker, Capability, HoldPoint, Progress, Target
 from harness.targets.jars import kafka_jars
-from harness.targets.local import START_TIMEOUT_MS, LocalPlan, start_local
+from harness.targets.local import START_TIMEOUT_MS, LocalPlan, local_capabilities, start_local
 
 JAVA_SUFFIX: Final = "+java"
 """Behind a version: with the Java coordinator, where the Scala one is the default."""
@@ -31,37 +31,54 @@ class KafkaTarget(Target):
         profile: str | None = None,
         start_timeout_ms: float = START_TIMEOUT_MS,
         java_coordinator: bool = False,
+        node_count: int = 1,
     ) -> None:
         self._version = version
         self._java_coordinator = java_coordinator
+        self._node_count = node_count
         self._profile = profile
         self._start_timeout_ms = start_timeout_ms
 
     @property
     @override
     def spec(self) -> str:
-        return f"kafka:{self._version}{JAVA_SUFFIX if self._java_coordinator else ''}"
+        brokers = f"*{self._node_count}" if self._node_count > 1 else ""
+        return f"kafka:{self._version}{JAVA_SUFFIX if self._java_coordinator else ''}{brokers}"
 
     @property
     @override
     def name(self) -> str:
-        return f"kafka-{self._version}{'-java' if self._java_coordinator else ''}"
+        brokers = f"-x{self._node_count}" if self._node_count > 1 else ""
+        return f"kafka-{self._version}{'-java' if self._java_coordinator else ''}{brokers}"
 
     @property
     @override
     def capabilities(self) -> frozenset[Capability]:
-        return frozenset({Capability.BROKER_CONFIG})
+        return local_capabilities(
+            self._version, java_coordinator=self._java_coordinator, node_count=self._node_count
+        )
 
     @override
-    async def start(self, *, broker_config: Mapping[str, str], directory: Path, progress: Progress) -> Broker:
+    async def start(
+        self,
+        *,
+        broker_config: Mapping[str, str],
+        directory: Path,
+        progress: Progress,
+        holds: Collection[HoldPoint] = (),
+    ) -> Broker:
         jars = await kafka_jars(self._version, progress)
         which = ", Java coordinator" if self._java_coordinator else ""
+        where = "local JVM" if self._node_count == 1 else f"{self._node_count} brokers in local JVMs"
         plan = LocalPlan(
             spec=self.spec,
             profile=self._profile or f"{jars.version}{'-java' if self._java_coordinator else ''}",
-            implementation=f"Apache Kafka {jars.version} (local JVM{which})",
+            implementation=f"Apache Kafka {jars.version} ({where}{which})",
             jars=jars,
             broker_config={**(_JAVA_CONFIG if self._java_coordinator else {}), **broker_config},
             start_timeout_ms=self._start_timeout_ms,
+            java_coordinator=self._java_coordinator,
+            holds=frozenset(holds),
+            node_count=self._node_count,
         )
         return await start_local(plan, directory=directory, progress=progress)

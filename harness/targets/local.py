@@ -1,66 +1,61 @@
-"""A broker in a local JVM, with storage of its own, killed when it is done with.
+"""Brokers in local JVMs, with storage of their own, killed when they are done with.
 
-KRaft runs broker and controller in one process; before 3.3 a ZooKeeper from the same jars runs beside it.
+A broker that is alone runs broker and controller in one process; before 3.3 a ZooKeeper from the same jars
+runs beside it. Several have a KRaft controller, or a ZooKeeper, beside them, so that any of them may go.
 A port that answers proves nothing: the process must live, and the broker that answers must belong to the
 cluster whose id lies in our own directory.
 """
 
-import hashlib
-import shutil
-from collections.abc import Mapping
-from contextlib import suppress
+import contextlib
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from typing_extensions import override
 
-from harness.targets import cache
 from harness.targets.base import (
     CONFORMANCE_TOPICS,
     Broker,
     BrokerDescription,
+    Capability,
+    HoldPoint,
+    Lever,
     Progress,
+    Role,
     Stage,
     TargetError,
 )
+from harness.targets.class_archive import with_class_archive
+from harness.targets.cluster import Cluster
+from harness.targets.controlled import ControlledStage
+from harness.targets.hold_points import code_points
 from harness.targets.jars import KafkaJars
 from harness.targets.java import require_java
-from harness.targets.ports import free_port
-from harness.targets.prepare import Prepared, prepare
-from harness.targets.program import Program
-from harness.targets.properties import (
-    HOST,
-    Ports,
-    broker_properties,
-    coordinator_properties,
-    render_properties,
-    uses_kraft,
-    zookeeper_properties,
-)
-from harness.targets.storage import cluster_id_of, format_storage
+from harness.targets.local_nodes import LocalNodes, start_nodes
+from harness.targets.node import Node
+from harness.targets.prepare import Prepared, await_serving, prepare
+from harness.targets.properties import AFTER_KILL, HELD_THREADS, HOST, NODE_ID, coordinator_properties
+from harness.targets.storage import cluster_id_of
 from harness.targets.tcp import TcpStage, new_connect_slots
 
 START_TIMEOUT_MS: Final = 60_000.0
-_ARCHIVE_GRACE_S: Final = 60.0
 _START_TRIES: Final = 3
-_PORT_TAKEN: Final = ("Address already in use", "BindException")
-_JVM_FLAGS: Final = (
-    "-Xmx256m",
-    "-XX:TieredStopAtLevel=1",
-    "-XX:+UseSerialGC",
-    "-XX:-UsePerfData",
-    "-XX:+ExitOnOutOfMemoryError",
-    "-Djava.awt.headless=true",
-    "-Dorg.slf4j.simpleLogger.showDateTime=true",
-    "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+_OF_ALL: Final = frozenset(
+    {
+        Capability.BROKER_CONFIG,
+        Capability.RESTART,
+        Capability.KILL,
+        Capability.PAUSE,
+        Capability.LONG_LOG,
+    }
 )
-"""A broker that lives for seconds starts twice as fast with them and answers no slower."""
+_REACHED_TIMEOUT_S: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalPlan:
-    """What a local broker is to be."""
+    """What a local broker, or cluster, is to be."""
 
     spec: str
     profile: str
@@ -69,14 +64,28 @@ class LocalPlan:
     broker_config: Mapping[str, str]
     """The scenario's own properties."""
     start_timeout_ms: float
+    java_coordinator: bool = False
+    """Whether the Java coordinator runs where a release has two."""
+    holds: frozenset[HoldPoint] = field(default=frozenset())
+    """Where it will be held."""
+    node_count: int = 1
+
+
+def local_capabilities(version: str, *, java_coordinator: bool, node_count: int = 1) -> frozenset[Capability]:
+    """Return what a version's brokers can do in local JVMs; an unknown version's, what the newest can."""
+    held = {point.needs for point in code_points(version, java_coordinator=java_coordinator)}
+    several = {Capability.CLUSTER} if node_count > 1 else frozenset()
+    return _OF_ALL | held | several
 
 
 class LocalBroker(Broker):
-    """A broker, and its ZooKeeper where it has one, in JVMs of ours."""
+    """A broker, or a cluster of them, with what each needs beside it, in JVMs of ours."""
 
-    def __init__(self, description: BrokerDescription, running: "_Running") -> None:
+    def __init__(self, description: BrokerDescription, nodes: LocalNodes, cluster: Cluster | None) -> None:
         self._description = description
-        self._running = running
+        self._nodes = nodes
+        self._cluster = cluster
+        self._held: set[HoldPoint] = set()
         self._connect_slots = new_connect_slots()
 
     @property
@@ -86,199 +95,218 @@ class LocalBroker(Broker):
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The process ids of its JVMs."""
-        return tuple(jvm.pid for jvm in self._running.jvms)
+        """The process ids of its JVMs, those of its brokers last."""
+        return self._nodes.pids
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Its brokers."""
+        return tuple(self._nodes.brokers.values())
 
     @override
     def open_stage(self, scenario_id: str) -> Stage:
-        return TcpStage(HOST, self._running.ports.broker, connect_slots=self._connect_slots)
+        return ControlledStage(self, connect_slots=self._connect_slots)
 
     @override
     def failure(self) -> str | None:
-        return self._running.failure()
+        return self._nodes.failure()
 
     @override
     async def stop(self) -> None:
-        self._running.end()
+        await self._nodes.end()
+
+    def address(self, role: Role) -> tuple[str, int]:
+        """Return where the coordinator listens, or a broker that is none."""
+        if role is Role.COORDINATOR:
+            return self._coordinator.address
+        others = self._cluster.others if self._cluster is not None else ()
+        if not others:
+            raise TargetError(f"{self._description.spec}: there is no broker beside the coordinator")
+        return self._nodes.brokers[others[0]].address
+
+    @property
+    def _coordinator(self) -> Node:
+        return self._nodes.brokers[NODE_ID if self._cluster is None else self._cluster.coordinator]
+
+    async def pull(self, lever: Lever, broker_config: Mapping[str, str]) -> None:
+        """Do something to the coordinator's broker, and wait until whoever coordinates then can be asked."""
+        node = self._coordinator
+        match lever:
+            case Lever.RESTART:
+                await self._nodes.stop(node)
+                node.change(broker_config)
+                await self._come_back(node)
+            case Lever.KILL:
+                await self._nodes.kill(node)
+                await self._come_back_or_be_replaced(node)
+            case Lever.MOVE:
+                await self._move()
+            case Lever.PAUSE:
+                await node.program.pause()
+            case Lever.RESUME:
+                node.program.resume()
+            case Lever.LENGTHEN:
+                raise AssertionError("a stage does this by itself")
+
+    async def hold(self, point: HoldPoint) -> None:
+        """Hold every broker: any may come to be the coordinator."""
+        self._held.add(point)
+        for node in self._nodes.brokers.values():
+            await node.hold(point)
+
+    async def release(self, point: HoldPoint) -> None:
+        """Let all go on, and hold nobody there any more."""
+        self._held.discard(point)
+        for node in self._nodes.brokers.values():
+            await node.release(point)
+
+    async def _come_back(self, node: Node) -> None:
+        await node.start()
+        await _await_serving(node, self._nodes)
+        if self._cluster is not None:
+            self._cluster.is_up(node.node_id)
+            # Others coordinated meanwhile; what was restarted is the coordinator, as if it were alone.
+            await self._cluster.move(to=node.node_id)
+        await self._reach_points()
+
+    async def _come_back_or_be_replaced(self, node: Node) -> None:
+        if self._cluster is None:
+            node.change(AFTER_KILL)
+            await self._come_back(node)
+            return
+        self._cluster.is_down(node.node_id)
+        await self._cluster.taken_over()
+        await self._reach_points()
+
+    async def _move(self) -> None:
+        if self._cluster is None:
+            raise TargetError(f"{self._description.spec} has one broker: nobody else can coordinate")
+        await self._cluster.move()
+        await self._reach_points()
+
+    async def _reach_points(self) -> None:
+        """Wait until whoever coordinates now is held in its load, if it is to be: it loads a moment later."""
+        await self._coordinator.reached(self._held & {HoldPoint.LOADING}, timeout_s=_REACHED_TIMEOUT_S)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Running:
-    """The processes and the directory of one start, whether it succeeded or not."""
-
-    ports: Ports
-    storage: Path
-    jvms: list[Program] = field(default_factory=list)
-
-    def failure(self) -> str | None:
-        return next((lost for jvm in self.jvms if (lost := jvm.failure()) is not None), None)
-
-    def lost_its_port(self) -> bool:
-        return any(
-            jvm.exit_status is not None
-            and any(sign in jvm.log.read_text(encoding="utf-8", errors="replace") for sign in _PORT_TAKEN)
-            for jvm in self.jvms
-        )
-
-    def end(self) -> None:
-        """Kill what runs; a broker's log outlives it, its storage does not."""
-        for jvm in reversed(self.jvms):
-            jvm.kill()
-        shutil.rmtree(self.storage, ignore_errors=True)
-        shutil.rmtree(_zookeeper_storage(self.storage), ignore_errors=True)
+class _Started:
+    nodes: LocalNodes
+    cluster: Cluster | None
+    prepared: Prepared
 
 
 async def start_local(plan: LocalPlan, *, directory: Path, progress: Progress) -> LocalBroker:
-    """Start a local broker and wait until it is ready; on any failure nothing is left running.
+    """Start a local broker, or cluster, and wait until it is ready; on any failure nothing is left running.
 
     Raises:
         TargetError: it does not get ready; with the end of its log.
     """
     java = require_java()
-    plan = await _with_class_archive(plan, java, directory, progress)
-    running, prepared = await _start(plan, java, directory, progress)
-    return LocalBroker(_description(plan, running, prepared), running)
+
+    async def train(jars: KafkaJars, subdirectory: Path) -> None:
+        training = replace(plan, jars=jars, broker_config={}, holds=frozenset(), node_count=1)
+        nodes = (await _start(training, java, subdirectory, lambda _: None)).nodes
+        try:
+            await nodes.brokers[NODE_ID].stop()
+        finally:
+            await nodes.end()
+
+    jars = await with_class_archive(plan.jars, java, directory=directory, train=train, progress=progress)
+    plan = replace(plan, jars=jars)
+    started = await _start(plan, java, directory, progress)
+    return LocalBroker(_description(plan, started), started.nodes, started.cluster)
 
 
-async def _with_class_archive(plan: LocalPlan, java: Path, directory: Path, progress: Progress) -> LocalPlan:
-    """Return the plan with an archive of loaded classes, which halves the time that a broker takes to start.
-
-    It is made once per version and Java by a broker that is started, made ready and stopped.
-    """
-    home = plan.jars.home
-    if home is None:
-        return plan
-    archive = _class_archive(home, java)
-    if not archive.is_file():
-        async with cache.locked(home, "classes", progress):
-            if not archive.is_file():
-                progress("preparing faster starts (once per version)")
-                await _make_class_archive(plan, java, archive, _subdirectory(directory))
-    return _with_jvm_option(plan, f"-XX:SharedArchiveFile={archive}") if archive.is_file() else plan
-
-
-async def _make_class_archive(plan: LocalPlan, java: Path, archive: Path, directory: Path) -> None:
-    unfinished = archive.with_suffix(".unfinished")
-    training = _with_jvm_option(replace(plan, broker_config={}), f"-XX:ArchiveClassesAtExit={unfinished}")
-    running, _ = await _start(training, java, directory, lambda _: None)
-    try:
-        await running.jvms[-1].stop(grace_s=_ARCHIVE_GRACE_S)
-    finally:
-        running.end()
-    _rename_if_there(unfinished, archive)
-
-
-def _subdirectory(directory: Path) -> Path:
-    path = directory / "class-archive"
-    path.mkdir(exist_ok=True)
-    return path
-
-
-def _rename_if_there(unfinished: Path, archive: Path) -> None:
-    with suppress(FileNotFoundError):  # a Java without class data sharing writes none
-        unfinished.replace(archive)
-
-
-def _class_archive(home: Path, java: Path) -> Path:
-    program = java.resolve()
-    identity = hashlib.sha256(f"{program} {program.stat().st_mtime_ns}".encode())
-    return home / f"classes-{identity.hexdigest()[:12]}.jsa"
-
-
-def _with_jvm_option(plan: LocalPlan, option: str) -> LocalPlan:
-    return replace(plan, jars=replace(plan.jars, jvm_options=(*plan.jars.jvm_options, option)))
-
-
-async def _start(
-    plan: LocalPlan, java: Path, directory: Path, progress: Progress
-) -> tuple[_Running, Prepared]:
+async def _start(plan: LocalPlan, java: Path, directory: Path, progress: Progress) -> _Started:
     """Start and make ready, anew on other ports when another process was faster to take one."""
     for attempt in range(1, _START_TRIES + 1):
-        running = _Running(
-            ports=Ports(broker=free_port(), controller=free_port()),
-            storage=directory / f"storage-{attempt}",
-        )
+        nodes = LocalNodes(directory=directory, storage=directory / f"storage-{attempt}")
         try:
-            return running, await _start_once(plan, java, running, directory, progress)
+            return await _start_once(plan, java, nodes, progress)
         except TargetError:
-            was_port_lost = running.lost_its_port()
-            running.end()
+            was_port_lost = nodes.lost_a_port()
+            await nodes.end()
             if not was_port_lost or attempt == _START_TRIES:
                 raise
             progress("a port was taken by another process; trying others")
         except BaseException:
-            running.end()
+            await nodes.end()
             raise
     raise AssertionError("the last try returns or raises")
 
 
-async def _start_once(
-    plan: LocalPlan, java: Path, running: _Running, directory: Path, progress: Progress
-) -> Prepared:
-    jars = plan.jars
-    if uses_kraft(jars.version):
-        await format_storage(java, jars, storage=running.storage, directory=directory, progress=progress)
-    else:
-        running.jvms.append(_start_zookeeper(java, jars, running, directory))
-    progress(f"starting the broker on {HOST}:{running.ports.broker}")
-    properties = broker_properties(
-        jars.version, plan.broker_config, ports=running.ports, storage=running.storage
+async def _start_once(plan: LocalPlan, java: Path, nodes: LocalNodes, progress: Progress) -> _Started:
+    points = code_points(plan.jars.version, java_coordinator=plan.java_coordinator)
+    await start_nodes(
+        nodes,
+        java=java,
+        jars=plan.jars,
+        broker_config={**(HELD_THREADS if HoldPoint.DEAD in plan.holds else {}), **plan.broker_config},
+        node_count=plan.node_count,
+        code_points={point: points[point] for point in plan.holds & points.keys()},
+        progress=progress,
     )
-    configuration = directory / "server.properties"
-    configuration.write_text(render_properties(properties), encoding="utf-8")
-    command = _java_command(java, jars, "kafka.Kafka", configuration)
-    running.jvms.append(Program(command, log=directory / "server.log", directory=directory))
-    stage = TcpStage(HOST, running.ports.broker, connect_slots=new_connect_slots())
     try:
-        prepared = await prepare(
-            stage,
-            topics=CONFORMANCE_TOPICS,
-            timeout_ms=plan.start_timeout_ms,
-            failure=running.failure,
-        )
+        cluster = await _clustered(plan, nodes)
+        async with _asking(nodes.brokers[NODE_ID]) as stage:
+            prepared = await prepare(
+                stage, topics=CONFORMANCE_TOPICS, timeout_ms=plan.start_timeout_ms, failure=nodes.failure
+            )
     except TargetError as error:
-        raise TargetError(f"{plan.spec}: {error} (its whole log: {directory / 'server.log'})") from error
+        raise TargetError(f"{plan.spec}: {error} (its whole log: {nodes.log})") from error
+    _require_own(plan, nodes, prepared)
+    return _Started(nodes=nodes, cluster=cluster, prepared=prepared)
+
+
+async def _clustered(plan: LocalPlan, nodes: LocalNodes) -> Cluster | None:
+    """Wait until several brokers are one cluster, the first of them coordinating."""
+    if plan.node_count == 1:
+        return None
+    slots = new_connect_slots()
+    cluster = Cluster(
+        stages={id_: TcpStage(*node.address, connect_slots=slots) for id_, node in nodes.brokers.items()},
+        failure=nodes.failure,
+        timeout_ms=plan.start_timeout_ms,
+    )
+    await cluster.settle()
+    return cluster
+
+
+async def _await_serving(node: Node, nodes: LocalNodes) -> None:
+    async with _asking(node) as stage:
+        await await_serving(
+            stage, topics=CONFORMANCE_TOPICS, timeout_ms=START_TIMEOUT_MS, failure=nodes.failure
+        )
+
+
+@contextlib.asynccontextmanager
+async def _asking(node: Node) -> AsyncIterator[TcpStage]:
+    stage = TcpStage(*node.address, connect_slots=new_connect_slots())
+    try:
+        yield stage
     finally:
         await stage.close()
-    _require_own(plan, running, prepared)
-    return prepared
 
 
-def _require_own(plan: LocalPlan, running: _Running, prepared: Prepared) -> None:
-    own = cluster_id_of(running.storage)
+def _require_own(plan: LocalPlan, nodes: LocalNodes, prepared: Prepared) -> None:
+    own = cluster_id_of(nodes.storage_of(NODE_ID))
     if prepared.cluster_id != own:
         raise TargetError(
-            f"{plan.spec}: on {HOST}:{running.ports.broker} answers a broker of cluster "
+            f"{plan.spec}: on {HOST}:{nodes.brokers[NODE_ID].address[1]} answers a broker of cluster "
             f"{prepared.cluster_id}, not ours ({own}): another program took the port"
         )
 
 
-def _start_zookeeper(java: Path, jars: KafkaJars, running: _Running, directory: Path) -> Program:
-    properties = zookeeper_properties(
-        port=running.ports.controller, storage=_zookeeper_storage(running.storage)
-    )
-    configuration = directory / "zookeeper.properties"
-    configuration.write_text(render_properties(properties), encoding="utf-8")
-    main = "org.apache.zookeeper.server.ZooKeeperServerMain"
-    command = _java_command(java, jars, main, configuration)
-    return Program(command, log=directory / "zookeeper.log", directory=directory)
-
-
-def _java_command(java: Path, jars: KafkaJars, main: str, configuration: Path) -> list[str | Path]:
-    return [java, *_JVM_FLAGS, *jars.jvm_options, "-cp", jars.class_path, main, configuration]
-
-
-def _zookeeper_storage(storage: Path) -> Path:
-    return storage.with_name(f"{storage.name}-zookeeper")
-
-
-def _description(plan: LocalPlan, running: _Running, prepared: Prepared) -> BrokerDescription:
+def _description(plan: LocalPlan, started: _Started) -> BrokerDescription:
+    addresses = [node.address for node in started.nodes.brokers.values()]
     return BrokerDescription(
         spec=plan.spec,
         profile=plan.profile,
         implementation=plan.implementation,
-        bootstrap=f"{HOST}:{running.ports.broker}",
+        bootstrap=",".join(f"{host}:{port}" for host, port in addresses),
         broker_config=coordinator_properties(plan.jars.version, plan.broker_config),
-        api_ranges=prepared.api_ranges,
-        notes=(*plan.jars.notes, *prepared.notes),
+        api_ranges=started.prepared.api_ranges,
+        notes=(*plan.jars.notes, *started.prepared.notes),
+        version=plan.jars.version,
     )

@@ -3,16 +3,16 @@
 import dataclasses
 import re
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 from typing_extensions import override
 
-from harness.targets.base import Broker, Capability, Progress, Target, TargetError
+from harness.targets.base import Broker, Capability, HoldPoint, Progress, Target, TargetError
 from harness.targets.cache import cache_directory
 from harness.targets.jars import KafkaJars
-from harness.targets.local import START_TIMEOUT_MS, LocalPlan, start_local
+from harness.targets.local import START_TIMEOUT_MS, LocalPlan, local_capabilities, start_local
 
 _KAFKA_JAR_PREFIX: Final = "kafka_2."
 _KAFKA_JAR: Final = re.compile(r"kafka_2\.\d+-(\d[\w.-]*?)\.jar")
@@ -64,10 +64,17 @@ class PathTarget(Target):
     @property
     @override
     def capabilities(self) -> frozenset[Capability]:
-        return frozenset({Capability.BROKER_CONFIG})
+        return local_capabilities(jars_in(self._directory).version, java_coordinator=False)
 
     @override
-    async def start(self, *, broker_config: Mapping[str, str], directory: Path, progress: Progress) -> Broker:
+    async def start(
+        self,
+        *,
+        broker_config: Mapping[str, str],
+        directory: Path,
+        progress: Progress,
+        holds: Collection[HoldPoint] = (),
+    ) -> Broker:
         jars = dataclasses.replace(jars_in(self._directory), jvm_options=_logging_options(directory))
         plan = LocalPlan(
             spec=self.spec,
@@ -76,6 +83,7 @@ class PathTarget(Target):
             jars=jars,
             broker_config=broker_config,
             start_timeout_ms=self._start_timeout_ms,
+            holds=frozenset(holds),
         )
         return await start_local(plan, directory=directory, progress=progress)
 

@@ -21,6 +21,8 @@ _GROUP_PREFIX: Final = "kafka-conformance-ready"
 _BROKER_RESOURCE: Final = 4
 """Source: ConfigResource.Type.BROKER."""
 _METADATA_VERSIONS: Final = (7, 6, 5, 4, 8, 9, 10, 11, 12)
+_DEFAULT_REPLICATION_SINCE: Final = 4
+"""Of CreateTopics: the broker's own replication factor can be asked for. Source: KIP-464."""
 _CREATED: Final = frozenset({"NONE", "TOPIC_ALREADY_EXISTS"})
 _FORBIDDEN: Final = frozenset(
     {"TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "POLICY_VIOLATION", "UNSUPPORTED_VERSION"}
@@ -68,12 +70,34 @@ async def prepare(
         TargetError: the broker is gone or does not get ready.
     """
     groups = _groups(group_count)
-    return await _until(
+    return await ask_until(
         stage,
         lambda dialogue: _prepare_once(dialogue, groups, topics),
         timeout_ms=timeout_ms,
         failure=failure,
     )
+
+
+async def await_serving(
+    stage: Stage,
+    *,
+    topics: Mapping[str, int],
+    timeout_ms: float,
+    failure: Callable[[], str | None] = lambda: None,
+) -> None:
+    """Wait until a broker that was started again answers, and knows a leader of each partition of the topics.
+
+    Its coordinator may still be loading, or not know yet that it is one.
+
+    Raises:
+        TargetError: the broker is gone or does not come back.
+    """
+
+    async def ask(dialogue: Dialogue) -> None:
+        await dialogue.learn_versions()
+        await _check_topics(dialogue, topics, is_given_up=False)
+
+    await ask_until(stage, ask, timeout_ms=timeout_ms, failure=failure)
 
 
 async def locate(stage: Stage, *, group_count: int, timeout_ms: float) -> Endpoint | None:
@@ -85,7 +109,7 @@ async def locate(stage: Stage, *, group_count: int, timeout_ms: float) -> Endpoi
         TargetError: the broker does not answer, or its groups are spread over several brokers.
     """
     groups = _groups(group_count)
-    endpoints = await _until(
+    endpoints = await ask_until(
         stage,
         lambda dialogue: _locate_once(dialogue, groups),
         timeout_ms=timeout_ms,
@@ -104,18 +128,22 @@ def _groups(group_count: int) -> tuple[str, ...]:
     return tuple(f"{_GROUP_PREFIX}-{number}" for number in range(group_count))
 
 
-async def _until(
+async def ask_until(
     stage: Stage,
     ask: Callable[[Dialogue], Awaitable[T]],
     *,
     timeout_ms: float,
     failure: Callable[[], str | None],
 ) -> T:
-    """Ask on a new connection again and again, until it is answered or the time is up."""
+    """Ask on a new connection again and again, until it is answered or the time is up.
+
+    Raises:
+        TargetError: the time is up, or there was a failure.
+    """
     started_ms = stage.now_ms()
     while True:
         try:
-            return await _asked_once(stage, ask)
+            return await ask_once(stage, ask)
         except NotYet as reason:
             lost = failure()
             if lost is not None:
@@ -127,7 +155,8 @@ async def _until(
         await stage.elapse(_PAUSE_MS)
 
 
-async def _asked_once(stage: Stage, ask: Callable[[Dialogue], Awaitable[T]]) -> T:
+async def ask_once(stage: Stage, ask: Callable[[Dialogue], Awaitable[T]]) -> T:
+    """Ask on a new connection; `NotYet` when it cannot be had, or what is asked is not so."""
     try:
         connection = await stage.connect()
     except ConnectionLost as error:
@@ -152,7 +181,7 @@ async def _prepare_once(dialogue: Dialogue, groups: tuple[str, ...], topics: Map
     coordinator = await _find_coordinator(dialogue, groups[0])
     for group in groups:
         await _check_group(dialogue, group)
-    notes = await _create_topics(dialogue, topics)
+    notes = await create_topics(dialogue, topics)
     cluster_id, faults = await _check_topics(dialogue, topics, is_given_up=bool(notes))
     return Prepared(
         api_ranges=api_ranges,
@@ -188,13 +217,14 @@ def _expect(api: str, answer: Answer, error: str) -> None:
         raise NotYet(f"{api} answers {told}")
 
 
-async def _create_topics(dialogue: Dialogue, topics: Mapping[str, int]) -> tuple[str, ...]:
+async def create_topics(dialogue: Dialogue, topics: Mapping[str, int]) -> tuple[str, ...]:
     """Create what is not there yet; return a note for each topic that may not be created."""
     if not await _missing(dialogue, topics):
         return ()
     version = dialogue.version_of("CreateTopics", (4, 5, 6, 3, 2, 7))
+    replication_factor = -1 if version >= _DEFAULT_REPLICATION_SINCE else 1
     rows: list[Fields] = [
-        {"name": name, "num_partitions": partition_count, "replication_factor": 1}
+        {"name": name, "num_partitions": partition_count, "replication_factor": replication_factor}
         for name, partition_count in topics.items()
     ]
     answer = await dialogue.ask("CreateTopics", version, {"topics": rows, "timeout_ms": 5000})

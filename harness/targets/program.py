@@ -19,6 +19,7 @@ from typing import Final
 
 _LOG_TAIL_LINES: Final = 15
 _DEATH_POLL_S: Final = 0.01
+_HAS_STOPPED: Final = os.WSTOPPED | os.WNOHANG
 _LIVE: Final[set["Program"]] = set()
 
 
@@ -85,6 +86,16 @@ class Program:
         """Return the last lines that it printed."""
         with self.log.open(encoding="utf-8", errors="replace") as lines:
             return "".join(deque(lines, maxlen=_LOG_TAIL_LINES)).rstrip()
+
+    async def pause(self) -> None:
+        """Let it stand still, and wait until the last of its threads does."""
+        self._signal(signal.SIGSTOP)
+        while self.exit_status is None and os.waitid(os.P_PID, self.pid, _HAS_STOPPED) is None:
+            await asyncio.sleep(_DEATH_POLL_S)
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self._signal(signal.SIGCONT)
 
     async def ended(self) -> int:
         """Wait for its end and return its exit status."""

@@ -10,22 +10,44 @@ from harness.targets.jars import release_of
 
 KRAFT_SINCE: Final = (3, 3)
 NODE_ID: Final = 1
+"""Of a broker that is alone, and of the first of several."""
+CONTROLLER_ID: Final = 100
+"""Of the controller that a cluster of several brokers has beside them, so that any of them may go."""
 HOST: Final = "127.0.0.1"
 _BACKLOG_SINCE: Final = (3, 2)
 _LINGER_SINCE: Final = (4, 0)
-_SINGLE_NODE: Final[Mapping[str, str]] = {
-    "offsets.topic.replication.factor": "1",
+_TOPICS: Final[Mapping[str, str]] = {
     "transaction.state.log.num.partitions": "1",
-    "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
+    "min.insync.replicas": "1",
     "auto.create.topics.enable": "false",
+    "auto.leader.rebalance.enable": "false",
 }
+_REPLICATED: Final = (
+    "offsets.topic.replication.factor",
+    "transaction.state.log.replication.factor",
+    "default.replication.factor",
+)
+_ALONE_WITH_ZOOKEEPER: Final[Mapping[str, str]] = {"controlled.shutdown.enable": "false"}
+"""There is nobody to hand over to, and trying takes seconds."""
+_SEVERAL_WITH_CONTROLLER: Final[Mapping[str, str]] = {
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "300",
+}
+"""How soon a broker that was killed is missed."""
+AFTER_KILL: Final[Mapping[str, str]] = {
+    "broker.session.timeout.ms": "1500",
+    "broker.heartbeat.interval.ms": "200",
+}
+"""For a broker that is alone and was killed: it may not register anew before its former session is over."""
 _LEAN: Final[Mapping[str, str]] = {
     "log.cleaner.enable": "false",
     "num.network.threads": "2",
     "num.io.threads": "4",
     "background.threads": "2",
 }
+HELD_THREADS: Final[Mapping[str, str]] = {"num.io.threads": "32"}
+"""For a broker whose threads are held, each with one request, until it is let go on."""
 _COORDINATOR_PREFIXES: Final = ("group.", "offset.", "offsets.")
 
 
@@ -56,9 +78,15 @@ def coordinator_properties(version: str, broker_config: Mapping[str, str]) -> di
 
 
 def broker_properties(
-    version: str, broker_config: Mapping[str, str], *, ports: Ports, storage: Path
+    version: str,
+    broker_config: Mapping[str, str],
+    *,
+    ports: Ports,
+    storage: Path,
+    node_id: int = NODE_ID,
+    node_count: int = 1,
 ) -> dict[str, str]:
-    """Return the whole configuration of a single broker.
+    """Return the whole configuration of a broker, alone or one of several.
 
     A scenario may set anything but where the broker listens and stores.
     """
@@ -66,30 +94,62 @@ def broker_properties(
     return {
         **_LEAN,
         **backlog,
-        **_SINGLE_NODE,
+        **_TOPICS,
+        **dict.fromkeys(_REPLICATED, str(node_count)),
         **coordinator_properties(version, broker_config),
-        **(_kraft(ports) if uses_kraft(version) else _zookeeper(ports)),
+        **_membership(version, ports, node_id=node_id, is_alone=node_count == 1),
         "log.dirs": str(storage),
     }
 
 
-def _kraft(ports: Ports) -> dict[str, str]:
+def _membership(version: str, ports: Ports, *, node_id: int, is_alone: bool) -> dict[str, str]:
+    if not uses_kraft(version):
+        return {**_zookeeper(ports, node_id), **(_ALONE_WITH_ZOOKEEPER if is_alone else {})}
+    return _both_roles(ports) if is_alone else {**_broker_role(ports, node_id), **_SEVERAL_WITH_CONTROLLER}
+
+
+def _both_roles(ports: Ports) -> dict[str, str]:
+    properties = _broker_role(ports, NODE_ID)
+    return {
+        **properties,
+        "process.roles": "broker,controller",
+        "controller.quorum.voters": f"{NODE_ID}@{HOST}:{ports.controller}",
+        "listeners": f"{properties['listeners']},CONTROLLER://{HOST}:{ports.controller}",
+    }
+
+
+def _broker_role(ports: Ports, node_id: int) -> dict[str, str]:
     plaintext = f"PLAINTEXT://{HOST}:{ports.broker}"
     return {
-        "process.roles": "broker,controller",
-        "node.id": str(NODE_ID),
-        "controller.quorum.voters": f"{NODE_ID}@{HOST}:{ports.controller}",
+        "process.roles": "broker",
+        "node.id": str(node_id),
+        "controller.quorum.voters": f"{CONTROLLER_ID}@{HOST}:{ports.controller}",
         "controller.listener.names": "CONTROLLER",
-        "listeners": f"{plaintext},CONTROLLER://{HOST}:{ports.controller}",
+        "listeners": plaintext,
         "advertised.listeners": plaintext,
         "inter.broker.listener.name": "PLAINTEXT",
     }
 
 
-def _zookeeper(ports: Ports) -> dict[str, str]:
+def controller_properties(*, port: int, storage: Path, node_count: int) -> dict[str, str]:
+    """Return the configuration of a KRaft controller that serves no clients."""
+    return {
+        **_TOPICS,
+        **dict.fromkeys(_REPLICATED, str(node_count)),
+        **_SEVERAL_WITH_CONTROLLER,
+        "process.roles": "controller",
+        "node.id": str(CONTROLLER_ID),
+        "controller.quorum.voters": f"{CONTROLLER_ID}@{HOST}:{port}",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"CONTROLLER://{HOST}:{port}",
+        "log.dirs": str(storage),
+    }
+
+
+def _zookeeper(ports: Ports, node_id: int) -> dict[str, str]:
     plaintext = f"PLAINTEXT://{HOST}:{ports.broker}"
     return {
-        "broker.id": str(NODE_ID),
+        "broker.id": str(node_id),
         "zookeeper.connect": f"{HOST}:{ports.controller}",
         "zookeeper.connection.timeout.ms": "30000",
         "listeners": plaintext,

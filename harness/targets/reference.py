@@ -1,13 +1,13 @@
 """`reference[:PROFILE]`: the reference coordinator in this process, in virtual time.
 
-Each stage has a listener of its own, and with it a coordinator, a log, topics and a clock: scenarios share
+Each stage has a cluster of its own, and with it coordinators, a log, topics and a clock: scenarios share
 nothing, and time passes only when somebody waits. Ids are seeded by the scenario, so that the same scenario
-gives the same bytes whatever ran before.
+gives the same bytes whatever ran before. One broker coordinates; the others are there for it to be moved to.
 """
 
 import zlib
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import ceil
 from pathlib import Path
 from typing import Final
@@ -23,25 +23,34 @@ from harness.targets.base import (
     Connection,
     ConnectionLost,
     Frame,
+    HoldPoint,
+    Lever,
     NoAnswer,
     PermittedValue,
     Progress,
+    Role,
     Stage,
     Target,
     TargetError,
 )
 from harness.targets.prepare import Prepared, prepare
+from reference_coordinator.behaviour import CoordinatorFamily
 from reference_coordinator.choices import DeterministicChoices
+from reference_coordinator.cluster import Cluster
+from reference_coordinator.cluster_state import Node
 from reference_coordinator.config import ConfigError, GroupCoordinatorConfig
 from reference_coordinator.ids import Millis
-from reference_coordinator.listener import ConnectionId, Listener, Outgoing, SendFrame
+from reference_coordinator.listener import ConnectionId, Outgoing, SendFrame
 from reference_coordinator.profiles import Profile, UnknownProfileError, profile_for
 
 DEFAULT_PROFILE: Final = "4.4"
 """The newest release that the reference's table tells of."""
 _HOST: Final = "127.0.0.1"
 _CLIENT_HOST: Final = "/127.0.0.1"
-_PORT: Final = 9092
+_FIRST_PORT: Final = 9091
+_NODES: Final = 3
+_LONG_LOAD_MS: Final = 1_000
+"""How long a load takes of a log that was lengthened, in virtual time."""
 _READY_TIMEOUT_MS: Final = 60_000.0
 
 
@@ -65,16 +74,26 @@ class ReferenceTarget(Target):
     @property
     @override
     def capabilities(self) -> frozenset[Capability]:
+        if self._profile.coordinator is CoordinatorFamily.JAVA:
+            # It marks a group Dead and removes it in one step.
+            return frozenset(Capability) - {Capability.HOLD_DEAD}
         return frozenset(Capability)
 
     @override
-    async def start(self, *, broker_config: Mapping[str, str], directory: Path, progress: Progress) -> Broker:
+    async def start(
+        self,
+        *,
+        broker_config: Mapping[str, str],
+        directory: Path,
+        progress: Progress,
+        holds: Collection[HoldPoint] = (),
+    ) -> Broker:
         properties = {**CONFORMANCE_CONFIG, **broker_config}
         try:
             config = GroupCoordinatorConfig.from_properties(properties)
         except ConfigError as error:
             raise TargetError(f"{self.spec}: {error}") from error
-        stage = ReferenceStage(_listener(self._profile, config, "preparation"))
+        stage = ReferenceStage(_cluster(self._profile, config, "preparation"), properties)
         prepared = await stage.prepared()
         await stage.close()
         description = BrokerDescription(
@@ -111,9 +130,15 @@ class ReferenceBroker(Broker):
     def description(self) -> BrokerDescription:
         return self._description
 
+    @property
+    @override
+    def shares_coordinator(self) -> bool:
+        return False
+
     @override
     def open_stage(self, scenario_id: str) -> Stage:
-        return ReferenceStage(_listener(self._profile, self._config, scenario_id))
+        cluster = _cluster(self._profile, self._config, scenario_id)
+        return ReferenceStage(cluster, self._description.broker_config)
 
     @override
     def failure(self) -> str | None:
@@ -124,25 +149,27 @@ class ReferenceBroker(Broker):
         return
 
 
-def _listener(profile: Profile, config: GroupCoordinatorConfig, scenario_id: str) -> Listener:
-    return Listener(
+def _cluster(profile: Profile, config: GroupCoordinatorConfig, scenario_id: str) -> Cluster:
+    return Cluster(
         profile=profile,
         config=config,
         choices=DeterministicChoices(seed=zlib.crc32(scenario_id.encode())),
-        host=_HOST,
-        port=_PORT,
+        nodes=[Node(node_id=each, host=_HOST, port=_FIRST_PORT + each) for each in range(1, _NODES + 1)],
     )
 
 
 class ReferenceStage(Stage):
-    """A coordinator of one scenario's own and its clock, which jumps from deadline to deadline."""
+    """A cluster of one scenario's own and its clock, which jumps from deadline to deadline."""
 
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
+    def __init__(self, cluster: Cluster, properties: Mapping[str, str]) -> None:
+        self._cluster = cluster
+        self._properties = dict(properties)
         self._clock_ms = 0
         self._opened_ms = 0
         self._prepared: Prepared | None = None
         self._is_preparing = False
+        self._has_long_log = False
+        self._load_ends_ms: int | None = None
         self._connections: dict[ConnectionId, ReferenceConnection] = {}
 
     @property
@@ -164,13 +191,28 @@ class ReferenceStage(Stage):
         return self._prepared
 
     @override
-    async def connect(self) -> Connection:
+    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
         if not self._is_preparing:
             await self.prepared()
-        connection_id = self._listener.connected(client_host=_CLIENT_HOST)
+        node_id = self._coordinator if role is Role.COORDINATOR else self._next
+        connection_id = self._cluster.connected(node_id, client_host=_CLIENT_HOST)
         connection = ReferenceConnection(self, connection_id)
         self._connections[connection_id] = connection
         return connection
+
+    @property
+    def _coordinator(self) -> int:
+        """Who coordinates; before there are groups, who will."""
+        found = self._cluster.coordinator_id
+        return self._cluster.node_ids_up[0] if found is None else found
+
+    @property
+    def _next(self) -> int:
+        """Who would coordinate after the one that does."""
+        others = [each for each in self._cluster.node_ids_up if each != self._coordinator]
+        if not others:
+            raise TargetError("no other broker is up")
+        return next((each for each in others if each > self._coordinator), others[0])
 
     @override
     async def elapse(self, duration_ms: float) -> None:
@@ -181,13 +223,55 @@ class ReferenceStage(Stage):
             pass
 
     @override
-    async def restart_coordinator(self, *, hold_loading: bool) -> None:
+    async def pull(self, lever: Lever, broker_config: Mapping[str, str]) -> None:
         await self.prepared()
-        self.deliver(self._listener.restart(hold_loading=hold_loading, now_ms=self._now()))
+        if self._has_long_log and lever in (Lever.RESTART, Lever.KILL, Lever.MOVE):
+            self._cluster.hold_loading()
+            self._load_ends_ms = self._clock_ms + _LONG_LOAD_MS
+        self._pull(lever, broker_config)
+
+    def _pull(self, lever: Lever, broker_config: Mapping[str, str]) -> None:
+        cluster, node_id, now_ms = self._cluster, self._coordinator, self._now()
+        match lever:
+            case Lever.LENGTHEN:
+                self._has_long_log = True
+            case Lever.RESTART:
+                self._restart(node_id, broker_config)
+            case Lever.KILL if cluster.node_ids_up == (node_id,):
+                self._restart(node_id, {})
+            case Lever.KILL:
+                self.deliver(cluster.kill(node_id, now_ms=now_ms))
+            case Lever.MOVE:
+                self.deliver(cluster.move(self._next, now_ms=now_ms))
+            case Lever.PAUSE:
+                cluster.pause(node_id)
+            case Lever.RESUME:
+                self.deliver(cluster.resume(node_id, now_ms=now_ms))
+
+    def _restart(self, node_id: int, broker_config: Mapping[str, str]) -> None:
+        self._properties |= broker_config
+        try:
+            config = GroupCoordinatorConfig.from_properties(self._properties)
+        except ConfigError as error:
+            raise TargetError(f"the reference cannot restart so: {error}") from error
+        self.deliver(self._cluster.restart(node_id, now_ms=self._now(), config=config))
 
     @override
-    async def release_loading(self) -> None:
-        self.deliver(self._listener.release_loading(now_ms=self._now()))
+    async def hold(self, point: HoldPoint) -> None:
+        await self.prepared()
+        match point:
+            case HoldPoint.LOADING:
+                self._cluster.hold_loading()
+            case HoldPoint.DEAD:
+                self._cluster.hold_dead()
+
+    @override
+    async def release(self, point: HoldPoint) -> None:
+        match point:
+            case HoldPoint.LOADING:
+                self.deliver(self._cluster.release_loading(now_ms=self._now()))
+            case HoldPoint.DEAD:
+                self.deliver(self._cluster.release_dead(now_ms=self._now()))
 
     @override
     async def close(self) -> None:
@@ -195,13 +279,13 @@ class ReferenceStage(Stage):
             await connection.close()
 
     def request(self, connection_id: ConnectionId, payload: bytes) -> None:
-        """Hand a connection's frame to the listener."""
-        self.deliver(self._listener.received(connection_id, payload, now_ms=self._now()))
+        """Hand a connection's frame to the cluster."""
+        self.deliver(self._cluster.received(connection_id, payload, now_ms=self._now()))
 
     def disconnect(self, connection_id: ConnectionId) -> None:
-        """Tell the listener that a client closed its connection."""
+        """Tell the cluster that a client closed its connection."""
         if self._connections.pop(connection_id, None) is not None:
-            self.deliver(self._listener.disconnected(connection_id, now_ms=self._now()))
+            self.deliver(self._cluster.disconnected(connection_id, now_ms=self._now()))
 
     def limit_ms(self, timeout_ms: float) -> int:
         """Return the clock's time at the end of a wait that begins now."""
@@ -209,18 +293,22 @@ class ReferenceStage(Stage):
 
     def jump(self, limit_ms: int) -> bool:
         """Let time pass to the next deadline, or to a limit before it; tell whether there was one."""
-        deadline = self._listener.next_deadline()
+        deadlines = (self._cluster.next_deadline(), self._load_ends_ms)
+        deadline = min((each for each in deadlines if each is not None), default=None)
         if deadline is None or deadline > limit_ms:
             self._clock_ms = max(self._clock_ms, limit_ms)
             return False
         self._clock_ms = max(self._clock_ms, deadline)
-        self.deliver(self._listener.advance(now_ms=self._now()))
-        after = self._listener.next_deadline()
+        self.deliver(self._cluster.advance(now_ms=self._now()))
+        if self._load_ends_ms is not None and self._load_ends_ms <= self._clock_ms:
+            self._load_ends_ms = None
+            self.deliver(self._cluster.release_loading(now_ms=self._now()))
+        after = self._cluster.next_deadline()
         assert after is None or after > self._clock_ms, "a deadline that has passed was not met"
         return True
 
     def deliver(self, outgoing: Sequence[Outgoing]) -> None:
-        """Put what the listener wants sent or closed where the connections look for it."""
+        """Put what the cluster wants sent or closed where the connections look for it."""
         for effect in outgoing:
             if isinstance(effect, SendFrame):
                 connection = self._connections.get(effect.connection)
@@ -244,7 +332,7 @@ def _frame(effect: SendFrame) -> Frame:
 
 
 class ReferenceConnection(Connection):
-    """A connection to a stage's listener.
+    """A connection to a stage's cluster.
 
     Attributes:
         arrived: frames that nobody received yet.

@@ -4,7 +4,7 @@ import asyncio
 import re
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +16,7 @@ from harness.targets.base import (
     Broker,
     BrokerDescription,
     Capability,
+    HoldPoint,
     Progress,
     Stage,
     Target,
@@ -26,6 +27,8 @@ from harness.targets.program import Program
 from harness.targets.reference import DEFAULT_PROFILE, reference_profile
 from harness.targets.tcp import TcpStage, new_connect_slots
 
+REFERENCE_ROOT: Final = Path(__file__).resolve().parents[2]
+"""Where the reference's package is."""
 _HOST: Final = "127.0.0.1"
 _READY_LINE: Final = re.compile(r"^listening on \S+:(\d+) profile \S+$", re.MULTILINE)
 _READY_POLL_S: Final = 0.02
@@ -36,7 +39,10 @@ _STOP_GRACE_S: Final = 2.0
 class ReferenceTcpTarget(Target):
     """The reference coordinator's own server, held to one profile."""
 
-    def __init__(self, profile: str | None = None, *, profile_in_spec: bool = False) -> None:
+    def __init__(
+        self, profile: str | None = None, *, profile_in_spec: bool = False, root: Path = REFERENCE_ROOT
+    ) -> None:
+        self._root = root
         self._profile = reference_profile(profile or DEFAULT_PROFILE).name
         self._suffix = f":{self._profile}" if profile_in_spec else ""
 
@@ -56,11 +62,18 @@ class ReferenceTcpTarget(Target):
         return frozenset({Capability.BROKER_CONFIG})
 
     @override
-    async def start(self, *, broker_config: Mapping[str, str], directory: Path, progress: Progress) -> Broker:
+    async def start(
+        self,
+        *,
+        broker_config: Mapping[str, str],
+        directory: Path,
+        progress: Progress,
+        holds: Collection[HoldPoint] = (),
+    ) -> Broker:
         properties = {**CONFORMANCE_CONFIG, **broker_config}
         progress("starting the reference's server")
         program = Program(
-            _command(self._profile, properties), log=directory / "server.log", directory=directory
+            _command(self._root, self._profile, properties), log=directory / "server.log", directory=directory
         )
         try:
             port = await _port_of(program)
@@ -119,10 +132,9 @@ class ReferenceTcpBroker(Broker):
         await self._program.stop(grace_s=_STOP_GRACE_S)
 
 
-def _command(profile: str, properties: Mapping[str, str]) -> list[str | Path]:
+def _command(root: Path, profile: str, properties: Mapping[str, str]) -> list[str | Path]:
     # The server is started in a directory of its own, so it is told where the code is.
-    root = str(Path(__file__).resolve().parents[2])
-    boot = f"import sys; sys.path.insert(0, {root!r}); import runpy; "
+    boot = f"import sys; sys.path.insert(0, {str(root)!r}); import runpy; "
     boot += "runpy.run_module('reference_coordinator', run_name='__main__', alter_sys=True)"
     configured = [f"--config={name}={value}" for name, value in properties.items()]
     topics = [f"--topic={name}:{partition_count}" for name, partition_count in CONFORMANCE_TOPICS.items()]

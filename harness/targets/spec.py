@@ -8,6 +8,8 @@ from types import MappingProxyType
 from typing import Final
 
 from harness.targets.base import Target, TargetError
+from harness.targets.container import CONTAINER_START_TIMEOUT_MS, ContainerTarget
+from harness.targets.container_image import parse_image
 from harness.targets.external import ExternalTarget
 from harness.targets.jars import LATEST, release_of
 from harness.targets.kafka import JAVA_BY_CHOICE, JAVA_SUFFIX, KafkaTarget
@@ -20,17 +22,21 @@ SPEC_FORMS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "reference[:PROFILE]": "the reference coordinator in process, in virtual time",
         "reference-tcp[:PROFILE]": "the reference coordinator's server, in real time",
-        "kafka:VERSION[+java]": "Apache Kafka in a local JVM, e.g. kafka:3.9.2 or kafka:latest; "
-        "kafka:3.9.2+java has the Java coordinator, which is a choice from 3.7 to 3.9",
+        "kafka:VERSION[+java][*N]": "Apache Kafka in a local JVM, e.g. kafka:3.9.2 or kafka:latest; "
+        "kafka:3.9.2+java has the Java coordinator, which is a choice from 3.7 to 3.9; kafka:4.3.1*3 is a cluster "
+        "of three",
         "path:DIR": "a local JVM from a directory of jars, a distribution or a working tree",
+        "container:IMAGE[*N]": "a broker or a cluster of N in containers, e.g. container:apache/kafka:4.3.1, "
+        "container:confluentinc/cp-kafka:8.1.0 or container:redpandadata/redpanda:v25.2.1",
         "external:HOST:PORT": "a broker that runs already",
     }
 )
 """Every kind of target by the form of its spec, with what it is."""
-_NOT_YET: Final = frozenset({"container", "librdkafka-mock"})
+_NOT_YET: Final = frozenset({"librdkafka-mock"})
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
 _ADDRESS: Final = re.compile(r"(?:\[(?P<ipv6>[^\]]+)\]|(?P<host>[^:\s]+)):(?P<port>\d{1,5})")
 _PORT_MAX: Final = 65535
+_NODE_COUNT_MAX: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +88,10 @@ def _refuse_two_profiles(spec: str, rest: str, options: _Options) -> None:
 
 
 def _kafka(spec: str, rest: str, options: _Options) -> Target:
-    version = rest.removesuffix(JAVA_SUFFIX)
+    named, node_count = _counted(spec, rest)
+    version = named.removesuffix(JAVA_SUFFIX)
     has_choice = _VERSION.fullmatch(version) and JAVA_BY_CHOICE[0] <= release_of(version) <= JAVA_BY_CHOICE[1]
-    if version != rest and not has_choice:
+    if version != named and not has_choice:
         raise TargetError(
             f"{spec!r}: only 3.7 to 3.9 have a choice of coordinators; write for instance kafka:3.9.2+java, "
             f"or kafka:{version} for the one that it has"
@@ -95,7 +102,8 @@ def _kafka(spec: str, rest: str, options: _Options) -> Target:
         version,
         profile=options.profile,
         start_timeout_ms=options.start_timeout_ms or START_TIMEOUT_MS,
-        java_coordinator=version != rest,
+        java_coordinator=version != named,
+        node_count=node_count,
     )
 
 
@@ -106,6 +114,31 @@ def _path(spec: str, rest: str, options: _Options) -> Target:
     return PathTarget(
         directory, profile=options.profile, start_timeout_ms=options.start_timeout_ms or START_TIMEOUT_MS
     )
+
+
+def _container(spec: str, rest: str, options: _Options) -> Target:
+    name, node_count = _counted(spec, rest)
+    try:
+        return ContainerTarget(
+            parse_image(name),
+            profile=options.profile,
+            start_timeout_ms=options.start_timeout_ms or CONTAINER_START_TIMEOUT_MS,
+            node_count=node_count,
+        )
+    except TargetError as error:
+        raise TargetError(f"{spec!r}: {error}") from error
+
+
+def _counted(spec: str, rest: str) -> tuple[str, int]:
+    """Take the number of brokers off the end of a spec; it is 1 where none is written."""
+    name, star, count = rest.partition("*")
+    if not star:
+        return rest, 1
+    if not count.isdecimal() or not 1 <= int(count) <= _NODE_COUNT_MAX:
+        raise TargetError(
+            f"{spec!r}: a cluster has 2 to {_NODE_COUNT_MAX} brokers; write for instance {name}*3"
+        )
+    return name, int(count)
 
 
 def _external(spec: str, rest: str, options: _Options) -> Target:
@@ -125,6 +158,7 @@ _PARSERS: Final[Mapping[str, Callable[[str, str, _Options], Target]]] = MappingP
         "reference-tcp": _reference_tcp,
         "kafka": _kafka,
         "path": _path,
+        "container": _container,
         "external": _external,
     }
 )

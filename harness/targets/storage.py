@@ -9,6 +9,7 @@ import re
 import secrets
 import shutil
 from base64 import urlsafe_b64encode
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,8 @@ from harness.targets.properties import Ports, broker_properties, render_properti
 _FORMAT_TIMEOUT_S: Final = 60
 _CLUSTER_ID_BYTES: Final = 16
 _CLUSTER_ID: Final = re.compile(r"^cluster\.id=(.*)$", re.MULTILINE)
+_NODE_ID: Final = re.compile(r"^node\.id=.*$", re.MULTILINE)
+_DIRECTORY_ID: Final = re.compile(r"^directory\.id=.*$", re.MULTILINE)
 _META: Final = "meta.properties"
 
 
@@ -39,17 +42,34 @@ def cluster_id_of(storage: Path) -> str | None:
 
 
 async def format_storage(
-    java: Path, jars: KafkaJars, *, storage: Path, directory: Path, progress: Progress
+    java: Path, jars: KafkaJars, *, storages: Mapping[int, Path], directory: Path, progress: Progress
 ) -> None:
-    """Make a formatted directory with a new cluster id.
+    """Make formatted directories for the nodes of a new cluster.
 
     Args:
         java: the program to format with.
-        jars: of the broker that is to use it.
-        storage: made; must not exist.
+        jars: of the brokers that are to use them.
+        storages: a directory for each node id; made, and must not exist.
         directory: for the formatter's configuration and log.
         progress: told when a template has to be made first.
     """
+    cluster_id = new_cluster_id()
+    for node_id, storage in storages.items():
+        await _copy_formatted(java, jars, storage=storage, directory=directory, progress=progress)
+        meta = storage / _META
+        text = _CLUSTER_ID.sub(f"cluster.id={cluster_id}", meta.read_text(encoding="utf-8"))
+        text = _NODE_ID.sub(f"node.id={node_id}", text)
+        meta.write_text(_DIRECTORY_ID.sub(f"directory.id={_new_directory_id()}", text), encoding="utf-8")
+
+
+def _new_directory_id() -> str:
+    """Return an id for a log directory: no two of a cluster may have one. Source: KIP-858."""
+    return f"A{new_cluster_id()[1:]}"  # none that Kafka reserves, and none that begins with a dash
+
+
+async def _copy_formatted(
+    java: Path, jars: KafkaJars, *, storage: Path, directory: Path, progress: Progress
+) -> None:
     if jars.home is None:
         await _format(java, jars, storage=storage, directory=directory)
         return
@@ -61,9 +81,6 @@ async def format_storage(
                 with cache.made_at(template) as temporary:
                     await _format(java, jars, storage=temporary, directory=directory)
     shutil.copytree(template, storage)
-    meta = storage / _META
-    text = meta.read_text(encoding="utf-8")
-    meta.write_text(_CLUSTER_ID.sub(f"cluster.id={new_cluster_id()}", text), encoding="utf-8")
 
 
 async def _format(java: Path, jars: KafkaJars, *, storage: Path, directory: Path) -> None:

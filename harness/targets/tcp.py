@@ -3,6 +3,7 @@
 import asyncio
 import struct
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -12,7 +13,10 @@ from harness.targets.base import (
     Connection,
     ConnectionLost,
     Frame,
+    HoldPoint,
+    Lever,
     NoAnswer,
+    Role,
     Stage,
     TargetError,
 )
@@ -138,9 +142,15 @@ class TcpStage(Stage):
         return (time.monotonic() - self._opened_s) * 1000
 
     @override
-    async def connect(self) -> Connection:
+    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
+        if role is not Role.COORDINATOR:
+            raise TargetError(f"{self._host}:{self._port} is no cluster")
+        return await self.connect_to(self._host, self._port)
+
+    async def connect_to(self, host: str, port: int) -> Connection:
+        """Open a connection that is closed with the stage."""
         async with self._connect_slots:
-            connection = await StreamConnection.open(self._host, self._port)
+            connection = await StreamConnection.open(host, port)
         self._connections.append(connection)
         return connection
 
@@ -149,12 +159,16 @@ class TcpStage(Stage):
         await asyncio.sleep(duration_ms / 1000)
 
     @override
-    async def restart_coordinator(self, *, hold_loading: bool) -> None:
-        raise TargetError(f"{self._host}:{self._port} cannot have its coordinator restarted")
+    async def pull(self, lever: Lever, broker_config: Mapping[str, str]) -> None:
+        raise TargetError(f"nobody can {lever.value} {self._host}:{self._port} from here")
 
     @override
-    async def release_loading(self) -> None:
-        raise TargetError(f"{self._host}:{self._port} holds no load")
+    async def hold(self, point: HoldPoint) -> None:
+        raise TargetError(f"{self._host}:{self._port} cannot be held")
+
+    @override
+    async def release(self, point: HoldPoint) -> None:
+        raise TargetError(f"{self._host}:{self._port} is not held")
 
     @override
     async def close(self) -> None:

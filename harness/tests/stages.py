@@ -2,10 +2,10 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from harness.targets.base import Connection, ConnectionLost, Frame, NoAnswer, Stage
+from harness.targets.base import Connection, ConnectionLost, Frame, HoldPoint, Lever, NoAnswer, Role, Stage
 
 CLOSE = object()
 """What a responder returns to close the connection."""
@@ -50,6 +50,8 @@ class MemoryStage(Stage):
     responder: Responder
     clock_ms: float = 0.0
     refuses: bool = False
+    deeds: list[str] = field(default_factory=list)
+    """What was done to the broker."""
 
     @property
     def settle_ms(self) -> float:
@@ -58,7 +60,7 @@ class MemoryStage(Stage):
     def now_ms(self) -> float:
         return self.clock_ms
 
-    async def connect(self) -> Connection:
+    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
         if self.refuses:
             raise ConnectionLost("connection refused")
         return MemoryConnection(self)
@@ -66,11 +68,15 @@ class MemoryStage(Stage):
     async def elapse(self, duration_ms: float) -> None:
         self.clock_ms += duration_ms
 
-    async def restart_coordinator(self, *, hold_loading: bool) -> None:
-        raise NotImplementedError
+    async def pull(self, lever: Lever, broker_config: Mapping[str, str]) -> None:
+        await asyncio.sleep(0)
+        self.deeds.append(lever.value)
 
-    async def release_loading(self) -> None:
-        raise NotImplementedError
+    async def hold(self, point: HoldPoint) -> None:
+        self.deeds.append(f"hold {point.value}")
+
+    async def release(self, point: HoldPoint) -> None:
+        self.deeds.append(f"release {point.value}")
 
     async def close(self) -> None:
         return

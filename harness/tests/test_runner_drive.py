@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
@@ -21,7 +21,9 @@ from harness.targets.base import (
     ApiRange,
     Broker,
     BrokerDescription,
+    HoldPoint,
     Progress,
+    Role,
     Stage,
     Target,
     TargetError,
@@ -83,7 +85,14 @@ class MemoryTarget(Target):
     def capabilities(self) -> frozenset[Capability]:
         return self.can
 
-    async def start(self, *, broker_config: Mapping[str, str], directory: Path, progress: Progress) -> Broker:
+    async def start(
+        self,
+        *,
+        broker_config: Mapping[str, str],
+        directory: Path,
+        progress: Progress,
+        holds: Collection[HoldPoint] = (),
+    ) -> Broker:
         if self.refuses is not None:
             raise TargetError(self.refuses)
         self.brokers.append(MemoryBroker(broker_config, self.responder, lost=self.lost))
@@ -152,13 +161,6 @@ def test_scenarios_that_want_the_same_configuration_share_a_broker(tmp_path: Pat
     assert sorted(len(broker.broker_config) for broker in target.brokers) == [0, 1]
 
 
-def test_a_scenario_that_restarts_the_coordinator_has_a_broker_to_itself(tmp_path: Path) -> None:
-    target = MemoryTarget(can=frozenset({Capability.BROKER_CONFIG, Capability.RESTART}))
-    drive(target, [*scripts_named("a", "b"), *scripts_named("c", needs=("restart",))], tmp_path)
-    assert len(target.brokers) == 2
-    assert all("" not in broker.broker_config for broker in target.brokers)
-
-
 def joins(talk: Conversation) -> None:
     """A JoinGroup is sent."""
     ana = talk.actor("ana")
@@ -209,7 +211,7 @@ def test_a_target_that_cannot_be_had_is_told_to_the_caller(tmp_path: Path) -> No
 
 
 class HangingStage(MemoryStage):
-    async def connect(self) -> NoReturn:
+    async def connect(self, role: Role = Role.COORDINATOR) -> NoReturn:
         await asyncio.Event().wait()
         raise AssertionError("nobody sets it")
 

@@ -326,3 +326,27 @@ def test_a_harness_that_is_gone_leaves_no_program(tmp_path: Path, *, is_killed: 
                 await asyncio.sleep(0)
 
     asyncio.run(until_gone())
+
+
+def test_a_paused_program_does_nothing_until_it_goes_on_and_can_be_killed(tmp_path: Path) -> None:
+    ticking = "import time\nwhile True: print('tick', flush=True); time.sleep(0.001)"
+    program = Program([sys.executable, "-c", ticking], log=tmp_path / "p.log", directory=tmp_path)
+
+    async def pause_and_resume() -> None:
+        for _ in range(2):
+            while not program.log.stat().st_size:  # noqa: ASYNC110 - a file sets no event
+                await asyncio.sleep(0)
+            await program.pause()
+            paused_size = program.log.stat().st_size
+            await asyncio.sleep(0.02)
+            assert program.log.stat().st_size == paused_size
+            program.resume()
+            while program.log.stat().st_size == paused_size:  # noqa: ASYNC110 - likewise
+                await asyncio.sleep(0)
+        await program.pause()
+        await program.stop()
+
+    asyncio.run(pause_and_resume())
+
+    assert not _running(program.pid)
+    assert program.failure() is None

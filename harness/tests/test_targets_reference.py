@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import pytest
 
-from harness.targets.base import Broker, ConnectionLost, NoAnswer, Stage, TargetError
+from harness.targets.base import Broker, ConnectionLost, HoldPoint, Lever, NoAnswer, Role, Stage, TargetError
 from harness.targets.dialogue import Answer, Dialogue
 from harness.targets.spec import parse_target
 from harness.wire.codec import Fields, encode_request
@@ -146,10 +146,11 @@ def test_bytes_that_are_no_request_cost_the_connection() -> None:
 def test_a_held_load_is_answered_as_loading_until_it_is_released() -> None:
     async def play(stage: Stage) -> None:
         await stage.connect()
-        await stage.restart_coordinator(hold_loading=True)
+        await stage.hold(HoldPoint.LOADING)
+        await stage.pull(Lever.RESTART, {})
         answer = await _ask(stage, "JoinGroup", 3, _JOIN)
         assert answer.text("error_code") == "COORDINATOR_LOAD_IN_PROGRESS"
-        await stage.release_loading()
+        await stage.release(HoldPoint.LOADING)
         answer = await _ask(stage, "JoinGroup", 3, _JOIN)
         assert answer.text("error_code") == "NONE"
 
@@ -176,3 +177,103 @@ def test_the_reference_serves_over_tcp_and_stops(tmp_path: Path) -> None:
 
     assert broker.description.profile == "3.9.2"
     assert broker.failure() is None
+
+
+def _member(joined: Answer) -> Fields:
+    return {"group_id": "g", "generation_id": 1, "member_id": joined.text("member_id")}
+
+
+async def _joined_and_synced(stage: Stage) -> Fields:
+    """Return a heartbeat of the only member of a Stable group."""
+    joined = await _ask(stage, "JoinGroup", 3, _JOIN)
+    member = _member(joined)
+    rows: list[Fields] = [{"member_id": member["member_id"], "assignment": b"a"}]
+    await _ask(stage, "SyncGroup", 2, {**member, "assignments": rows})
+    return member
+
+
+@pytest.mark.parametrize("lever", [Lever.MOVE, Lever.KILL, Lever.RESTART])
+def test_whatever_befalls_the_coordinator_the_next_connection_finds_who_knows_the_group(lever: Lever) -> None:
+    async def play(stage: Stage) -> None:
+        member = await _joined_and_synced(stage)
+        await stage.pull(lever, {})
+        assert (await _ask(stage, "Heartbeat", 2, member)).text("error_code") == "NONE"
+
+    _with_stage(play)
+
+
+def test_a_connection_stays_with_the_coordinator_that_it_was_opened_to() -> None:
+    async def play(stage: Stage) -> None:
+        member = await _joined_and_synced(stage)
+        former = Dialogue(await stage.connect())
+        await stage.pull(Lever.MOVE, {})
+        assert (await former.ask("Heartbeat", 2, member)).text("error_code") == "NOT_COORDINATOR"
+
+    _with_stage(play)
+
+
+def test_another_broker_is_one_that_does_not_coordinate() -> None:
+    async def play(stage: Stage) -> None:
+        member = await _joined_and_synced(stage)
+        elsewhere = Dialogue(await stage.connect(Role.OTHER))
+        assert (await elsewhere.ask("Heartbeat", 2, member)).text("error_code") == "NOT_COORDINATOR"
+        await stage.pull(Lever.MOVE, {})
+        assert (await elsewhere.ask("Heartbeat", 2, member)).text("error_code") == "NONE"
+
+    _with_stage(play)
+
+
+def test_a_restart_may_change_the_configuration_and_a_wrong_one_is_refused_by_name() -> None:
+    async def play(stage: Stage) -> None:
+        await stage.connect()
+        await stage.pull(Lever.RESTART, {"group.max.session.timeout.ms": "9999"})
+        assert (await _ask(stage, "JoinGroup", 3, _JOIN)).text("error_code") == "INVALID_SESSION_TIMEOUT"
+        with pytest.raises(TargetError, match=r"group\.max\.sizes"):
+            await stage.pull(Lever.RESTART, {"group.max.sizes": "1"})
+
+    _with_stage(play)
+
+
+def test_brokers_that_are_killed_one_after_the_other_leave_one_that_is_started_again() -> None:
+    async def play(stage: Stage) -> None:
+        member = await _joined_and_synced(stage)
+        for _ in range(4):
+            await stage.pull(Lever.KILL, {})
+            assert (await _ask(stage, "Heartbeat", 2, member)).text("error_code") == "NONE"
+        with pytest.raises(TargetError, match="no other broker is up"):
+            await stage.connect(Role.OTHER)
+
+    _with_stage(play)
+
+
+def test_a_broker_that_stands_still_answers_when_it_goes_on() -> None:
+    async def play(stage: Stage) -> None:
+        member = await _joined_and_synced(stage)
+        connection = await stage.connect()
+        await stage.pull(Lever.PAUSE, {})
+        await connection.send(encode_request("Heartbeat", 2, correlation_id=1, fields=member))
+        with pytest.raises(NoAnswer):
+            await connection.receive(timeout_ms=500)
+        await stage.pull(Lever.RESUME, {})
+        assert (await connection.receive(timeout_ms=1)).payload
+
+    _with_stage(play)
+
+
+@pytest.mark.parametrize(
+    ("profile", "error"), [("3.9", "COORDINATOR_NOT_AVAILABLE"), ("4.4", "UNKNOWN_MEMBER_ID")]
+)
+def test_a_dead_group_can_be_held_where_there_is_one(profile: str, error: str) -> None:
+    async def play(stage: Stage) -> None:
+        member = await _joined_and_synced(stage)
+        await _ask(stage, "LeaveGroup", 1, {"group_id": "g", "member_id": member["member_id"]})
+        await stage.hold(HoldPoint.DEAD)
+        deleting = await stage.connect()
+        delete: Fields = {"groups_names": ["g"]}
+        await deleting.send(encode_request("DeleteGroups", 1, correlation_id=1, fields=delete))
+        assert (await _ask(stage, "Heartbeat", 2, member)).text("error_code") == error
+        await stage.release(HoldPoint.DEAD)
+        assert (await deleting.receive(timeout_ms=1)).payload
+        assert (await _ask(stage, "Heartbeat", 2, member)).text("error_code") == "UNKNOWN_MEMBER_ID"
+
+    _with_stage(play, spec=f"reference:{profile}")

@@ -44,7 +44,7 @@ def test_what_names_no_target_is_refused_with_every_form_there_is(spec: str) -> 
     assert all(form in str(refusal.value) for form in SPEC_FORMS)
 
 
-@pytest.mark.parametrize("spec", ["container:apache/kafka:4.1.0", "librdkafka-mock"])
+@pytest.mark.parametrize("spec", ["librdkafka-mock"])
 def test_a_planned_kind_says_that_it_is_planned(spec: str) -> None:
     with pytest.raises(TargetError, match="planned"):
         parse_target(spec)
@@ -83,8 +83,34 @@ def test_a_bare_kafka_needs_a_version() -> None:
         parse_target("kafka")
 
 
-def test_only_what_we_start_can_be_configured() -> None:
-    assert parse_target("reference").capabilities == frozenset(Capability)
-    assert parse_target("kafka:3.9.2").capabilities == {Capability.BROKER_CONFIG}
-    assert parse_target("reference-tcp").capabilities == {Capability.BROKER_CONFIG}
-    assert parse_target("external:localhost:9092").capabilities == frozenset()
+_ALONE = {
+    Capability.BROKER_CONFIG,
+    Capability.RESTART,
+    Capability.KILL,
+    Capability.PAUSE,
+    Capability.HOLD_LOADING,
+}
+
+
+@pytest.mark.parametrize(
+    ("spec", "capabilities"),
+    [
+        ("kafka:3.9.2", _ALONE | {Capability.HOLD_DEAD}),
+        ("kafka:3.9.2+java", _ALONE),
+        ("kafka:4.3.1", _ALONE),
+        ("kafka:latest", _ALONE),
+        ("kafka:4.3.1*3", _ALONE | {Capability.CLUSTER}),
+        ("reference-tcp", {Capability.BROKER_CONFIG}),
+        ("external:localhost:9092", set()),
+    ],
+)
+def test_what_can_be_done_to_a_broker_is_known_from_its_spec(
+    spec: str, capabilities: set[Capability]
+) -> None:
+    assert parse_target(spec).capabilities == capabilities
+
+
+def test_the_number_of_brokers_is_part_of_a_targets_names() -> None:
+    target = parse_target("kafka:3.9.2+java*3")
+
+    assert (target.spec, target.name) == ("kafka:3.9.2+java*3", "kafka-3.9.2-java-x3")

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from harness.targets.base import ConnectionLost, NoAnswer, TargetError
+from harness.targets.base import ConnectionLost, Lever, NoAnswer, TargetError
 from harness.targets.ports import free_port
 from harness.targets.tcp import StreamConnection, TcpStage, new_connect_slots
 
@@ -137,4 +137,4 @@ def test_a_stage_over_a_network_refuses_what_it_cannot_do() -> None:
     stage = TcpStage("127.0.0.1", 1, connect_slots=new_connect_slots())
 
     with pytest.raises(TargetError):
-        asyncio.run(stage.restart_coordinator(hold_loading=False))
+        asyncio.run(stage.pull(Lever.RESTART, {}))

@@ -1,0 +1,138 @@
+"""The image below all others: Debian with a Java, made by debootstrap from where apt gets its packages."""
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from docker.errors import ImageNotFound  # type: ignore[import-untyped] # its types are in container_sdk
+
+from harness.targets.base import Progress, TargetError
+from harness.targets.container_engine import ENGINE_ERRORS, told
+from harness.targets.container_sdk import Client, Image
+
+_SUITE: Final = "bookworm"
+_JAVA: Final = "openjdk-17-jre-headless"
+"""Runs every broker from 2.4 to 4.4."""
+BASE_IMAGE: Final = f"kafka-conformance/java:17-{_SUITE}"
+_DISPENSABLE: Final = (
+    "var/cache/apt",
+    "var/lib/apt/lists",
+    "usr/share/doc",
+    "usr/share/man",
+    "usr/share/locale",
+)
+"""A third of what debootstrap leaves, and nothing that a broker reads."""
+_LOG_TAIL_LINES: Final = 8
+_PIECE_BYTES: Final = 1 << 20
+_OTHERWISE: Final = "or name an image that has a Java and bash with --base"
+
+
+def base_image(client: Client, progress: Progress) -> Image:
+    """Return the base image, made if it is not there yet, which takes half a minute.
+
+    Raises:
+        TargetError: it cannot be made, with the remedy.
+    """
+    try:
+        return client.images.get(BASE_IMAGE)
+    except ImageNotFound:
+        _make(client, debootstrap_found(), progress)
+        return client.images.get(BASE_IMAGE)
+
+
+def named_base(client: Client, name: str, progress: Progress) -> Image:
+    """Return the image of a name as a base, pulled if it is not here.
+
+    Raises:
+        TargetError: it cannot be had.
+    """
+    try:
+        return client.images.get(name)
+    except ImageNotFound:
+        progress(f"pulling {name}")
+    try:
+        return client.images.pull(name)
+    except ENGINE_ERRORS as error:
+        raise TargetError(f"{name} is not here and could not be pulled: {told(error)}") from error
+
+
+def debootstrap_found() -> str:
+    """Return the path of debootstrap.
+
+    Raises:
+        TargetError: it is not there, or we are not root; with the remedy.
+    """
+    debootstrap = shutil.which("debootstrap", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    if debootstrap is None:
+        raise TargetError(
+            f"debootstrap is needed to make {BASE_IMAGE}: install it (apt install debootstrap), {_OTHERWISE}"
+        )
+    if os.geteuid() != 0:
+        raise TargetError(
+            f"debootstrap can make {BASE_IMAGE} for root alone: run this with sudo, {_OTHERWISE}"
+        )
+    return debootstrap
+
+
+def _make(client: Client, debootstrap: str, progress: Progress) -> None:
+    with tempfile.TemporaryDirectory(prefix="kafka-conformance-base-") as work:
+        root = Path(work) / "root"
+        _bootstrap(debootstrap, root, progress)
+        for name in _DISPENSABLE:
+            shutil.rmtree(root / name, ignore_errors=True)
+        progress(f"importing {BASE_IMAGE}")
+        _import(client, root)
+
+
+def _bootstrap(debootstrap: str, root: Path, progress: Progress) -> None:
+    progress(f"making a Debian {_SUITE} with {_JAVA} (once; about half a minute)")
+    command = [debootstrap, "--variant=minbase", f"--include={_JAVA}", _SUITE, str(root), *_mirror()]
+    last_lines: deque[str] = deque(maxlen=_LOG_TAIL_LINES)
+    with subprocess.Popen(  # noqa: S603 - a fixed command, no shell
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            last_lines.append(line)
+            if line.startswith("I: "):
+                progress(f"debootstrap: {line[3:].rstrip().rstrip('.').lower()}")
+    if process.returncode:
+        tail = "".join(last_lines).rstrip()
+        raise TargetError(
+            f"debootstrap ended with exit status {process.returncode}: see that apt's package source can be "
+            f"reached, {_OTHERWISE}\n{tail}"
+        )
+
+
+def _mirror() -> Sequence[str]:
+    """Return where apt gets Debian from on this machine; where it does not, debootstrap has a default."""
+    apt_get = shutil.which("apt-get")
+    if apt_get is None:
+        return ()
+    answer = subprocess.run(  # noqa: S603 - a fixed command, no shell
+        [apt_get, "indextargets", "--format", "$(ORIGIN) $(CODENAME) $(REPO_URI)", "Created-By: Packages"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return re.findall(rf"^Debian {_SUITE} (https?://\S+)$", answer.stdout, re.MULTILINE)[:1]
+
+
+def _import(client: Client, root: Path) -> None:
+    repository, _, tag = BASE_IMAGE.rpartition(":")
+    command = ["tar", "-C", str(root), "--numeric-owner", "-c", "."]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as tar:  # noqa: S603 - a fixed command, no shell
+        assert tar.stdout is not None
+        # In pieces, for the engine is told that their number is not known.
+        pieces = iter(functools.partial(tar.stdout.read, _PIECE_BYTES), b"")
+        try:
+            client.api.import_image_from_stream(pieces, repository=repository, tag=tag, changes=())
+        except ENGINE_ERRORS as error:
+            raise TargetError(f"{BASE_IMAGE} could not be imported: {told(error)}") from error

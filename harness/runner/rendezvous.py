@@ -1,0 +1,74 @@
+"""Where conversations that share a broker meet before something is done to it.
+
+Each of them comes with its next control step; when all that are still under way have come, it is done once,
+and all go on. Only conversations whose control steps are the same may share a broker.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+Deed = Callable[[], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class Rendezvous:
+    """A meeting place for a number of conversations."""
+
+    _awaited: int
+    """How many are under way."""
+    _arrived: list[asyncio.Future[None]] = field(default_factory=list, init=False)
+    _deed: Deed | None = field(default=None, init=False)
+    _doing: asyncio.Task[None] | None = field(default=None, init=False)
+
+    async def meet(self, deed: Deed) -> None:
+        """Wait for the others; then it is done once, and everybody learns how it went.
+
+        Args:
+            deed: does the step; everybody's is the same, and one of them is called.
+
+        Raises:
+            TargetError: the deed raised it, for each who had come.
+        """
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._arrived.append(future)
+        self._deed = deed
+        self._do_if_all_are_here()
+        try:
+            await future
+        except asyncio.CancelledError:
+            if future in self._arrived:
+                self._arrived.remove(future)
+            raise
+
+    def leave(self) -> None:
+        """Say that a conversation has ended, and is awaited no more."""
+        self._awaited -= 1
+        self._do_if_all_are_here()
+
+    async def close(self) -> None:
+        """Do no more, whatever is being done: nobody waits for it."""
+        if self._doing is not None:
+            self._doing.cancel()
+            await asyncio.wait([self._doing])
+
+    def _do_if_all_are_here(self) -> None:
+        if self._arrived and len(self._arrived) >= self._awaited:
+            assert self._deed is not None
+            arrived, self._arrived = self._arrived, []
+            self._doing = asyncio.get_running_loop().create_task(_do(self._deed, arrived))
+
+
+async def _do(deed: Deed, arrived: list[asyncio.Future[None]]) -> None:
+    fault: Exception | None = None
+    try:
+        await deed()
+    except Exception as error:  # noqa: BLE001 - whatever it is, those who wait for the deed are told
+        fault = error
+    for future in arrived:
+        if future.done():
+            continue
+        if fault is None:
+            future.set_result(None)
+        else:
+            future.set_exception(fault)

@@ -1,0 +1,207 @@
+"""`container:IMAGE`: a broker, or a cluster of several, in containers of an image as users deploy it."""
+
+import asyncio
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from typing_extensions import override
+
+from harness.targets.base import (
+    CONFORMANCE_CONFIG,
+    CONFORMANCE_TOPICS,
+    Broker,
+    BrokerDescription,
+    Capability,
+    HoldPoint,
+    Progress,
+    Target,
+    TargetError,
+)
+from harness.targets.cluster import Cluster
+from harness.targets.container_broker import ContainerBroker, asking
+from harness.targets.container_engine import remove_leftovers
+from harness.targets.container_image import FoundImage, ImageName, find_image
+from harness.targets.container_node import PortTakenError
+from harness.targets.container_nodes import ContainerNodes, start_nodes
+from harness.targets.guess import guess_profile
+from harness.targets.hold_points import code_points
+from harness.targets.prepare import Prepared, prepare
+from harness.targets.properties import HOST, NODE_ID, coordinator_properties, uses_kraft
+from harness.targets.tcp import TcpStage, new_connect_slots
+
+CONTAINER_START_TIMEOUT_MS: Final = 120_000.0
+_START_TRIES: Final = 3
+
+
+def container_capabilities(image: ImageName, *, node_count: int = 1) -> frozenset[Capability]:
+    """Return what the brokers of an image's containers can do."""
+    version = image.kafka_version
+    if version is None:
+        return frozenset({Capability.PAUSE, Capability.RESTART})
+    held = {point.needs for point in code_points(version, java_coordinator=False)}
+    alone = {
+        Capability.BROKER_CONFIG,
+        Capability.LONG_LOG,
+        Capability.PAUSE,
+        Capability.RESTART,
+        *held,
+    }
+    if not uses_kraft(version):
+        # Its ZooKeeper ends with it, and remembers a broker that was killed for longer than a scenario waits.
+        return frozenset(alone)
+    return frozenset({*alone, Capability.KILL, *({Capability.CLUSTER} if node_count > 1 else ())})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """What one start is to bring."""
+
+    found: FoundImage
+    broker_config: Mapping[str, str]
+    directory: Path
+    holds: frozenset[HoldPoint]
+
+
+class ContainerTarget(Target):
+    """Brokers in containers of one image."""
+
+    def __init__(
+        self,
+        image: ImageName,
+        *,
+        profile: str | None = None,
+        start_timeout_ms: float = CONTAINER_START_TIMEOUT_MS,
+        node_count: int = 1,
+    ) -> None:
+        if node_count > 1 and (image.kafka_version is None or not uses_kraft(image.kafka_version)):
+            raise TargetError(f"no clusters are made of {image}: only of Kafka from 3.3 on, with KRaft")
+        self._image = image
+        self._profile = profile
+        self._start_timeout_ms = start_timeout_ms
+        self._node_count = node_count
+        self._finding = asyncio.Lock()
+        self._found: FoundImage | None = None
+
+    @property
+    @override
+    def spec(self) -> str:
+        return f"container:{self._image}{f'*{self._node_count}' if self._node_count > 1 else ''}"
+
+    @property
+    @override
+    def name(self) -> str:
+        brokers = f"-x{self._node_count}" if self._node_count > 1 else ""
+        return f"container-{re.sub(r'[^A-Za-z0-9.]+', '-', str(self._image))}{brokers}"
+
+    @property
+    @override
+    def capabilities(self) -> frozenset[Capability]:
+        return container_capabilities(self._image, node_count=self._node_count)
+
+    @override
+    async def start(
+        self,
+        *,
+        broker_config: Mapping[str, str],
+        directory: Path,
+        progress: Progress,
+        holds: Collection[HoldPoint] = (),
+    ) -> Broker:
+        if broker_config and Capability.BROKER_CONFIG not in self.capabilities:
+            raise TargetError(f"{self.spec} cannot be given Kafka's properties")
+        try:
+            wanted = _Wanted(
+                found=await self._find(progress),
+                broker_config=broker_config,
+                directory=directory,
+                holds=frozenset(holds),
+            )
+            return await self._start(wanted, progress)
+        except TargetError as error:
+            raise TargetError(f"{self.spec}: {error}") from error
+
+    async def _find(self, progress: Progress) -> FoundImage:
+        """Return the image, looked for once for all brokers of a run."""
+        async with self._finding:
+            if self._found is None:
+                for leftover in await asyncio.to_thread(remove_leftovers):
+                    progress(f"removed {leftover}, left by a run that was killed")
+                self._found = await asyncio.to_thread(find_image, self._image, progress)
+            return self._found
+
+    async def _start(self, wanted: _Wanted, progress: Progress) -> ContainerBroker:
+        """Start and make ready, anew on other ports when another program was faster to take one."""
+        for attempt in range(1, _START_TRIES + 1):
+            nodes = ContainerNodes()
+            count = "a container" if self._node_count == 1 else f"{self._node_count} containers"
+            progress(f"starting {count} of {wanted.found.name}")
+            try:
+                return await self._start_once(wanted, nodes)
+            except PortTakenError:
+                await nodes.end()
+                if attempt == _START_TRIES:
+                    raise
+                progress("a port was taken by another program; trying others")
+            except BaseException:
+                await nodes.end()
+                raise
+        raise AssertionError("the last try returns or raises")
+
+    async def _start_once(self, wanted: _Wanted, nodes: ContainerNodes) -> ContainerBroker:
+        version = self._image.kafka_version or ""
+        points = code_points(version, java_coordinator=False)
+        await start_nodes(
+            nodes,
+            spec=self.spec,
+            image=self._image,
+            found=wanted.found,
+            broker_config=wanted.broker_config,
+            node_count=self._node_count,
+            code_points={point: points[point] for point in wanted.holds & points.keys()},
+            directory=wanted.directory,
+        )
+        cluster = await self._clustered(nodes)
+        first = nodes.brokers[NODE_ID]
+        async with asking(first) as stage:
+            prepared = await prepare(
+                stage, topics=CONFORMANCE_TOPICS, timeout_ms=self._start_timeout_ms, failure=nodes.failure
+            )
+        # A port that is published answers for whoever listens there.
+        if version and uses_kraft(version) and prepared.cluster_id != nodes.cluster_id:
+            raise TargetError(f"on {HOST}:{first.address[1]} answers cluster {prepared.cluster_id}, not ours")
+        return ContainerBroker(self._description(wanted, nodes, prepared), nodes, cluster)
+
+    async def _clustered(self, nodes: ContainerNodes) -> Cluster | None:
+        """Wait until several brokers are one cluster, the first of them coordinating."""
+        if self._node_count == 1:
+            return None
+        slots = new_connect_slots()
+        cluster = Cluster(
+            stages={id_: TcpStage(*node.address, connect_slots=slots) for id_, node in nodes.brokers.items()},
+            failure=nodes.failure,
+            timeout_ms=self._start_timeout_ms,
+        )
+        await cluster.settle()
+        return cluster
+
+    def _description(self, wanted: _Wanted, nodes: ContainerNodes, prepared: Prepared) -> BrokerDescription:
+        version = self._image.kafka_version
+        profile = self._profile or version or guess_profile(prepared.api_ranges)
+        is_guess = version is None and self._profile is None
+        guess = (f"profile {profile} is a guess from the advertised ApiVersions",) if is_guess else ()
+        where = "container" if self._node_count == 1 else f"{self._node_count} containers"
+        config = coordinator_properties(version, wanted.broker_config) if version else CONFORMANCE_CONFIG
+        return BrokerDescription(
+            spec=self.spec,
+            profile=profile,
+            implementation=f"{self._image.make.value} {self._image.tag} ({where} of {wanted.found.name})",
+            bootstrap=",".join(f"{HOST}:{node.address[1]}" for node in nodes.brokers.values()),
+            broker_config=config,
+            api_ranges=prepared.api_ranges,
+            notes=(*wanted.found.notes, *guess, *prepared.notes),
+            version=version,
+            image=wanted.found.digest,
+        )

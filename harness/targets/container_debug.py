@@ -1,0 +1,114 @@
+"""Holds a broker in a container by the debug agent of its JVM, whose port is published like the broker's.
+
+An image runs tools before its broker, each in a JVM that is told the same options. So whoever is to be held
+from its first instruction on is looked for in one JVM after the other.
+"""
+
+import asyncio
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from typing import Final
+
+from harness.targets.base import HoldPoint, TargetError
+from harness.targets.jdwp import Breakpoint, CodePoint, Debugger
+from harness.targets.properties import HOST
+
+_ATTACH_TIMEOUT_S: Final = 60.0
+_SHAKE_HANDS_S: Final = 10.0
+_PAUSE_S: Final = 0.05
+_BROKER_LIVES_S: Final = 86_400.0
+
+
+class DebugAgent:
+    """The agent of whatever JVM runs in a container."""
+
+    def __init__(self, port: int, code_points: Mapping[HoldPoint, CodePoint]) -> None:
+        self.port = port
+        self._code_points = code_points
+        self._debugger: Debugger | None = None
+        self._armed: dict[HoldPoint, Breakpoint | None] = {}
+        self._keeper: asyncio.Task[None] | None = None
+
+    def jvm_option(self) -> str:
+        """Return what makes a JVM listen, and wait for us where somebody is to be held from the start."""
+        suspended = "y" if self._armed else "n"
+        agent = f"transport=dt_socket,server=y,suspend={suspended},quiet=y,address=*:{self.port}"
+        return f"-agentlib:jdwp={agent}"
+
+    def started(self) -> None:
+        """Be told that the container was started."""
+        if self._armed:
+            self._keeper = asyncio.get_running_loop().create_task(self._keep_armed())
+
+    async def hold(self, point: HoldPoint, *, is_up: bool) -> None:
+        """Hold the broker when it next comes to a point; it need not be running."""
+        if point not in self._code_points:
+            raise TargetError(f"this version cannot be held at {point.value}")
+        self._armed[point] = None
+        if is_up:
+            if self._debugger is None:
+                self._debugger = await _attached(self.port)
+            self._armed[point] = await self._debugger.break_at(self._code_points[point])
+
+    async def reached(self, points: Collection[HoldPoint], *, timeout_s: float) -> None:
+        """Wait until the broker is held at each of some points that were told."""
+        for point in self._armed.keys() & points:
+            try:
+                async with asyncio.timeout(timeout_s):
+                    await self._held(point)
+            except TimeoutError:
+                where = self._code_points[point]
+                raise TargetError(f"no thread came to {where} within {timeout_s:g} s") from None
+
+    async def _held(self, point: HoldPoint) -> None:
+        while True:
+            if self._keeper is not None and self._keeper.done():
+                self._keeper.result()
+            held = self._armed.get(point)
+            if held is not None:
+                with suppress(TargetError):  # its JVM was not the broker's
+                    await held.reached(timeout_s=_BROKER_LIVES_S)
+                    return
+            await asyncio.sleep(_PAUSE_S)
+
+    async def release(self, point: HoldPoint) -> None:
+        """Let the broker go on, and hold it there no more."""
+        held = self._armed.pop(point, None)
+        if held is not None:
+            await held.clear()
+
+    async def let_go(self) -> None:
+        """Hang up, as the container ends; whoever is to be held is so after the next start."""
+        keeper, self._keeper = self._keeper, None
+        if keeper is not None:
+            keeper.cancel()
+            await asyncio.wait([keeper])
+        debugger, self._debugger = self._debugger, None
+        self._armed = dict.fromkeys(self._armed)
+        if debugger is not None:
+            await debugger.close()
+
+    async def _keep_armed(self) -> None:
+        """Set the points in each JVM that comes, up to the one in which a thread is held."""
+        while True:
+            debugger = self._debugger = await _attached(self.port)
+            try:
+                for point in tuple(self._armed):
+                    self._armed[point] = await debugger.break_at(self._code_points[point])
+                await debugger.begin()
+                for held in tuple(self._armed.values()):
+                    if held is not None:
+                        await held.reached(timeout_s=_BROKER_LIVES_S)
+                        return
+            except TargetError:
+                await debugger.close()
+
+
+async def _attached(port: int) -> Debugger:
+    """Attach as soon as an agent answers: the engine accepts connections before anything listens."""
+    async with asyncio.timeout(_ATTACH_TIMEOUT_S):
+        while True:
+            try:
+                return await Debugger.attach(HOST, port, timeout_s=_SHAKE_HANDS_S)
+            except TargetError:
+                await asyncio.sleep(_PAUSE_S)

@@ -1,0 +1,263 @@
+"""One broker's container: made, started, stopped, started again over the same volumes, never left behind."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, TypeVar, cast
+
+from testcontainers.core.container import DockerContainer
+from testcontainers.core.network import Network
+
+from harness.targets.base import HoldPoint, TargetError
+from harness.targets.container_debug import DebugAgent
+from harness.targets.container_engine import ENGINE_ERRORS, told
+from harness.targets.container_image import ImageName
+from harness.targets.container_interface import Membership, recipe
+from harness.targets.container_log import LogFollower
+from harness.targets.container_sdk import Container
+from harness.targets.jdwp import CodePoint
+from harness.targets.ports import free_port
+from harness.targets.properties import HOST
+
+T = TypeVar("T")
+
+STOP_GRACE_S: Final = 20
+"""How long a broker may take to stop when it is asked to; then the engine kills it."""
+_ENGINE_TIMEOUT_S: Final = 120
+_ID_LENGTH: Final = 12
+"""As the engine itself shortens them."""
+_PORT_TAKEN: Final = ("already allocated", "address already in use")
+
+
+class PortTakenError(TargetError):
+    """Another program was faster to take the port that was to be published."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerPlan:
+    """What a container is made of."""
+
+    image: ImageName
+    """What was asked for, which tells how it is configured."""
+    start_image: str
+    """What is started: that, or what takes its place."""
+    membership: Membership
+    labels: Mapping[str, str]
+    log: Path
+    network: Network | None = None
+    code_points: Mapping[HoldPoint, CodePoint] = field(default_factory=dict)
+    """Where it may be held; with none its JVM has no debug agent."""
+
+
+class ContainerNode:
+    """A broker in a container, whether it runs or not."""
+
+    def __init__(self, plan: ContainerPlan) -> None:
+        self._plan = plan
+        self._agent = DebugAgent(free_port(), plan.code_points) if plan.code_points else None
+        self._jvm_options = ""
+        self._is_changed = False
+        self._made: DockerContainer | None = None
+        self._follower: LogFollower | None = None
+        self._is_up = False
+
+    @property
+    def node_id(self) -> int:
+        """Its id in the cluster."""
+        return self._plan.membership.node_id
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it is reached."""
+        port = self._plan.membership.port
+        if port is None:
+            raise TargetError(f"{self.name} is reached by brokers alone")
+        return HOST, port
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it was started and not stopped since."""
+        return self._is_up
+
+    @property
+    def name(self) -> str:
+        """Its image and, once it is made, its id."""
+        made = "" if self._made is None else f" {self._container.id[:_ID_LENGTH]}"
+        return f"container{made} of {self._plan.start_image}"
+
+    def failure(self) -> str | None:
+        """Return in a line how it ended, then the end of its log; None while it runs or we ended it."""
+        return None if self._follower is None else self._follower.failure()
+
+    def change(self, properties: Mapping[str, str]) -> None:
+        """Have other properties from the next start on."""
+        if self._plan.image.kafka_version is None:
+            raise TargetError(f"{self.name} cannot be given Kafka's properties")
+        membership = self._plan.membership
+        config = {**membership.broker_config, **properties}
+        self._plan = replace(self._plan, membership=replace(membership, broker_config=config))
+        self._is_changed = True
+
+    async def start(self) -> None:
+        """Start it, for the first time or again; `PortTakenError` when its port is somebody else's by now."""
+        options = "" if self._agent is None else self._agent.jvm_option()
+        is_as_made = self._made is not None and not self._is_changed and options == self._jvm_options
+        self._jvm_options = options
+        await self._engine_does("start", self._go_on if is_as_made else self._make)
+        self._is_up, self._is_changed = True, False
+        if self._agent is not None:
+            self._agent.started()
+
+    async def stop(self) -> None:
+        """Ask it to stop, and wait until it has."""
+        await self._end(lambda container: container.stop(timeout=STOP_GRACE_S))
+
+    async def kill(self) -> None:
+        """End it by SIGKILL."""
+        await self._end(lambda container: container.kill())
+
+    async def pause(self) -> None:
+        """Let it stand still, with its connections open."""
+        await self._engine_does("pause", self._container.pause)
+
+    async def resume(self) -> None:
+        """Let it go on."""
+        await self._engine_does("resume", self._container.unpause)
+
+    async def hold(self, point: HoldPoint) -> None:
+        """Hold it when it next comes to a point; it need not be running.
+
+        Raises:
+            TargetError: it has no such point, or was not started to be held.
+        """
+        if self._agent is None:
+            raise TargetError(f"{self.name} was not started to be held")
+        await self._agent.hold(point, is_up=self._is_up)
+
+    async def reached(self, points: Collection[HoldPoint], *, timeout_s: float) -> None:
+        """Wait until it is held at each of some points that it was told of."""
+        if self._agent is not None:
+            await self._agent.reached(points, timeout_s=timeout_s)
+
+    async def release(self, point: HoldPoint) -> None:
+        """Let it go on, and hold it there no more."""
+        if self._agent is not None:
+            await self._agent.release(point)
+
+    async def remove(self) -> None:
+        """Take it away with its volumes, whatever state it is in. Idempotent."""
+        self._is_up = False
+        if self._agent is not None:
+            await self._agent.let_go()
+        await finished(asyncio.to_thread(self._remove))
+
+    async def _end(self, end: Callable[[Container], None]) -> None:
+        if self._is_up:
+            self._is_up = False
+            if self._agent is not None:
+                await self._agent.let_go()
+            await self._engine_does("end", lambda: self._end_expected(end))
+
+    async def _engine_does(self, what: str, act: Callable[[], None]) -> None:
+        with engine_telling(f"{self.name}: {what}"):
+            await finished(asyncio.to_thread(act))
+
+    @property
+    def _container(self) -> Container:
+        assert self._made is not None, "it was started"
+        return cast("Container", self._made.get_wrapped_container())
+
+    def _make(self) -> None:
+        """Make a container and start it; one that was there before leaves it its volumes."""
+        before = self._made
+        volumes_of = None if before is None else self._container.id
+        made = _container_of(self._plan, self._jvm_options, volumes_of=volumes_of)
+        if self._agent is not None:
+            _publish(made, self._agent.port)
+        try:
+            made.start()
+        except BaseException:
+            _remove(made, with_volumes=before is None)
+            raise
+        self._dismiss_follower()
+        _remove(before, with_volumes=False)
+        self._made = made
+        self._follower = LogFollower(self._container, name=self.name, log=self._plan.log)
+
+    def _go_on(self) -> None:
+        self._container.start()
+        if self._follower is not None:
+            self._follower.expect_life()
+
+    def _end_expected(self, end: Callable[[Container], None]) -> None:
+        if self._follower is not None:
+            self._follower.expect_end()
+        end(self._container)
+        if self._follower is not None:
+            self._follower.await_end()
+
+    def _remove(self) -> None:
+        if self._follower is not None:
+            self._follower.expect_end()
+        _remove(self._made, with_volumes=True)
+        self._dismiss_follower()
+
+    def _dismiss_follower(self) -> None:
+        if self._follower is not None:
+            self._follower.dismiss()
+            self._follower = None
+
+
+@contextmanager
+def engine_telling(what: str) -> Iterator[None]:
+    """Let what the engine refuses be a `TargetError`."""
+    try:
+        yield
+    except ENGINE_ERRORS as error:
+        text = told(error)
+        kind = PortTakenError if any(sign in text for sign in _PORT_TAKEN) else TargetError
+        raise kind(f"{what}: {text}") from error
+
+
+async def finished(work: Awaitable[T]) -> T:
+    """Wait for work on a thread, also when cancelled: it cannot be stopped, and may leave something."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        with suppress(Exception):
+            await task
+        raise
+
+
+def _remove(made: DockerContainer | None, *, with_volumes: bool) -> None:
+    if made is not None:
+        with suppress(*ENGINE_ERRORS):
+            made.stop(force=True, delete_volume=with_volumes)
+
+
+def _container_of(plan: ContainerPlan, jvm_options: str, *, volumes_of: str | None) -> DockerContainer:
+    what = recipe(plan.image, plan.membership)
+    made = DockerContainer(plan.start_image, docker_client_kw={"timeout": _ENGINE_TIMEOUT_S})
+    made.with_envs(**what.environment)
+    if jvm_options:
+        made.with_env("KAFKA_OPTS", jvm_options)
+    if what.command:
+        made.with_command(list(what.command))
+    for path, content in what.files.items():
+        made.with_copy_into_container(content, path)
+    if plan.membership.port is not None:
+        _publish(made, plan.membership.port)
+    options: dict[str, object] = {"labels": dict(plan.labels), "hostname": plan.membership.host}
+    if plan.network is not None:
+        made.with_network(plan.network).with_network_aliases(plan.membership.host)
+    if volumes_of is not None:
+        options["volumes_from"] = [volumes_of]
+    return made.with_kwargs(**options)
+
+
+def _publish(made: DockerContainer, port: int) -> None:
+    # Testcontainers itself can only publish on every interface of the machine.
+    cast("dict[str, object]", made.ports)[f"{port}/tcp"] = (HOST, port)

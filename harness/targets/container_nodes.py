@@ -1,0 +1,103 @@
+"""The containers of one broker or cluster, and their network, whether their start succeeded or not."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from testcontainers.core.network import Network
+
+from harness.targets.base import HoldPoint
+from harness.targets.container_engine import ENGINE_ERRORS, labels_for
+from harness.targets.container_image import FoundImage, ImageName
+from harness.targets.container_interface import Membership
+from harness.targets.container_node import ContainerNode, ContainerPlan, engine_telling, finished
+from harness.targets.jdwp import CodePoint
+from harness.targets.ports import free_port
+from harness.targets.properties import CONTROLLER_ID, NODE_ID
+from harness.targets.storage import new_cluster_id
+
+
+@dataclass(slots=True, kw_only=True)
+class ContainerNodes:
+    """What was made in the engine."""
+
+    brokers: dict[int, ContainerNode] = field(default_factory=dict)
+    """By node id."""
+    controller: ContainerNode | None = None
+    network: Network | None = None
+    cluster_id: str = field(default_factory=lambda: f"A{new_cluster_id()[1:]}")
+    """None that begins with a dash, which a script would take for an option."""
+
+    @property
+    def all(self) -> tuple[ContainerNode, ...]:
+        """The brokers and what runs beside them."""
+        return (*self.brokers.values(), *(() if self.controller is None else (self.controller,)))
+
+    def failure(self) -> str | None:
+        """Return how something ended that nobody stopped, else None."""
+        return next((lost for node in self.all if (lost := node.failure()) is not None), None)
+
+    async def end(self) -> None:
+        """Take everything away; logs outlive it. Idempotent."""
+        await asyncio.gather(*(node.remove() for node in self.all))
+        network, self.network = self.network, None
+        if network is not None:
+            await finished(asyncio.to_thread(_remove_network, network))
+
+
+async def start_nodes(
+    nodes: ContainerNodes,
+    *,
+    spec: str,
+    image: ImageName,
+    found: FoundImage,
+    broker_config: Mapping[str, str],
+    node_count: int,
+    code_points: Mapping[HoldPoint, CodePoint],
+    directory: Path,
+) -> None:
+    """Start the containers of a broker or cluster, all at once."""
+    labels = labels_for(spec)
+    if node_count > 1:
+        network = Network(docker_network_kw={"labels": labels})
+        nodes.network = network
+        with engine_telling("making a network"):
+            await finished(asyncio.to_thread(network.create))
+
+    def planned(node_id: int, port: int | None, name: str) -> ContainerNode:
+        membership = Membership(
+            node_id=node_id,
+            broker_count=node_count,
+            port=port,
+            cluster_id=nodes.cluster_id,
+            broker_config=broker_config,
+        )
+        return ContainerNode(
+            ContainerPlan(
+                image=image,
+                start_image=found.name,
+                membership=membership,
+                labels=labels,
+                log=directory / f"{name}.log",
+                network=nodes.network,
+                code_points=code_points if port is not None else {},
+            )
+        )
+
+    for node_id in range(NODE_ID, NODE_ID + node_count):
+        name = "container" if node_count == 1 else f"container-{node_id}"
+        nodes.brokers[node_id] = planned(node_id, free_port(), name)
+    if node_count > 1:
+        nodes.controller = planned(CONTROLLER_ID, None, "controller")
+    # All are waited for even when one fails or nobody wants them any more: what the engine makes has to go.
+    for result in await asyncio.gather(*(node.start() for node in nodes.all), return_exceptions=True):
+        if result is not None:
+            raise result
+
+
+def _remove_network(network: Network) -> None:
+    # The reaper tries again, should the engine still know of a container in it.
+    with suppress(*ENGINE_ERRORS):
+        network.remove()

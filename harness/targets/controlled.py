@@ -1,0 +1,54 @@
+"""Stages of brokers that we started ourselves and can do things to."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Protocol
+
+from typing_extensions import override
+
+from harness.targets.base import Connection, HoldPoint, Lever, Role
+from harness.targets.long_log import lengthen_log
+from harness.targets.tcp import TcpStage
+
+
+class Controls(Protocol):
+    """What can be done to a broker, or to the brokers of a cluster. See `Stage` for each of them."""
+
+    def address(self, role: Role) -> tuple[str, int]:
+        """Return the host and port of a broker, as things stand; `TargetError` when there is none."""
+
+    async def pull(self, lever: Lever, broker_config: Mapping[str, str]) -> None:
+        """Do something to the coordinator's broker."""
+
+    async def hold(self, point: HoldPoint) -> None:
+        """Hold whoever coordinates when it next comes to a point."""
+
+    async def release(self, point: HoldPoint) -> None:
+        """Let it go on, and hold nobody there any more."""
+
+
+class ControlledStage(TcpStage):
+    """A stage over the network whose broker obeys."""
+
+    def __init__(self, controls: Controls, *, connect_slots: asyncio.Semaphore) -> None:
+        super().__init__(*controls.address(Role.COORDINATOR), connect_slots=connect_slots)
+        self._controls = controls
+
+    @override
+    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
+        return await self.connect_to(*self._controls.address(role))
+
+    @override
+    async def pull(self, lever: Lever, broker_config: Mapping[str, str]) -> None:
+        if lever is Lever.LENGTHEN:
+            await lengthen_log(self)
+        else:
+            await self._controls.pull(lever, broker_config)
+
+    @override
+    async def hold(self, point: HoldPoint) -> None:
+        await self._controls.hold(point)
+
+    @override
+    async def release(self, point: HoldPoint) -> None:
+        await self._controls.release(point)

@@ -1,0 +1,155 @@
+"""The processes and directories of one local broker or cluster, whether its start succeeded or not."""
+
+import asyncio
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from harness.targets.base import HoldPoint, Progress
+from harness.targets.jars import KafkaJars
+from harness.targets.jdwp import CodePoint
+from harness.targets.node import Node, NodePlan, start_jvm
+from harness.targets.ports import free_port
+from harness.targets.program import Program
+from harness.targets.properties import (
+    CONTROLLER_ID,
+    HOST,
+    NODE_ID,
+    Ports,
+    broker_properties,
+    controller_properties,
+    uses_kraft,
+)
+from harness.targets.storage import format_storage
+from harness.targets.zookeeper import ZooKeeper
+
+_MAIN: Final = "kafka.Kafka"
+_PORT_TAKEN: Final = ("Address already in use", "BindException")
+
+
+@dataclass(slots=True, kw_only=True)
+class LocalNodes:
+    """What runs, and where it keeps its data and logs."""
+
+    directory: Path
+    storage: Path
+    brokers: dict[int, Node] = field(default_factory=dict)
+    """By node id."""
+    zookeeper: ZooKeeper | None = None
+    beside: list[Program] = field(default_factory=list)
+    """What runs beside the brokers."""
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The process ids, those of brokers last."""
+        brokers = [node.pid for node in self.brokers.values() if node.pid is not None]
+        return (*(program.pid for program in self.beside), *brokers)
+
+    @property
+    def log(self) -> Path:
+        """The file with all that the first broker printed."""
+        return self.directory / f"{_name(NODE_ID, len(self.brokers))}.log"
+
+    def storage_of(self, node_id: int) -> Path:
+        """Return the directory that a node keeps its data in."""
+        return self.storage / f"node-{node_id}"
+
+    def failure(self) -> str | None:
+        """Return how something ended that nobody stopped, else None."""
+        failures = (*(p.failure() for p in self.beside), *(n.failure() for n in self.brokers.values()))
+        return next((lost for lost in failures if lost is not None), None)
+
+    def lost_a_port(self) -> bool:
+        """Tell whether something ended because another process has its port."""
+        running = [*self.beside, *(node.program for node in self.brokers.values() if node.is_up)]
+        return any(
+            program.exit_status is not None
+            and any(sign in program.log.read_text(encoding="utf-8", errors="replace") for sign in _PORT_TAKEN)
+            for program in running
+        )
+
+    async def stop(self, node: Node) -> None:
+        """End a broker in the quickest way that keeps its log: what it acknowledged is in the system's hands.
+
+        Brokers with a ZooKeeper take five seconds when asked politely, so they are not.
+        """
+        if self.zookeeper is None:
+            await node.stop()
+        else:
+            await self.kill(node)
+
+    async def kill(self, node: Node) -> None:
+        """End a broker by force, and have whoever keeps the cluster miss it."""
+        await node.kill()
+        if self.zookeeper is not None:
+            await self.zookeeper.forget(node.node_id)
+
+    async def end(self) -> None:
+        """Kill what runs; a log outlives it, storage does not."""
+        for node in self.brokers.values():
+            await node.kill()
+        for program in reversed(self.beside):
+            program.kill()
+        shutil.rmtree(self.storage, ignore_errors=True)
+
+
+def _name(node_id: int, node_count: int) -> str:
+    return "server" if node_count == 1 else f"server-{node_id}"
+
+
+async def start_nodes(
+    nodes: LocalNodes,
+    *,
+    java: Path,
+    jars: KafkaJars,
+    broker_config: Mapping[str, str],
+    node_count: int,
+    code_points: Mapping[HoldPoint, CodePoint],
+    progress: Progress,
+) -> None:
+    """Start the JVMs of a broker or cluster, and what they need beside them."""
+    ids = range(NODE_ID, NODE_ID + node_count)
+    keeper_port = free_port()
+    nodes.storage.mkdir()
+    if uses_kraft(jars.version):
+        storages = {node_id: nodes.storage_of(node_id) for node_id in ids}
+        if node_count > 1:
+            storages[CONTROLLER_ID] = nodes.storage_of(CONTROLLER_ID)
+        await format_storage(java, jars, storages=storages, directory=nodes.directory, progress=progress)
+    if node_count > 1 and uses_kraft(jars.version):
+        properties = controller_properties(
+            port=keeper_port, storage=nodes.storage_of(CONTROLLER_ID), node_count=node_count
+        )
+        controller = start_jvm(java, jars, _MAIN, properties, directory=nodes.directory, name="controller")
+        nodes.beside.append(controller)
+    elif not uses_kraft(jars.version):
+        nodes.zookeeper = ZooKeeper(
+            java, jars, port=keeper_port, storage=nodes.storage / "zookeeper", directory=nodes.directory
+        )
+        nodes.beside.append(nodes.zookeeper.program)
+    for node_id in ids:
+        port = free_port()
+        properties = broker_properties(
+            jars.version,
+            broker_config,
+            ports=Ports(broker=port, controller=keeper_port),
+            storage=nodes.storage_of(node_id),
+            node_id=node_id,
+            node_count=node_count,
+        )
+        nodes.brokers[node_id] = Node(
+            NodePlan(
+                node_id=node_id,
+                name=_name(node_id, node_count),
+                java=java,
+                jars=jars,
+                properties=properties,
+                port=port,
+                directory=nodes.directory,
+                code_points=code_points,
+            )
+        )
+    progress(f"starting on {', '.join(f'{HOST}:{node.address[1]}' for node in nodes.brokers.values())}")
+    await asyncio.gather(*(node.start() for node in nodes.brokers.values()))
