@@ -26,7 +26,7 @@ from harness.report.exit_code import ENDED_INTERRUPTED
 from harness.report.phrases import reproduction_line
 from harness.runner.drive import Limits
 from harness.scenario.clauses import load_clauses
-from harness.scenario.registry import collect, record, scenario_functions
+from harness.scenario.registry import collect, record_each, scenario_functions
 from harness.scenario.script import Script
 from harness.spark.session import LOCAL_MASTER
 from harness.targets.base import Target
@@ -93,8 +93,9 @@ class ScenarioFile(pytest.File):
     @override
     def collect(self) -> Iterable["ScenarioItem"]:
         relative = self.path.relative_to(self.config.rootpath).with_suffix("")
-        for function in scenario_functions(import_module(".".join(relative.parts))):
-            script = record(function)
+        functions = scenario_functions(import_module(".".join(relative.parts)))
+        scripts = [script for function in functions for script in record_each(function)]
+        for script in scripts:
             for target in self.config.stash[_STATE].targets:
                 item: ScenarioItem = ScenarioItem.from_parent(
                     self, name=f"{script.id}[{target.name}]", script=script, target=target.name
@@ -178,7 +179,6 @@ def _conduct(config: pytest.Config, chosen: list[ScenarioItem]) -> None:
         clauses=tuple(load_clauses("suites").values()),
         targets=tuple(target for target in state.targets if target.name in wanted),
         reports=Path(config.getoption("conformance_out")),
-        seed=0,
         command=shlex.join(["pytest", *sys.argv[1:]]),
         limits=Limits(),
         expectation_files=expectation_files("suites", [Path(each) for each in further]),

@@ -4,6 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
+from typing import Final
+
+IN_PROCESS: Final = "reference"
+"""The subject without a socket: client and reference share a core, so that no goal is set for it."""
 
 
 class Talk(StrEnum):
@@ -13,6 +17,20 @@ class Talk(StrEnum):
     """Its member joins, syncs, sends a heartbeat and leaves, over and over."""
     HEARTBEATS = "heartbeats"
     """Its member sends heartbeats, and never waits for one answer before it sends the next."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """How many times as fast as the baseline the reference's server is to be."""
+
+    least: float
+    better: float
+    """What would be welcome beyond that."""
+
+
+_CYCLES_GOAL: Final = Goal(least=1, better=3)
+_PIPELINED_GOAL: Final = Goal(least=3, better=5)
+_PIPELINED_FROM: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +50,14 @@ class Workload:
             return f"join-sync-heartbeat-leave, {self.connections} {groups}"
         many = "" if self.connections == 1 else f"{self.connections} connections, "
         return f"heartbeats, {many}{self.in_flight} in flight"
+
+    @property
+    def goal(self) -> Goal | None:
+        """What is asked of the reference's server; of some workloads nothing is."""
+        if self.talk is Talk.CYCLES:
+            return _CYCLES_GOAL
+        is_pipelined = self.connections == 1 and self.in_flight >= _PIPELINED_FROM
+        return _PIPELINED_GOAL if is_pipelined else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,3 +143,35 @@ def is_client_bound(report: BenchReport, workload: str, subject: str) -> bool:
         each.client_load for each in report.samples if (each.workload, each.subject) == (workload, subject)
     ]
     return bool(loads) and median(loads) >= CLIENT_IS_THE_LIMIT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalOutcome:
+    """What became of a workload's goal. Grain: workload, server of the reference."""
+
+    workload: str
+    subject: str
+    goal: Goal
+    ratio: float
+    """The middle one of the rounds."""
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the server was fast enough."""
+        return self.ratio >= self.goal.least
+
+
+def goal_outcomes(report: BenchReport) -> list[GoalOutcome]:
+    """Return how every server of the reference stands to every goal."""
+    servers = [each for each in report.subjects if each not in {IN_PROCESS, report.baseline}]
+    return [
+        GoalOutcome(
+            workload=workload.name,
+            subject=subject,
+            goal=workload.goal,
+            ratio=median(ratios(report, workload.name, subject)),
+        )
+        for workload in report.workloads
+        if workload.goal is not None
+        for subject in servers
+    ]

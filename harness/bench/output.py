@@ -11,10 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.bench.model import (
+    IN_PROCESS,
     BenchReport,
+    GoalOutcome,
     Spread,
     SuiteTime,
     Workload,
+    goal_outcomes,
     is_client_bound,
     rates,
     ratios,
@@ -31,7 +34,8 @@ _CLIENT_BOUND_NOTE: Final = (
 def write_report(report: BenchReport, out: Path) -> Path:
     """Write a report into a folder, as its newest; return where."""
     out.mkdir(parents=True, exist_ok=True)
-    content = dataclasses.asdict(report) | {"ratios": _ratios_by_name(report)}
+    outcomes = [dataclasses.asdict(each) | {"is_met": each.is_met} for each in goal_outcomes(report)]
+    content = dataclasses.asdict(report) | {"ratios": _ratios_by_name(report), "goals": outcomes}
     path = out / LATEST
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return path
@@ -45,6 +49,8 @@ def print_report(report: BenchReport, console: Console) -> None:
     console.print(_ratios_table(report))
     if any(_is_noted(report, workload) for workload in report.workloads):
         console.print(Text(_CLIENT_BOUND_NOTE))
+    for outcome in goal_outcomes(report):
+        console.print(_goal_line(outcome))
     if report.suite_times:
         console.print(_suite_table(report.suite_times))
 
@@ -80,9 +86,16 @@ def _ratio(seen: Spread) -> Text:
     return Text(f"{seen.median:.2f}x  ({seen.least:.2f}-{seen.most:.2f})")
 
 
+def _goal_line(outcome: GoalOutcome) -> Text:
+    goal = outcome.goal
+    verdict = "goal met   " if outcome.is_met else "goal MISSED"
+    told = f"{outcome.ratio:.2f}x of at least {goal.least:g}x, better {goal.better:g}x"
+    return Text(f"{verdict}  {outcome.workload}, {outcome.subject}: {told}")
+
+
 def _marks_client(report: BenchReport, workload: Workload, subject: str) -> bool:
     # In process the client is the subject, so that its core is always full.
-    return "in process" not in report.subjects[subject] and is_client_bound(report, workload.name, subject)
+    return subject != IN_PROCESS and is_client_bound(report, workload.name, subject)
 
 
 def _is_noted(report: BenchReport, workload: Workload) -> bool:

@@ -8,13 +8,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from harness.bench.compiled import CompiledReferenceTarget
 from harness.bench.machine import machine_facts
-from harness.bench.model import BenchReport, Sample, SuiteTime, Talk, Workload
+from harness.bench.model import IN_PROCESS, BenchReport, Sample, SuiteTime, Talk, Workload
 from harness.bench.rounds import Subject, Turns, client_pool, take_turns
 from harness.bench.suite_time import time_suite
 from harness.runner.drive import Watcher
 from harness.scenario.script import Script
 from harness.targets.base import Broker, BrokerDescription, Target, TargetError
+from harness.targets.cache import cache_directory
 from harness.targets.reference import ReferenceTarget
 from harness.targets.reference_tcp import ReferenceTcpTarget
 
@@ -43,6 +45,8 @@ class BenchPlan:
     """The suite."""
     suite_rounds: int
     workloads: tuple[Workload, ...] = WORKLOADS
+    compiles: bool = False
+    """Whether the reference's server takes another turn, compiled."""
 
 
 async def bench(plan: BenchPlan, watcher: Watcher) -> BenchReport:
@@ -76,33 +80,31 @@ class _Rates:
 
 
 async def _measure_rates(plan: BenchPlan, watcher: Watcher, directory: Path) -> _Rates:
-    baseline_target = plan.target
     async with AsyncExitStack() as brokers:
-        baseline = await _started(baseline_target, brokers, directory, watcher)
+        baseline = await _started(plan.target, brokers, directory, watcher)
         profile = plan.profile or baseline.profile
-        server_target = ReferenceTcpTarget(profile)
-        server = await _started(server_target, brokers, directory, watcher)
-        in_process = Subject(name="reference", profile=profile, address=None)
-        subjects = (
-            in_process,
-            Subject(name=server_target.name, profile=profile, address=_address(server)),
-            Subject(name=baseline_target.name, profile=profile, address=_address(baseline)),
-        )
+        told = {IN_PROCESS: f"reference coordinator in process, profile {profile}"}
+        subjects = [Subject(name=IN_PROCESS, profile=profile, address=None)]
+        for target in (*_servers(plan, profile, watcher), plan.target):
+            started = (
+                baseline if target is plan.target else await _started(target, brokers, directory, watcher)
+            )
+            told[target.name] = started.implementation
+            subjects.append(Subject(name=target.name, profile=profile, address=_address(started)))
         samples: list[Sample] = []
         with client_pool(plan.turns) as pool:
             for workload in plan.workloads:
                 tell = _teller(watcher, "bench")
                 samples += await take_turns(subjects, workload, plan.turns, pool, tell)
-    return _Rates(
-        profile=profile,
-        subjects={
-            in_process.name: f"reference coordinator in process, profile {profile}",
-            server_target.name: server.implementation,
-            baseline_target.name: baseline.implementation,
-        },
-        baseline=baseline_target.name,
-        samples=tuple(samples),
-    )
+    return _Rates(profile=profile, subjects=told, baseline=plan.target.name, samples=tuple(samples))
+
+
+def _servers(plan: BenchPlan, profile: str, watcher: Watcher) -> tuple[ReferenceTcpTarget, ...]:
+    server = ReferenceTcpTarget(profile)
+    if not plan.compiles:
+        return (server,)
+    watcher.target_says("bench", "compiles the reference, which takes minutes")
+    return server, CompiledReferenceTarget(profile, cache=cache_directory().parent / "compiled")
 
 
 async def _started(
@@ -137,7 +139,7 @@ async def _time_suites(
 ) -> tuple[SuiteTime, ...]:
     times: list[SuiteTime] = []
     for number in range(plan.suite_rounds):
-        for target in (ReferenceTarget(profile), ReferenceTcpTarget(profile), plan.target):
+        for target in (ReferenceTarget(profile), *_servers(plan, profile, watcher), plan.target):
             place = _made(directory / f"suite-{number}-{target.name}")
             times.append(
                 await time_suite(target, plan.scripts, number=number, directory=place, watcher=watcher)

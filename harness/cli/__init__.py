@@ -9,9 +9,16 @@ from typer.exceptions import TyperException
 from harness.cli.bench import bench
 from harness.cli.catalogue import explain, list_scenarios
 from harness.cli.coverage import coverage
+from harness.cli.diff import diff
 from harness.cli.doctor import doctor
+from harness.cli.expect import expect
+from harness.cli.gate import gate
+from harness.cli.images import images
+from harness.cli.loading_table import loading_table
 from harness.cli.matrix import matrix
+from harness.cli.merge import merge
 from harness.cli.mutate import mutate
+from harness.cli.race import race
 from harness.cli.run import report, run
 from harness.report.exit_code import ExitCode
 
@@ -32,6 +39,13 @@ app.command("mutate")(mutate)
 app.command("coverage")(coverage)
 app.command("doctor")(doctor)
 app.command("bench")(bench)
+app.command("gate")(gate)
+app.command("diff")(diff)
+app.command("merge")(merge)
+app.command("loading-table")(loading_table)
+app.command("race")(race)
+app.add_typer(images, name="images")
+app.add_typer(expect, name="expect")
 
 
 def main() -> None:

@@ -10,16 +10,18 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
+from harness.images.kafka import built_images
 from harness.report.exit_code import ExitCode
 from harness.scenario.errors import ScenarioError
 from harness.scenario.registry import collect
+from harness.targets.base import TargetError
 from harness.targets.checks import Check, all_checks
+from harness.targets.container_engine import engine_description
 
 _PACKAGES: Final = ("kio", "pyspark", "pytest", "kafka-python", "confluent-kafka", "allure-pytest", "pyarrow")
 _PYTHON_MIN: Final = (3, 11)
 _OPTIONAL: Final = {
     "npx": "install Node.js 20 or newer to have the Allure report rendered; all else works without",
-    "docker": "install a Docker engine for container targets; all else works without",
 }
 
 
@@ -35,10 +37,23 @@ def doctor(
     for check in checks:
         table.add_row("[green]✓[/]" if check.ok else "[red]✗[/]", check.name, _detail(check))
     for program, remedy in _OPTIONAL.items():
-        found = shutil.which(program)
-        table.add_row("[green]✓[/]" if found else "[dim]·[/]", program, found or f"[dim]absent: {remedy}[/]")
+        _add_optional(table, program, shutil.which(program), remedy)
+    _add_docker(table)
     Console().print(table)
     return ExitCode.EXPECTED if all(check.ok for check in checks) else ExitCode.UNAVAILABLE
+
+
+def _add_optional(table: Table, name: str, found: str | None, remedy: str) -> None:
+    table.add_row("[green]✓[/]" if found else "[dim]·[/]", name, found or f"[dim]absent: {remedy}[/]")
+
+
+def _add_docker(table: Table) -> None:
+    """Tell of the engine that container targets need, and which images were built for it."""
+    try:
+        built = ", ".join(image.version for image in built_images()) or "none"
+        _add_optional(table, "docker", f"{engine_description()}; images built here: {built}", "")
+    except TargetError as error:
+        _add_optional(table, "docker", None, f"{error}; all but container targets works without")
 
 
 def _detail(check: Check) -> str:

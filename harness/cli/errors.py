@@ -8,6 +8,9 @@ import typer
 
 from harness.conduct.plan import PlanError
 from harness.diff.expectations import ExpectationError
+from harness.gate.expectation_file import EditError
+from harness.gate.merge import MergeError
+from harness.gate.policy import PolicyError
 from harness.mutants.equivalents import EquivalentsError
 from harness.report.errors import ReportError
 from harness.report.exit_code import ExitCode
@@ -22,6 +25,9 @@ _CODES: Final[tuple[tuple[type[Exception], ExitCode], ...]] = (
     (PlanError, ExitCode.USAGE),
     (ExpectationError, ExitCode.CONFIGURATION),
     (EquivalentsError, ExitCode.CONFIGURATION),
+    (PolicyError, ExitCode.CONFIGURATION),
+    (EditError, ExitCode.CONFIGURATION),
+    (MergeError, ExitCode.BAD_DATA),
     (ScenarioError, ExitCode.CONFIGURATION),
     (ImportError, ExitCode.CONFIGURATION),  # a package of suites that is not there, or imports what is not
     (TraceError, ExitCode.BAD_DATA),

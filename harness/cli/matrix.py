@@ -70,7 +70,6 @@ def matrix(
         clauses=tuple(load_clauses(suites).values()),
         targets=chosen.targets,
         reports=out,
-        seed=0,
         command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
         limits=Limits(scenario_s=scenario_timeout, drive_s=run_timeout, jobs=jobs),
         expectation_files=expectation_files(suites, expect or []),

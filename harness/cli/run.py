@@ -14,7 +14,7 @@ from rich.console import Console
 from harness.cli.errors import ends_with_exit_code
 from harness.conduct.expectation_files import expectation_files
 from harness.conduct.judging import judge_run_again
-from harness.conduct.plan import RunPlan, new_run_id, parse_targets, select_scripts
+from harness.conduct.plan import RunPlan, Shard, new_run_id, parse_targets, select_scripts
 from harness.conduct.progress import ProgressDisplay
 from harness.conduct.run import ConductedRun, conduct
 from harness.conduct.run import report as make_report
@@ -43,6 +43,7 @@ _RUN_ID = typer.Option(help="Name of the run folder; made of the time if not giv
 _EXPECT = typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False)
 _BASELINE = typer.Option(help="A run folder to compare outcomes with.")
 _SUITES = typer.Option(help="The Python package that holds the scenarios.")
+_SHARD = typer.Option(help="Hold one part of the selection only, e.g. `1/3`; `merge` joins the parts.")
 _MASTER = typer.Option(help="Spark's master: `local[*]`, `spark://…`.")
 
 
@@ -67,20 +68,24 @@ def run(
         bool, typer.Option(help="Write Allure results, and render them if Node is there.")
     ] = True,
     spark_master: Annotated[str, _MASTER] = LOCAL_MASTER,
+    shard: Annotated[str | None, _SHARD] = None,
     only_drive: Annotated[
         bool, typer.Option("--no-report", help="Drive and judge, but make no report.")
     ] = False,
 ) -> ExitCode:
     """Hold scenarios with targets, judge what differs, and write a report."""
     catalogue = collect(suites)
+    selection = select_scripts(catalogue, scenarios or [], skip or [])
+    part = None if shard is None else Shard.parse(shard)
     plan = RunPlan(
         run_id=run_id or new_run_id(),
-        scripts=select_scripts(catalogue, scenarios or [], skip or []),
+        scripts=selection if part is None else part.part_of(selection),
+        shard=part,
+        selection=selection,
         catalogue=frozenset(catalogue),
         clauses=tuple(load_clauses(suites).values()),
         targets=parse_targets(target or ["reference"], profile=profile),
         reports=out,
-        seed=0,
         command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
         limits=Limits(scenario_s=scenario_timeout, drive_s=run_timeout, jobs=jobs),
         expectation_files=expectation_files(suites, expect or []),

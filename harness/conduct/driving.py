@@ -15,6 +15,7 @@ from harness.targets.oracle import Oracle, is_same_profile, oracle_for
 from harness.trace.canonical import Canonicaliser
 from harness.trace.events import Event, EventKind, TraceHeader
 from harness.trace.files import EventWriter, RunFolder
+from harness.trace.formats import config_digest
 from harness.wire.schema import API_NAMES
 
 _COMPLETE = "complete"
@@ -217,10 +218,13 @@ class RunDrive:
             run_id=self.plan.run_id,
             target=name,
             spec=description.spec,
+            version=description.version,
+            image=description.image,
             profile=description.profile,
             implementation=description.implementation,
             bootstrap=description.bootstrap,
-            broker_config=json.dumps(dict(description.broker_config), sort_keys=True),
+            broker_config=(broker_config := json.dumps(dict(description.broker_config), sort_keys=True)),
+            config_digest=config_digest(broker_config),
             api_ranges=json.dumps(ranges),
             notes=description.notes,
             oracle=None,

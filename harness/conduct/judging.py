@@ -34,21 +34,29 @@ def judge_run(
         ReportError: the baseline is no judged run.
     """
     entries = read_expectations(expectation_files, catalogue)
-    earlier = read_baseline(baseline)
+    checked = check_folder(folder, entries=entries, baseline=read_baseline(baseline), today=today)
+    write_records(folder.judgements, checked.judgements)
+    write_records(folder.differences, checked.differences)
+    return checked
+
+
+def check_folder(
+    folder: RunFolder,
+    *,
+    entries: Sequence[SourcedEntry],
+    baseline: Sequence[Judgement] | None,
+    today: date,
+) -> CheckedRun:
+    """Judge a recorded run, and leave its folder as it is.
+
+    Raises:
+        TraceError: a file of the run is damaged.
+    """
     scripts = tuple(read_scripts(folder).values())
     traces = read_traces(folder)
     if folder.read_footer() is None:
         traces = {name: _cut_short(trace, scripts) for name, trace in traces.items()}
-    checked = check_run(
-        scripts=scripts,
-        traces=traces,
-        entries=entries,
-        baseline=earlier,
-        today=today,
-    )
-    write_records(folder.judgements, checked.judgements)
-    write_records(folder.differences, checked.differences)
-    return checked
+    return check_run(scripts=scripts, traces=traces, entries=entries, baseline=baseline, today=today)
 
 
 def read_expectations(paths: Sequence[Path], catalogue: frozenset[str]) -> tuple[SourcedEntry, ...]:

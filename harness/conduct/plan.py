@@ -1,10 +1,12 @@
 """What a run is to do: scenarios, targets, limits."""
 
+import json
 import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +19,7 @@ from harness.trace.clause import Clause
 from harness.trace.files import LATEST
 
 _RUN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_SHARD: Final = re.compile(r"(\d{1,4})/(\d{1,4})")
 
 
 class PlanError(Exception):
@@ -34,7 +37,6 @@ class RunPlan:
     """Every scenario id that there is, chosen or not."""
     targets: tuple[Target, ...]
     reports: Path
-    seed: int
     command: str
     limits: Limits = field(default_factory=Limits)
     expectation_files: tuple[Path, ...] = ()
@@ -45,6 +47,15 @@ class RunPlan:
     """Name of the target that all others are held against, in place of the reference of their profile."""
     clauses: tuple[Clause, ...] = ()
     """The rows of the catalogue, for the run to say which of them it exercised."""
+    shard: "Shard | None" = None
+    """Which part of the selection this run is to hold; None for all of it."""
+    selection: Mapping[str, Script] | None = None
+    """The scenarios of all shards; None where `scripts` has them all."""
+
+    @property
+    def scenario_digest(self) -> str:
+        """A hash of all scripts of the plan, those of other shards among them."""
+        return scenario_digest(self.scripts if self.selection is None else self.selection)
 
     def __post_init__(self) -> None:
         """Refuse an id that cannot name a folder of its own; raises PlanError."""
@@ -53,6 +64,46 @@ class RunPlan:
                 f"a run cannot be called {self.run_id!r}: use letters, digits, dots and hyphens; "
                 f"{LATEST!r} is the newest run"
             )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """A part of a selection, so that several machines can share it."""
+
+    number: int
+    """From 1."""
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Shard":
+        """Read `2/3`; raises PlanError."""
+        found = _SHARD.fullmatch(text)
+        if found is None or not 1 <= int(found[1]) <= int(found[2]):
+            raise PlanError(f"{text!r} is no shard; write 1/3, 2/3 and 3/3 for three machines")
+        return cls(number=int(found[1]), count=int(found[2]))
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+    def part_of(self, scripts: Mapping[str, Script]) -> Mapping[str, Script]:
+        """Return this shard's scenarios: they are dealt out by the brokers that they need, then by id.
+
+        Raises:
+            PlanError: there are fewer scenarios than shards.
+        """
+        dealt = sorted(
+            scripts, key=lambda name: (json.dumps(scripts[name].broker_config, sort_keys=True), name)
+        )
+        own = frozenset(dealt[self.number - 1 :: self.count])
+        if not own:
+            raise PlanError(f"shard {self} is empty: the selection has {len(scripts)} scenarios")
+        return {name: script for name, script in scripts.items() if name in own}
+
+
+def scenario_digest(scripts: Mapping[str, Script]) -> str:
+    """Return a hash of scripts: equal where the same conversations are held."""
+    digests = "".join(scripts[name].digest() for name in sorted(scripts))
+    return sha256(digests.encode()).hexdigest()[:16]
 
 
 def new_run_id(now: datetime | None = None) -> str:
@@ -88,14 +139,17 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def parse_targets(specs: Sequence[str], *, profile: str | None = None) -> tuple[Target, ...]:
-    """Parse target specs; the profile, if given, holds for those that are no reference.
+    """Parse target specs; the profile, if given, holds for all but references that name one of their own.
 
     Raises:
-        PlanError: a spec names no target, or two have one name.
+        PlanError: a spec names no target, two have one name, or nobody takes the profile.
     """
+    if profile is not None and all(_is_reference_with_profile(spec) for spec in specs):
+        raise PlanError(f"--profile {profile} is for nobody: each target is a reference that names its own")
     try:
         targets = tuple(
-            parse_target(spec, profile=None if spec.startswith("reference") else profile) for spec in specs
+            parse_target(spec, profile=None if _is_reference_with_profile(spec) else profile)
+            for spec in specs
         )
     except TargetError as error:
         raise PlanError(str(error)) from error
@@ -104,3 +158,7 @@ def parse_targets(specs: Sequence[str], *, profile: str | None = None) -> tuple[
     if twice:
         raise PlanError(f"a target is given twice: {', '.join(twice)}")
     return targets
+
+
+def _is_reference_with_profile(spec: str) -> bool:
+    return spec.startswith("reference") and ":" in spec

@@ -2,12 +2,12 @@
 
 import asyncio
 import json
+import os
 import platform
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 
 from harness import __version__
@@ -21,7 +21,8 @@ from harness.runner.drive import Watcher
 from harness.scenario.script import script_to_json
 from harness.spark.job import build_tables
 from harness.trace.events import RunFooter, RunHeader
-from harness.trace.files import RunFolder, write_records
+from harness.trace.files import RunFolder, count_events, write_records
+from harness.trace.formats import FORMAT_VERSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,7 @@ def conduct(plan: RunPlan, watcher: Watcher) -> ConductedRun:
     if plan.clauses:
         write_records(folder.clauses, plan.clauses)
     driven = asyncio.run(RunDrive(plan=plan, folder=folder, watcher=watcher).run())
-    footer = _footer(plan, driven)
+    footer = _footer(plan, folder, driven)
     folder.write_footer(footer)
     checked = judge_run(
         folder,
@@ -82,38 +83,44 @@ def report(
 def _header(plan: RunPlan) -> RunHeader:
     return RunHeader(
         run_id=plan.run_id,
+        format_version=FORMAT_VERSION,
         started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         harness_version=__version__,
         harness_commit=_commit(),
-        scenario_digest=_digest(plan),
-        seed=plan.seed,
+        scenario_digest=plan.scenario_digest,
+        shard=None if plan.shard is None else str(plan.shard),
+        merged_from=(),
         targets=tuple(target.name for target in plan.targets),
-        machine=f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        machine=_machine(),
         command=plan.command,
     )
 
 
-def _footer(plan: RunPlan, driven: DriveReport) -> RunFooter:
+def _footer(plan: RunPlan, folder: RunFolder, driven: DriveReport) -> RunFooter:
     return RunFooter(
         run_id=plan.run_id,
         finished_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         ended=driven.ended,
         scenario_count=len(plan.scripts),
         drive_ms=json.dumps(dict(driven.drive_ms)),
+        event_counts=json.dumps({target: count_events(folder.events(target)) for target in folder.targets()}),
     )
 
 
-def _digest(plan: RunPlan) -> str:
-    digests = "".join(plan.scripts[name].digest() for name in sorted(plan.scripts))
-    return sha256(digests.encode()).hexdigest()[:16]
+def _machine() -> str:
+    system = f"{platform.system()} {platform.machine()}"
+    return f"{system}, {os.cpu_count() or 'unknown'} cores, Python {platform.python_version()}"
 
 
 def _commit() -> str | None:
     """Return the commit of the checkout that this code runs from, if it does and git is there."""
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".git").exists():
+        return None
     try:
         answer = subprocess.run(
-            ["git", "rev-parse", "--short=12", "HEAD"],  # noqa: S607 - the user's own git
-            cwd=Path(__file__).parent,
+            ["git", "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=-changed"],  # noqa: S607 - the user's own git
+            cwd=root,
             capture_output=True,
             text=True,
             check=False,

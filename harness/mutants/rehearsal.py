@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -14,7 +14,7 @@ from harness.diff.judge import TargetInfo
 from harness.mutants.transplant import forget_answers
 from harness.runner.drive import Drive, DriveSinks, Limits
 from harness.scenario.script import Script
-from harness.targets.base import Broker, Capability, Progress, Target
+from harness.targets.base import Broker, Capability, HoldPoint, Progress, Target
 from harness.targets.reference import ReferenceTarget
 from harness.trace.events import Event
 
@@ -130,7 +130,14 @@ class _WithOneBrokerEach(Target):
         return self._target.capabilities
 
     @override
-    async def start(self, *, broker_config: Mapping[str, str], directory: Path, progress: Progress) -> Broker:
+    async def start(
+        self,
+        *,
+        broker_config: Mapping[str, str],
+        directory: Path,
+        progress: Progress,
+        holds: Collection[HoldPoint] = (),
+    ) -> Broker:
         key = tuple(sorted(broker_config.items()))
         if key not in self._brokers:
             self._brokers[key] = await self._target.start(

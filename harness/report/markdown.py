@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.model import Judgement
+from harness.report.longest import longest_scenarios
 from harness.report.phrases import contrast, headline, place, repetition, shortened
 from harness.report.run_data import Run
 from harness.report.site import banner
@@ -53,6 +54,9 @@ def _head(run: Run) -> Iterator[str]:
             *(each.harness_error, each.unexpected, each.stale),
         )
         yield f"| {_escaped(each.target)} | {' | '.join(str(figure) for figure in figures)} |"
+    yield ""
+    for longest in longest_scenarios(run):
+        yield f"- Longest on {_escaped(longest.target)}: {_escaped(str(longest))}"
 
 
 def _entry(run: Run, judgement: Judgement) -> Iterator[str]:

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.diff.model import Judgement
+from harness.report.longest import longest_scenarios
 from harness.report.phrases import (
     GLYPHS,
     contrast,
@@ -44,6 +45,7 @@ def print_summary(run_dir: Path, console: Console) -> None:
     """Print a run's summary; nothing that a target sent acts as markup or as a control sequence."""
     run = Run.load(run_dir)
     console.print(_table(run))
+    _print_longest(run, console)
     concerning = [each for each in run.judgements if standing(each) in NEEDS_ATTENTION]
     concerning.sort(key=lambda each: NEEDS_ATTENTION.index(standing(each)))
     _print_losses(concerning, console)
@@ -97,6 +99,15 @@ def _counts(summary: TargetSummary) -> dict[str, int]:
         summary.stale,
     )
     return dict(zip(_HEADINGS, figures, strict=True))
+
+
+def _print_longest(run: Run, console: Console) -> None:
+    """Say which conversation takes each target longest."""
+    found = longest_scenarios(run)
+    for each in found:
+        console.print(_plain(f"longest on {each.target}: {each}", "bright_black"), soft_wrap=True)
+    if found:
+        console.print()
 
 
 def _print_losses(concerning: list[Judgement], console: Console) -> None:

@@ -3,17 +3,12 @@
 python -m harness.spark.job RUN… [--out FOLDER] [--master URL]
 """
 
-import shutil
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
-from pyspark.sql import DataFrame, Observation
-from pyspark.sql import functions as sf
 
 from harness.diff.model import Judgement
 from harness.spark import mart
@@ -31,29 +26,12 @@ from harness.spark.rows import (
     TargetSummary,
 )
 from harness.spark.session import LOCAL_MASTER, SparkError, spark_session
-from harness.spark.stage import Sources, hadoop_path, run_headers, stage
+from harness.spark.stage import Sources, run_headers, stage
+from harness.spark.tables import PARTITION_BYTES, Mart, write_tables
 from harness.trace.files import RunFolder
 from harness.trace.schema import TraceError
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-_AT_ONCE: Final = 4
-"""Tables in the making; more of them only wait for the same driver."""
-_PARTITION_BYTES: Final = 64 * 1024 * 1024
-"""Of trace for one partition: below that, more of them only cost time."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mart:
-    """One table: its rows, what they are in order of, and how they come about."""
-
-    row: "type[DataclassInstance]"
-    order: tuple[str, ...]
-    build: Callable[[Sources], DataFrame]
-
-
-MARTS: Final[Mapping[str, Mart]] = {
+MARTS: Final[Mapping[str, Mart[Sources]]] = {
     "verdict_matrix": Mart(
         row=Judgement,
         order=("run_id", "scenario_id", "target"),
@@ -130,53 +108,17 @@ def build_tables(
     folders = [RunFolder(path) for path in dict.fromkeys(run.resolve() for run in runs)]
     run_headers(folders)  # before Spark costs seconds: are these runs at all?
     tell = progress or (lambda _: None)
-    partitions = 1 + sum(_trace_bytes(folder) for folder in folders) // _PARTITION_BYTES
+    partitions = 1 + sum(_trace_bytes(folder) for folder in folders) // PARTITION_BYTES
     tell("starting Spark")
     with spark_session(master=master, partitions=partitions) as spark:
         tell(f"reading {len(folders)} {'run' if len(folders) == 1 else 'runs'}")
         sources = stage(spark, folders)
-        return write_tables(sources, out.resolve(), partitions=partitions, progress=tell)
+        return write_tables(MARTS, sources, out.resolve(), partitions=partitions, progress=tell)
 
 
 def _trace_bytes(folder: RunFolder) -> int:
     paths = [folder.events(target) for target in folder.targets()]
     return sum(path.stat().st_size for path in paths if path.exists())
-
-
-def write_tables(
-    sources: Sources, out: Path, *, partitions: int, progress: Callable[[str], None]
-) -> dict[str, int]:
-    """Make all tables, several at a time, and put them where they belong once all are there.
-
-    Returns:
-        Rows by table, in the order of `MARTS`.
-    """
-    unfinished = out.with_name(f".{out.name}.unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    counts = {}
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="mart") as pool:
-        pending = {
-            pool.submit(_write_table, table, sources, unfinished / name, partitions): name
-            for name, table in MARTS.items()
-        }
-        try:
-            for future in as_completed(pending):
-                name = pending[future]
-                counts[name] = future.result()
-                progress(f"table {name}: {counts[name]} rows ({len(counts)} of {len(MARTS)})")
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-    shutil.rmtree(out, ignore_errors=True)
-    unfinished.replace(out)
-    return {name: counts[name] for name in MARTS}
-
-
-def _write_table(table: Mart, sources: Sources, folder: Path, partitions: int) -> int:
-    rows = Observation()
-    frame = table.build(sources).coalesce(partitions).sortWithinPartitions(*table.order)
-    frame.observe(rows, sf.count("*").alias("count")).write.parquet(hadoop_path(folder))
-    return int(rows.get["count"])
 
 
 def main(

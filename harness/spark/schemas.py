@@ -50,10 +50,18 @@ def column_names(cls: "type[DataclassInstance]") -> list[str]:
     return [column.name for column in columns(cls)]
 
 
+def arrow_schema(cls: "type[DataclassInstance]") -> pa.Schema:
+    """Return a record class's Arrow schema; every column may be null, as in Spark's."""
+    return pa.schema([(column.name, _ARROW_TYPES[column.type]) for column in columns(cls)])
+
+
+def arrow_table(cls: "type[DataclassInstance]", records: "Iterable[DataclassInstance]") -> pa.Table:
+    """Make an Arrow table of records."""
+    return pa.Table.from_pylist([to_content(record) for record in records], schema=arrow_schema(cls))
+
+
 def frame_of(
     spark: SparkSession, cls: "type[DataclassInstance]", records: "Iterable[DataclassInstance]"
 ) -> DataFrame:
     """Make a DataFrame of records; it goes by Arrow, so no Python worker is started."""
-    schema = pa.schema([(column.name, _ARROW_TYPES[column.type]) for column in columns(cls)])
-    table = pa.Table.from_pylist([to_content(record) for record in records], schema=schema)
-    return spark.createDataFrame(table, struct_type(cls))
+    return spark.createDataFrame(arrow_table(cls, records), struct_type(cls))

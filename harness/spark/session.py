@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 LOCAL_MASTER: Final = "local[*]"
 """Spark in one JVM on this machine, with all its cores."""
+DRIVER_MEMORY: Final = "2g"
 _LOOPBACK: Final = "127.0.0.1"
 _SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """A JVM that lives for seconds spends a fifth of them on optimising; measured over 20,000 events."""
@@ -31,12 +32,15 @@ class SparkError(Exception):
 
 
 @contextmanager
-def spark_session(*, master: str = LOCAL_MASTER, partitions: int = 1) -> Iterator[SparkSession]:
+def spark_session(
+    *, master: str = LOCAL_MASTER, partitions: int = 1, driver_memory: str = DRIVER_MEMORY
+) -> Iterator[SparkSession]:
     """Start Spark, and stop it and its JVM afterwards; a session that is active already is lent instead.
 
     Args:
         master: a Spark master URL. A local one listens on the loopback interface alone.
         partitions: into how many parts data is shuffled; with one, nothing is left to be adapted.
+        driver_memory: the heap of the JVM that is started here, e.g. `4g`.
 
     Raises:
         SparkError: there is no usable Java, or the master cannot be reached.
@@ -45,17 +49,17 @@ def spark_session(*, master: str = LOCAL_MASTER, partitions: int = 1) -> Iterato
         yield active
         return
     with TemporaryDirectory(prefix="kafka-conformance-spark-") as scratch, _signal_handler_kept():
-        spark = _start(master, partitions, Path(scratch))
+        spark = _start(master, _settings(master, partitions, driver_memory, Path(scratch)), Path(scratch))
         try:
             yield spark
         finally:
             _stop(spark)
 
 
-def _settings(master: str, partitions: int, scratch: Path) -> Mapping[str, str]:
+def _settings(master: str, partitions: int, driver_memory: str, scratch: Path) -> Mapping[str, str]:
     settings = {
         "spark.app.name": "kafka-conformance",
-        "spark.driver.memory": "2g",
+        "spark.driver.memory": driver_memory,
         "spark.local.dir": str(scratch),
         "spark.sql.adaptive.enabled": str(partitions > 1).lower(),
         "spark.sql.catalogImplementation": "in-memory",
@@ -71,9 +75,9 @@ def _settings(master: str, partitions: int, scratch: Path) -> Mapping[str, str]:
     return settings
 
 
-def _start(master: str, partitions: int, scratch: Path) -> SparkSession:
+def _start(master: str, settings: Mapping[str, str], scratch: Path) -> SparkSession:
     conf = SparkConf(loadDefaults=False).setMaster(master)
-    conf.setAll(list(_settings(master, partitions, scratch).items()))
+    conf.setAll(list(settings.items()))
     log = scratch / "jvm.log"
     context = None
     try:

@@ -66,7 +66,6 @@ def plan_of(
         catalogue=frozenset(catalogue()),
         targets=tuple(parsed),
         reports=reports,
-        seed=0,
         command="a test",
         limits=limits or Limits(),
         expectation_files=expectation_files("suites", further_expectations),

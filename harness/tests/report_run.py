@@ -29,14 +29,16 @@ JAVA = "kafka-4.3.1"
 
 HEADER = RunHeader(
     run_id=RUN_ID,
+    format_version=2,
     started_at="2026-11-21T14:05:09Z",
     harness_version="0.1.0",
     harness_commit="4f1d2c9",
     scenario_digest="9c1e77aa02b4",
-    seed=7,
+    shard=None,
+    merged_from=(),
     targets=(SCALA, REFERENCE, JAVA),
     machine="4 cores, Linux, OpenJDK 17.0.15",
-    command=f"kafka-conformance run --target {REFERENCE} --target kafka:3.9.2 --target kafka:4.3.1 --seed 7",
+    command=f"kafka-conformance run --target {REFERENCE} --target kafka:3.9.2 --target kafka:4.3.1",
 )
 FOOTER = RunFooter(
     run_id=RUN_ID,
@@ -44,6 +46,7 @@ FOOTER = RunFooter(
     ended="complete",
     scenario_count=4,
     drive_ms=json.dumps({REFERENCE: 812.0, SCALA: 14210.5, JAVA: 13333.1}),
+    event_counts=json.dumps({REFERENCE: 12, SCALA: 12, JAVA: 12}),
 )
 
 

@@ -3,12 +3,22 @@
 import asyncio
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from harness.bench.model import BenchReport, Sample, SuiteTime, Talk, Workload, ratios, spread
+from harness.bench.model import (
+    BenchReport,
+    Sample,
+    SuiteTime,
+    Talk,
+    Workload,
+    goal_outcomes,
+    ratios,
+    spread,
+)
 from harness.bench.output import print_report, write_report
 from harness.bench.rounds import Turns
 from harness.bench.run import BenchPlan, bench
@@ -78,6 +88,39 @@ def test_the_tables_show_rates_ratios_and_the_longest_scenario() -> None:
     assert "100  (50-300)" in text
     assert "3.00x  (1.00-5.00)" in text
     assert "classic/join/[slow], 3.5" in text
+
+
+@pytest.mark.parametrize(
+    ("workload", "goal"),
+    [
+        (Workload(talk=Talk.CYCLES, connections=64), (1, 3)),
+        (WORKLOAD, (3, 5)),
+        (Workload(talk=Talk.HEARTBEATS, connections=1), None),
+        (Workload(talk=Talk.HEARTBEATS, connections=8, in_flight=100), None),
+    ],
+)
+def test_cycles_and_what_is_in_flight_on_one_connection_have_goals(
+    workload: Workload, goal: tuple[float, float] | None
+) -> None:
+    found = workload.goal
+
+    assert (None if found is None else (found.least, found.better)) == goal
+
+
+@pytest.mark.parametrize(("rate", "line"), [(300, "goal met     "), (299, "goal MISSED  ")])
+def test_the_report_names_each_goal_that_is_met_or_missed(rate: float, line: str) -> None:
+    told = printed(report(sample(0, "ours", rate), sample(0, "theirs", 100)))
+
+    assert f"{line}{WORKLOAD.name}, ours: {rate / 100:.2f}x of at least 3x, better 5x" in told
+
+
+def test_neither_the_baseline_nor_what_has_no_socket_has_a_goal() -> None:
+    everybody = replace(
+        report(*(sample(0, subject, 100) for subject in ("reference", "ours", "theirs"))),
+        subjects={each: each for each in ("reference", "ours", "theirs")},
+    )
+
+    assert [each.subject for each in goal_outcomes(everybody)] == ["ours"]
 
 
 @pytest.mark.parametrize(("client_load", "is_said"), [(0.95, True), (0.5, False)])

@@ -1,7 +1,7 @@
 """Several targets driven in one run, with what each is held against."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from harness.conduct.driving import DriveReport, RunDrive
 from harness.runner.drive import Limits
-from harness.targets.base import Broker, Connection, Progress, Target, TargetError
+from harness.targets.base import Broker, Connection, HoldPoint, Progress, Target, TargetError
 from harness.targets.reference import ReferenceStage, ReferenceTarget
 from harness.tests.conducted import Quiet, plan_of
 from harness.trace.events import Event, EventKind
@@ -38,7 +38,14 @@ class Disguised(ReferenceTarget):
         return self._disguise
 
     @override
-    async def start(self, *, broker_config: Mapping[str, str], directory: Path, progress: Progress) -> Broker:
+    async def start(
+        self,
+        *,
+        broker_config: Mapping[str, str],
+        directory: Path,
+        progress: Progress,
+        holds: Collection[HoldPoint] = (),
+    ) -> Broker:
         broker = await super().start(broker_config=broker_config, directory=directory, progress=progress)
         broker._description = replace(broker.description, profile=self._told)  # type: ignore[attr-defined] # of the reference's broker
         return broker
@@ -48,7 +55,14 @@ class Missing(Disguised):
     """A target that cannot be had."""
 
     @override
-    async def start(self, *, broker_config: Mapping[str, str], directory: Path, progress: Progress) -> Broker:
+    async def start(
+        self,
+        *,
+        broker_config: Mapping[str, str],
+        directory: Path,
+        progress: Progress,
+        holds: Collection[HoldPoint] = (),
+    ) -> Broker:
         raise TargetError("no jar was found\nthe whole log")
 
 

@@ -148,7 +148,6 @@ def driven(
         catalogue=frozenset(scripts),
         targets=parsed,
         reports=tmp_path,
-        seed=0,
         command="",
         limits=Limits(),
         against=against,

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from harness.conduct.plan import PlanError, new_run_id, parse_targets, select_scripts
+from harness.conduct.run import conduct
 from harness.scenario.script import Script
-from harness.tests.conducted import plan_of
+from harness.tests.conducted import Quiet, plan_of
 
 SCRIPTS = {
     name: Script(id=name, title="", source="", clauses=(), needs=(), broker_config={}, actors=(), steps=())
@@ -55,10 +56,22 @@ def test_a_run_id_that_is_no_name_of_a_folder_of_its_own_is_refused(tmp_path: Pa
         plan_of(tmp_path, ["reference"], run_id=run_id)
 
 
-def test_a_profile_is_for_targets_that_are_no_reference() -> None:
+def test_a_profile_is_for_targets_that_name_none_of_their_own() -> None:
     reference, broker = parse_targets(["reference:2.6.0", "external:127.0.0.1:1"], profile="3.9")
     assert reference.name == "reference-2.6.0"
     assert broker.spec == "external:127.0.0.1:1"
+
+
+@pytest.mark.parametrize("spec", ["reference", "reference-tcp"])
+def test_a_reference_that_names_no_profile_takes_the_one_given(tmp_path: Path, spec: str) -> None:
+    plan = plan_of(tmp_path, [spec], "classic/heartbeat/before-assignments", profile="2.8")
+    run = conduct(plan, Quiet())
+    assert {header.profile for header in run.folder.read_headers(spec)} == {"2.8"}
+
+
+def test_a_profile_that_nobody_takes_is_refused() -> None:
+    with pytest.raises(PlanError, match=r"--profile 3\.9 is for nobody"):
+        parse_targets(["reference:2.6.0", "reference-tcp:2.8"], profile="3.9")
 
 
 def test_two_targets_of_one_name_are_refused() -> None:

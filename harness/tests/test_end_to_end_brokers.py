@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ from harness.report.exit_code import ExitCode
 from harness.report.names import first_difference_anchor, scenario_page
 from harness.runner.drive import Limits
 from harness.spark.session import LOCAL_MASTER
-from harness.targets.base import Broker, Progress, Target
+from harness.targets.base import Broker, HoldPoint, Progress, Target
 from harness.targets.kafka import KafkaTarget
 from harness.targets.local import LocalBroker
 from harness.tests.conducted import Quiet, conducted, outcomes, plan_of, processes_of, unexpected
@@ -110,7 +110,14 @@ class WatchedTarget(KafkaTarget):
     brokers: list[LocalBroker]
 
     @override
-    async def start(self, *, broker_config: Mapping[str, str], directory: Path, progress: Progress) -> Broker:
+    async def start(
+        self,
+        *,
+        broker_config: Mapping[str, str],
+        directory: Path,
+        progress: Progress,
+        holds: Collection[HoldPoint] = (),
+    ) -> Broker:
         broker = await super().start(broker_config=broker_config, directory=directory, progress=progress)
         assert isinstance(broker, LocalBroker)
         self.brokers = [*getattr(self, "brokers", []), broker]

@@ -102,11 +102,17 @@ class TraceHeader:
     run_id: str
     target: str
     spec: str
+    version: str | None
+    """Kafka's version, where it is known, e.g. `3.9.2`."""
+    image: str | None
+    """Name and digest of the container image that the brokers ran from; None where there was none."""
     profile: str
     implementation: str
     bootstrap: str
     broker_config: str
     """Kafka properties, JSON."""
+    config_digest: str
+    """Of these properties: equal digests are equal configurations."""
     api_ranges: str
     """API name to `[min, max]`, JSON."""
     notes: tuple[str, ...]
@@ -123,12 +129,18 @@ class RunHeader:
     """What a run was. Grain: run."""
 
     run_id: str
+    format_version: int
+    """Of a run's files: `harness.trace.formats` tells what each version had."""
     started_at: str
     harness_version: str
     harness_commit: str | None
+    """Of the checkout that the harness ran from, if it did; `-changed` behind it where files were changed."""
     scenario_digest: str
-    """Of all scripts that were to be held."""
-    seed: int
+    """Of all scripts of the plan, those that other shards hold among them."""
+    shard: str | None
+    """Which part of the plan's scenarios this run holds, e.g. `1/3`; None for all of them."""
+    merged_from: tuple[str, ...]
+    """Ids of the runs that this one joins; empty where it was driven itself."""
     targets: tuple[str, ...]
     machine: str
     command: str
@@ -146,3 +158,5 @@ class RunFooter:
     scenario_count: int
     drive_ms: str
     """Target name to milliseconds spent driving it, JSON."""
+    event_counts: str
+    """Target name to the number of events on file, JSON: fewer are a trace that lost some."""

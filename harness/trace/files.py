@@ -26,11 +26,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
+from harness.trace.formats import run_footer_of_today, run_header_of_today, trace_header_of_today
 from harness.trace.schema import RecordT, TraceError, from_content, from_json, to_content, to_json
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+_BLOCK_BYTES: Final = 1 << 20
 LATEST: Final = "latest"
 """Name of the link in `reports/`."""
 
@@ -95,6 +97,14 @@ def read_events(path: Path) -> EventFile:
         except TraceError:
             torn_line = number
     return EventFile(events=tuple(events), torn_line=torn_line)
+
+
+def count_events(path: Path) -> int:
+    """Return how many whole lines a trace has; none where it is missing."""
+    if not path.exists():
+        return 0
+    with path.open("rb") as file:
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(_BLOCK_BYTES), b""))
 
 
 def ends_within_a_line(path: Path) -> bool:
@@ -218,7 +228,8 @@ class RunFolder:
 
     def read_run(self) -> RunHeader:
         """Read what the run was; `TraceError` when this is no run's folder."""
-        return from_content(RunHeader, _read_json(self.run_json), where=str(self.run_json))
+        content = run_header_of_today(_read_json(self.run_json), where=str(self.run_json))
+        return from_content(RunHeader, content, where=str(self.run_json))
 
     def write_footer(self, footer: RunFooter) -> None:
         """Say how the run ended; after everything else was written."""
@@ -228,7 +239,8 @@ class RunFolder:
         """Read how the run ended, or None where it was cut short."""
         if not self.footer_json.exists():
             return None
-        return from_content(RunFooter, _read_json(self.footer_json), where=str(self.footer_json))
+        content = run_footer_of_today(_read_json(self.footer_json))
+        return from_content(RunFooter, content, where=str(self.footer_json))
 
     def write_headers(self, target: str, headers: Sequence[TraceHeader]) -> None:
         """Say what was driven; again, with all of them, whenever one is added."""
@@ -241,7 +253,7 @@ class RunFolder:
         if not isinstance(content, list):
             raise TraceError(f"{path}: no list of headers")
         return tuple(
-            from_content(TraceHeader, header, where=f"{path}[{index}]")
+            from_content(TraceHeader, trace_header_of_today(header), where=f"{path}[{index}]")
             for index, header in enumerate(content)
         )
 

@@ -1,0 +1,261 @@
+"""`expect`: what is known to differ, kept in order: lint, update, prune, why."""
+
+import difflib
+import sys
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from harness.cli.errors import ends_with_exit_code
+from harness.conduct.expectation_files import expectation_files
+from harness.conduct.judging import check_folder
+from harness.conduct.plan import PlanError, parse_targets
+from harness.diff.check import CheckedRun
+from harness.diff.expectations import Entry, ExpectationError
+from harness.diff.judge import TargetInfo
+from harness.gate.expectation_care import Outworn, applying, lint, outworn
+from harness.gate.expectation_file import (
+    LocatedEntry,
+    located_entries,
+    without_entries,
+    write_expectations,
+)
+from harness.gate.expectation_update import Proposal, proposals
+from harness.gate.stored import StoredRun, cut_short, open_run
+from harness.gate.words import plain
+from harness.report.exit_code import ExitCode
+from harness.scenario.registry import collect
+from harness.trace.files import LATEST
+from harness.trace.schema import TraceError
+
+expect = typer.Typer(help="Keeps the known differences in order.", no_args_is_help=True)
+
+_NEWEST: Final = Path("reports", LATEST)
+_FILES = typer.Argument(help="Expectation files; those beside the suites if none is given.")
+_SUITES = typer.Option(help="The Python package that holds the scenarios.")
+_FURTHER = typer.Option("--expect", help="A further expectation file.", exists=True, dir_okay=False)
+_YES = typer.Option("--yes", "-y", help="Write without asking.")
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+@expect.command("lint")
+@ends_with_exit_code
+def lint_files(
+    files: Annotated[list[Path] | None, _FILES] = None,
+    *,
+    suites: Annotated[str, _SUITES] = "suites",
+) -> ExitCode:
+    """Check expectation files: fields, reasons, links, scenarios, targets, doubles, expiry."""
+    chosen = tuple(files) if files else expectation_files(suites, [])
+    linted = lint(chosen, frozenset(collect(suites)), _today())
+    for line in (*linted.faults, *linted.expired):
+        typer.echo(line)
+    typer.echo(
+        f"{linted.entry_count} entries in {len(chosen)} files: "
+        f"{len(linted.faults)} faults, {len(linted.expired)} expired"
+    )
+    if linted.faults:
+        return ExitCode.CONFIGURATION
+    return ExitCode.STALE if linted.expired else ExitCode.EXPECTED
+
+
+@expect.command("update")
+@ends_with_exit_code
+def update(
+    scenarios: Annotated[
+        list[str] | None, typer.Argument(help="Ids or globs of the scenarios to foresee.")
+    ] = None,
+    *,
+    run_folder: Annotated[Path, typer.Option("--run", help="The run with the results.")] = _NEWEST,
+    every: Annotated[bool, typer.Option("--all", help="Choose every unexpected result.")] = False,
+    target: Annotated[
+        list[str] | None, typer.Option("--target", "-t", help="On these targets only; a pattern.")
+    ] = None,
+    into: Annotated[
+        Path | None, typer.Option("--into", help="The file for new entries; beside the suites if not given.")
+    ] = None,
+    reason: Annotated[str | None, typer.Option(help="Why it is so; asked for if not given.")] = None,
+    link: Annotated[str | None, typer.Option(help="KAFKA-number, KIP or address; asked for too.")] = None,
+    expires: Annotated[str | None, typer.Option(help="The last day on which it holds.")] = None,
+    owner: Annotated[str | None, typer.Option(help="Who looks after it.")] = None,
+    yes: Annotated[bool, _YES] = False,
+    suites: Annotated[str, _SUITES] = "suites",
+    further: Annotated[list[Path] | None, _FURTHER] = None,
+) -> ExitCode:
+    """Write entries that foresee chosen unexpected results; each needs a reason and a link."""
+    if not scenarios and not every:
+        raise PlanError("say which results to foresee: ids or globs of scenarios, or --all")
+    paths = expectation_files(suites, further or [])
+    entries = located_entries(paths)
+    run = _whole(run_folder)
+    checked = _checked(run, entries)
+    found = proposals(checked, run.infos, entries, scenarios=scenarios or [], targets=target or [])
+    if not found:
+        raise PlanError("no unexpected result is among those; `kafka-conformance gate` shows them")
+    home = into or _usual_file(paths)
+    extra = {key: value for key, value in (("expires", expires), ("owner", owner)) if value}
+    written = 0
+    for proposal in found:
+        written += _foresee(proposal, home, reason=reason, link=link, further=extra, yes=yes)
+    typer.echo(f"{written} of {len(found)} written")
+    return ExitCode.EXPECTED
+
+
+def _usual_file(paths: tuple[Path, ...]) -> Path:
+    if not paths:
+        raise PlanError("there is no expectation file yet; name one: --into FILE")
+    return paths[0]
+
+
+def _foresee(
+    proposal: Proposal,
+    home: Path,
+    *,
+    reason: str | None,
+    link: str | None,
+    further: dict[str, str],
+    yes: bool,
+) -> bool:
+    """Ask for what is missing, show what would change, and write it if it is wanted."""
+    typer.echo(f"\n{proposal.says}\n  {plain(proposal.judgement.reason)}")
+    old = None if proposal.changes is None else proposal.changes.entry
+    told = reason or _asked("reason", old.reason if old else None)
+    linked = link or _asked("link (KAFKA-…, KIP-… or an address)", old.link if old else None)
+    _refuse_faulty(proposal, told, linked, further)
+    path = home if proposal.changes is None else proposal.changes.path
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    after = proposal.applied_to(before, reason=told, link=linked, further=further)
+    return _written(path, before, after, yes=yes)
+
+
+def _refuse_faulty(proposal: Proposal, reason: str, link: str, further: dict[str, str]) -> None:
+    """Refuse, before anything is written, what the next run would refuse."""
+    try:
+        Entry.model_validate(
+            {
+                "scenario": proposal.judgement.scenario_id,
+                "targets": list(proposal.specs),
+                "outcome": proposal.judgement.outcome,
+                "reason": reason,
+                "link": link,
+                **further,
+            }
+        )
+    except ValueError as error:
+        lines = [line.strip() for line in str(error).splitlines()]
+        raise ExpectationError(f"such an entry would be refused: {' '.join(lines[1:3])}") from error
+
+
+def _asked(what: str, usual: str | None) -> str:
+    if not sys.stdin.isatty():
+        name = what.partition(" ")[0]
+        raise PlanError(f"an entry needs a {name}, and nobody is there to ask: give --{name}")
+    return str(typer.prompt(what, default=usual))
+
+
+def _written(path: Path, before: str, after: str, *, yes: bool) -> bool:
+    """Show a change as a diff, and make it if that is confirmed."""
+    shown = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), fromfile=str(path), tofile=str(path), lineterm="", n=2
+    )
+    typer.echo("\n".join(shown))
+    if not yes and not (sys.stdin.isatty() and typer.confirm("write it?", default=False)):
+        typer.echo("not written" if sys.stdin.isatty() else "not written: confirm with --yes")
+        return False
+    write_expectations(path, after)
+    return True
+
+
+@expect.command("prune")
+@ends_with_exit_code
+def prune(
+    runs: Annotated[list[Path] | None, typer.Argument(help="Runs to go by; the newest if none.")] = None,
+    *,
+    yes: Annotated[bool, _YES] = False,
+    suites: Annotated[str, _SUITES] = "suites",
+    further: Annotated[list[Path] | None, _FURTHER] = None,
+) -> ExitCode:
+    """Remove entries that have expired, or fired in none of the runs, after showing them."""
+    entries = located_entries(expectation_files(suites, further or []))
+    opened = [_whole(path) for path in runs or [_NEWEST]]
+    judged = [(_checked(run, entries), run.infos) for run in opened]
+    found = outworn(judged, entries, _today())
+    for one in found:
+        typer.echo(f"{one.entry.place}: {one.entry.entry.scenario}: {one.why}")
+    if not found:
+        typer.echo(f"every entry holds that speaks of {len(opened)} run(s)")
+    for path, gone in _by_file(found).items():
+        before = path.read_text(encoding="utf-8")
+        _written(path, before, without_entries(before, {one.entry.index for one in gone}), yes=yes)
+    return ExitCode.EXPECTED
+
+
+def _by_file(found: tuple[Outworn, ...]) -> dict[Path, list[Outworn]]:
+    files: dict[Path, list[Outworn]] = {}
+    for one in found:
+        files.setdefault(one.entry.path, []).append(one)
+    return files
+
+
+@expect.command("why")
+@ends_with_exit_code
+def why(
+    scenario: Annotated[str, typer.Argument(help="A scenario's id.")],
+    *,
+    target: Annotated[str, typer.Option("--target", "-t", help="Spec, or a target's name in the run.")],
+    run_folder: Annotated[
+        Path | None, typer.Option("--run", help="A run to hold the entries against.")
+    ] = None,
+    suites: Annotated[str, _SUITES] = "suites",
+    further: Annotated[list[Path] | None, _FURTHER] = None,
+) -> ExitCode:
+    """Tell which expectation applies to a scenario with a target, and why others do not."""
+    catalogue = collect(suites)
+    if scenario not in catalogue:
+        close = difflib.get_close_matches(scenario, catalogue, n=3)
+        hint = f"close to it: {', '.join(close)}" if close else "`kafka-conformance list` shows all of them"
+        raise PlanError(f"there is no scenario {scenario!r}; {hint}")
+    entries = located_entries(expectation_files(suites, further or []))
+    run = None if run_folder is None else open_run(run_folder)
+    info = _info(target, run)
+    judged = () if run is None else _checked(run, entries).judgements
+    judgement = next((j for j in judged if (j.scenario_id, j.target) == (scenario, info.target)), None)
+    if judgement is not None:
+        typer.echo(f"in the run: {judgement.outcome}, {judgement.expectation}: {plain(judgement.reason)}")
+    found = applying(entries, scenario, info, judgement, _today())
+    for one in found:
+        verdict = "applies" if not one.obstacles else f"does not apply: {'; '.join(one.obstacles)}"
+        typer.echo(f"{one.entry.place}: {verdict}")
+        typer.echo(f"    {one.entry.entry.reason} ({one.entry.entry.link})")
+    typer.echo(f"{len(entries) - len(found)} of {len(entries)} entries speak of other scenarios")
+    return ExitCode.EXPECTED
+
+
+def _info(target: str, run: StoredRun | None) -> TargetInfo:
+    """Return what is known of a target: from the run if there is one, or from its spec."""
+    if run is not None:
+        named = [info for info in run.infos.values() if target in (info.target, info.spec)]
+        if not named:
+            raise PlanError(f"the run has no target {target!r}; it has {', '.join(run.infos)}")
+        return named[0]
+    (parsed,) = parse_targets([target])
+    return TargetInfo(run_id="", target=parsed.name, spec=parsed.spec, profile="", oracle=None)
+
+
+def _whole(path: Path) -> StoredRun:
+    """Open a run that nothing is missing of."""
+    run = open_run(path)
+    reasons = cut_short(run)
+    if reasons:
+        raise TraceError(f"{path}: nothing can be concluded from it: {'; '.join(reasons)}")
+    return run
+
+
+def _checked(run: StoredRun, entries: tuple[LocatedEntry, ...]) -> CheckedRun:
+    sourced = [one.sourced() for one in entries]
+    return check_folder(run.folder, entries=sourced, baseline=None, today=_today())

@@ -1,0 +1,106 @@
+"""`gate`: a stored run in, a decision and an exit code out."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.errors import ends_with_exit_code
+from harness.conduct.expectation_files import expectation_files
+from harness.gate.annotations import annotations
+from harness.gate.decision import Decision
+from harness.gate.decision_file import write_decision
+from harness.gate.evaluate import Gated, evaluate
+from harness.gate.policy import FILE_NAME, Baseline, Policy, PolicyError, load_policy
+from harness.gate.stored import open_run
+from harness.gate.words import can_be_foreseen, entry_to_paste, reproduction, three_lines
+from harness.report.exit_code import ExitCode
+from harness.scenario.registry import collect
+from harness.trace.files import LATEST
+
+_RUN = typer.Argument(help="A run's folder; the newest if none is given.")
+_BASELINE = typer.Option(help="A judged run to compare with; only what it did not have too is red.")
+_CONFIG = typer.Option(
+    "--config",
+    help=f"The policy; `{FILE_NAME}` in the working directory if there is one.",
+    exists=True,
+    dir_okay=False,
+)
+_PAIR = typer.Option(help="`NEW=OLD`: which target of the baseline one of the run stands in for.")
+_OUT = typer.Option(help="Where gate.json, gate.md and gate-junit.xml go; the run's folder if not given.")
+
+
+class Style(StrEnum):
+    """Whose annotations are printed."""
+
+    NONE = "none"
+    GITHUB = "github"
+
+
+@ends_with_exit_code
+def gate(
+    run_folder: Annotated[Path, _RUN] = Path("reports", LATEST),
+    *,
+    baseline: Annotated[Path | None, _BASELINE] = None,
+    config: Annotated[Path | None, _CONFIG] = None,
+    pair: Annotated[list[str] | None, _PAIR] = None,
+    expect: Annotated[
+        list[Path] | None,
+        typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False),
+    ] = None,
+    suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
+    annotate: Annotated[Style, typer.Option("--annotations", help="Print annotations.")] = Style.NONE,
+    out: Annotated[Path | None, _OUT] = None,
+    exit_zero: Annotated[bool, typer.Option("--exit-zero", help="End with 0 whatever was decided.")] = False,
+) -> ExitCode:
+    """Decide on a stored run: 0 is green, any other exit code says why not."""
+    run = open_run(run_folder)
+    policy = _with_pairs(load_policy(config or _usual_config()), pair or [])
+    gated = evaluate(
+        run,
+        policy,
+        expectation_files=expectation_files(suites, expect or []),
+        catalogue=frozenset(collect(suites)),
+        baseline=baseline,
+        today=datetime.now(UTC).date(),
+    )
+    files = write_decision(gated, out or run.path)
+    _print(gated)
+    if annotate is Style.GITHUB:
+        for line in annotations(gated.decision, gated.infos):
+            typer.echo(line)
+    typer.echo(f"Summary: {files.summary}")
+    return ExitCode.EXPECTED if exit_zero else gated.decision.code
+
+
+def _usual_config() -> Path | None:
+    usual = Path(FILE_NAME)
+    return usual if usual.is_file() else None
+
+
+def _with_pairs(policy: Policy, pairs: list[str]) -> Policy:
+    named = dict(policy.baseline.targets)
+    for pair in pairs:
+        new, separator, old = pair.partition("=")
+        if not (new and separator and old):
+            raise PolicyError(f"--pair {pair}: write NEW=OLD, e.g. kafka-4.4.0=kafka-4.3.1")
+        named[new] = old
+    baseline = Baseline.model_validate({**policy.baseline.model_dump(), "targets": named})
+    return policy.model_copy(update={"baseline": baseline})
+
+
+def _print(gated: Gated) -> None:
+    """Print the three lines, and what helps with the first complaint about a scenario."""
+    decision: Decision = gated.decision
+    for line in three_lines(decision, gated.infos):
+        typer.echo(line)
+    found = next((each for each in decision.complaints if can_be_foreseen(each)), None)
+    if found is not None and found.judgement is not None:
+        typer.echo("\nIf that is known and right, in an expectation file, once it has a reason and a link:\n")
+        typer.echo(entry_to_paste(found.judgement, gated.infos[found.judgement.target]))
+        if found is not decision.complaints[0]:
+            typer.echo(f"again: {reproduction(found, gated.infos)}\n")
+    for note in decision.notes:
+        typer.echo(f"note: {note}")

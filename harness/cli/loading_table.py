@@ -1,0 +1,47 @@
+"""`loading-table`: what each API answered while coordinators were held in their load."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.cli.errors import ends_with_exit_code
+from harness.conduct.loading_table import LoadingTable
+from harness.conduct.plan import PlanError
+from harness.report.exit_code import ExitCode
+from harness.trace.files import LATEST, RunFolder
+
+_RUNS = typer.Argument(
+    help="Folders of runs of `loading/version`; the newest below reports/ if none is given.",
+    metavar="[RUN]…",
+    show_default=False,
+)
+_LATEST = Path("reports", LATEST)
+
+
+@ends_with_exit_code
+def loading_table(
+    runs: Annotated[list[Path] | None, _RUNS] = None,
+    *,
+    out: Annotated[Path | None, typer.Option(help="Write it there instead.")] = None,
+) -> ExitCode:
+    """Print what each version of each API answered while a coordinator loaded, as a table of Markdown.
+
+    Ends with 1 where a target did not answer as the reference does.
+    """
+    table = LoadingTable()
+    for path in runs or [_LATEST]:
+        folder = RunFolder(path.resolve())
+        if not folder.run_json.exists():
+            raise PlanError(f"{path} is no run's folder; `kafka-conformance run loading/version` makes one")
+        table.add(folder)
+    if not any(table.answers.values()):
+        raise PlanError(
+            "nobody was asked while loading: run `loading/version` with a broker that can be held"
+        )
+    page = table.markdown()
+    if out is None:
+        typer.echo(page, nl=False)
+    else:
+        out.write_text(page, encoding="utf-8")
+    return ExitCode.EXPECTED if not table.differing else ExitCode.UNEXPECTED

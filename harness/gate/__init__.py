@@ -1,0 +1,1 @@
+"""From judgements to a decision: what a pipeline asks of stored runs, and what is changed of expectations."""

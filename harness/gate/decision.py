@@ -1,0 +1,355 @@
+"""The decision on a run: what is red and why, worst first, and what was let pass.
+
+Nothing is judged anew here: outcome, expectation and delta are the checker's. The gate only says which of
+them count, under a policy.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from enum import StrEnum
+from typing import Final
+
+from harness.diff.check import CheckedRun
+from harness.diff.expectations import SourcedEntry
+from harness.diff.judge import TargetInfo
+from harness.diff.model import Judgement
+from harness.diff.target_pattern import matches_target
+from harness.gate.policy import FailOn, Handling, Policy
+from harness.report.exit_code import ENDED_TARGET_LOST, ExitCode, worst
+from harness.report.standing import Standing, standing
+from harness.trace.events import RunFooter
+from harness.verdict import Delta, Outcome
+
+TARGET_LOST: Final = "target lost:"
+
+
+class Kind(StrEnum):
+    """What a complaint is about; in the order in which complaints are told."""
+
+    CUT_SHORT = "cut short"
+    HARNESS_ERROR = "harness error"
+    TARGET_LOST = "target lost"
+    NEW_DIFFERENCE = "new difference"
+    """Unexpected, and the baseline conforms."""
+    CHANGED_DIFFERENCE = "changed difference"
+    """Unexpected, and not what the baseline has either."""
+    UNEXPECTED = "unexpected difference"
+    NOTHING_RAN = "nothing ran"
+    TARGET_MISSING = "required target missing"
+    TOO_FEW = "too few scenarios"
+    VANISHED = "vanished scenario"
+    """The baseline held it with this target, and this run did not."""
+    INDETERMINATE = "indeterminate"
+    STALE = "stale expectation"
+    EXPIRED = "expired expectation"
+
+
+CODES: Final[Mapping[Kind, ExitCode]] = {
+    Kind.CUT_SHORT: ExitCode.BAD_DATA,
+    Kind.HARNESS_ERROR: ExitCode.HARNESS_ERROR,
+    Kind.TARGET_LOST: ExitCode.UNAVAILABLE,
+    Kind.NEW_DIFFERENCE: ExitCode.UNEXPECTED,
+    Kind.CHANGED_DIFFERENCE: ExitCode.UNEXPECTED,
+    Kind.UNEXPECTED: ExitCode.UNEXPECTED,
+    Kind.NOTHING_RAN: ExitCode.NOTHING_RAN,
+    Kind.TARGET_MISSING: ExitCode.NOTHING_RAN,
+    Kind.TOO_FEW: ExitCode.NOTHING_RAN,
+    Kind.VANISHED: ExitCode.NOTHING_RAN,
+    Kind.INDETERMINATE: ExitCode.INDETERMINATE,
+    Kind.STALE: ExitCode.STALE,
+    Kind.EXPIRED: ExitCode.STALE,
+}
+_ORDER: Final = tuple(Kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Complaint:
+    """One thing that makes a gate red, or would if the policy did not let it pass."""
+
+    kind: Kind
+    subject: str
+    """What it is about: a scenario with a target, a target, an entry, the run."""
+    reason: str
+    remedy: str = ""
+    """What to do where there is no scenario to hold again."""
+    judgement: Judgement | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What a gate says of a run."""
+
+    run_id: str
+    targets: tuple[str, ...]
+    baseline_id: str | None
+    complaints: tuple[Complaint, ...]
+    """What is red, worst first."""
+    passed_over: tuple[Complaint, ...]
+    """What the policy lets pass."""
+    notes: tuple[str, ...]
+    standings: Mapping[str, Mapping[Standing, int]]
+    """Of the results that count: target to how many have which standing."""
+
+    @property
+    def code(self) -> ExitCode:
+        """How the process should end."""
+        return worst((ExitCode.EXPECTED, *(CODES[each.kind] for each in self.complaints)))
+
+    @property
+    def is_green(self) -> bool:
+        """Whether nothing speaks against it."""
+        return not self.complaints
+
+    @property
+    def result_count(self) -> int:
+        """How many results of its targets count; what oracles are measured by is not among them."""
+        return sum(sum(self.standings.get(target, {}).values()) for target in self.targets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """All that a decision rests on."""
+
+    run_id: str
+    targets: tuple[str, ...]
+    """Those that the run was asked for; oracles are not among them."""
+    infos: Mapping[str, TargetInfo]
+    footer: RunFooter | None
+    checked: CheckedRun
+    classes: Mapping[tuple[str, str], str]
+    """Target and scenario id to the class of the finding, where there is one."""
+    entries: Sequence[SourcedEntry]
+    baseline_id: str | None
+    baseline: Sequence[Judgement] | None
+    """Its targets by the names that they have here."""
+    today: date
+
+
+def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> Decision:
+    """Decide on a run that is not whole: what it lacks might be what is red."""
+    return Decision(
+        run_id=run_id,
+        targets=targets,
+        baseline_id=None,
+        complaints=tuple(
+            Complaint(
+                kind=Kind.CUT_SHORT,
+                subject=f"run {run_id}",
+                reason=reason,
+                remedy="hold it again; nothing is decided on a part of a run",
+            )
+            for reason in reasons
+        ),
+        passed_over=(),
+        notes=(),
+        standings={},
+    )
+
+
+def decide(evidence: Evidence, policy: Policy) -> Decision:
+    """Decide on a whole run."""
+    counted = [each for each in evidence.checked.judgements if _counts(each, evidence, policy)]
+    red: list[Complaint] = []
+    passed: list[Complaint] = []
+    for complaint, handling in (
+        *_of_ending(evidence),
+        *_of_results(counted, evidence, policy),
+        *_of_indeterminate(counted, evidence, policy),
+        *_of_numbers(counted, evidence, policy),
+        *_of_vanished(evidence, policy),
+        *_of_expectations(counted, evidence, policy),
+    ):
+        (red if handling is Handling.FAIL else passed).append(complaint)
+    return Decision(
+        run_id=evidence.run_id,
+        targets=evidence.targets,
+        baseline_id=evidence.baseline_id,
+        complaints=_in_order(red),
+        passed_over=_in_order(passed),
+        notes=tuple(_notes(evidence, policy)),
+        standings=_standings(counted),
+    )
+
+
+_Weighed = tuple[Complaint, Handling]
+
+
+def _in_order(complaints: Sequence[Complaint]) -> tuple[Complaint, ...]:
+    return tuple(sorted(complaints, key=lambda each: (_ORDER.index(each.kind), each.subject)))
+
+
+def _standings(counted: Sequence[Judgement]) -> Mapping[str, Mapping[Standing, int]]:
+    found: dict[str, Counter[Standing]] = {}
+    for each in counted:
+        found.setdefault(each.target, Counter())[standing(each)] += 1
+    return found
+
+
+def _counts(judgement: Judgement, evidence: Evidence, policy: Policy) -> bool:
+    """Tell whether a result counts; an oracle's always does, for what it measures rests on it."""
+    is_oracle = judgement.target not in evidence.targets
+    return policy.counts.scenario(judgement.scenario_id) and (
+        is_oracle or policy.counts.target(evidence.infos[judgement.target])
+    )
+
+
+def _of_ending(evidence: Evidence) -> Iterator[_Weighed]:
+    ended = evidence.footer.ended if evidence.footer else ""
+    if ended.startswith(ENDED_TARGET_LOST):
+        told = ended.removeprefix(TARGET_LOST).strip()
+        yield (
+            Complaint(
+                kind=Kind.TARGET_LOST,
+                subject=f"run {evidence.run_id}",
+                reason=told,
+                remedy="logs/TARGET/ in the run's folder has what its brokers wrote",
+            ),
+            Handling.FAIL,
+        )
+
+
+def _on(judgement: Judgement) -> str:
+    return f"{judgement.scenario_id} on {judgement.target}"
+
+
+def _is_new(judgement: Judgement) -> bool:
+    return judgement.delta != Delta.SAME
+
+
+def _of_results(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
+    """Complain of what differs without being foreseen, and of our own failures."""
+    only_new = evidence.baseline is not None and policy.baseline.fail_on is FailOn.NEW
+    for each in counted:
+        how = standing(each)
+        is_lenient = each.outcome == Outcome.LENIENT and each.link is None and policy.counts.lenient
+        if how is Standing.ERROR:
+            kind = Kind.HARNESS_ERROR
+        elif how is Standing.FAILED or (how is Standing.PASSED and is_lenient):
+            kind = _kind_of_difference(each)
+        else:
+            continue
+        is_mild = evidence.classes.get((each.target, each.scenario_id)) not in (None, *policy.counts.classes)
+        is_old = only_new and not _is_new(each)
+        passes = kind is not Kind.HARNESS_ERROR and (is_mild or is_old)
+        complaint = Complaint(kind=kind, subject=_on(each), reason=each.reason, judgement=each)
+        yield complaint, Handling.WARN if passes else Handling.FAIL
+
+
+def _kind_of_difference(judgement: Judgement) -> Kind:
+    match Delta(judgement.delta):
+        case Delta.NEWLY_DIVERGING | Delta.ADDED:
+            return Kind.NEW_DIFFERENCE
+        case Delta.CHANGED_SIGNATURE:
+            return Kind.CHANGED_DIFFERENCE
+        case _:
+            return Kind.UNEXPECTED
+
+
+def _of_indeterminate(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
+    """Complain of conversations that broke off, if they are more than a share of those that were held."""
+    only_new = evidence.baseline is not None and policy.baseline.fail_on is FailOn.NEW
+    broken = [
+        each
+        for each in counted
+        if standing(each) is Standing.INDETERMINATE and TARGET_LOST not in each.reason
+    ]
+    unknown = [each for each in broken if not only_new or _is_new(each)]
+    held = sum(each.outcome != Outcome.NOT_APPLICABLE for each in counted)
+    allowed = policy.allow.indeterminate_share * held
+    for each in broken:
+        is_red = each in unknown and len(unknown) > allowed
+        complaint = Complaint(kind=Kind.INDETERMINATE, subject=_on(each), reason=each.reason, judgement=each)
+        yield complaint, Handling.FAIL if is_red else Handling.WARN
+
+
+def _of_numbers(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
+    """Complain where too little was held to decide anything."""
+    held = Counter(
+        each.target
+        for each in counted
+        if each.outcome != Outcome.NOT_APPLICABLE and each.target in evidence.targets
+    )
+    if not held:
+        reason = "no scenario that counts was held with any target"
+        yield _missing(Kind.NOTHING_RAN, f"run {evidence.run_id}", reason), Handling.FAIL
+        return
+    for pattern in policy.require.targets:
+        if not any(held[name] and matches_target(pattern, evidence.infos[name]) for name in held):
+            reason = f"nothing was held with a target that fits; there is {', '.join(sorted(held))}"
+            yield _missing(Kind.TARGET_MISSING, pattern, reason), Handling.FAIL
+    for name in evidence.targets:
+        info = evidence.infos.get(name)
+        least = policy.require.scenario_count_min
+        if info is not None and policy.counts.target(info) and held[name] < least:
+            reason = f"{held[name]} scenarios were held with it; {least} are required"
+            yield _missing(Kind.TOO_FEW, name, reason), Handling.FAIL
+
+
+def _missing(kind: Kind, subject: str, reason: str) -> Complaint:
+    return Complaint(
+        kind=kind,
+        subject=subject,
+        reason=reason,
+        remedy="hold more scenarios, or have the policy ask for less",
+    )
+
+
+def _of_vanished(evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
+    """Complain of what the baseline held, and nobody sees any more."""
+    now = {(each.target, each.scenario_id): each for each in evidence.checked.judgements}
+    for before in evidence.baseline or ():
+        if before.outcome == Outcome.NOT_APPLICABLE or not policy.counts.scenario(before.scenario_id):
+            continue
+        after = now.get((before.target, before.scenario_id))
+        if before.target not in evidence.infos:
+            continue
+        if after is None or after.outcome == Outcome.NOT_APPLICABLE:
+            why = "is not in this run" if after is None else f"is not applicable any more: {after.reason}"
+            complaint = Complaint(
+                kind=Kind.VANISHED,
+                subject=_on(before),
+                reason=f"it {before.outcome} in the baseline and {why}",
+                remedy="hold the same selection, or set baseline.vanished to warn",
+            )
+            yield complaint, policy.baseline.vanished
+
+
+def _of_expectations(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
+    """Complain of entries that do not hold any more; of each once."""
+    stale = [each for each in counted if standing(each) is Standing.STALE]
+    for each in stale:
+        # An entry that has expired still shows its difference; one that is stale does not.
+        is_expired = each.outcome not in (Outcome.CONFORMS, Outcome.LENIENT)
+        yield _weighed_entry(_on(each), each.reason, each, policy, is_expired=is_expired)
+    for entry in evidence.checked.stale_entries:
+        if not any(entry.source in each.reason for each in stale):
+            is_expired = entry.why.startswith("expired")
+            yield _weighed_entry(
+                entry.source, f"{entry.scenario}: {entry.why}", None, policy, is_expired=is_expired
+            )
+
+
+def _weighed_entry(
+    subject: str, reason: str, judgement: Judgement | None, policy: Policy, *, is_expired: bool
+) -> _Weighed:
+    complaint = Complaint(
+        kind=Kind.EXPIRED if is_expired else Kind.STALE,
+        subject=subject,
+        reason=reason,
+        remedy="`kafka-conformance expect prune` removes the entry; or renew it by hand",
+        judgement=judgement,
+    )
+    return complaint, policy.expectations.expired if is_expired else policy.expectations.stale
+
+
+def _notes(evidence: Evidence, policy: Policy) -> Iterator[str]:
+    soon = evidence.today + timedelta(days=policy.expectations.warn_before_days)
+    for one in evidence.entries:
+        expires = one.entry.expires
+        if expires is not None and evidence.today <= expires <= soon:
+            yield f"{one.source} expires on {expires}"
+    gone = sorted({each.target for each in evidence.baseline or ()} - set(evidence.infos))
+    if gone:
+        yield f"the baseline has targets that this run has not: {', '.join(gone)}"

@@ -1,0 +1,76 @@
+"""A decision as data: `gate.json`, which pages and other programs read."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.diff.judge import TargetInfo
+from harness.gate.decision import CODES, Complaint
+from harness.gate.evaluate import Gated
+from harness.gate.junit import junit
+from harness.gate.summary import markdown
+from harness.gate.words import can_be_foreseen, entry_to_paste, reproduction, three_lines
+from harness.trace.canonical import Json
+from harness.trace.files import write_whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionFiles:
+    """Where a decision was written."""
+
+    data: Path
+    summary: Path
+    junit: Path
+
+
+def write_decision(gated: Gated, directory: Path) -> DecisionFiles:
+    """Write a decision as JSON, Markdown and JUnit XML."""
+    files = DecisionFiles(
+        data=directory / "gate.json", summary=directory / "gate.md", junit=directory / "gate-junit.xml"
+    )
+    write_whole(files.data, json.dumps(decision_data(gated), ensure_ascii=False, indent=2) + "\n")
+    write_whole(files.summary, markdown(gated.decision, gated.infos))
+    write_whole(files.junit, junit(gated))
+    return files
+
+
+def decision_data(gated: Gated) -> dict[str, Json]:
+    """Return a decision as JSON-like fields."""
+    decision, infos = gated.decision, gated.infos
+    return {
+        "run_id": decision.run_id,
+        "baseline_id": decision.baseline_id,
+        "targets": list(decision.targets),
+        "is_green": decision.is_green,
+        "exit_code": decision.code.value,
+        "exit_code_name": decision.code.name,
+        "lines": list(three_lines(decision, infos)),
+        "result_count": decision.result_count,
+        "standings": {
+            target: {kind.value: count for kind, count in counts.items()}
+            for target, counts in decision.standings.items()
+        },
+        "complaints": [_complaint_data(each, infos) for each in decision.complaints],
+        "passed_over": [_complaint_data(each, infos) for each in decision.passed_over],
+        "notes": list(decision.notes),
+    }
+
+
+def _complaint_data(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> dict[str, Json]:
+    judgement = complaint.judgement
+    entry = None
+    if judgement is not None and can_be_foreseen(complaint):
+        entry = entry_to_paste(judgement, infos[judgement.target])
+    return {
+        "kind": complaint.kind.value,
+        "exit_code": CODES[complaint.kind].value,
+        "subject": complaint.subject,
+        "reason": complaint.reason,
+        "remedy": complaint.remedy,
+        "scenario_id": judgement.scenario_id if judgement else None,
+        "target": judgement.target if judgement else None,
+        "signature": judgement.signature if judgement else None,
+        "reproduction": reproduction(complaint, infos) or None,
+        "entry": entry,
+    }

@@ -1,0 +1,112 @@
+"""A stored run, held to a policy, today's expectations and, where there is one, a baseline."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from harness.conduct.judging import check_folder, read_baseline, read_expectations
+from harness.diff.check import CheckedRun
+from harness.diff.judge import TargetInfo
+from harness.diff.model import Judgement
+from harness.gate.decision import Decision, Evidence, decide, refusal
+from harness.gate.policy import Policy, PolicyError, refuse_idle_patterns
+from harness.gate.stored import StoredRun, cut_short, open_run
+from harness.trace.schema import TraceError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gated:
+    """A decision and what it was made of."""
+
+    decision: Decision
+    judgements: tuple[Judgement, ...]
+    """Of all targets, oracles included; none where the run was refused."""
+    infos: Mapping[str, TargetInfo]
+
+
+def evaluate(
+    run: StoredRun,
+    policy: Policy,
+    *,
+    expectation_files: Sequence[Path],
+    catalogue: frozenset[str],
+    baseline: Path | None,
+    today: date,
+) -> Gated:
+    """Judge a run in memory with today's expectations, and decide on it; its folder stays as it is.
+
+    Raises:
+        ExpectationError: an expectation file is wrong.
+        PolicyError: the policy chooses nothing, or has no target in common with the baseline.
+        ReportError: the baseline is no judged run.
+        TraceError: a file of either run is damaged, or the baseline was cut short.
+    """
+    entries = read_expectations(expectation_files, catalogue)
+    reasons = cut_short(run)
+    if reasons:
+        decision = refusal(run.header.run_id, run.header.targets, reasons)
+        return Gated(decision=decision, judgements=(), infos=run.infos)
+    asked = [info for name, info in run.infos.items() if name in run.header.targets]
+    earlier = _baseline(baseline, policy, run.infos)
+    before = None if earlier is None else earlier.judgements
+    refuse_idle_patterns(policy, catalogue | {each.scenario_id for each in before or ()}, asked)
+    checked = check_folder(run.folder, entries=entries, baseline=before, today=today)
+    evidence = Evidence(
+        run_id=run.header.run_id,
+        targets=run.header.targets,
+        infos=run.infos,
+        footer=run.footer,
+        checked=checked,
+        classes=_classes(checked),
+        entries=entries,
+        baseline_id=None if earlier is None else earlier.run_id,
+        baseline=before,
+        today=today,
+    )
+    return Gated(decision=decide(evidence, policy), judgements=checked.judgements, infos=run.infos)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Earlier:
+    run_id: str
+    judgements: tuple[Judgement, ...]
+
+
+def _baseline(path: Path | None, policy: Policy, infos: Mapping[str, TargetInfo]) -> _Earlier | None:
+    """Read a baseline, its targets renamed to those that stand in their place here."""
+    if path is None:
+        return None
+    judged = read_baseline(path)
+    assert judged is not None, "there is a path"
+    earlier = open_run(path)
+    reasons = cut_short(earlier)
+    if reasons:
+        raise TraceError(f"{path} cannot be the baseline: {'; '.join(reasons)}")
+    here = {there: name for name, there in policy.baseline.targets.items()}
+    _refuse_unknown_pairs(policy, infos, earlier)
+    renamed = tuple(replace(each, target=here.get(each.target, each.target)) for each in judged)
+    if not {each.target for each in renamed} & set(infos):
+        raise PolicyError(
+            f"{path} cannot be the baseline: it has no target in common with the run, which has "
+            f"{', '.join(sorted(infos))}; say which stands in whose place: --pair {next(iter(infos), 'NEW')}="
+            f"{earlier.header.targets[0]}"
+        )
+    return _Earlier(run_id=earlier.header.run_id, judgements=renamed)
+
+
+def _refuse_unknown_pairs(policy: Policy, infos: Mapping[str, TargetInfo], earlier: StoredRun) -> None:
+    for name, there in policy.baseline.targets.items():
+        for wanted, known, whose in ((name, infos, "the run"), (there, earlier.infos, "the baseline")):
+            if wanted not in known:
+                raise PolicyError(
+                    f"baseline.targets: {whose} has no target {wanted!r}; it has {', '.join(sorted(known))}"
+                )
+
+
+def _classes(checked: CheckedRun) -> Mapping[tuple[str, str], str]:
+    return {
+        (each.target, each.scenario_id): each.difference_class
+        for each in checked.differences
+        if each.ordinal == 0
+    }

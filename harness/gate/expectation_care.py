@@ -1,0 +1,154 @@
+"""Whether expectation files still make sense: what is wrong in them, what is over, and what applies where."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from harness.diff.check import CheckedRun
+from harness.diff.expectations import ExpectationError, matches_scenario
+from harness.diff.judge import TargetInfo
+from harness.diff.model import Judgement
+from harness.gate.expectation_file import LocatedEntry, located_entries
+from harness.verdict import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linted:
+    """What was found in expectation files."""
+
+    entry_count: int
+    faults: tuple[str, ...]
+    """What makes a run refuse them, or cannot be meant."""
+    expired: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outworn:
+    """An entry that can go, and why."""
+
+    entry: LocatedEntry
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applies:
+    """What an entry has to say of a scenario with a target."""
+
+    entry: LocatedEntry
+    obstacles: tuple[str, ...]
+    """Why it does not apply; nothing where it does."""
+
+
+def lint(paths: Sequence[Path], catalogue: frozenset[str], today: date) -> Linted:
+    """Check files for what a run would refuse, for entries that say the same twice, and for expired ones."""
+    faults: list[str] = []
+    entries: list[LocatedEntry] = []
+    for path in paths:
+        try:
+            entries += located_entries([path])
+        except ExpectationError as error:
+            faults += str(error).splitlines()
+    faults += [
+        f"{one.place}, field 'scenario': {one.entry.scenario!r} matches no scenario; "
+        "see `kafka-conformance list` for the ids"
+        for one in entries
+        if not any(matches_scenario(one.entry.scenario, scenario_id) for scenario_id in catalogue)
+    ]
+    faults += _twins(entries)
+    expired = tuple(
+        f"{one.place}: {one.entry.scenario} expired on {one.entry.expires}"
+        for one in entries
+        if one.entry.has_expired(today)
+    )
+    return Linted(entry_count=len(entries), faults=tuple(faults), expired=expired)
+
+
+def _twins(entries: Iterable[LocatedEntry]) -> Iterator[str]:
+    """Tell of entries of which one alone would do."""
+    alike: dict[tuple[object, ...], list[LocatedEntry]] = defaultdict(list)
+    for one in entries:
+        entry = one.entry
+        alike[entry.scenario, tuple(sorted(entry.targets)), entry.outcome, entry.signature].append(one)
+    for first, *others in alike.values():
+        for other in others:
+            yield f"{other.place}: says the same as {first.place}; remove one of them"
+
+
+def outworn(
+    runs: Sequence[tuple[CheckedRun, Mapping[str, TargetInfo]]],
+    entries: Sequence[LocatedEntry],
+    today: date,
+) -> tuple[Outworn, ...]:
+    """Return the entries that have expired, and those that fired in none of the runs that they speak of.
+
+    Args:
+        runs: each judged with `LocatedEntry.sourced()` of the entries, and its targets.
+        entries: of all files.
+        today: on which expiry is judged.
+    """
+    return tuple(Outworn(entry=one, why=why) for one in entries if (why := _outworn(one, runs, today)))
+
+
+def _outworn(
+    one: LocatedEntry, runs: Sequence[tuple[CheckedRun, Mapping[str, TargetInfo]]], today: date
+) -> str:
+    if one.entry.has_expired(today):
+        return f"expired on {one.entry.expires}"
+    concerned = [
+        judgement
+        for checked, infos in runs
+        for judgement in checked.judgements
+        if judgement.outcome != Outcome.NOT_APPLICABLE
+        and one.entry.concerns(judgement.scenario_id, infos[judgement.target])
+    ]
+    unclear = any(
+        judgement.outcome in (Outcome.INDETERMINATE, Outcome.HARNESS_ERROR)
+        and one.entry.outcome != judgement.outcome
+        for judgement in concerned
+    )
+    if not concerned or unclear or any(one.entry.foresaw(judgement) for judgement in concerned):
+        return ""
+    results = "result" if len(concerned) == 1 else "results"
+    return f"stale: none of {len(concerned)} {results} that it speaks of is as it says"
+
+
+def applying(
+    entries: Iterable[LocatedEntry],
+    scenario_id: str,
+    info: TargetInfo,
+    judgement: Judgement | None,
+    today: date,
+) -> tuple[Applies, ...]:
+    """Say of every entry that names a scenario whether it applies to it with a target, and if not why not.
+
+    Args:
+        entries: of all files.
+        scenario_id: what is asked about.
+        info: the target.
+        judgement: what became of it in some run, if one was given.
+        today: on which expiry is judged.
+    """
+    return tuple(
+        Applies(entry=one, obstacles=tuple(_obstacles(one, scenario_id, info, judgement, today)))
+        for one in entries
+        if matches_scenario(one.entry.scenario, scenario_id)
+    )
+
+
+def _obstacles(
+    one: LocatedEntry, scenario_id: str, info: TargetInfo, judgement: Judgement | None, today: date
+) -> Iterator[str]:
+    entry = one.entry
+    if not entry.concerns(scenario_id, info):
+        version = f", profile {info.profile}" if info.profile else ""
+        yield f"its targets {', '.join(entry.targets)} do not fit {info.spec}{version}"
+    if entry.has_expired(today):
+        yield f"it expired on {entry.expires}"
+    if judgement is None:
+        return
+    if judgement.outcome != entry.outcome:
+        yield f"it foresees {entry.outcome!r}, and the run has {judgement.outcome!r}"
+    elif entry.signature not in (None, judgement.signature):
+        yield f"it pins signature {entry.signature}, and the run's finding has {judgement.signature}"

@@ -1,0 +1,161 @@
+"""Changes to expectation files that leave the rest as its author wrote it: comments, order, spelling.
+
+Values are changed by tomlkit, which keeps what stands around them. Entries are taken out line by line, each
+with the comment that stands directly above it, because TOML gives such a comment to the entry before.
+Whatever was done, the result is read again and must hold exactly the entries that it should; otherwise it is
+refused.
+"""
+
+import re
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AoT
+
+from harness.diff.expectations import Entry, ExpectationError, SourcedEntry, load_expectations
+from harness.trace.files import write_whole
+
+_ENTRY: Final = re.compile(r"\s*\[\[\s*expect\s*\]\]\s*(#.*)?")
+
+
+class EditError(Exception):
+    """A file cannot be changed as it was asked for; the message says why and what to do by hand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocatedEntry:
+    """An entry and where exactly it stands."""
+
+    path: Path
+    index: int
+    """From 0, in its file."""
+    entry: Entry
+
+    @property
+    def place(self) -> str:
+        """File and number, as messages name it."""
+        return f"{self.path}, entry {self.index + 1}"
+
+    def sourced(self) -> SourcedEntry:
+        """Return it as the checker takes it, with a source that no entry of another file shares."""
+        return SourcedEntry(entry=self.entry, source=self.place)
+
+
+def located_entries(paths: Sequence[Path]) -> tuple[LocatedEntry, ...]:
+    """Read expectation files.
+
+    Raises:
+        ExpectationError: a file is wrong; the faults of all files at once.
+    """
+    faults: list[str] = []
+    found: list[LocatedEntry] = []
+    for path in paths:
+        try:
+            sourced = load_expectations([path])
+        except ExpectationError as error:
+            faults.append(str(error))
+            continue
+        found += [LocatedEntry(path=path, index=index, entry=one.entry) for index, one in enumerate(sourced)]
+    if faults:
+        raise ExpectationError("\n".join(faults))
+    return tuple(found)
+
+
+def without_entries(text: str, indexes: Collection[int]) -> str:
+    """Take entries out, each with the comment directly above it.
+
+    Raises:
+        EditError: the file is written in a way that this cannot handle.
+    """
+    lines = text.splitlines(keepends=True)
+    starts = _starts(lines)
+    entries = _entries(text)
+    nexts = [*starts[1:], len(lines)]
+    gone = {
+        line
+        for index, (start, following) in enumerate(zip(starts, nexts, strict=True))
+        if index in indexes
+        for line in range(start, _end(lines, start, following))
+    }
+    kept = "".join(line for number, line in enumerate(lines) if number not in gone)
+    wanted = [entry for index, entry in enumerate(entries) if index not in indexes]
+    return _verified(kept.rstrip("\n") + "\n" if kept.strip() else kept, wanted)
+
+
+def with_values(text: str, index: int, values: Mapping[str, str]) -> str:
+    """Give keys of an entry other values, or add them.
+
+    Raises:
+        EditError: the file is written in a way that this cannot handle.
+    """
+    wanted = _entries(text)
+    wanted[index] = {**wanted[index], **values}
+    try:
+        document = tomlkit.parse(text)
+    except TOMLKitError as error:
+        raise EditError(f"the file cannot be changed: {error}") from error
+    tables = document["expect"]
+    if not isinstance(tables, AoT):
+        raise EditError("its entries are not written as [[expect]]; change it by hand")
+    for key, value in values.items():
+        tables[index][key] = value
+    return _verified(tomlkit.dumps(document), wanted)
+
+
+def with_entry(text: str, entry: str) -> str:
+    """Put an entry behind all others.
+
+    Raises:
+        EditError: the file is written in a way that this cannot handle.
+    """
+    wanted = [*_entries(text), *_entries(entry)]
+    head = text.rstrip("\n")
+    return _verified(f"{head}\n\n{entry}" if head else entry, wanted)
+
+
+def write_expectations(path: Path, text: str) -> None:
+    """Write a file, once the entries in it were found right."""
+    write_whole(path, text)
+
+
+def _starts(lines: Sequence[str]) -> list[int]:
+    """Return the line on which each entry begins, with the comment directly above it."""
+    starts: list[int] = []
+    for number, line in enumerate(lines):
+        if _ENTRY.fullmatch(line.rstrip("\n")):
+            start = number
+            while start > 0 and lines[start - 1].lstrip().startswith("#"):
+                start -= 1
+            # A comment on top of a file is about the file.
+            starts.append(number if start == 0 and not starts else start)
+    return starts
+
+
+def _end(lines: Sequence[str], start: int, following: int) -> int:
+    """Return the line behind an entry; a comment that stands apart between two entries is of neither."""
+    end = following
+    while end > start and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
+        end -= 1
+    while end < following and not lines[end].strip():
+        end += 1
+    return end
+
+
+def _entries(text: str) -> list[dict[str, object]]:
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise EditError(f"the file is no TOML: {error}") from error
+    entries = content.get("expect", [])
+    return list(entries)
+
+
+def _verified(text: str, wanted: Sequence[Mapping[str, object]]) -> str:
+    if _entries(text) != list(wanted):
+        raise EditError("the file is written in a way that cannot be changed safely; change it by hand")
+    return text

@@ -1,0 +1,116 @@
+"""What expectation files would have to say for a run's unexpected results to be foreseen."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.diff.check import CheckedRun
+from harness.diff.expectations import matches_scenario
+from harness.diff.judge import TargetInfo
+from harness.diff.model import Judgement
+from harness.diff.target_pattern import matches_target
+from harness.gate.decision import TARGET_LOST
+from harness.gate.expectation_file import LocatedEntry, with_entry, with_values
+from harness.gate.words import entry_text
+from harness.report.standing import Standing, standing
+from harness.verdict import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """One entry to be written, or changed, for results that are the same on some targets."""
+
+    judgement: Judgement
+    """Of the first of them."""
+    specs: tuple[str, ...]
+    changes: LocatedEntry | None
+    """The entry that foresaw something else and is to be brought up to date; None for a new one."""
+
+    @property
+    def says(self) -> str:
+        """What is proposed, in a line."""
+        what = f"{self.judgement.scenario_id} {self.judgement.outcome} on {', '.join(self.specs)}"
+        where = "a new entry" if self.changes is None else f"changes {self.changes.place}"
+        return f"{what} ({where})"
+
+    def applied_to(self, text: str, *, reason: str, link: str, further: Mapping[str, str]) -> str:
+        """Return a file's text with the proposal in it.
+
+        Raises:
+            EditError: the file cannot be changed safely.
+        """
+        if self.changes is None:
+            entry = entry_text(self.judgement, list(self.specs), reason=reason, link=link, further=further)
+            return with_entry(text, entry)
+        values = {"outcome": self.judgement.outcome, "reason": reason, "link": link, **further}
+        if self.judgement.signature:
+            values["signature"] = self.judgement.signature
+        return with_values(text, self.changes.index, values)
+
+
+def proposals(
+    checked: CheckedRun,
+    infos: Mapping[str, TargetInfo],
+    entries: Sequence[LocatedEntry],
+    *,
+    scenarios: Sequence[str],
+    targets: Sequence[str],
+) -> tuple[Proposal, ...]:
+    """Return what would foresee the unexpected results of chosen scenarios and targets.
+
+    Args:
+        checked: the run, judged with the entries.
+        infos: its targets.
+        entries: as the files have them now.
+        scenarios: patterns; none chooses all.
+        targets: patterns; none chooses all.
+    """
+    groups: dict[tuple[str, str, str | None], list[Judgement]] = {}
+    for each in checked.judgements:
+        if _is_chosen(each, infos[each.target], scenarios, targets):
+            groups.setdefault((each.scenario_id, each.outcome, each.signature), []).append(each)
+    return tuple(_proposal(alike, checked.judgements, infos, entries) for alike in groups.values())
+
+
+def _is_chosen(
+    judgement: Judgement, info: TargetInfo, scenarios: Sequence[str], targets: Sequence[str]
+) -> bool:
+    return (
+        standing(judgement) in (Standing.FAILED, Standing.INDETERMINATE)
+        and TARGET_LOST not in judgement.reason
+        and (not scenarios or any(matches_scenario(one, judgement.scenario_id) for one in scenarios))
+        and (not targets or any(matches_target(one, info) for one in targets))
+    )
+
+
+def _proposal(
+    alike: Sequence[Judgement],
+    judgements: Iterable[Judgement],
+    infos: Mapping[str, TargetInfo],
+    entries: Sequence[LocatedEntry],
+) -> Proposal:
+    first = alike[0]
+    held = [
+        each
+        for each in judgements
+        if each.scenario_id == first.scenario_id and each.outcome != Outcome.NOT_APPLICABLE
+    ]
+    return Proposal(
+        judgement=first,
+        specs=tuple(dict.fromkeys(infos[each.target].spec for each in alike)),
+        changes=next((one for one in entries if _is_outdated(one, alike, held, infos)), None),
+    )
+
+
+def _is_outdated(
+    one: LocatedEntry,
+    alike: Sequence[Judgement],
+    held: Sequence[Judgement],
+    infos: Mapping[str, TargetInfo],
+) -> bool:
+    """Tell whether an entry is about these results alone: to change it takes nothing from any other."""
+    concerned = [each for each in held if one.entry.concerns(each.scenario_id, infos[each.target])]
+    return (
+        one.entry.scenario == alike[0].scenario_id
+        and bool(concerned)
+        and {each.target for each in concerned} == {each.target for each in alike}
+    )

@@ -1,0 +1,110 @@
+"""A decision as JUnit XML: a suite a target, a case a result that counts, and one suite for the run itself.
+
+What is red here is what the gate found red; `junit.xml` beside it tells what the checker found.
+"""
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from harness.diff.model import Judgement
+from harness.gate.decision import Complaint, Kind
+from harness.gate.evaluate import Gated
+from harness.gate.words import can_be_foreseen, entry_to_paste, next_step
+from harness.report.standing import Standing, standing
+
+_ERRORS: Final = frozenset((Kind.HARNESS_ERROR, Kind.INDETERMINATE, Kind.CUT_SHORT, Kind.TARGET_LOST))
+_NO_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot hold at all, escaped or not."""
+
+
+def junit(gated: Gated) -> str:
+    """Write a decision as JUnit XML."""
+    decision = gated.decision
+    red = {
+        (each.judgement.target, each.judgement.scenario_id): each
+        for each in reversed(decision.complaints)
+        if each.judgement is not None
+    }
+    root = ET.Element("testsuites", name="kafka-conformance gate")
+    for target in decision.standings:
+        cases = [each for each in gated.judgements if each.target == target]
+        root.append(
+            _suite(target, [_case(each, red.get((target, each.scenario_id)), gated) for each in cases])
+        )
+    of_run = [each for each in decision.complaints if each.judgement is None]
+    root.append(_suite("gate", [_own_case(gated, of_run), *_further(gated, of_run)]))
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True)
+
+
+def _suite(name: str, cases: Sequence[ET.Element]) -> ET.Element:
+    def count(tag: str) -> str:
+        return str(sum(case.find(tag) is not None for case in cases))
+
+    suite = ET.Element(
+        "testsuite",
+        name=_text(name),
+        tests=str(len(cases)),
+        failures=count("failure"),
+        errors=count("error"),
+        skipped=count("skipped"),
+    )
+    suite.extend(cases)
+    return suite
+
+
+def _case(judgement: Judgement, complaint: Complaint | None, gated: Gated) -> ET.Element:
+    case = ET.Element(
+        "testcase",
+        classname=_text(judgement.scenario_id.rpartition("/")[0].replace("/", ".") or "scenario"),
+        name=_text(judgement.scenario_id),
+        time=f"{judgement.duration_ms / 1000:.3f}",
+    )
+    properties = {
+        "outcome": judgement.outcome,
+        "expectation": judgement.expectation,
+        "delta": judgement.delta,
+        "signature": judgement.signature or "",
+        "link": judgement.link or "",
+    }
+    holder = ET.SubElement(case, "properties")
+    for name, value in properties.items():
+        if value:
+            ET.SubElement(holder, "property", name=name, value=_text(value))
+    if complaint is not None:
+        _tell(case, complaint, gated)
+    elif standing(judgement) is not Standing.PASSED:
+        ET.SubElement(case, "skipped", message=_text(f"{standing(judgement)}: {judgement.reason}"))
+    return case
+
+
+def _own_case(gated: Gated, complaints: Sequence[Complaint]) -> ET.Element:
+    """The run as such: a file in which everything passed must not come of a run that was refused."""
+    case = ET.Element("testcase", classname="gate", name="the run can be decided on")
+    if complaints:
+        _tell(case, complaints[0], gated)
+    return case
+
+
+def _further(gated: Gated, complaints: Sequence[Complaint]) -> Iterable[ET.Element]:
+    for each in complaints[1:]:
+        case = ET.Element("testcase", classname="gate", name=_text(f"{each.kind}: {each.subject}"))
+        _tell(case, each, gated)
+        yield case
+
+
+def _tell(case: ET.Element, complaint: Complaint, gated: Gated) -> None:
+    tag = "error" if complaint.kind in _ERRORS else "failure"
+    told = ET.SubElement(case, tag, message=_text(complaint.reason), type=complaint.kind.replace(" ", "-"))
+    lines = [f"{complaint.kind}: {complaint.subject}", complaint.reason, next_step(complaint, gated.infos)]
+    judgement = complaint.judgement
+    if judgement is not None and can_be_foreseen(complaint):
+        lines += ["", entry_to_paste(judgement, gated.infos[judgement.target])]
+    told.text = _text("\n".join(lines))
+
+
+def _text(value: str) -> str:
+    """Spell out the characters that XML cannot hold."""
+    return _NO_XML.sub(lambda found: f"\\u{ord(found.group()):04x}", value)

@@ -1,0 +1,229 @@
+"""Shards of one plan, joined into one run: as if one machine had held all of it.
+
+Shards have other scenarios (`run --shard 1/3`) or other targets of the same plan. What was cut short, what
+was made by another harness or of other scenarios, what was held twice and what nobody held is refused, by
+naming what differs.
+"""
+
+import json
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Final
+
+from harness.conduct.judging import judge_run, read_scripts
+from harness.conduct.plan import scenario_digest
+from harness.diff.check import CheckedRun
+from harness.diff.model import Attribution
+from harness.gate.stored import StoredRun, cut_short
+from harness.report.exit_code import ENDED_COMPLETE
+from harness.trace.clause import Clause
+from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
+from harness.trace.files import EventWriter, RunFolder, count_events, read_events, read_records, write_records
+from harness.trace.formats import FORMAT_VERSION
+
+_ALIKE: Final = {
+    "format_version": "format of the files",
+    "harness_version": "version of the harness",
+    "harness_commit": "commit of the harness",
+    "scenario_digest": "digest of the plan's scenarios",
+}
+"""What all headers must have in common, with what to call it."""
+_OF_TARGET: Final = ("spec", "version", "image", "profile", "api_ranges", "oracle")
+"""What headers of one target must have in common, whichever machine drove it."""
+
+
+class MergeError(Exception):
+    """Runs are no shards of one plan; the message names what differs."""
+
+
+def merge(
+    runs: Sequence[StoredRun],
+    folder: RunFolder,
+    *,
+    command: str,
+    expectation_files: Sequence[Path],
+    catalogue: frozenset[str],
+    today: date,
+) -> CheckedRun:
+    """Join shards into a new run's folder, and judge it.
+
+    Args:
+        runs: the shards.
+        folder: exists, and is empty.
+        command: what was typed, for the header.
+        expectation_files: to judge the joined run by.
+        catalogue: every scenario id that there is.
+        today: on which expiry is judged.
+
+    Raises:
+        ExpectationError: an expectation file is wrong.
+        TraceError: a file of a shard is damaged.
+    """
+    run_id = folder.path.name
+    folder.write_run(_header(runs, run_id, command))
+    scripts = {name: script for run in runs for name, script in run.folder.read_scripts().items()}
+    folder.write_scripts(scripts)
+    _copy_records(runs, folder, run_id)
+    for target in dict.fromkeys(name for run in runs for name in run.infos):
+        _join_target(target, [run for run in runs if target in run.infos], folder, run_id)
+    folder.write_footer(_footer(runs, folder, run_id, scenario_count=len(scripts)))
+    return judge_run(
+        folder, expectation_files=expectation_files, catalogue=catalogue, baseline=None, today=today
+    )
+
+
+def refuse_strangers(runs: Sequence[StoredRun]) -> None:
+    """Refuse runs that are no shards of one plan, before anything is written.
+
+    Raises:
+        MergeError: all that differs, a line each.
+    """
+    faults = [f"{run.path}: {reason}" for run in runs for reason in cut_short(run)]
+    faults += [
+        f"{run.path}: {run.footer.ended}"
+        for run in runs
+        if not faults and run.footer is not None and run.footer.ended != ENDED_COMPLETE
+    ]
+    if not faults:
+        faults = [*_unlike_headers(runs), *_unlike_targets(runs)]
+    if not faults:
+        faults = [*_held_twice(runs), *_gaps(runs)]
+    if faults:
+        raise MergeError("these runs cannot be joined:\n" + "\n".join(f"  {fault}" for fault in faults))
+
+
+def _unlike_headers(runs: Sequence[StoredRun]) -> Iterator[str]:
+    ids = Counter(run.header.run_id for run in runs)
+    yield from (f"run {run_id} is given {count} times" for run_id, count in ids.items() if count > 1)
+    for name, called in _ALIKE.items():
+        yield from _unlike(called, [(str(run.path), getattr(run.header, name)) for run in runs])
+
+
+def _unlike(called: str, values: Sequence[tuple[str, object]]) -> Iterator[str]:
+    if len({value for _, value in values}) > 1:
+        yield f"{called}: {', '.join(f'{value} in {where}' for where, value in values)}"
+
+
+def _unlike_targets(runs: Sequence[StoredRun]) -> Iterator[str]:
+    """Tell of targets of one name that are not the same."""
+    headers: dict[str, list[tuple[str, TraceHeader]]] = defaultdict(list)
+    for run in runs:
+        for target in run.infos:
+            headers[target] += [(str(run.path), header) for header in run.folder.read_headers(target)]
+    for target, found in headers.items():
+        for name in _OF_TARGET:
+            values = dict.fromkeys((where, getattr(header, name)) for where, header in found)
+            yield from _unlike(f"{name} of {target}", tuple(values))
+
+
+def _held_twice(runs: Sequence[StoredRun]) -> Iterator[str]:
+    for target in dict.fromkeys(name for run in runs for name in run.header.targets):
+        held = Counter(
+            scenario_id
+            for run in runs
+            if target in run.header.targets
+            for scenario_id in run.folder.read_scripts()
+        )
+        twice = sorted(name for name, count in held.items() if count > 1)
+        if twice:
+            yield f"{target}: {len(twice)} scenarios are in more than one run, {twice[0]} among them"
+
+
+def _gaps(runs: Sequence[StoredRun]) -> Iterator[str]:
+    """Tell of scenarios of the plan that no run held with a target that another shard held it with."""
+    scripts = {run.path: read_scripts(run.folder) for run in runs}
+    wanted = runs[0].header.scenario_digest
+    for target in dict.fromkeys(name for run in runs for name in run.header.targets):
+        mine = [run for run in runs if target in run.header.targets]
+        union = {name: script for run in mine for name, script in scripts[run.path].items()}
+        if scenario_digest(union) != wanted:
+            yield f"{target}: {_missing_shards(mine)}"
+
+
+def _missing_shards(runs: Sequence[StoredRun]) -> str:
+    shards = [run.header.shard for run in runs]
+    counts = {int(shard.partition("/")[2]) for shard in shards if shard}
+    if len(counts) == 1:
+        (count,) = counts
+        missing = [f"{number}/{count}" for number in range(1, count + 1) if f"{number}/{count}" not in shards]
+        if missing:
+            return f"shard {', '.join(missing)} is missing"
+    return f"shards {', '.join(str(shard or 'all') for shard in shards)} do not make the whole plan"
+
+
+def _header(runs: Sequence[StoredRun], run_id: str, command: str) -> RunHeader:
+    first = min((run.header for run in runs), key=lambda header: header.started_at)
+    return replace(
+        first,
+        run_id=run_id,
+        format_version=FORMAT_VERSION,
+        shard=None,
+        merged_from=tuple(run.header.run_id for run in runs),
+        targets=tuple(dict.fromkeys(name for run in runs for name in run.header.targets)),
+        machine="; ".join(dict.fromkeys(run.header.machine for run in runs)),
+        command=command,
+    )
+
+
+def _footer(runs: Sequence[StoredRun], folder: RunFolder, run_id: str, *, scenario_count: int) -> RunFooter:
+    drive_ms: Counter[str] = Counter()
+    finished = []
+    for run in runs:
+        assert run.footer is not None, "refused otherwise"
+        finished.append(run.footer.finished_at)
+        drive_ms.update(json.loads(run.footer.drive_ms))
+    counts = {target: count_events(folder.events(target)) for target in folder.targets()}
+    return RunFooter(
+        run_id=run_id,
+        finished_at=max(finished, default=datetime.now(UTC).isoformat(timespec="milliseconds")),
+        ended=ENDED_COMPLETE,
+        scenario_count=scenario_count,
+        drive_ms=json.dumps(dict(drive_ms)),
+        event_counts=json.dumps(counts),
+    )
+
+
+def _copy_records(runs: Sequence[StoredRun], folder: RunFolder, run_id: str) -> None:
+    clauses = {
+        clause.id: clause
+        for run in runs
+        if run.folder.clauses.exists()
+        for clause in read_records(Clause, run.folder.clauses)
+    }
+    if clauses:
+        write_records(folder.clauses, clauses.values())
+    attributions = [
+        replace(each, run_id=run_id)
+        for run in runs
+        if run.folder.attributions.exists()
+        for each in read_records(Attribution, run.folder.attributions)
+    ]
+    if attributions:
+        write_records(folder.attributions, attributions)
+
+
+def _join_target(target: str, runs: Sequence[StoredRun], folder: RunFolder, run_id: str) -> None:
+    """Join the traces of one target; an oracle may have told several shards the same, which is kept once."""
+    headers: dict[str, TraceHeader] = {}
+    told: set[str] = set()
+    with EventWriter(folder.events(target)) as writer:
+        for run in runs:
+            for header in run.folder.read_headers(target):
+                headers.setdefault(header.config_digest, replace(header, run_id=run_id))
+            events = read_events(run.folder.events(target)).events
+            for event in _not_yet_told(events, told):
+                writer.write(replace(event, run_id=run_id))
+            told |= {event.scenario_id for event in events}
+            logs = run.folder.logs(target)
+            if logs.is_dir():
+                shutil.copytree(logs, folder.logs(target) / run.header.run_id)
+    folder.write_headers(target, tuple(headers.values()))
+
+
+def _not_yet_told(events: Iterable[Event], told: AbstractSet[str]) -> Iterator[Event]:
+    return (event for event in events if event.scenario_id not in told)

@@ -1,0 +1,203 @@
+"""What a gate lets pass: `gate.toml`.
+
+    [counts]
+    scenarios = ["classic/**", "offsets/**"]   # whose results count; all by default
+    except    = ["classic/timing/**"]          # and whose do not
+    targets   = ["kafka:>=3.9"]                # on which targets; all by default
+    classes   = ["error code", "liveness"]     # which kinds of difference are severe enough; all by default
+    lenient   = false                          # whether fields count of which no client takes notice
+
+    [allow]
+    indeterminate_share = 0.02                 # of the results that count; 0 by default
+
+    [require]
+    targets            = ["kafka:*"]           # each must name a target with which something was held
+    scenario_count_min = 300                   # to be held with every target that counts
+
+    [expectations]
+    stale   = "fail"                           # or "warn"
+    expired = "fail"                           # or "warn"
+    warn_before_days = 14                      # of an entry that is about to expire
+
+    [baseline]
+    fail_on  = "new"                           # or "unexpected"; "new" lets pass what the baseline had too
+    vanished = "fail"                          # or "warn", of scenarios that the baseline held
+    targets  = { "kafka-4.4.0" = "kafka-4.3.1" }  # name of a target here to its name there
+
+Every key may be left out; one that is not known is refused.
+"""
+
+import difflib
+import tomllib
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from harness.diff.expectations import matches_scenario
+from harness.diff.judge import TargetInfo
+from harness.diff.target_pattern import is_target_pattern, matches_target
+from harness.verdict import DifferenceClass
+
+FILE_NAME: Final = "gate.toml"
+_SUGGESTION_COUNT: Final = 3
+
+
+class PolicyError(Exception):
+    """A `gate.toml` cannot be used; the message names file and key, and says the remedy."""
+
+
+class Handling(StrEnum):
+    """What something makes of the gate."""
+
+    FAIL = "fail"
+    WARN = "warn"
+
+
+class FailOn(StrEnum):
+    """Which unexpected results are red where there is a baseline."""
+
+    UNEXPECTED = "unexpected"
+    """All of them."""
+    NEW = "new"
+    """Those that the baseline did not have in the same way."""
+
+
+def _targeted(pattern: object) -> object:
+    if isinstance(pattern, str) and not is_target_pattern(pattern):
+        raise ValueError(f'{pattern!r} is no pattern of targets; write e.g. "kafka:>=3.9,<4.0"')
+    return pattern
+
+
+TargetPattern = Annotated[str, BeforeValidator(_targeted)]
+ScenarioPattern = Annotated[str, Field(min_length=1)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Counts(_Section):
+    """Which results count."""
+
+    scenarios: list[ScenarioPattern] = ["**"]
+    excepted: Annotated[list[ScenarioPattern], Field(alias="except")] = []
+    targets: list[TargetPattern] = ["*"]
+    classes: list[DifferenceClass] = list(DifferenceClass)
+    lenient: Annotated[bool, Field(strict=True)] = False
+
+    def scenario(self, scenario_id: str) -> bool:
+        """Tell whether a scenario counts."""
+        return _fits_any(self.scenarios, scenario_id) and not _fits_any(self.excepted, scenario_id)
+
+    def target(self, info: TargetInfo) -> bool:
+        """Tell whether a target counts."""
+        return any(matches_target(pattern, info) for pattern in self.targets)
+
+
+class Allow(_Section):
+    """What is let pass."""
+
+    indeterminate_share: Annotated[float, Field(ge=0, le=1)] = 0.0
+
+
+class Require(_Section):
+    """What must be there."""
+
+    targets: list[TargetPattern] = []
+    scenario_count_min: Annotated[int, Field(ge=1, strict=True)] = 1
+
+
+class Expectations(_Section):
+    """What entries come to that do not hold any more."""
+
+    stale: Handling = Handling.FAIL
+    expired: Handling = Handling.FAIL
+    warn_before_days: Annotated[int, Field(ge=0, strict=True)] = 14
+
+
+class Baseline(_Section):
+    """How an earlier run counts."""
+
+    fail_on: FailOn = FailOn.NEW
+    vanished: Handling = Handling.FAIL
+    targets: dict[str, str] = {}
+
+
+class Policy(_Section):
+    """A `gate.toml`; without one, everything counts and nothing is allowed."""
+
+    counts: Counts = Counts()
+    allow: Allow = Allow()
+    require: Require = Require()
+    expectations: Expectations = Expectations()
+    baseline: Baseline = Baseline()
+
+
+def load_policy(path: Path | None) -> Policy:
+    """Read a policy; None gives the default one.
+
+    Raises:
+        PolicyError: the file is missing, is no TOML, or something in it is wrong; all faults at once.
+    """
+    if path is None:
+        return Policy()
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PolicyError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise PolicyError(f"{path}: is no TOML: {error}") from error
+    try:
+        return Policy.model_validate(content)
+    except ValidationError as error:
+        raise PolicyError("\n".join(f"{path}, {_fault(one)}" for one in error.errors())) from error
+
+
+def refuse_idle_patterns(policy: Policy, catalogue: Iterable[str], infos: Iterable[TargetInfo]) -> None:
+    """Refuse patterns that choose nothing at all: a typo would otherwise make a gate green.
+
+    Raises:
+        PolicyError: names each of them.
+    """
+    known, targets = tuple(catalogue), tuple(infos)
+    counts = policy.counts
+    faults = [
+        f"{FILE_NAME}, key 'counts.{key}': {pattern!r} matches no scenario; "
+        "see `kafka-conformance list` for the ids"
+        for key, patterns in (("scenarios", counts.scenarios), ("except", counts.excepted))
+        for pattern in patterns
+        if not any(matches_scenario(pattern, scenario_id) for scenario_id in known)
+    ]
+    faults += [
+        f"{FILE_NAME}, key 'counts.targets': {pattern!r} matches no target of the run, which has "
+        f"{', '.join(info.target for info in targets) or 'none'}"
+        for pattern in counts.targets
+        if not any(matches_target(pattern, info) for info in targets)
+    ]
+    if faults:
+        raise PolicyError("\n".join(faults))
+
+
+def _fits_any(patterns: Iterable[str], scenario_id: str) -> bool:
+    return any(matches_scenario(pattern, scenario_id) for pattern in patterns)
+
+
+def _fault(error: ErrorDetails) -> str:
+    """Say what is wrong with a key and what to write instead."""
+    key = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        return f"key {key!r}: is unknown; {_meant(error['loc'])}"
+    return f"key {key!r}: {error['msg'].removeprefix('Value error, ')}"
+
+
+def _meant(location: tuple[int | str, ...]) -> str:
+    section = next((str(part) for part in location[:-1]), None)
+    models = {name: type(getattr(Policy(), name)) for name in Policy.model_fields}
+    model = Policy if section is None else models[section]
+    names = [field.alias or name for name, field in model.model_fields.items()]
+    close = difflib.get_close_matches(str(location[-1]), names, n=_SUGGESTION_COUNT, cutoff=0.5)
+    return f"close to it: {', '.join(close)}" if close else f"there is {', '.join(names)}"

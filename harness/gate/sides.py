@@ -1,0 +1,127 @@
+"""What is compared with what: two runs, two targets of one run, or one target each of two runs.
+
+RUN             every target of a run
+RUN@TARGET      one of them, by name or spec
+TARGET          one of the run that `--run` names, e.g. `kafka:3.9.2`
+"""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.conduct.judging import read_baseline, read_scripts, read_traces
+from harness.conduct.plan import PlanError
+from harness.diff.check import TargetTrace
+from harness.diff.model import Judgement
+from harness.gate.stored import StoredRun, cut_short, open_run
+from harness.scenario.script import Script
+from harness.trace.schema import TraceError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedRun:
+    """A run and all that was recorded in it."""
+
+    run: StoredRun
+    scripts: Mapping[str, Script]
+    traces: Mapping[str, TargetTrace]
+    judgements: Mapping[tuple[str, str], Judgement]
+    """By target and scenario id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """A target of a run."""
+
+    loaded: LoadedRun
+    target: str
+
+    @property
+    def trace(self) -> TargetTrace:
+        """What it did."""
+        return self.loaded.traces[self.target]
+
+    @property
+    def oracle(self) -> TargetTrace | None:
+        """What it is held against; a reference is its own measure."""
+        return self.loaded.traces.get(self.trace.info.oracle or self.target)
+
+    @property
+    def label(self) -> str:
+        """The target's spec and the run's id, for people."""
+        return f"{self.trace.info.spec} (run {self.loaded.run.header.run_id})"
+
+    def judgement(self, scenario_id: str) -> Judgement | None:
+        """Return what became of a scenario, if it was judged."""
+        return self.loaded.judgements.get((self.target, scenario_id))
+
+
+def find_pairs(before: str, after: str, *, run: Path) -> tuple[tuple[Side, Side], ...]:
+    """Return what is to be compared with what.
+
+    Args:
+        before: as the module's text says.
+        after: likewise.
+        run: where targets are looked for that are named without a run.
+
+    Raises:
+        PlanError: nothing on the one side fits to the other.
+        ReportError: there is no such run, or it was not judged.
+        TraceError: a run was cut short, or is damaged.
+    """
+    loaded: dict[Path, LoadedRun] = {}
+    left, right = (_named(text, run, loaded) for text in (before, after))
+    if len(left) == 1 and len(right) == 1:
+        return ((next(iter(left.values())), next(iter(right.values()))),)
+    common = [name for name in left if name in right]
+    if not common:
+        raise PlanError(
+            f"nothing to compare: {before} has {', '.join(left)}, and {after} has {', '.join(right)}; "
+            "name one of each: RUN@TARGET"
+        )
+    return tuple((left[name], right[name]) for name in common)
+
+
+def _named(text: str, run: Path, loaded: dict[Path, LoadedRun]) -> Mapping[str, Side]:
+    """Return the sides that a text stands for, by target."""
+    folder, target = _parted(text, run)
+    key = folder.resolve()
+    if key not in loaded:
+        loaded[key] = _loaded(folder)
+    found = loaded[key]
+    names = [name for name in found.run.header.targets if name in found.traces]
+    if target is not None:
+        names = [name for name in found.traces if target in (name, found.traces[name].info.spec)]
+    if not names:
+        raise PlanError(_unknown(text, target, found))
+    return {name: Side(loaded=found, target=name) for name in names}
+
+
+def _parted(text: str, run: Path) -> tuple[Path, str | None]:
+    if Path(text).is_dir():
+        return Path(text), None
+    folder, at, target = text.rpartition("@")
+    if at and Path(folder).is_dir():
+        return Path(folder), target
+    return run, text
+
+
+def _unknown(text: str, target: str | None, found: LoadedRun) -> str:
+    names = [*found.traces, *(trace.info.spec for trace in found.traces.values())]
+    close = difflib.get_close_matches(target or "", names, n=3)
+    there = f"close to it: {', '.join(close)}" if close else f"it has {', '.join(found.traces)}"
+    return f"{text!r} is no folder, and no target of {found.run.path}; {there}"
+
+
+def _loaded(folder: Path) -> LoadedRun:
+    run = open_run(folder)
+    reasons = cut_short(run)
+    if reasons:
+        raise TraceError(f"{folder}: nothing can be concluded from it: {'; '.join(reasons)}")
+    return LoadedRun(
+        run=run,
+        scripts=read_scripts(run.folder),
+        traces=read_traces(run.folder),
+        judgements={(each.target, each.scenario_id): each for each in read_baseline(folder) or ()},
+    )

@@ -1,0 +1,92 @@
+"""Stored runs as whoever decides on them needs them: whole, or with the reason why they are not."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.diff.judge import TargetInfo
+from harness.report.errors import ReportError
+from harness.report.exit_code import ENDED_COMPLETE, ENDED_TARGET_LOST
+from harness.trace.events import RunFooter, RunHeader
+from harness.trace.files import RunFolder, count_events, ends_within_a_line
+from harness.trace.schema import TraceError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRun:
+    """A run's folder and what it says of itself."""
+
+    folder: RunFolder
+    header: RunHeader
+    footer: RunFooter | None
+    infos: Mapping[str, TargetInfo]
+    """By the targets' names, oracles included."""
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self.folder.path
+
+    @property
+    def oracles(self) -> frozenset[str]:
+        """Names of those that were driven only for others to be held against."""
+        return frozenset(self.infos) - frozenset(self.header.targets)
+
+
+def open_run(path: Path) -> StoredRun:
+    """Open a run's folder.
+
+    Raises:
+        ReportError: it is no run's folder.
+        TraceError: what it says of itself is damaged.
+    """
+    folder = RunFolder(path.resolve())
+    if not folder.run_json.is_file():
+        raise ReportError(f"{path} is no run's folder; `kafka-conformance run` makes one")
+    return StoredRun(
+        folder=folder,
+        header=folder.read_run(),
+        footer=folder.read_footer(),
+        infos={name: info for name in folder.targets() if (info := _info(folder, name)) is not None},
+    )
+
+
+def _info(folder: RunFolder, target: str) -> TargetInfo | None:
+    """Return what a run says of a target; None where it was cut short before the first broker was ready."""
+    if not folder.headers_json(target).is_file():
+        return None
+    headers = folder.read_headers(target)
+    if not headers:
+        raise TraceError(f"{folder.headers_json(target)}: holds no header")
+    first = headers[0]
+    return TargetInfo(
+        run_id=first.run_id, target=target, spec=first.spec, profile=first.profile, oracle=first.oracle
+    )
+
+
+def cut_short(run: StoredRun) -> tuple[str, ...]:
+    """Say what is missing of a run that did not come to its end, or lost some of what it had recorded.
+
+    A target that was lost is no such thing: that is on record, scenario by scenario.
+    """
+    if run.footer is None:
+        return ("it has no footer: whoever drove it was stopped before its end",)
+    ended = run.footer.ended
+    if ended != ENDED_COMPLETE and not ended.startswith(ENDED_TARGET_LOST):
+        return (f"its footer says {ended!r}",)
+    return tuple(_losses(run, run.footer))
+
+
+def _losses(run: StoredRun, footer: RunFooter) -> Iterator[str]:
+    counts: Mapping[str, int] = json.loads(footer.event_counts)
+    for target in run.header.targets:
+        if target not in run.infos:
+            yield f"the trace of {target} is not there"
+    for target, count in sorted(counts.items()):
+        found = count_events(run.folder.events(target))
+        if found != count:
+            yield f"the trace of {target} has {found} of its {count} events"
+    for target in sorted(run.infos.keys() - counts.keys()):
+        if ends_within_a_line(run.folder.events(target)):
+            yield f"the trace of {target} ends within a line"

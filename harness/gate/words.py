@@ -1,0 +1,126 @@
+"""A decision in words: three lines, an entry to paste, and a command that holds the scenario again."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+import tomlkit
+
+from harness.diff.judge import TargetInfo
+from harness.diff.model import Judgement
+from harness.gate.decision import Complaint, Decision, Kind
+from harness.report.phrases import reproduction_line, shortened
+from harness.report.standing import Standing
+from harness.verdict import Outcome
+
+_REASON_LENGTH_MAX: Final = 300
+_PLURALS: Final = {
+    Kind.NEW_DIFFERENCE: "new differences",
+    Kind.CHANGED_DIFFERENCE: "changed differences",
+    Kind.UNEXPECTED: "unexpected differences",
+    Kind.HARNESS_ERROR: "harness errors",
+    Kind.STALE: "stale expectations",
+    Kind.EXPIRED: "expired expectations",
+    Kind.VANISHED: "vanished scenarios",
+}
+_MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>#|~&@])")
+
+
+def three_lines(decision: Decision, infos: Mapping[str, TargetInfo]) -> tuple[str, ...]:
+    """Say what was decided, why, and what to do next."""
+    if decision.is_green:
+        return (f"gate: green: {_held(decision)}{_known(decision)}",)
+    first = decision.complaints[0]
+    return (
+        f"gate: red, exit {decision.code.value}: {told_kinds(decision)} in {_held(decision)}",
+        f"why:  {first.kind}: {first.subject}: {plain(shortened(first.reason, _REASON_LENGTH_MAX))}",
+        f"next: {next_step(first, infos)}",
+    )
+
+
+def told_kinds(decision: Decision) -> str:
+    """Count the complaints, e.g. `2 unexpected differences, 1 stale expectation`."""
+    counts = Counter(each.kind for each in decision.complaints)
+    return ", ".join(
+        f"{count} {kind if count == 1 else _PLURALS.get(kind, kind)}" for kind, count in counts.items()
+    )
+
+
+def _held(decision: Decision) -> str:
+    against = f", baseline {decision.baseline_id}" if decision.baseline_id else ""
+    return f"{decision.result_count} results of {', '.join(decision.targets)}{against}"
+
+
+def _known(decision: Decision) -> str:
+    known = sum(counts.get(Standing.KNOWN, 0) for counts in decision.standings.values())
+    passed = len(decision.passed_over)
+    return (f", {known} of them known differences" if known else "") + (
+        f"; {passed} passed over" if passed else ""
+    )
+
+
+def next_step(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> str:
+    """Return the command that holds the scenario again, or what else to do."""
+    return complaint.remedy or reproduction(complaint, infos)
+
+
+def reproduction(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> str:
+    """Return a command line that holds a complaint's scenario again, against the same profile; or nothing."""
+    if complaint.judgement is None:
+        return ""
+    info = infos[complaint.judgement.target]
+    is_told_by_spec = info.oracle is None or info.profile in info.spec
+    return reproduction_line(
+        info.spec, complaint.judgement.scenario_id, profile=None if is_told_by_spec else info.profile
+    )
+
+
+def can_be_foreseen(complaint: Complaint) -> bool:
+    """Tell whether an expectation can say that this is known."""
+    return complaint.judgement is not None and complaint.judgement.outcome in (
+        Outcome.DIVERGES,
+        Outcome.INDETERMINATE,
+        Outcome.LENIENT,
+    )
+
+
+def entry_to_paste(judgement: Judgement, info: TargetInfo) -> str:
+    """Return a TOML entry that foresees a result; it is refused until it has a reason and a link."""
+    return entry_text(judgement, [info.spec], reason="", link="")
+
+
+def entry_text(
+    judgement: Judgement,
+    targets: list[str],
+    *,
+    reason: str,
+    link: str,
+    further: Mapping[str, str] | None = None,
+) -> str:
+    """Return a TOML entry for one result on some targets."""
+    table = tomlkit.table()
+    table.add("scenario", judgement.scenario_id)
+    table.add("targets", targets)
+    table.add("outcome", judgement.outcome)
+    if judgement.signature:
+        table.add("signature", judgement.signature)
+    table.add("reason", reason)
+    table.add("link", link)
+    for key, value in (further or {}).items():
+        table.add(key, value)
+    return f"[[expect]]\n{table.as_string()}"
+
+
+def plain(text: str) -> str:
+    """Make one line of what a target may have sent, its control characters spelt out."""
+    line = " ".join(text.split())
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape", "backslashreplace").decode()
+        for each in line
+    )
+
+
+def escaped(text: str) -> str:
+    """Make Markdown text of what a target may have sent: no markup, no mention, no new line."""
+    return _MARKUP.sub(r"\\\1", plain(text))

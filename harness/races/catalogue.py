@@ -1,0 +1,163 @@
+"""The races that there are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final
+
+from harness.races.moves import Move, SetUp
+
+
+class RaceError(Exception):
+    """A race cannot be run as it was asked for; the message names what is wrong and the remedy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Race:
+    """Operations that are let loose on groups in one state."""
+
+    name: str
+    title: str
+    """What it is about, in one sentence."""
+    set_up: SetUp
+    always: tuple[Move, ...]
+    """Rivals of every round."""
+    sometimes: tuple[Move, ...]
+    """Of these some take part too, as the seed will have it."""
+    sometimes_max: int = 3
+
+    @property
+    def deletes(self) -> bool:
+        """Whether one DeleteGroups that names many groups is a rival in each of their rounds."""
+        return Move.DELETE in self.always
+
+
+_OF_MEMBER: Final = (
+    Move.HEARTBEAT,
+    Move.JOIN_KNOWN,
+    Move.SYNC,
+    Move.LEAVE,
+    Move.COMMIT,
+)
+_OF_ANYBODY: Final = (
+    Move.JOIN_NEW,
+    Move.JOIN_IN_TWO_STEPS,
+    Move.COMMIT_BY_NOBODY,
+    Move.COMMIT_AND_FETCH,
+    Move.FETCH,
+    Move.DESCRIBE,
+    Move.DESCRIBE_TWICE,
+    Move.DELETE_OFFSETS,
+    Move.BEAT_AND_DESCRIBE,
+)
+
+RACES: Final = (
+    Race(
+        name="delete-offsets",
+        title="A group of nothing but offsets is deleted while somebody uses it.",
+        set_up=SetUp.OFFSETS,
+        always=(Move.DELETE,),
+        sometimes=(Move.HEARTBEAT, Move.JOIN_KNOWN, Move.SYNC, Move.LEAVE, Move.COMMIT, *_OF_ANYBODY),
+    ),
+    Race(
+        name="delete-left",
+        title="An empty group that remembers a generation is deleted while somebody uses it.",
+        set_up=SetUp.LEFT,
+        always=(Move.DELETE,),
+        sometimes=(*_OF_MEMBER, *_OF_ANYBODY),
+    ),
+    Race(
+        name="delete-left-with-offsets",
+        title="An empty group with a generation and offsets is deleted while somebody uses it.",
+        set_up=SetUp.LEFT_WITH_OFFSETS,
+        always=(Move.DELETE,),
+        sometimes=(*_OF_MEMBER, *_OF_ANYBODY),
+    ),
+    Race(
+        name="delete-pending",
+        title="A group that has given out an id is deleted while its bearer comes back.",
+        set_up=SetUp.PENDING,
+        always=(Move.DELETE, Move.JOIN_KNOWN),
+        sometimes=(Move.HEARTBEAT, Move.LEAVE, Move.JOIN_NEW, Move.COMMIT_BY_NOBODY, Move.DESCRIBE),
+        sometimes_max=2,
+    ),
+    Race(
+        name="delete-leave",
+        title="A group is deleted while its last member leaves.",
+        set_up=SetUp.STABLE,
+        always=(Move.DELETE, Move.LEAVE),
+        sometimes=(Move.HEARTBEAT, Move.COMMIT, Move.FETCH, Move.DESCRIBE, Move.BEAT_AND_DESCRIBE),
+        sometimes_max=2,
+    ),
+    Race(
+        name="delete-twice",
+        title="A group is deleted with others while somebody else deletes it alone.",
+        set_up=SetUp.LEFT_WITH_OFFSETS,
+        always=(Move.DELETE, Move.DELETE),
+        sometimes=(Move.COMMIT_AND_FETCH, Move.DELETE_OFFSETS, Move.DESCRIBE, Move.JOIN_NEW),
+        sometimes_max=2,
+    ),
+    Race(
+        name="commit-leave",
+        title="A member commits while it leaves.",
+        set_up=SetUp.STABLE,
+        always=(Move.COMMIT, Move.LEAVE),
+        sometimes=(Move.HEARTBEAT, Move.FETCH, Move.DESCRIBE, Move.COMMIT_BY_NOBODY, Move.DELETE_OFFSETS),
+        sometimes_max=2,
+    ),
+    Race(
+        name="join-sync",
+        title="The leader brings the assignment while somebody else joins.",
+        set_up=SetUp.COMPLETING,
+        always=(Move.SYNC, Move.JOIN_NEW),
+        sometimes=(Move.HEARTBEAT, Move.COMMIT, Move.DESCRIBE, Move.LEAVE, Move.JOIN_KNOWN),
+        sometimes_max=2,
+    ),
+    Race(
+        name="join-leave",
+        title="Somebody joins while the only member leaves or comes back.",
+        set_up=SetUp.STABLE,
+        always=(Move.JOIN_NEW, Move.LEAVE),
+        sometimes=(Move.JOIN_KNOWN, Move.HEARTBEAT, Move.COMMIT, Move.DESCRIBE, Move.JOIN_IN_TWO_STEPS),
+        sometimes_max=2,
+    ),
+    Race(
+        name="first-joins",
+        title="Several are the first to join a group that was not there.",
+        set_up=SetUp.NOTHING,
+        always=(Move.JOIN_NEW, Move.JOIN_IN_TWO_STEPS),
+        sometimes=(Move.JOIN_NEW, Move.COMMIT_BY_NOBODY, Move.DESCRIBE, Move.DELETE),
+        sometimes_max=2,
+    ),
+    Race(
+        name="static-twins",
+        title="Two claim the instance id of a member at once.",
+        set_up=SetUp.STATIC,
+        always=(Move.JOIN_STATIC, Move.JOIN_STATIC),
+        sometimes=(Move.HEARTBEAT, Move.COMMIT, Move.SYNC, Move.LEAVE, Move.DESCRIBE),
+        sometimes_max=2,
+    ),
+    Race(
+        name="offset-delete",
+        title="Offsets of an empty group are deleted while others commit them and look.",
+        set_up=SetUp.LEFT_WITH_OFFSETS,
+        always=(Move.DELETE_OFFSETS, Move.COMMIT_AND_FETCH),
+        sometimes=(Move.DELETE_OFFSETS, Move.FETCH, Move.DESCRIBE, Move.JOIN_NEW, Move.DELETE),
+        sometimes_max=2,
+    ),
+)
+
+
+def select_races(patterns: Sequence[str]) -> tuple[Race, ...]:
+    """Choose races by name or glob; no pattern chooses all.
+
+    Raises:
+        RaceError: a pattern matches none.
+    """
+    for pattern in patterns:
+        if not any(fnmatchcase(race.name, pattern) for race in RACES):
+            names = ", ".join(race.name for race in RACES)
+            raise RaceError(f"no race matches {pattern!r}; there is {names}")
+    return tuple(
+        race for race in RACES if not patterns or any(fnmatchcase(race.name, each) for each in patterns)
+    )

@@ -1,0 +1,46 @@
+"""What is left of an unexplained history when all is taken away that is beside the point."""
+
+from typing import Final
+
+from harness.races.history import History
+from harness.races.machine import Specification
+from harness.races.outcomes import label, outcome_of
+from harness.races.search import Finding, explain
+
+_STEPS_MAX: Final = 2_000
+"""Smaller than the search's own: who cannot be shown to be beside the point soon stays."""
+_SCALE_CHARACTERS: Final = 40
+
+
+def contradiction(history: History, specification: Specification) -> frozenset[int]:
+    """Return a set of operations whose answers already contradict each other, none of which can be spared.
+
+    All others still take place, whatever they were answered.
+    """
+    everything = frozenset(range(len(history.operations)))
+    rivals = frozenset(index for index in everything if history.operations[index].is_rival)
+    unheeded: frozenset[int] = frozenset()
+    for sparable in (everything - rivals, *(frozenset((index,)) for index in sorted(everything, reverse=True))):
+        further = unheeded | sparable
+        if further != unheeded:
+            found = explain(history, specification, unheeded=further, steps_max=_STEPS_MAX)
+            unheeded = further if found.finding is Finding.UNEXPLAINED else unheeded
+    return everything - unheeded
+
+
+def timeline(history: History, core: frozenset[int]) -> tuple[str, ...]:
+    """Draw the operations of a core, and those that overlapped with them, a line each."""
+    shown = [(index, each) for index, each in enumerate(history.operations) if index in core or each.is_rival]
+    begin = min(each.invoked_us for _, each in shown)
+    end = max(each.answered_us or each.invoked_us for _, each in shown)
+    scale = _SCALE_CHARACTERS / max(end - begin, 1)
+    lines = []
+    for index, each in shown:
+        first = int((each.invoked_us - begin) * scale)
+        last = _SCALE_CHARACTERS if each.answered_us is None else int((each.answered_us - begin) * scale)
+        bar = " " * first + "├" + "─" * max(last - first - 1, 0) + ("┤" if each.answered_us else "…")
+        mark = "*" if index in core else " "
+        told = f"{label(each.api, each.request)}: {outcome_of(each)}"
+        millis = (each.invoked_us - begin) / 1000
+        lines.append(f"{mark} {millis:8.2f} ms  {bar:<{_SCALE_CHARACTERS + 2}} {each.actor:<4} {told}")
+    return tuple(lines)

@@ -1,0 +1,174 @@
+"""Holds cohorts of rounds with a broker: set-ups one by one, rivals all at once, looks back one by one."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from harness.races.history import History
+from harness.races.plan import Cohort, Strand, requests_of
+from harness.races.talk import Lines, RoundTalk, now_us
+from harness.scenario.errors import UnboundReferenceError
+from harness.targets.base import Connection, ConnectionLost, NoAnswer, Stage
+from harness.wire.codec import Fields, FieldValue, decode_response, encode_request
+from harness.wire.errors import MalformedResponse
+
+PATIENCE_MS: Final = 2_000.0
+_QUIET_MS: Final = 150.0
+_FILLER_VERSION: Final = 7
+_FILLER_CLIENT: Final = "filler"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Driver:
+    """Holds rounds on one stage."""
+
+    stage: Stage
+    prefix: str
+    """What the ids of its groups begin with; no other run on that broker may use it."""
+    record: Callable[[History], None]
+    """Given each round's history as soon as it is over."""
+    patience_ms: float = PATIENCE_MS
+    quiet_ms: float = _QUIET_MS
+    """Rivals that are not answered within this are parked, as far as the look back is concerned."""
+
+    async def hold(self, cohorts: Iterable[Cohort]) -> None:
+        """Hold cohorts one after the other, the rounds of each at once.
+
+        Raises:
+            ConnectionLost: the broker accepts no connections any more.
+        """
+        lines = Lines(self.stage)
+        for cohort in cohorts:
+            for history in await self._hold_cohort(cohort, lines):
+                self.record(history)
+
+    async def _hold_cohort(self, cohort: Cohort, lines: Lines) -> tuple[History, ...]:
+        talks = [
+            RoundTalk(
+                round=each,
+                group_id=f"{self.prefix}-{each.race}-{each.number}",
+                lines=lines,
+                patience_ms=self.patience_ms,
+            )
+            for each in cohort.rounds
+        ]
+        await asyncio.gather(*(talk.hold(talk.round.before) for talk in talks))
+        fillers = await self._fill(cohort, lines)
+        racing = [asyncio.create_task(each) for each in await self._rivals(cohort, talks, fillers, lines)]
+        await asyncio.wait(racing, timeout=self.quiet_ms / 1000)
+        await asyncio.gather(*(talk.hold(talk.round.after) for talk in talks))
+        await asyncio.gather(*racing)
+        return tuple(talk.history() for talk in talks)
+
+    async def _fill(self, cohort: Cohort, lines: Lines) -> tuple[str, ...]:
+        """Make the groups that fill up a shared DeleteGroups; return their ids."""
+        first = cohort.rounds[0]
+        fillers = tuple(
+            f"{self.prefix}-{first.race}-{first.number}-filler-{each}" for each in range(cohort.filler_count)
+        )
+        line = await lines.take()
+        for number, group_id in enumerate(fillers):
+            await line.send(_commit(group_id, number))
+        for _ in fillers:
+            await line.receive(timeout_ms=PATIENCE_MS)
+        lines.give_back(line)
+        return fillers
+
+    async def _rivals(
+        self, cohort: Cohort, talks: Sequence[RoundTalk], fillers: tuple[str, ...], lines: Lines
+    ) -> list[Coroutine[object, object, None]]:
+        """Return all rivals of a cohort, ready to be let loose."""
+        ready: list[Coroutine[object, object, None]] = []
+        shared: list[tuple[RoundTalk, Strand]] = []
+        for talk in talks:
+            for strand in talk.round.strands:
+                if strand.is_shared:
+                    shared.append((talk, strand))
+                    continue
+                with suppress(UnboundReferenceError):
+                    first = await talk.ready(requests_of(strand.steps)[0], is_rival=True)
+                    ready.append(talk.race(strand, *first))
+        if shared:
+            chance = Random(cohort.shuffle_seed)  # noqa: S311 - what a seed decides is to be made again, not secret
+            chance.shuffle(shared)
+            groups = [talk.group_id for talk, _ in shared]
+            groups += fillers
+            chance.shuffle(groups)
+            together = _Together(shared=shared, groups=groups, line=await lines.take(), lines=lines)
+            ready.insert(chance.randrange(len(ready) + 1), together.race(self.patience_ms))
+        return ready
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Together:
+    """One DeleteGroups that is an operation of many rounds: each sees of it what concerns its group."""
+
+    shared: Sequence[tuple[RoundTalk, Strand]]
+    groups: Sequence[str]
+    """Every group that it names."""
+    line: Connection
+    lines: Lines
+
+    async def race(self, patience_ms: float) -> None:
+        """Send it, await its answer, and tell every round its part."""
+        sends = [requests_of(strand.steps)[0] for _, strand in self.shared]
+        example = sends[0]
+        asked = [
+            await talk.ready(send, is_rival=True) for (talk, _), send in zip(self.shared, sends, strict=True)
+        ]
+        for line, _, _ in asked:
+            self.lines.give_back(line)
+        await asyncio.sleep(self.shared[0][1].delay_us / 1e6)
+        frame = encode_request(
+            example.api,
+            example.api_version,
+            correlation_id=0,
+            client_id=example.actor,
+            fields={"groups_names": self.groups},
+        )
+        invoked_us = now_us()
+        for _, _, each in asked:
+            each.invoked_us = invoked_us
+        await self.line.send(frame)
+        try:
+            answer = await self.line.receive(timeout_ms=patience_ms)
+            answered_us = now_us()
+            fields = decode_response(example.api, example.api_version, answer.payload).fields
+        except (NoAnswer, ConnectionLost, MalformedResponse) as error:
+            for _, _, each in asked:
+                each.note = str(error)
+            await self.line.close()
+            return
+        self.lines.give_back(self.line)
+        for (talk, _), send, (_, _, each) in zip(self.shared, sends, asked, strict=True):
+            talk.learn(send, each, _concerning(fields, talk.group_id), answered_us)
+
+
+def _commit(group_id: str, correlation_id: int) -> bytes:
+    partition: Fields = {"partition_index": 0, "committed_offset": 1, "committed_metadata": ""}
+    fields: Fields = {
+        "group_id": group_id,
+        "generation_id_or_member_epoch": -1,
+        "member_id": "",
+        "topics": [{"name": "orders", "partitions": [partition]}],
+    }
+    return encode_request(
+        "OffsetCommit",
+        _FILLER_VERSION,
+        correlation_id=correlation_id,
+        client_id=_FILLER_CLIENT,
+        fields=fields,
+    )
+
+
+def _concerning(fields: Fields, group_id: str) -> Fields:
+    """Return what an answer says of one group."""
+    rows = fields["results"]
+    assert isinstance(rows, Sequence)
+    kept: list[FieldValue] = [
+        row for row in rows if isinstance(row, Mapping) and row.get("group_id") == group_id
+    ]
+    return {**fields, "results": kept}

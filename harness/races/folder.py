@@ -1,0 +1,104 @@
+"""The files of a run of races.
+
+RUN/run.json                  RunRecord
+RUN/TARGET/header.json        TargetRecord; there as soon as the broker is ready
+RUN/TARGET/histories.jsonl    a History a line, written as each round is over
+RUN/TARGET/logs/              what the broker logged
+RUN/judgement.json            what the judge made of the histories, and may make anew
+RUN/summary.md, index.html    the same to read
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from harness.races.history import History, history_to_json, read_histories
+from harness.trace.files import write_whole
+from harness.trace.schema import TraceError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """How a run was asked for."""
+
+    run_id: str
+    seed: int
+    round_count: int
+    races: tuple[str, ...]
+    command: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetRecord:
+    """What the histories of one target are held against."""
+
+    spec: str
+    name: str
+    implementation: str
+    profile: str
+    broker_config: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RacesFolder:
+    """The folder of one run, as the module's text describes it."""
+
+    path: Path
+
+    def write_run(self, record: RunRecord) -> None:
+        """Write how the run was asked for."""
+        write_whole(self.path / "run.json", _json(asdict(record)))
+
+    def read_run(self) -> RunRecord:
+        """Read it; `TraceError` where there is none."""
+        data = _read(self.path / "run.json")
+        return RunRecord(
+            run_id=str(data["run_id"]),
+            seed=int(str(data["seed"])),
+            round_count=int(str(data["round_count"])),
+            races=tuple(data["races"]),  # type: ignore[arg-type] # a list of texts where it is a file of ours
+            command=str(data["command"]),
+        )
+
+    def write_target(self, record: TargetRecord) -> None:
+        """Write what a target is."""
+        write_whole(self.path / record.name / "header.json", _json(asdict(record)))
+
+    def read_targets(self) -> tuple[TargetRecord, ...]:
+        """Read the targets that got as far as a broker, by name."""
+        found = (_read(path) for path in sorted(self.path.glob("*/header.json")))
+        return tuple(TargetRecord(**each) for each in found)  # type: ignore[arg-type] # checked by the constructor's names
+
+    def logs(self, name: str) -> Path:
+        """Return where a target's broker is to log; it is made."""
+        path = self.path / name / "logs"
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def append(self, name: str, history: History) -> None:
+        """Write one round's history and hand it to the operating system."""
+        path = self.path / name / "histories.jsonl"
+        with path.open("ab") as file:
+            file.write(history_to_json(history).encode("utf-8", errors="replace") + b"\n")
+
+    def histories(self, name: str) -> tuple[History, ...]:
+        """Read a target's histories; none where no round was over."""
+        path = self.path / name / "histories.jsonl"
+        return read_histories(path) if path.exists() else ()
+
+
+def _json(data: Mapping[str, object]) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _read(path: Path) -> dict[str, object]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror}; it is no folder of races") from error
+    except ValueError as error:
+        raise TraceError(f"{path}: {error}") from error
+    if not isinstance(data, dict):
+        raise TraceError(f"{path}: not an object")
+    return data

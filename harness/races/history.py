@@ -1,0 +1,152 @@
+"""What one round of a race left behind: who asked what when, and what came back when.
+
+A history is in canonical form (`harness.trace.canonical`): member ids are named after their actors and the
+group is `group:main`. Whoever judges it needs neither the broker nor the ids that it made up.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from harness.scenario.values import Json, from_json
+from harness.trace.canonical import canonical_json
+from harness.trace.schema import TraceError
+from harness.wire.codec import Fields, FieldValue
+
+GROUP: Final = "group:main"
+"""The id of a round's group in its history."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One request of a round with its answer, on the clock of the process that drove it."""
+
+    actor: str
+    api: str
+    api_version: int
+    request: Fields
+    invoked_us: int
+    """When it was about to be sent."""
+    answered_us: int | None
+    """When its answer had been read; None if none came as long as anybody waited."""
+    answer: Fields | None
+    """The answer in canonical form."""
+    is_rival: bool
+    """Whether it is one of those that were let loose at once, not of the set-up or of the look back."""
+    answer_note: str | None = None
+    """Why there is no answer, where it is not that none came."""
+
+    def precedes(self, other: "Operation") -> bool:
+        """Whether it was over before the other began."""
+        return self.answered_us is not None and self.answered_us < other.invoked_us
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """One round, its operations in the order in which they were invoked."""
+
+    race: str
+    round_number: int
+    operations: tuple[Operation, ...]
+
+    def shape(self) -> str:
+        """Return what judging depends on: requests, answers and what preceded what, but not the clock."""
+        told = [
+            canonical_json(
+                {
+                    "actor": each.actor,
+                    "api": each.api,
+                    "version": each.api_version,
+                    "request": each.request,
+                    "answer": each.answer,
+                    "precedes": [n for n, other in enumerate(self.operations) if each.precedes(other)],
+                }
+            )
+            for each in self.operations
+        ]
+        return "\n".join(told)
+
+
+def history_to_json(history: History) -> str:
+    """Write a history as one line."""
+    return canonical_json(
+        {
+            "race": history.race,
+            "round": history.round_number,
+            "operations": [_operation_to_json(each) for each in history.operations],
+        }
+    )
+
+
+def read_histories(path: Path) -> tuple[History, ...]:
+    """Read what `history_to_json` wrote, a line a round; a line that was cut short at the end is left out.
+
+    Raises:
+        TraceError: the file is missing, or any other line is no history.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror}") from error
+    complete = lines[:-1]
+    return tuple(
+        _history_from_json(line, where=f"{path}:{number}") for number, line in enumerate(complete, start=1)
+    )
+
+
+def in_order(operations: Iterable[Operation]) -> tuple[Operation, ...]:
+    """Return operations in the order in which they were invoked."""
+    return tuple(sorted(operations, key=lambda each: each.invoked_us))
+
+
+def _operation_to_json(operation: Operation) -> Fields:
+    return {
+        "actor": operation.actor,
+        "api": operation.api,
+        "version": operation.api_version,
+        "request": operation.request,
+        "invoked_us": operation.invoked_us,
+        "answered_us": operation.answered_us,
+        "answer": operation.answer,
+        "is_rival": operation.is_rival,
+        "answer_note": operation.answer_note,
+    }
+
+
+def _history_from_json(line: bytes, *, where: str) -> History:
+    try:
+        data: Mapping[str, Json] = json.loads(line)
+        operations = data["operations"]
+        assert isinstance(operations, Sequence)
+        return History(
+            race=str(data["race"]),
+            round_number=int(data["round"]),  # type: ignore[arg-type] # a number where the line is one of ours
+            operations=tuple(_operation_from_json(each) for each in operations),  # type: ignore[arg-type] # likewise
+        )
+    except (ValueError, KeyError, TypeError, AssertionError) as error:
+        raise TraceError(f"{where}: not a history of a race: {error!r}") from error
+
+
+def _operation_from_json(data: Mapping[str, Json]) -> Operation:
+    answer = data["answer"]
+    return Operation(
+        actor=str(data["actor"]),
+        api=str(data["api"]),
+        api_version=int(data["version"]),  # type: ignore[arg-type] # a number where the line is one of ours
+        request=fields_from_json(data["request"]),
+        invoked_us=int(data["invoked_us"]),  # type: ignore[arg-type] # likewise
+        answered_us=data["answered_us"],  # type: ignore[arg-type] # likewise
+        answer=None if answer is None else fields_from_json(answer),
+        is_rival=bool(data["is_rival"]),
+        answer_note=data["answer_note"],  # type: ignore[arg-type] # a text or null, likewise
+    )
+
+
+def fields_from_json(data: Json) -> Fields:
+    """Return the fields of a message that were written as JSON."""
+    read = from_json(data)
+    assert isinstance(read, Mapping)
+    fields: dict[str, FieldValue] = dict(read)  # type: ignore[arg-type] # what was written held plain values only
+    return fields

@@ -1,0 +1,150 @@
+"""From stored histories to what they say of each race and target."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from harness.races.catalogue import RACES, Race
+from harness.races.core import contradiction, timeline
+from harness.races.explore import Outcome, allowed_outcomes
+from harness.races.history import History
+from harness.races.known import known_finding
+from harness.races.machine import Specification
+from harness.races.outcomes import NO_ANSWER, label, outcome_of
+from harness.races.plan import make_round
+from harness.races.search import Explanation, Finding, explain
+
+_COUNTEREXAMPLES_MAX: Final = 5
+"""Of one race on one target that are cut down to what contradicts; the others are counted."""
+_LEFT_OPEN: Final = (Finding.UNANSWERED, Finding.UNDECIDED, Finding.UNEXPLAINED)
+KNOWN_PREFIX: Final = "known: "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counterexample:
+    """A round that no order explains."""
+
+    race: str
+    round_number: int
+    finding: str
+    """What it is counted as: a `Finding`, or a known finding by its name."""
+    timeline: tuple[str, ...]
+    """Who asked what when, and what came; `*` marks the answers that contradict each other."""
+    meaning: str
+    """What Kafka does, where that is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What the rounds of one race say of one target."""
+
+    race: str
+    title: str
+    target: str
+    rounds: int
+    findings: Mapping[str, int]
+    outcomes: Mapping[str, Mapping[str, int]]
+    """What became of the rivals: label to outcome to how often, most frequent first."""
+    not_observed: tuple[Outcome, ...]
+    """What the reference allows, two rivals or so at a time, and nobody met."""
+    counterexamples: tuple[Counterexample, ...]
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether nothing is left that is neither explained nor known."""
+        return not any(self.findings.get(each) for each in _LEFT_OPEN)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Judge:
+    """Judges the histories of one target; what looks alike is judged once."""
+
+    specification: Specification
+    _seen: dict[str, Explanation] = field(default_factory=dict)
+
+    def explanation(self, history: History) -> Explanation:
+        shape = history.shape()
+        if shape not in self._seen:
+            self._seen[shape] = explain(history, self.specification)
+        return self._seen[shape]
+
+
+def judge(
+    histories: Sequence[History],
+    specification: Specification,
+    *,
+    target: str,
+    seed: int,
+    progress: Callable[[str], None] = lambda _: None,
+) -> tuple[Verdict, ...]:
+    """Judge all rounds that one target was driven through, race by race."""
+    by_race: dict[str, list[History]] = defaultdict(list)
+    for history in histories:
+        by_race[history.race].append(history)
+    judge_of_all = _Judge(specification=specification)
+    verdicts = []
+    for race in RACES:
+        if race.name in by_race:
+            progress(f"judging {race.name}")
+            verdict = _judge_race(race, by_race[race.name], judge_of_all, target=target, seed=seed)
+            verdicts.append(verdict)
+    return tuple(verdicts)
+
+
+def _judge_race(
+    race: Race, histories: Sequence[History], judge_of_all: _Judge, *, target: str, seed: int
+) -> Verdict:
+    findings: Counter[str] = Counter()
+    counterexamples: list[Counterexample] = []
+    for history in histories:
+        finding = judge_of_all.explanation(history).finding
+        if finding in (Finding.EXPLAINED, Finding.STALE_READ) or len(counterexamples) >= _COUNTEREXAMPLES_MAX:
+            findings[finding] += 1
+            continue
+        example = _counterexample(history, finding, judge_of_all.specification)
+        findings[example.finding] += 1
+        if example.finding not in [each.finding for each in counterexamples if each.meaning]:
+            counterexamples.append(example)
+    outcomes = _outcomes(histories)
+    met = {(what, became) for what, counts in outcomes.items() for became in counts}
+    return Verdict(
+        race=race.name,
+        title=race.title,
+        target=target,
+        rounds=len(histories),
+        findings=dict(findings.most_common()),
+        outcomes=outcomes,
+        not_observed=tuple(sorted(_allowed(race, judge_of_all.specification, seed=seed) - met)),
+        counterexamples=tuple(counterexamples),
+    )
+
+
+def _counterexample(history: History, finding: Finding, specification: Specification) -> Counterexample:
+    core = contradiction(history, specification) if finding is Finding.UNEXPLAINED else frozenset[int]()
+    known = known_finding(history, core, specification.family)
+    return Counterexample(
+        race=history.race,
+        round_number=history.round_number,
+        finding=finding if known is None else f"{KNOWN_PREFIX}{known.name}",
+        timeline=timeline(history, core),
+        meaning="" if known is None else f"{known.meaning} Source: {known.source}.",
+    )
+
+
+def _outcomes(histories: Sequence[History]) -> Mapping[str, Mapping[str, int]]:
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for history in histories:
+        for each in history.operations:
+            if each.is_rival:
+                counts[label(each.api, each.request)][outcome_of(each)] += 1
+    return {what: dict(counts[what].most_common()) for what in sorted(counts)}
+
+
+def _allowed(race: Race, specification: Specification, *, seed: int) -> frozenset[Outcome]:
+    """Return what the reference allows those who are always there, with one of the others at a time."""
+    found: set[Outcome] = set()
+    for move in race.sometimes:
+        alone = replace(race, always=(*race.always, move), sometimes=())
+        found |= allowed_outcomes(specification, make_round(alone, number=0, seed=seed))
+    return frozenset(each for each in found if each[1] != NO_ANSWER)

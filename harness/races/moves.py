@@ -1,0 +1,225 @@
+"""How a race begins and what its rivals do, told in the scenario language.
+
+A set-up is a conversation that leaves the group in some state; a move is one or two requests in order. Every
+rival has a connection and a name of its own, also where it speaks for a member of the set-up: a member's
+requests overlap only if they travel on different connections.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from harness.scenario.conversation import Actor, Conversation
+from harness.scenario.messages import Number, Request, Text, pinned
+from harness.scenario.requests import (
+    delete_groups,
+    describe_groups,
+    heartbeat,
+    join_group,
+    leave_group,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
+    sync_group,
+)
+
+INSTANCE: Final = "instance-of-ana"
+_UNREBALANCED_JOIN: Final = 3
+"""The last version whose new members are let in without being given an id first. Source: KIP-394."""
+_OFFSET_BEFORE: Final = 7
+_OFFSET_OF_MEMBER: Final = 11
+_OFFSET_OF_NOBODY: Final = 13
+_ANY_GENERATION: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """Whom rivals speak for: a member of the set-up, a former one, or nobody at all."""
+
+    member_id: Text
+    generation_id: Number
+    group_instance_id: str | None = None
+
+
+NOBODY: Final = Member(member_id="nobody", generation_id=_ANY_GENERATION)
+
+
+class SetUp(StrEnum):
+    """How a group is before its round begins."""
+
+    NOTHING = "nothing"
+    """There has never been a group of that id."""
+    OFFSETS = "offsets"
+    """Offsets without a member, as of somebody who assigns partitions by hand."""
+    LEFT = "left"
+    """Empty: its only member has left."""
+    LEFT_WITH_OFFSETS = "left with offsets"
+    """Empty, with what its only member had committed."""
+    PENDING = "pending"
+    """One member id was given out and not used yet."""
+    COMPLETING = "completing"
+    """Its only member has joined and not synced yet."""
+    STABLE = "stable"
+    """One member, with offsets."""
+    STATIC = "static"
+    """One static member, with offsets."""
+
+
+def set_up(talk: Conversation, how: SetUp) -> Member:
+    """Bring a group to a state; return whom rivals may speak for."""
+    if how is SetUp.NOTHING:
+        return NOBODY
+    if how is SetUp.OFFSETS:
+        _says(talk.actor("ana"), commit(NOBODY, by_nobody=True, offset=_OFFSET_BEFORE))
+        return NOBODY
+    ana = talk.actor("ana", group_instance_id=INSTANCE if how is SetUp.STATIC else None)
+    ana.obtains_member_id()
+    if how is SetUp.PENDING:
+        return Member(member_id=ana.member_id, generation_id=_ANY_GENERATION)
+    _says(ana, join_group())
+    member = Member(
+        member_id=ana.member_id, generation_id=ana.generation_id, group_instance_id=ana.group_instance_id
+    )
+    if how is not SetUp.COMPLETING:
+        ana.syncs_as_leader([ana])
+        _leave_behind(ana, member, how)
+    return member
+
+
+def _leave_behind(ana: Actor, member: Member, how: SetUp) -> None:
+    if how is not SetUp.LEFT:
+        _says(ana, commit(member, offset=_OFFSET_BEFORE))
+    if how in (SetUp.LEFT, SetUp.LEFT_WITH_OFFSETS):
+        _says(ana, leave_group())
+
+
+def commit(member: Member, *, by_nobody: bool = False, offset: int = _OFFSET_OF_MEMBER) -> Request:
+    """Return a commit of one offset by a member, or by nobody in particular."""
+    topics = {"orders": {0: offset}}
+    if by_nobody:
+        return offset_commit(generation_id=-1, member_id="", group_instance_id=None, topics=topics)
+    return offset_commit(
+        generation_id=member.generation_id,
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+        topics=topics,
+    )
+
+
+class Move(StrEnum):
+    """What a rival does."""
+
+    DELETE = "delete"
+    HEARTBEAT = "heartbeat"
+    JOIN_KNOWN = "join known"
+    """JoinGroup with the member's id."""
+    JOIN_NEW = "join new"
+    """JoinGroup of somebody new who is let in at once."""
+    JOIN_IN_TWO_STEPS = "join in two steps"
+    """JoinGroup of somebody new who is given an id, and comes back with it."""
+    JOIN_STATIC = "join static"
+    """JoinGroup of somebody who claims the member's instance id."""
+    SYNC = "sync"
+    LEAVE = "leave"
+    COMMIT = "commit"
+    COMMIT_BY_NOBODY = "commit by nobody"
+    COMMIT_AND_FETCH = "commit and fetch"
+    """A commit by nobody, and then a look at it."""
+    FETCH = "fetch"
+    DESCRIBE = "describe"
+    DESCRIBE_TWICE = "describe twice"
+    DELETE_OFFSETS = "delete offsets"
+    BEAT_AND_DESCRIBE = "beat and describe"
+    """A heartbeat, and then a look at the group: two APIs that must not contradict each other."""
+
+
+_Speaks: TypeAlias = Callable[[Actor, Member], None]
+
+
+def speak(talk: Conversation, name: str, move: Move, member: Member) -> None:
+    """Let a rival of that name make its move."""
+    instance = INSTANCE if move is Move.JOIN_STATIC else None
+    _MOVES[move](talk.actor(name, group_instance_id=instance), member)
+
+
+def look_back(talk: Conversation, member: Member) -> None:
+    """Ask, one after the other, how the group came out of it, and let the member of the set-up go."""
+    zoe = talk.actor("zoe")
+    _says(zoe, describe_groups(), offset_fetch(topics={"orders": (0,)}), beat(member))
+    if member is not NOBODY:
+        _says(zoe, _leave(member))
+    _says(zoe, describe_groups(), offset_fetch(topics={"orders": (0,)}))
+
+
+def beat(member: Member) -> Request:
+    """Return a member's heartbeat."""
+    return heartbeat(
+        generation_id=member.generation_id,
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+    )
+
+
+def _leave(member: Member) -> Request:
+    return leave_group(members=((member.member_id, member.group_instance_id),))
+
+
+def _says(actor: Actor, *requests: Request) -> None:
+    for request in requests:
+        actor.sends(request)
+        actor.receives(pinned(request.api, {}))
+
+
+def _says_for(*make: Callable[[Member], Request]) -> _Speaks:
+    return lambda actor, member: _says(actor, *(each(member) for each in make))
+
+
+def _join_in_two_steps(actor: Actor, _: Member) -> None:
+    _says(actor, join_group(member_id=""))
+    _says(actor, join_group(member_id=actor.member_id))
+
+
+def _join_known(member: Member) -> Request:
+    return join_group(member_id=member.member_id, group_instance_id=member.group_instance_id)
+
+
+def _sync(member: Member) -> Request:
+    return sync_group(
+        generation_id=member.generation_id,
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+        assignments=((member.member_id, b"raced for"),),
+    )
+
+
+def _commit_by_nobody(member: Member) -> Request:
+    return commit(member, by_nobody=True, offset=_OFFSET_OF_NOBODY)
+
+
+def _fetch(_: Member) -> Request:
+    return offset_fetch(topics={"orders": (0,)})
+
+
+def _describe(_: Member) -> Request:
+    return describe_groups()
+
+
+_MOVES: Final[Mapping[Move, _Speaks]] = {
+    Move.DELETE: _says_for(lambda _: delete_groups()),
+    Move.HEARTBEAT: _says_for(beat),
+    Move.JOIN_KNOWN: _says_for(_join_known),
+    Move.JOIN_NEW: _says_for(lambda _: join_group(version=_UNREBALANCED_JOIN, member_id="")),
+    Move.JOIN_IN_TWO_STEPS: _join_in_two_steps,
+    Move.JOIN_STATIC: _says_for(lambda _: join_group(member_id="", group_instance_id=INSTANCE)),
+    Move.SYNC: _says_for(_sync),
+    Move.LEAVE: _says_for(_leave),
+    Move.COMMIT: _says_for(commit),
+    Move.COMMIT_BY_NOBODY: _says_for(_commit_by_nobody),
+    Move.COMMIT_AND_FETCH: _says_for(_commit_by_nobody, _fetch),
+    Move.FETCH: _says_for(_fetch),
+    Move.DESCRIBE: _says_for(_describe),
+    Move.DESCRIBE_TWICE: _says_for(_describe, _describe),
+    Move.DELETE_OFFSETS: _says_for(lambda _: offset_delete(topics={"orders": (0,)})),
+    Move.BEAT_AND_DESCRIBE: _says_for(beat, _describe),
+}

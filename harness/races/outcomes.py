@@ -1,0 +1,54 @@
+"""What an operation and its answer are called in a table."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from harness.races.history import Operation
+from harness.wire.codec import Fields
+
+NO_ANSWER = "no answer"
+
+
+def label(api: str, request: Fields) -> str:
+    """Return what an operation is, e.g. `JoinGroup (new)`."""
+    match api:
+        case "JoinGroup" if request.get("group_instance_id"):
+            return "JoinGroup (static)"
+        case "JoinGroup":
+            return "JoinGroup (known)" if request["member_id"] else "JoinGroup (new)"
+        case "OffsetCommit":
+            by_nobody = request["generation_id_or_member_epoch"] == -1
+            return "OffsetCommit (nobody)" if by_nobody else "OffsetCommit (member)"
+        case _:
+            return api
+
+
+def outcome(api: str, answer: Fields | None) -> str:
+    """Return what became of an operation: its error, or else what it saw."""
+    if answer is None:
+        return NO_ANSWER
+    error = next((code for code in _values(answer, "error_code") if code != "NONE"), None)
+    if error is not None:
+        return error
+    if api == "DescribeGroups":
+        return next(_values(answer, "group_state"), "NONE")
+    if api == "OffsetFetch":
+        offset = next(_values(answer, "committed_offset"), "-1")
+        return "no offset" if offset == "-1" else f"offset {offset}"
+    return "NONE"
+
+
+def outcome_of(operation: Operation) -> str:
+    """Return what became of an operation of a history."""
+    return outcome(operation.api, operation.answer)
+
+
+def _values(answer: object, name: str) -> Iterator[str]:
+    """Return the values of every field of that name, outermost first."""
+    if isinstance(answer, Mapping):
+        if name in answer:
+            yield str(answer[name])
+        for item in answer.values():
+            yield from _values(item, name)
+    elif isinstance(answer, Sequence) and not isinstance(answer, str | bytes):
+        for item in answer:
+            yield from _values(item, name)

@@ -1,0 +1,121 @@
+"""Rounds made of races: which rivals take part, when each sets off, and who shares a DeleteGroups.
+
+All that is left to chance hangs on the seed, the race and the round, so that one round is made anew without
+those before it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from harness.races.catalogue import Race
+from harness.races.moves import Move, look_back, set_up, speak
+from harness.scenario.conversation import Conversation
+from harness.scenario.script import ActorSheet, Send, Step
+
+_RIVAL_NAMES: Final = ("bob", "cid", "dee", "eve", "fay", "gus")
+_DELAY_MAX_US: Final = 2_000
+_COHORT_SIZES: Final = (1, 4, 16, 48, 64)
+_FILLERS: Final = (0, 0, 100, 400)
+"""Groups that a shared DeleteGroups names besides: while it removes them, the others stay Dead."""
+_COHORT_SIZE: Final = 24
+"""Of races in which nobody deletes: enough at once to keep a broker busy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strand:
+    """What one rival does."""
+
+    move: Move
+    actor: str
+    steps: tuple[Step, ...]
+    delay_us: int
+    """How long after the start of its round it sets off; what it says then is said without delay."""
+    is_shared: bool = False
+    """Whether it is the DeleteGroups that names the groups of all rounds of a cohort."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One group, its set-up, its rivals, and the look back."""
+
+    race: str
+    number: int
+    actors: tuple[ActorSheet, ...]
+    before: tuple[Step, ...]
+    strands: tuple[Strand, ...]
+    after: tuple[Step, ...]
+    steps: tuple[Step, ...]
+    """All of them as they were recorded; a reference to a step is an index into these."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cohort:
+    """Rounds that are held at once; where the race deletes, one request names all their groups."""
+
+    rounds: tuple[Round, ...]
+    shuffle_seed: int
+    """Decides the order in which the shared request names the groups."""
+    filler_count: int = 0
+    """Further groups, each with an offset, that it names, and that nobody else does anything with."""
+
+
+def cohorts(race: Race, *, round_count: int, seed: int) -> Iterator[Cohort]:
+    """Make the rounds of a race, in cohorts."""
+    chance = Random(f"{seed}/{race.name}")  # noqa: S311 - what a seed decides is to be made again, not secret
+    number = 0
+    while number < round_count:
+        size = chance.choice(_COHORT_SIZES) if race.deletes else _COHORT_SIZE
+        size = min(size, round_count - number)
+        rounds = tuple(make_round(race, number=number + each, seed=seed) for each in range(size))
+        yield Cohort(
+            rounds=rounds,
+            shuffle_seed=chance.randrange(1 << 32),
+            filler_count=chance.choice(_FILLERS) if race.deletes else 0,
+        )
+        number += size
+
+
+def make_round(race: Race, *, number: int, seed: int) -> Round:
+    """Make one round of a race."""
+    chance = Random(f"{seed}/{race.name}/{number}")  # noqa: S311 - likewise
+    moves = list(race.always) + _drawn(race, chance)
+    talk = Conversation()
+    member = set_up(talk, race.set_up)
+    begin = len(talk.steps)
+    strands: list[Strand] = []
+    for index, move in enumerate(moves):
+        first, name = len(talk.steps), _RIVAL_NAMES[index]
+        speak(talk, name, move, member)
+        strands.append(
+            Strand(
+                move=move,
+                actor=name,
+                steps=tuple(talk.steps[first:]),
+                delay_us=chance.choice((0, 0, chance.randrange(_DELAY_MAX_US))),
+                is_shared=index == 0 and race.deletes,
+            )
+        )
+    end = len(talk.steps)
+    look_back(talk, member)
+    chance.shuffle(strands)
+    return Round(
+        race=race.name,
+        number=number,
+        actors=tuple(talk.sheets.values()),
+        before=tuple(talk.steps[:begin]),
+        strands=tuple(strands),
+        after=tuple(talk.steps[end:]),
+        steps=tuple(talk.steps),
+    )
+
+
+def requests_of(steps: tuple[Step, ...]) -> tuple[Send, ...]:
+    """Return the requests among some steps."""
+    return tuple(step for step in steps if isinstance(step, Send))
+
+
+def _drawn(race: Race, chance: Random) -> list[Move]:
+    count = chance.randint(1 if len(race.always) == 1 else 0, race.sometimes_max)
+    return chance.sample(race.sometimes, min(count, len(race.sometimes)))

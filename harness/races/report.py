@@ -1,0 +1,109 @@
+"""What the judge found, for people: Markdown, a page, and the terminal."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from jinja2 import Environment
+from rich.console import Console
+from rich.table import Table
+
+from harness.races.folder import RunRecord
+from harness.races.judge import Counterexample, Verdict
+from harness.trace.files import write_whole
+
+_STYLE: Final = Path(__file__).parents[1] / "report" / "static" / "site.css"
+_PAGE: Final = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Races {{ run.run_id }}</title>
+<style>{{ style }}</style></head><body><main>
+<h1>Races</h1>
+<p>{{ run.round_count }} rounds of each race, seed {{ run.seed }}. <code>{{ run.command }}</code></p>
+<table><thead><tr><th>race</th><th>target</th><th>rounds</th><th>judged</th><th>rivals</th>
+<th>allowed, not observed</th></tr></thead>
+<tbody>{% for each in verdicts %}<tr>
+<td title="{{ each.title }}">{{ each.race }}</td><td>{{ each.target }}</td><td>{{ each.rounds }}</td>
+<td>{{ counts(each.findings) }}</td>
+<td>{% for what, became in each.outcomes.items() %}
+<div><b>{{ what }}</b>: {{ counts(became) }}</div>{% endfor %}</td>
+<td>{% for what, became in each.not_observed %}<div>{{ what }}: {{ became }}</div>{% endfor %}</td>
+</tr>{% endfor %}</tbody></table>
+{% for each, example in examples %}<section>
+<h2>{{ example.race }}, round {{ example.round_number }}, {{ each.target }}</h2>
+<p>{{ example.finding }}. {{ example.meaning }}</p><pre>{{ example.timeline | join("\n") }}</pre>
+<p><code>{{ again(each, example) }}</code></p></section>{% endfor %}
+</main></body></html>
+"""
+
+
+def write_report(path: Path, run: RunRecord, verdicts: Sequence[Verdict]) -> None:
+    """Write `summary.md` and `index.html` into a run's folder."""
+    write_whole(path / "summary.md", _markdown(run, verdicts))
+    page = Environment(autoescape=True).from_string(_PAGE)
+    text = page.render(
+        run=run,
+        verdicts=verdicts,
+        examples=_examples(verdicts),
+        counts=counts,
+        again=lambda each, example: reproduction(run, each, example),
+        style=_STYLE.read_text(encoding="utf-8"),
+    )
+    write_whole(path / "index.html", text)
+
+
+def print_verdicts(console: Console, run: RunRecord, verdicts: Sequence[Verdict]) -> None:
+    """Print a table of races and targets, and what no order explains."""
+    table = Table("race", "target", "rounds", "judged", "not observed", box=None)
+    for each in verdicts:
+        style = None if each.is_explained else "red"
+        missing = str(len(each.not_observed))
+        table.add_row(each.race, each.target, str(each.rounds), counts(each.findings), missing, style=style)
+    console.print(table)
+    for each, example in _examples(verdicts):
+        told = ("", *_told(run, each, example), *example.timeline)
+        for line in told:
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def counts(of: Mapping[str, int]) -> str:
+    """Return what was counted in one line, e.g. `NONE 8, UNKNOWN_MEMBER_ID 2`."""
+    return ", ".join(f"{name} {count}" for name, count in of.items())
+
+
+def reproduction(run: RunRecord, verdict: Verdict, example: Counterexample) -> str:
+    """Return the command that holds the rounds of an example again."""
+    return (
+        f"kafka-conformance race {example.race} --target {verdict.target} "
+        f"--seed {run.seed} --rounds {max(run.round_count, example.round_number + 1)}"
+    )
+
+
+def _examples(verdicts: Sequence[Verdict]) -> list[tuple[Verdict, Counterexample]]:
+    return [(each, example) for each in verdicts for example in each.counterexamples]
+
+
+def _told(run: RunRecord, verdict: Verdict, example: Counterexample) -> tuple[str, ...]:
+    title = f"{example.race}, round {example.round_number}, {verdict.target}: {example.finding}"
+    return (title, *([example.meaning] if example.meaning else []), reproduction(run, verdict, example))
+
+
+def _markdown(run: RunRecord, verdicts: Sequence[Verdict]) -> str:
+    lines = [
+        f"# Races {run.run_id}",
+        "",
+        f"{run.round_count} rounds of each race on each target, seed {run.seed}: `{run.command}`",
+        "",
+        "| race | target | rounds | judged |",
+        "| --- | --- | --- | --- |",
+        *(f"| {each.race} | {each.target} | {each.rounds} | {counts(each.findings)} |" for each in verdicts),
+    ]
+    for each, example in _examples(verdicts):
+        title, *told = _told(run, each, example)
+        lines += ["", f"## {title}", "", *told, "", "```", *example.timeline, "```"]
+    lines += ["", "## What became of the rivals"]
+    for each in verdicts:
+        lines += ["", f"### {each.race}, {each.target}", "", each.title, ""]
+        lines += [f"- {what}: {counts(became)}" for what, became in each.outcomes.items()]
+        missing = ", ".join(f"{what}: {became}" for what, became in each.not_observed)
+        if missing:
+            lines += [f"- not observed in {each.rounds} rounds, though the reference allows it: {missing}"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,122 @@
+"""A whole run of races: every target in its turn, every history on file before anything is judged."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from harness.races.catalogue import Race
+from harness.races.drive import Driver
+from harness.races.folder import RacesFolder, RunRecord, TargetRecord
+from harness.races.judge import Verdict, judge
+from harness.races.plan import cohorts
+from harness.races.specification import ReferenceSpecification
+from harness.targets.base import Broker, ConnectionLost, Target, TargetError
+from harness.targets.oracle import oracle_for
+from harness.trace.files import write_whole
+
+Tell = Callable[[str, str], None]
+"""Told a target's name and what it is busy with."""
+_LOST: Final = "the broker is gone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RacesPlan:
+    """What is to be run."""
+
+    run_id: str
+    races: tuple[Race, ...]
+    targets: tuple[Target, ...]
+    round_count: int
+    """Of each race on each target."""
+    seed: int
+    command: str
+    out: Path
+
+
+async def drive(plan: RacesPlan, tell: Tell) -> RacesFolder:
+    """Hold all rounds of a plan, one target after the other; return where the histories are.
+
+    Raises:
+        TargetError: a target cannot be had, or is lost; what was recorded until then is on file.
+    """
+    folder = RacesFolder(plan.out / plan.run_id)
+    folder.write_run(
+        RunRecord(
+            run_id=plan.run_id,
+            seed=plan.seed,
+            round_count=plan.round_count,
+            races=tuple(race.name for race in plan.races),
+            command=plan.command,
+        )
+    )
+    for target in plan.targets:
+        await _drive_target(plan, target, folder, tell)
+    return folder
+
+
+async def _drive_target(plan: RacesPlan, target: Target, folder: RacesFolder, tell: Tell) -> None:
+    broker = await target.start(
+        broker_config={}, directory=folder.logs(target.name), progress=lambda text: tell(target.name, text)
+    )
+    try:
+        oracle = oracle_for(target, broker.description)
+        folder.write_target(
+            TargetRecord(
+                spec=target.spec,
+                name=target.name,
+                implementation=broker.description.implementation,
+                profile=oracle.profile,
+                broker_config=dict(broker.description.broker_config),
+            )
+        )
+        await _hold_races(plan, target, broker, folder, tell)
+    finally:
+        await broker.stop()
+
+
+async def _hold_races(
+    plan: RacesPlan, target: Target, broker: Broker, folder: RacesFolder, tell: Tell
+) -> None:
+    stage = broker.open_stage("races")
+    driver = Driver(
+        stage=stage,
+        prefix=f"race-{plan.run_id}",
+        record=lambda history: folder.append(target.name, history),
+    )
+    try:
+        for race in plan.races:
+            tell(target.name, f"{race.name}, {plan.round_count} rounds")
+            await driver.hold(cohorts(race, round_count=plan.round_count, seed=plan.seed))
+    except ConnectionLost as error:
+        raise TargetError(f"{target.spec}: {broker.failure() or _LOST}: {error}") from error
+    finally:
+        await stage.close()
+
+
+def judge_folder(folder: RacesFolder, tell: Tell) -> tuple[Verdict, ...]:
+    """Judge what is on file, also for the second time, and put the judgement beside it.
+
+    Raises:
+        TraceError: it is no folder of races, or one of its files is damaged.
+        TargetError: the reference has no profile such as the one that was recorded.
+    """
+    run = folder.read_run()
+    verdicts: list[Verdict] = []
+    for target in folder.read_targets():
+        specification = ReferenceSpecification(target.profile, target.broker_config)
+        verdicts += judge(
+            folder.histories(target.name),
+            specification,
+            target=target.spec,
+            seed=run.seed,
+            progress=partial(tell, target.name),
+        )
+    write_whole(folder.path / "judgement.json", _to_json(verdicts))
+    return tuple(verdicts)
+
+
+def _to_json(verdicts: Sequence[Verdict]) -> str:
+    return json.dumps([asdict(each) for each in verdicts], indent=2, ensure_ascii=False) + "\n"

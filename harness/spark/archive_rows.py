@@ -1,0 +1,51 @@
+"""The rows of an archive that no other record class describes: what is told of a conversation at a glance."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """One conversation in brief. Grain: run, target, scenario."""
+
+    run_id: str
+    target: str
+    scenario_id: str
+    oracle: str | None
+    conversation: str
+    """Digest of all answers in their order: equal conversations need no closer look."""
+    is_held: bool
+    """Whether there was a conversation: false where the target could not be asked, or we failed."""
+    event_count: int
+    answer_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What stood where a script awaited something. Grain: conversation, step, occurrence."""
+
+    step: int
+    occurrence: int
+    """From 0, in the order of the step's answers."""
+    actor: str | None
+    connection: str | None
+    kind: str
+    """One of `ANSWER_KINDS`."""
+    api: str | None
+    api_version: int | None
+    error_codes: tuple[str, ...]
+    """Every `error_code` in the answer, at whatever depth, each once; Kafka's names in alphabetical order."""
+    digest: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedStep:
+    """How long an answer took that a script bounds. Grain: run, target, scenario, step, bound."""
+
+    run_id: str
+    target: str
+    scenario_id: str
+    step: int
+    bound: str
+    """`not before` or `not after`."""
+    limit_ms: float
+    elapsed_ms: float

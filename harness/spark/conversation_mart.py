@@ -1,0 +1,177 @@
+"""What conversations say, digests first; pure functions of DataFrames, native expressions only.
+
+Whole conversations are compared by their digest. Answers are looked into once for each *different* pair of
+conversations, however often it was held, and for first differences only where the two digests differ.
+"""
+
+from functools import reduce
+from operator import and_
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+
+from harness.spark.schemas import column_names
+from harness.spark.trend_rows import AnswerCoverage, ErrorConfusion, FirstDifference
+
+_PAIR: Final = ["conversation", "oracle_conversation"]
+_PLACE: Final = ["step", "occurrence", "actor", "connection"]
+_TOLD: Final = ["kind", "api", "api_version", "error_codes", "digest"]
+_SIDES: Final = ("target", "oracle")
+
+
+def held_pairs(traces: DataFrame) -> DataFrame:
+    """Lay each conversation's digest beside its oracle's. Grain: run, target, scenario; both held it."""
+    held = traces.where("is_held")
+    oracles = held.select(
+        "run_id",
+        "scenario_id",
+        sf.col("target").alias("oracle"),
+        sf.col("conversation").alias("oracle_conversation"),
+    )
+    return held.select("run_id", "target", "scenario_id", "oracle", "conversation").join(
+        oracles, on=["run_id", "scenario_id", "oracle"], how="inner"
+    )
+
+
+def differing(pairs: DataFrame) -> DataFrame:
+    """Keep pairs whose digests differ. Grain: as given."""
+    return pairs.where(sf.col("conversation") != sf.col("oracle_conversation"))
+
+
+def aligned_answers(pairs: DataFrame, conversations: DataFrame) -> DataFrame:
+    """Lay the answers of two conversations side by side, each pair of digests once.
+
+    Grain: pair of digests, step, occurrence, actor, connection. A side without a counterpart is null.
+    """
+    distinct = pairs.select(*_PAIR).distinct()
+    target, oracle = (_exploded(distinct, conversations, side) for side in _SIDES)
+    names = [*_PAIR, *_PLACE]
+    on = reduce(and_, [sf.col(f"target_{name}").eqNullSafe(sf.col(f"oracle_side_{name}")) for name in names])
+    target = target.select(
+        *[sf.col(name).alias(f"target_{name}") for name in names],
+        *[sf.col(f"told_{name}").alias(f"target_{name}") for name in _TOLD],
+    )
+    oracle = oracle.select(
+        *[sf.col(name).alias(f"oracle_side_{name}") for name in names],
+        *[sf.col(f"told_{name}").alias(f"oracle_{name}") for name in _TOLD],
+    )
+    return target.join(oracle, on=on, how="full").select(
+        *[sf.coalesce(f"target_{name}", f"oracle_side_{name}").alias(name) for name in names],
+        *[sf.coalesce(f"target_{name}", f"oracle_{name}").alias(name) for name in ("api", "api_version")],
+        *[f"{side}_{name}" for side in _SIDES for name in ("kind", "error_codes", "digest")],
+    )
+
+
+def _exploded(pairs: DataFrame, conversations: DataFrame, side: str) -> DataFrame:
+    """Give each pair the answers of one of its two. Grain: pair of digests, answer."""
+    key = "conversation" if side == "target" else "oracle_conversation"
+    theirs = conversations.select(sf.col("conversation").alias(key), "answers")
+    return (
+        pairs.join(theirs, on=key, how="inner")
+        .select(*_PAIR, sf.explode("answers").alias("answer"))
+        .select(
+            *_PAIR,
+            *[sf.col(f"answer.{name}").alias(name) for name in _PLACE],
+            *[sf.col(f"answer.{name}").alias(f"told_{name}") for name in _TOLD],
+        )
+    )
+
+
+def first_differences(traces: DataFrame, conversations: DataFrame, judgements: DataFrame) -> DataFrame:
+    """Find where conversations first differ. Grain and columns: `FirstDifference`."""
+    pairs = differing(held_pairs(traces))
+    place = sf.struct(*_PLACE)
+    told = [
+        "step",
+        "occurrence",
+        "actor",
+        "api",
+        "api_version",
+        *(f"{side}_{name}" for side in ("oracle", "target") for name in ("kind", "error_codes")),
+    ]
+    first = (
+        aligned_answers(pairs, conversations)
+        .where(~_is_same())
+        .groupBy(*_PAIR)
+        .agg(
+            *[sf.min_by(sf.col(name), place).alias(name) for name in told],
+            sf.count("*").alias("differing_count"),
+        )
+        .withColumns({f"{side}_error_codes": _codes(f"{side}_error_codes") for side in _SIDES})
+    )
+    judged = judgements.select("run_id", "target", "scenario_id", "outcome", "signature")
+    return (
+        pairs.join(first, on=_PAIR, how="inner")
+        .join(judged, on=["run_id", "target", "scenario_id"], how="left")
+        .select(*column_names(FirstDifference))
+    )
+
+
+def error_confusion(traces: DataFrame, conversations: DataFrame) -> DataFrame:
+    """Count which error codes stood where which were due. Grain and columns: `ErrorConfusion`."""
+    held = held_pairs(traces).groupBy("target", *_PAIR).agg(sf.count("*").alias("held_count"))
+    codes = {f"{side}_error_codes": _joined(side) for side in _SIDES}
+    keys = ["target", "api", "api_version", "oracle_error_codes", "target_error_codes"]
+    return (
+        held.join(aligned_answers(held, conversations), on=_PAIR, how="inner")
+        .withColumns(codes)
+        .groupBy(*keys)
+        .agg(sf.sum("held_count").alias("answer_count"))
+        .withColumn("is_equal", sf.col("oracle_error_codes") == sf.col("target_error_codes"))
+        .select(*column_names(ErrorConfusion))
+    )
+
+
+def answer_coverage(traces: DataFrame, conversations: DataFrame, judgements: DataFrame) -> DataFrame:
+    """Count answers by the clauses that scenarios name. Grain and columns: `AnswerCoverage`."""
+    clauses = judgements.select("scenario_id", sf.explode("clauses").alias("clause")).distinct()
+    by_scenario = ["scenario_id", "target", "api", "api_version", "error_code"]
+    answered = (
+        traces.groupBy("scenario_id", "target", "conversation")
+        .agg(sf.count("*").alias("held_count"))
+        .join(conversations, on="conversation", how="inner")
+        .select("scenario_id", "target", "held_count", sf.explode("answers").alias("answer"))
+        .where(sf.col("answer.api").isNotNull())
+        .select(
+            "scenario_id",
+            "target",
+            "held_count",
+            "answer.api",
+            "answer.api_version",
+            sf.explode(_or_unnamed("answer.error_codes")).alias("error_code"),
+        )
+        .groupBy(*by_scenario)
+        .agg(sf.sum("held_count").alias("held_count"))
+    )
+    return (
+        answered.join(clauses, on="scenario_id", how="inner")
+        .groupBy("clause", "api", "api_version", "error_code")
+        .agg(
+            sf.count_distinct("scenario_id").alias("scenario_count"),
+            sf.count_distinct("target").alias("target_count"),
+            sf.sum("held_count").alias("answer_count"),
+        )
+        .select(*column_names(AnswerCoverage))
+    )
+
+
+def _is_same() -> Column:
+    return sf.col("target_kind").eqNullSafe(sf.col("oracle_kind")) & sf.col("target_digest").eqNullSafe(
+        sf.col("oracle_digest")
+    )
+
+
+def _codes(name: str) -> Column:
+    return sf.coalesce(name, sf.array().cast("array<string>"))
+
+
+def _or_unnamed(name: str) -> Column:
+    return sf.when(sf.size(name) > 0, sf.col(name)).otherwise(sf.array(sf.lit("")))
+
+
+def _joined(side: str) -> Column:
+    codes = sf.array_join(_codes(f"{side}_error_codes"), ",")
+    return sf.when(sf.col(f"{side}_kind") == "response", codes).otherwise(
+        sf.coalesce(f"{side}_kind", sf.lit("nothing"))
+    )

@@ -1,0 +1,181 @@
+"""What an archive tells of each conversation at a glance, made of a target's events without Spark."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from itertools import groupby
+from operator import itemgetter
+from typing import Final
+
+import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
+import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
+
+from harness.spark.archive_rows import Answer, TimedStep, Trace
+from harness.trace.events import ANSWER_KINDS, EventKind
+
+_DIGEST_CHARACTERS: Final = 24
+_BOUNDS: Final = {"not_before_ms": "not before", "not_after_ms": "not after"}
+_REFUSED: Final = [EventKind.NOT_APPLICABLE.value, EventKind.HARNESS_ERROR.value]
+_READ: Final = [
+    "scenario_id",
+    "step",
+    "sequence",
+    "kind",
+    "actor",
+    "connection",
+    "api",
+    "api_version",
+    "digest",
+    "canonical",
+    "elapsed_ms",
+]
+
+Bounds = Mapping[tuple[str, int], Sequence[tuple[str, float]]]
+"""By scenario and step: which bounds a script sets there, and where they lie."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a target's events come to."""
+
+    traces: tuple[Trace, ...]
+    timed_steps: tuple[TimedStep, ...]
+    conversations: Mapping[str, tuple[Answer, ...]]
+    """By digest."""
+
+
+@dataclass(slots=True, kw_only=True)
+class KeptAnswers:
+    """Conversations of several targets, each once."""
+
+    conversations: dict[str, tuple[Answer, ...]] = field(default_factory=dict)
+
+    def add(self, conversations: Mapping[str, tuple[Answer, ...]]) -> None:
+        """Add those that are not there yet."""
+        self.conversations.update(conversations)
+
+
+def told(events: pa.Table, *, run_id: str, target: str, oracle: str | None, bounds: Bounds) -> Told:
+    """Tell each conversation of a target at a glance.
+
+    Args:
+        events: the columns of `Event`, all of this run and target, in any order.
+        run_id: the run's.
+        target: the target's name.
+        oracle: what it is held against.
+        bounds: what the run's scripts say of times.
+    """
+    traces = []
+    timed = []
+    conversations = {}
+    counts = _event_counts(events)
+    refused = _refused(events)
+    by_scenario = {
+        scenario_id: [answer for _, answer in group]
+        for scenario_id, group in groupby(_answers(events), key=itemgetter(0))
+    }
+    for scenario_id, event_count in counts.items():
+        answers = by_scenario.get(scenario_id, [])
+        digest = _digest([answer for answer, _ in answers])
+        conversations[digest] = tuple(answer for answer, _ in answers)
+        traces.append(
+            Trace(
+                run_id=run_id,
+                target=target,
+                scenario_id=scenario_id,
+                oracle=oracle,
+                conversation=digest,
+                is_held=scenario_id not in refused,
+                event_count=event_count,
+                answer_count=len(answers),
+            )
+        )
+        timed += [
+            TimedStep(
+                run_id=run_id,
+                target=target,
+                scenario_id=scenario_id,
+                step=answer.step,
+                bound=bound,
+                limit_ms=limit_ms,
+                elapsed_ms=elapsed_ms,
+            )
+            for answer, elapsed_ms in answers
+            if elapsed_ms is not None and answer.kind == EventKind.RESPONSE and answer.occurrence == 0
+            for bound, limit_ms in bounds.get((scenario_id, answer.step), ())
+        ]
+    return Told(traces=tuple(traces), timed_steps=tuple(timed), conversations=conversations)
+
+
+def bounds_of(scripts: Mapping[str, object]) -> Bounds:
+    """Gather what scripts, as JSON data, say of when an answer may come."""
+    return {
+        (scenario_id, index): found
+        for scenario_id, script in scripts.items()
+        if isinstance(script, dict)
+        for index, step in enumerate(script["steps"])
+        if (found := [(_BOUNDS[name], float(step[name])) for name in _BOUNDS if step.get(name) is not None])
+    }
+
+
+def _event_counts(events: pa.Table) -> dict[str, int]:
+    counted = events.group_by("scenario_id").aggregate([("sequence", "count")]).sort_by("scenario_id")
+    return dict(
+        zip(counted["scenario_id"].to_pylist(), counted["sequence_count"].to_pylist(), strict=True)
+    )
+
+
+def _refused(events: pa.Table) -> set[str]:
+    """Name the scenarios that were not held."""
+    is_refusal = pc.is_in(events["kind"], value_set=pa.array(_REFUSED))
+    return set(events["scenario_id"].filter(is_refusal).to_pylist())
+
+
+def _answers(events: pa.Table) -> Iterator[tuple[str, tuple[Answer, float | None]]]:
+    """Give each answer with its scenario and the time that it took, in the order of scenarios and steps."""
+    kinds = pa.array([kind.value for kind in ANSWER_KINDS])
+    awaited = events.select(_READ).filter(pc.is_in(events["kind"], value_set=kinds))
+    ordered = awaited.sort_by([(name, "ascending") for name in ("scenario_id", "step", "sequence")])
+    place = None
+    occurrence = 0
+    for row in ordered.to_pylist():
+        occurrence = occurrence + 1 if place == (row["scenario_id"], row["step"]) else 0
+        place = (row["scenario_id"], row["step"])
+        answer = Answer(
+            step=row["step"],
+            occurrence=occurrence,
+            actor=row["actor"],
+            connection=row["connection"],
+            kind=row["kind"],
+            api=row["api"],
+            api_version=row["api_version"],
+            error_codes=_error_codes(row["canonical"]),
+            digest=row["digest"],
+        )
+        yield row["scenario_id"], (answer, row["elapsed_ms"])
+
+
+@lru_cache(maxsize=65536)
+def _error_codes(canonical: str | None) -> tuple[str, ...]:
+    return tuple(sorted(set(_codes(json.loads(canonical))))) if canonical else ()
+
+
+def _codes(value: object) -> Iterator[str]:
+    match value:
+        case dict():
+            for name, part in value.items():
+                if name == "error_code":
+                    yield str(part)
+                else:
+                    yield from _codes(part)
+        case list():
+            for part in value:
+                yield from _codes(part)
+
+
+def _digest(answers: Sequence[Answer]) -> str:
+    """Hash what was answered, in its order; when it came is no part of it."""
+    parts = [[a.step, a.occurrence, a.actor, a.connection, a.kind, a.digest] for a in answers]
+    return sha256(json.dumps(parts).encode()).hexdigest()[:_DIGEST_CHARACTERS]

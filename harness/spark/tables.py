@@ -1,0 +1,74 @@
+"""Tables by name, made several at a time and put where they belong once all are there."""
+
+import shutil
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as sf
+
+from harness.spark.stage import hadoop_path
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+SourcesT = TypeVar("SourcesT")
+
+AT_ONCE: Final = 4
+"""Tables in the making; more of them only wait for the same driver."""
+PARTITION_BYTES: Final = 64 * 1024 * 1024
+"""Of input for one partition: below that, more of them only cost time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mart(Generic[SourcesT]):
+    """One table: its rows, what they are in order of, and how they come about."""
+
+    row: "type[DataclassInstance]"
+    order: tuple[str, ...]
+    build: Callable[[SourcesT], DataFrame]
+
+
+def write_tables(
+    marts: Mapping[str, Mart[SourcesT]],
+    sources: SourcesT,
+    out: Path,
+    *,
+    partitions: int,
+    progress: Callable[[str], None],
+) -> dict[str, int]:
+    """Make all tables, several at a time; what was in `out` is replaced when all are written.
+
+    Returns:
+        Rows by table, in the order of `marts`.
+    """
+    unfinished = out.with_name(f".{out.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    counts = {}
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="mart") as pool:
+        pending = {
+            pool.submit(write_table, table, sources, unfinished / name, partitions): name
+            for name, table in marts.items()
+        }
+        try:
+            for future in as_completed(pending):
+                name = pending[future]
+                counts[name] = future.result()
+                progress(f"table {name}: {counts[name]} rows ({len(counts)} of {len(marts)})")
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    shutil.rmtree(out, ignore_errors=True)
+    unfinished.replace(out)
+    return {name: counts[name] for name in marts}
+
+
+def write_table(table: Mart[SourcesT], sources: SourcesT, folder: Path, partitions: int) -> int:
+    """Make one table, and return how many rows it has."""
+    rows = Observation()
+    frame = table.build(sources).coalesce(partitions).sortWithinPartitions(*table.order)
+    frame.observe(rows, sf.count("*").alias("count")).write.parquet(hadoop_path(folder))
+    return int(rows.get["count"])

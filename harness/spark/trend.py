@@ -1,0 +1,187 @@
+"""The job that turns an archive of many runs into the tables of their trend.
+
+python -m harness.spark.trend ARCHIVE --out FOLDER [--run RUN_ID …] [--master URL]
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from pyspark.sql import SparkSession
+
+from harness.spark import conversation_mart, timing_mart, trend_mart
+from harness.spark.archive import CONVERSATIONS, Archive
+from harness.spark.archived import Archived, stage_archive
+from harness.spark.coverage_mart import clause_coverage
+from harness.spark.rows import ClauseCoverage
+from harness.spark.session import LOCAL_MASTER, SparkError, spark_session
+from harness.spark.tables import PARTITION_BYTES, Mart, write_tables
+from harness.spark.trend_rows import (
+    AnswerCoverage,
+    ErrorConfusion,
+    FirstChangedVersion,
+    FirstDifference,
+    FlakeRate,
+    LatencyTrend,
+    RunDelta,
+    RunTotal,
+    SignatureAge,
+    SlowScenario,
+    TimingMargin,
+    VerdictCell,
+)
+from harness.trace.schema import TraceError
+
+TREND_MARTS: Final[Mapping[str, Mart[Archived]]] = {
+    "verdict_matrix": Mart(
+        row=VerdictCell,
+        order=("run_id", "scenario_id", "target"),
+        build=lambda of: trend_mart.verdict_cells(of.runs, of.judgements),
+    ),
+    "run_totals": Mart(
+        row=RunTotal,
+        order=("started_at", "target"),
+        build=lambda of: trend_mart.run_totals(of.runs, of.footers, of.judgements),
+    ),
+    "first_differences": Mart(
+        row=FirstDifference,
+        order=("run_id", "scenario_id", "target"),
+        build=lambda of: conversation_mart.first_differences(of.traces, of.conversations, of.judgements),
+    ),
+    "signature_ages": Mart(
+        row=SignatureAge,
+        order=("cluster",),
+        build=lambda of: trend_mart.signature_ages(of.differences, of.runs),
+    ),
+    "first_changed_versions": Mart(
+        row=FirstChangedVersion,
+        order=("scenario_id", "family"),
+        build=lambda of: trend_mart.first_changed_versions(
+            of.runs, of.headers, of.judgements, conversation_mart.held_pairs(of.traces)
+        ),
+    ),
+    "run_deltas": Mart(
+        row=RunDelta,
+        order=("run_id", "scenario_id", "target"),
+        build=lambda of: trend_mart.run_deltas(trend_mart.successions(of.runs, of.headers, of.judgements)),
+    ),
+    "flake_rates": Mart(
+        row=FlakeRate,
+        order=("scenario_id", "target"),
+        build=lambda of: trend_mart.flake_rates(trend_mart.successions(of.runs, of.headers, of.judgements)),
+    ),
+    "clause_coverage": Mart(
+        row=ClauseCoverage,
+        order=("run_id", "clause", "target"),
+        build=lambda of: clause_coverage(of.clauses, of.headers, of.judgements),
+    ),
+    "answer_coverage": Mart(
+        row=AnswerCoverage,
+        order=("clause", "api", "api_version", "error_code"),
+        build=lambda of: conversation_mart.answer_coverage(of.traces, of.conversations, of.judgements),
+    ),
+    "error_confusion": Mart(
+        row=ErrorConfusion,
+        order=("target", "api", "api_version", "oracle_error_codes"),
+        build=lambda of: conversation_mart.error_confusion(of.traces, of.conversations),
+    ),
+    "latency_quantiles": Mart(
+        row=LatencyTrend,
+        order=("target", "api", "api_version"),
+        build=lambda of: timing_mart.latency_trend(of.events),
+    ),
+    "timing_margins": Mart(
+        row=TimingMargin,
+        order=("target", "scenario_id", "step", "bound"),
+        build=lambda of: timing_mart.timing_margins(of.timed_steps),
+    ),
+    "slowest_scenarios": Mart(
+        row=SlowScenario,
+        order=("target", "place"),
+        build=lambda of: trend_mart.slowest_scenarios(of.judgements),
+    ),
+}
+"""All tables by the name of their folder."""
+
+
+def build_trend(
+    archive: Archive,
+    out: Path,
+    *,
+    run_ids: Sequence[str] | None = None,
+    master: str = LOCAL_MASTER,
+    progress: Callable[[str], None] | None = None,
+) -> dict[str, int]:
+    """Make the tables of some runs' trend, and say how many rows each has.
+
+    Args:
+        archive: where the runs are.
+        out: gets a folder of Parquet files for each table; what was there is replaced when all are written.
+        run_ids: of which runs; of all if not given.
+        master: a Spark master URL; with one that is not local, its executors must see the same paths.
+        progress: told what is being worked on.
+
+    Raises:
+        SparkError: Spark cannot be started.
+        TraceError: the archive lacks a run, or has none.
+    """
+    held = archive.run_ids()
+    if missing := sorted(set(run_ids or ()) - set(held)):
+        raise TraceError(f"{archive.root} lacks {', '.join(missing)}")
+    if not held:
+        raise TraceError(f"{archive.root} holds no runs")
+    tell = progress or (lambda _: None)
+    partitions = shuffle_partitions(archive)
+    tell("starting Spark")
+    with spark_session(master=master, partitions=partitions) as spark:
+        tell(f"reading {len(run_ids or held)} of {len(held)} runs")
+        return write_trend(spark, archive, out, run_ids=run_ids, partitions=partitions, progress=tell)
+
+
+def write_trend(
+    spark: SparkSession,
+    archive: Archive,
+    out: Path,
+    *,
+    run_ids: Sequence[str] | None,
+    partitions: int,
+    progress: Callable[[str], None],
+) -> dict[str, int]:
+    """Make the tables with a session that is there."""
+    sources = stage_archive(spark, archive, run_ids)
+    return write_tables(TREND_MARTS, sources, out.resolve(), partitions=partitions, progress=progress)
+
+
+def shuffle_partitions(archive: Archive) -> int:
+    """Say into how many parts data is shuffled, by what is shuffled: everything but events."""
+    shuffled = ("traces", "judgements", "differences", CONVERSATIONS)
+    size = sum(path.stat().st_size for kind in shuffled for path in (archive.root / kind).rglob("*.parquet"))
+    return 1 + 8 * size // PARTITION_BYTES
+
+
+def main(
+    archive: Annotated[Path, typer.Argument(help="The folder that holds the runs as one dataset.")],
+    out: Annotated[Path, typer.Option(help="Where the tables go.")],
+    run: Annotated[list[str] | None, typer.Option(help="Of this run; may be repeated.")] = None,
+    master: Annotated[str, typer.Option(help="A Spark master URL.")] = LOCAL_MASTER,
+) -> None:
+    """Make the tables of many runs' trend; exits with 65 for bad input, 69 without Spark."""
+    try:
+        counts = build_trend(
+            Archive(root=archive.resolve()),
+            out,
+            run_ids=run,
+            master=master,
+            progress=partial(typer.echo, err=True),
+        )
+    except (TraceError, SparkError) as error:
+        typer.echo(error, err=True)
+        raise typer.Exit(65 if isinstance(error, TraceError) else 69) from error
+    for name, count in counts.items():
+        typer.echo(f"{count:>10}  {name}")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,310 @@
+"""What many runs say together; pure functions of DataFrames, native expressions only.
+
+Runs are in the order of their starting. A target's runs are those in which it was driven: the run before is
+the one before *of that target*. No verdict is computed here; those that the checker gave are laid in a row.
+"""
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from harness.spark.mart import clustered_differences
+from harness.spark.schemas import column_names
+from harness.spark.trend_rows import (
+    FirstChangedVersion,
+    FlakeRate,
+    RunDelta,
+    RunTotal,
+    SignatureAge,
+    SlowScenario,
+    VerdictCell,
+)
+from harness.verdict import Delta, Expectation, Outcome
+
+_GOOD: Final = [Outcome.CONFORMS.value, Outcome.LENIENT.value, Outcome.NOT_APPLICABLE.value]
+"""As `harness.diff.baseline` has it."""
+_MEASURED_BY_ORACLE: Final = [Outcome.CONFORMS.value, Outcome.LENIENT.value]
+_HELD: Final = [*_MEASURED_BY_ORACLE, Outcome.DIVERGES.value]
+_ALIKE: Final = ["api", "api_version", "difference_class", "field", "expected", "actual"]
+_RESULT: Final = ["target", "scenario_id"]
+_CIRCUMSTANCES: Final = [
+    "scenario_digest",
+    "harness_version",
+    "harness_commit",
+    "spec",
+    "profile",
+    "implementation",
+    "broker_config",
+]
+_SLOWEST: Final = 50
+_VERSION: Final = r"\d+(?:\.\d+)+"
+
+
+def verdict_cells(runs: DataFrame, judgements: DataFrame) -> DataFrame:
+    """Lay out the judgements of all runs. Grain and columns: `VerdictCell`."""
+    started = sf.broadcast(runs.select("run_id", "started_at"))
+    return judgements.join(started, on="run_id", how="inner").select(*column_names(VerdictCell))
+
+
+def run_totals(runs: DataFrame, footers: DataFrame, judgements: DataFrame) -> DataFrame:
+    """Count what targets came to. Grain and columns: `RunTotal`."""
+    return (
+        judgements.groupBy("run_id", "target")
+        .agg(
+            sf.count("*").alias("scenario_count"),
+            *[_count_of("outcome", outcome) for outcome in Outcome],
+            *[_count_of("expectation", expectation) for expectation in Expectation],
+            sf.sum("duration_ms").alias("duration_ms"),
+        )
+        .join(runs, on="run_id", how="inner")
+        .join(footers.select("run_id", "ended"), on="run_id", how="left")
+        .select(*column_names(RunTotal))
+    )
+
+
+def _count_of(column: str, value: Outcome | Expectation) -> Column:
+    return sf.count_if(sf.col(column) == value.value).alias(value.name.lower())
+
+
+def target_runs(runs: DataFrame, headers: DataFrame) -> DataFrame:
+    """Put each target's runs in a row, with the runs before and after. Grain: run, target.
+
+    `is_like_prior` and `is_like_next` tell whether scripts, harness and target are the same there.
+    """
+    in_time = Window.partitionBy("target").orderBy("started_at", "run_id")
+    return (
+        headers.where(sf.col("broker_ordinal") == 0)
+        .select("run_id", "target", "spec", "profile", "implementation", "broker_config")
+        .join(
+            runs.select("run_id", "started_at", "scenario_digest", "harness_version", "harness_commit"),
+            on="run_id",
+            how="inner",
+        )
+        .withColumn("circumstances", sf.to_json(sf.struct(*_CIRCUMSTANCES)))
+        .select(
+            "run_id",
+            "target",
+            sf.row_number().over(in_time).alias("ordinal"),
+            *[
+                column
+                for neighbour, place in (("prior", sf.lag), ("next", sf.lead))
+                for column in (
+                    place("run_id").over(in_time).alias(f"{neighbour}_run_id"),
+                    sf.coalesce(
+                        place("circumstances").over(in_time) == sf.col("circumstances"), sf.lit(False)
+                    ).alias(f"is_like_{neighbour}"),
+                )
+            ],
+        )
+    )
+
+
+def successions(runs: DataFrame, headers: DataFrame, judgements: DataFrame) -> DataFrame:
+    """Lay each result beside that of the target's run before. Grain: run, target, scenario.
+
+    `prior` is null where that run did not hold the scenario; `is_last` tells that the next run does not.
+    """
+    in_time = Window.partitionBy(*_RESULT).orderBy("ordinal")
+    seen = sf.struct("outcome", "signature")
+    return (
+        judgements.select("run_id", *_RESULT, "outcome", "signature")
+        .join(sf.broadcast(target_runs(runs, headers)), on=["run_id", "target"], how="inner")
+        .withColumns(
+            {
+                "prior": sf.when(
+                    sf.lag("ordinal").over(in_time) == sf.col("ordinal") - 1, sf.lag(seen).over(in_time)
+                ),
+                "is_last": ~sf.coalesce(
+                    sf.lead("ordinal").over(in_time) == sf.col("ordinal") + 1, sf.lit(False)
+                ),
+            }
+        )
+    )
+
+
+def run_deltas(of: DataFrame) -> DataFrame:
+    """Tell what changed from each target's run to the next, of `successions`. Grain and columns: `RunDelta`."""
+    changed = (
+        of.where(sf.col("prior_run_id").isNotNull())
+        .withColumn("delta", _delta())
+        .where(sf.col("delta") != Delta.SAME.value)
+        .withColumns(
+            {
+                "prior_outcome": sf.col("prior.outcome"),
+                "prior_signature": sf.col("prior.signature"),
+                "is_flaky": sf.col("is_like_prior") & sf.col("prior").isNotNull(),
+            }
+        )
+        .select(*column_names(RunDelta))
+    )
+    removed = of.where(sf.col("is_last") & sf.col("next_run_id").isNotNull()).select(
+        sf.col("next_run_id").alias("run_id"),
+        sf.col("run_id").alias("prior_run_id"),
+        *_RESULT,
+        sf.lit(Delta.REMOVED.value).alias("delta"),
+        sf.lit(False).alias("is_flaky"),
+        sf.lit(None).cast("string").alias("outcome"),
+        sf.col("outcome").alias("prior_outcome"),
+        sf.lit(None).cast("string").alias("signature"),
+        sf.col("signature").alias("prior_signature"),
+    )
+    return changed.unionByName(removed)
+
+
+def _delta() -> Column:
+    """Say of a result what `harness.diff.baseline.delta` would."""
+    is_good, was_good = sf.col("outcome").isin(_GOOD), sf.col("prior.outcome").isin(_GOOD)
+    return (
+        sf.when(sf.col("prior").isNull(), Delta.ADDED.value)
+        .when(is_good & ~was_good, Delta.NEWLY_CONFORMING.value)
+        .when(~is_good & was_good, Delta.NEWLY_DIVERGING.value)
+        .when(_is_as_before(), Delta.SAME.value)
+        .otherwise(Delta.CHANGED_SIGNATURE.value)
+    )
+
+
+def _is_as_before() -> Column:
+    return (sf.col("outcome") == sf.col("prior.outcome")) & sf.col("signature").eqNullSafe(
+        sf.col("prior.signature")
+    )
+
+
+def flake_rates(of: DataFrame) -> DataFrame:
+    """Tell how often results change by themselves, of `successions`. Grain and columns: `FlakeRate`."""
+    is_pair = sf.col("is_like_prior") & sf.col("prior").isNotNull()
+    is_flip = is_pair & ~_is_as_before()
+    return (
+        of.groupBy(*_RESULT)
+        .agg(
+            sf.count("*").alias("run_count"),
+            sf.count_if(~sf.col("outcome").isin(_GOOD)).alias("failing_count"),
+            sf.count_if(is_pair).alias("pair_count"),
+            sf.count_if(is_flip).alias("flip_count"),
+            sf.max_by(sf.when(is_flip, sf.col("run_id")), sf.when(is_flip, sf.col("ordinal"))).alias(
+                "last_flip_run_id"
+            ),
+        )
+        .withColumn("flake_rate", sf.try_divide("flip_count", "pair_count"))
+        .select(*column_names(FlakeRate))
+    )
+
+
+def signature_ages(differences: DataFrame, runs: DataFrame) -> DataFrame:
+    """Tell since when and how widely equal differences are seen. Grain and columns: `SignatureAge`."""
+    in_time = Window.orderBy("started_at", "run_id")
+    ordered = runs.select(
+        "run_id",
+        "started_at",
+        sf.row_number().over(in_time).cast("long").alias("run_ordinal"),
+        sf.count("*").over(Window.partitionBy()).alias("newest"),
+    )
+    return (
+        clustered_differences(differences)
+        .join(sf.broadcast(ordered), on="run_id", how="inner")
+        .groupBy("cluster", *_ALIKE)
+        .agg(
+            sf.min_by("run_id", "run_ordinal").alias("first_run_id"),
+            sf.min_by("started_at", "run_ordinal").alias("first_seen_at"),
+            sf.max_by("run_id", "run_ordinal").alias("last_run_id"),
+            sf.max_by("started_at", "run_ordinal").alias("last_seen_at"),
+            sf.count_distinct("run_id").alias("run_count"),
+            (sf.max("newest") - sf.min("run_ordinal") + 1).alias("age"),
+            (sf.max("newest") - sf.max("run_ordinal")).alias("runs_since"),
+            sf.array_sort(sf.collect_set("target")).alias("targets"),
+            sf.array_sort(sf.collect_set("scenario_id")).alias("scenario_ids"),
+            sf.count("*").alias("difference_count"),
+            sf.count_if(~sf.col("is_consequence")).alias("finding_count"),
+        )
+        .withColumns(
+            {
+                "target_count": sf.size("targets").cast("long"),
+                "scenario_count": sf.size("scenario_ids").cast("long"),
+            }
+        )
+        .select(*column_names(SignatureAge))
+    )
+
+
+def first_changed_versions(
+    runs: DataFrame, headers: DataFrame, judgements: DataFrame, pairs: DataFrame
+) -> DataFrame:
+    """Find the first version that goes otherwise. Grain and columns: `FirstChangedVersion`.
+
+    What is compared is the oracle's conversation where the target does as it does, and else its own.
+    """
+    family = sf.concat_ws("", *[sf.split("target", _VERSION, 2)[at] for at in (0, 1)])
+    named = (
+        headers.where((sf.col("broker_ordinal") == 0) & ~sf.startswith("spec", sf.lit("reference")))
+        .select("run_id", "target")
+        .join(runs.select("run_id", "started_at"), on="run_id", how="inner")
+        .select(
+            "run_id",
+            "target",
+            "started_at",
+            sf.regexp_extract("target", f"({_VERSION})", 1).alias("version"),
+        )
+        .where(sf.col("version") != "")
+        .withColumn("family", family)
+    )
+    measure = sf.when(sf.col("outcome").isin(_MEASURED_BY_ORACLE), sf.col("oracle_conversation")).otherwise(
+        sf.col("conversation")
+    )
+    newest = (
+        judgements.where(sf.col("outcome").isin(_HELD))
+        .select("run_id", *_RESULT, "outcome")
+        .join(sf.broadcast(named), on=["run_id", "target"], how="inner")
+        .join(
+            pairs.select("run_id", *_RESULT, "conversation", "oracle_conversation"),
+            on=["run_id", *_RESULT],
+            how="inner",
+        )
+        .groupBy("scenario_id", "family", "version", "target")
+        .agg(sf.max_by(sf.struct("run_id", measure.alias("measure")), sf.struct("started_at", "run_id")).alias("is"))
+        .withColumn("version", sf.split("version", r"\.").cast("array<int>"))
+    )
+    return _first_changes(newest)
+
+
+def _first_changes(newest: DataFrame) -> DataFrame:
+    """Go through each family's versions, from the oldest."""
+    by_version = Window.partitionBy("scenario_id", "family").orderBy("version", "target")
+    prior = sf.lag(sf.col("is.measure")).over(by_version)
+    is_change = sf.col("is_change")
+    return (
+        newest.withColumns(
+            {
+                "is_change": sf.coalesce(prior != sf.col("is.measure"), sf.lit(False)),
+                "prior_target": sf.lag("target").over(by_version),
+            }
+        )
+        .groupBy("scenario_id", "family")
+        .agg(
+            sf.min_by("target", "version").alias("oldest_target"),
+            sf.min_by("prior_target", sf.when(is_change, sf.col("version"))).alias("last_same_target"),
+            sf.min_by("target", sf.when(is_change, sf.col("version"))).alias("first_changed_target"),
+            sf.min_by("is.run_id", sf.when(is_change, sf.col("version"))).alias("first_changed_run_id"),
+            sf.max_by("target", "version").alias("newest_target"),
+            sf.count("*").alias("target_count"),
+            sf.count_if(is_change).alias("change_count"),
+        )
+        .where(sf.col("change_count") > 0)
+        .select(*column_names(FirstChangedVersion))
+    )
+
+
+def slowest_scenarios(judgements: DataFrame) -> DataFrame:
+    """Find each target's slowest scenarios. Grain and columns: `SlowScenario`."""
+    slowest_first = Window.partitionBy("target").orderBy(sf.desc("median_ms"), "scenario_id")
+    return (
+        judgements.groupBy(*_RESULT)
+        .agg(
+            sf.count("*").alias("run_count"),
+            sf.percentile_approx("duration_ms", 0.5, 1000).alias("median_ms"),
+            sf.max("duration_ms").alias("max_ms"),
+            sf.max_by("run_id", "duration_ms").alias("slowest_run_id"),
+        )
+        .withColumn("place", sf.row_number().over(slowest_first).cast("long"))
+        .where(sf.col("place") <= _SLOWEST)
+        .select(*column_names(SlowScenario))
+    )

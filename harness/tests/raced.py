@@ -1,0 +1,213 @@
+"""The reference behind a scheduler of chance, whole or with a flaw, for races to be held with in this process."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Mapping
+from random import Random
+from typing import Final
+
+from typing_extensions import override
+
+from harness.races.catalogue import select_races
+from harness.races.drive import Driver
+from harness.races.history import History
+from harness.races.plan import cohorts
+from harness.targets.base import (
+    CONFORMANCE_CONFIG,
+    CONFORMANCE_TOPICS,
+    Connection,
+    ConnectionLost,
+    Frame,
+    HoldPoint,
+    Lever,
+    NoAnswer,
+    Role,
+    Stage,
+)
+from harness.wire.codec import encode_request
+from reference_coordinator.choices import DeterministicChoices
+from reference_coordinator.config import GroupCoordinatorConfig
+from reference_coordinator.ids import Millis
+from reference_coordinator.listener import ConnectionId, Listener, Outgoing, SendFrame
+from reference_coordinator.profiles import profile_for
+
+PATIENCE_MS: Final = 30.0
+QUIET_MS: Final = 15.0
+
+
+class Shuffled:
+    """A broker that serves what has come, and sends what it has to send, in an order of chance's choosing.
+
+    Attributes:
+        listener: the reference.
+    """
+
+    def __init__(self, profile: str, *, seed: int) -> None:
+        self.listener = Listener(
+            profile=profile_for(profile),
+            config=GroupCoordinatorConfig.from_properties(CONFORMANCE_CONFIG),
+            choices=DeterministicChoices(seed=seed),
+            host="127.0.0.1",
+            port=9092,
+            topics=CONFORMANCE_TOPICS,
+        )
+        self._chance = Random(seed)
+        self._began_s = self._busy_s = time.monotonic()
+        self._come: deque[tuple[ConnectionId, bytes]] = deque()
+        self._to_send: deque[tuple[ConnectionId, bytes]] = deque()
+        self._lines: dict[ConnectionId, "ShuffledConnection"] = {}
+        self._something = asyncio.Event()
+        question = encode_request("FindCoordinator", 2, correlation_id=0, fields={"key": "group"})
+        self.receive(self.listener.connected(client_host="127.0.0.1"), question)
+        self._to_send.clear()
+
+    def connect(self) -> "ShuffledConnection":
+        """Open a connection."""
+        line = ShuffledConnection(self, self.listener.connected(client_host="127.0.0.1"))
+        self._lines[line.number] = line
+        return line
+
+    def take_in(self, connection: ConnectionId, frame: bytes) -> None:
+        """Let a frame have come; it is served when chance will have it."""
+        self._come.append((connection, frame))
+        self._something.set()
+
+    async def run(self) -> None:
+        """Serve and send until cancelled."""
+        while True:
+            if not (self._come or self._to_send):
+                self._something.clear()
+                try:
+                    await asyncio.wait_for(self._something.wait(), timeout=0.001)
+                except TimeoutError:
+                    self.idle()
+                continue
+            self._one_thing()
+            await asyncio.sleep(0)
+
+    def idle(self) -> None:
+        """Do what is due when nobody wants anything."""
+        self.deliver(self.listener.advance(now_ms=self.now_ms()))
+
+    def receive(self, connection: ConnectionId, frame: bytes) -> None:
+        """Serve a frame; what a flawed broker does otherwise."""
+        self.deliver(self.listener.received(connection, frame, now_ms=self.now_ms()))
+
+    def deliver(self, outgoing: tuple[Outgoing, ...]) -> None:
+        """Let answers be sent when chance will have it."""
+        for each in outgoing:
+            assert isinstance(each, SendFrame), each
+            self._to_send.append((each.connection, each.frame))
+
+    def answer(self, connection: ConnectionId, frame: bytes) -> None:
+        """Let one answer be sent."""
+        self._to_send.append((connection, frame))
+
+    def is_quiet(self, *, for_s: float) -> bool:
+        """Whether there has been nothing to do for a while."""
+        return not (self._come or self._to_send) and time.monotonic() - self._busy_s > for_s
+
+    def now_ms(self) -> Millis:
+        return Millis(int((time.monotonic() - self._began_s) * 1000))
+
+    def _one_thing(self) -> None:
+        self._busy_s = time.monotonic()
+        ways = [way for way in (self._come, self._to_send) if way]
+        way = self._chance.choice(ways)
+        way.rotate(-self._chance.randrange(len(way)))
+        connection, frame = way.popleft()
+        if way is self._come:
+            self.receive(connection, frame)
+        elif connection in self._lines:
+            self._lines[connection].arrived.put_nowait(frame)
+
+
+class ShuffledConnection(Connection):
+    def __init__(self, broker: Shuffled, number: ConnectionId) -> None:
+        self._broker = broker
+        self.number = number
+        self.arrived: asyncio.Queue[bytes] = asyncio.Queue()
+        self._is_closed = False
+
+    @override
+    async def send(self, payload: bytes) -> None:
+        if self._is_closed:
+            raise ConnectionLost("closed by us")
+        self._broker.take_in(self.number, payload)
+
+    @override
+    async def receive(self, *, timeout_ms: float) -> Frame:
+        while True:
+            try:
+                return Frame(payload=await asyncio.wait_for(self.arrived.get(), timeout_ms / 1000))
+            except TimeoutError:
+                if self._broker.is_quiet(for_s=timeout_ms / 1000):
+                    raise NoAnswer("nothing came") from None
+
+    @override
+    async def close(self) -> None:
+        self._is_closed = True
+
+
+class ShuffledStage(Stage):
+    def __init__(self, broker: Shuffled) -> None:
+        self._broker = broker
+
+    @property
+    @override
+    def settle_ms(self) -> float:
+        return 0
+
+    @override
+    def now_ms(self) -> float:
+        return self._broker.now_ms()
+
+    @override
+    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
+        return self._broker.connect()
+
+    @override
+    async def elapse(self, duration_ms: float) -> None:
+        raise NotImplementedError
+
+    @override
+    async def pull(self, lever: Lever, broker_config: Mapping[str, str]) -> None:
+        raise NotImplementedError
+
+    @override
+    async def hold(self, point: HoldPoint) -> None:
+        raise NotImplementedError
+
+    @override
+    async def release(self, point: HoldPoint) -> None:
+        raise NotImplementedError
+
+    @override
+    async def close(self) -> None:
+        return
+
+
+def raced(broker_class: type[Shuffled], profile: str, race: str, *, rounds: int, seed: int) -> list[History]:
+    """Hold one race with a broker, and return what happened."""
+    histories: list[History] = []
+
+    async def hold() -> None:
+        broker = broker_class(profile, seed=seed)
+        serving = asyncio.create_task(broker.run())
+        driver = Driver(
+            stage=ShuffledStage(broker),
+            prefix="race",
+            record=histories.append,
+            patience_ms=PATIENCE_MS,
+            quiet_ms=QUIET_MS,
+        )
+        try:
+            (chosen,) = select_races([race])
+            await driver.hold(cohorts(chosen, round_count=rounds, seed=seed))
+        finally:
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
+
+    asyncio.run(hold())
+    return histories

@@ -1,0 +1,189 @@
+"""That a coordinator which serves requests in any order passes, and one that is not atomic is found out."""
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Final
+
+import pytest
+from typing_extensions import override
+
+from harness.races.catalogue import RACES
+from harness.races.core import contradiction, timeline
+from harness.races.history import History
+from harness.races.search import Finding, explain
+from harness.races.specification import ReferenceSpecification
+from harness.targets.base import CONFORMANCE_CONFIG
+from harness.tests.raced import Shuffled, raced
+from reference_coordinator.api_versions import Api
+from reference_coordinator.errors import Errors
+from reference_coordinator.ids import GroupId
+from reference_coordinator.listener import ConnectionId, SendFrame
+from reference_coordinator.messages import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from reference_coordinator.wire import ReceivedRequest, read_request, write_response
+
+ROUNDS: Final = 60
+LATE_BY: Final = 6
+"""Requests that are served before a late effect takes place."""
+
+
+def unexplained(histories: list[History], profile: str) -> list[History]:
+    specification = ReferenceSpecification(profile, CONFORMANCE_CONFIG)
+    found = [(history, explain(history, specification).finding) for history in histories]
+    assert Finding.UNDECIDED not in [finding for _, finding in found]
+    return [history for history, finding in found if finding is Finding.UNEXPLAINED]
+
+
+@pytest.mark.parametrize("race", [race.name for race in RACES])
+@pytest.mark.parametrize("profile", ["2.8", "3.9", "4.1", "4.4"])
+def test_whatever_order_the_reference_serves_in_it_is_explained(profile: str, race: str) -> None:
+    histories = raced(Shuffled, profile, race, rounds=40, seed=3)
+
+    assert len(histories) == 40
+    assert unexplained(histories, profile) == []
+
+
+class Flawed(Shuffled):
+    """A broker that looks at each request before the reference does, and lets some effects be late."""
+
+    def __init__(self, profile: str, *, seed: int) -> None:
+        self.late: deque[tuple[int, ConnectionId, bytes]] = deque()
+        self.unheard: set[ConnectionId] = set()
+        self.served = 0
+        super().__init__(profile, seed=seed)
+
+    @override
+    def receive(self, connection: ConnectionId, frame: bytes) -> None:
+        self.served += 1
+        while self.late and self.late[0][0] <= self.served:
+            self._take_effect()
+        if not self.is_otherwise(connection, frame, read_request(frame, ranges=self.listener.ranges)):
+            super().receive(connection, frame)
+
+    @override
+    def idle(self) -> None:
+        while self.late:
+            self._take_effect()
+        super().idle()
+
+    def is_otherwise(self, connection: ConnectionId, frame: bytes, request: ReceivedRequest) -> bool:
+        """Whether a request is served otherwise than it should be."""
+        raise NotImplementedError
+
+    def take_effect_later(self, frame: bytes) -> None:
+        """Serve a frame, whose answer nobody hears, after some others."""
+        unheard = self.listener.connected(client_host="127.0.0.1")
+        self.late.append((self.served + LATE_BY, unheard, frame))
+
+    def _take_effect(self) -> None:
+        _, unheard, frame = self.late.popleft()
+        self.listener.received(unheard, frame, now_ms=self.now_ms())
+
+
+class HalfDeleted(Flawed):
+    """Says that groups are deleted when they are about to be."""
+
+    @override
+    def is_otherwise(self, connection: ConnectionId, frame: bytes, request: ReceivedRequest) -> bool:
+        if not isinstance(request.message, DeleteGroupsRequest):
+            return False
+        results = tuple(
+            DeletableGroupResult(group_id=GroupId(each), error_code=Errors.NONE)
+            for each in request.message.groups_names
+        )
+        self.answer(connection, write_response(request.header, DeleteGroupsResponse(results=results)))
+        self.take_effect_later(frame)
+        return True
+
+
+class CommitsLater(Flawed):
+    """Says that offsets are committed before they are, so that a deletion may come between."""
+
+    @override
+    def is_otherwise(self, connection: ConnectionId, frame: bytes, request: ReceivedRequest) -> bool:
+        message = request.message
+        if not isinstance(message, OffsetCommitRequest) or message.generation_id_or_member_epoch >= 0:
+            return False
+        topics = tuple(
+            OffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=tuple(
+                    OffsetCommitResponsePartition(
+                        partition_index=each.partition_index, error_code=Errors.NONE
+                    )
+                    for each in topic.partitions
+                ),
+            )
+            for topic in message.topics
+        )
+        self.answer(connection, write_response(request.header, OffsetCommitResponse(topics=topics)))
+        self.take_effect_later(frame)
+        return True
+
+
+class Remembering(Flawed):
+    """Answers a question to some API as it did the first time, whatever has happened since."""
+
+    api: Api
+
+    def __init__(self, profile: str, *, seed: int) -> None:
+        self.told: dict[str, bytes] = {}
+        super().__init__(profile, seed=seed)
+
+    @override
+    def is_otherwise(self, connection: ConnectionId, frame: bytes, request: ReceivedRequest) -> bool:
+        if request.header.api is not self.api:
+            return False
+        question = repr(request.message)
+        if question not in self.told:
+            (sent,) = self.listener.received(connection, frame, now_ms=self.now_ms())
+            assert isinstance(sent, SendFrame)
+            self.told[question] = sent.frame[4:]
+        self.answer(connection, frame[4:8] + self.told[question])
+        return True
+
+
+class StaleHeartbeat(Remembering):
+    api = Api.HEARTBEAT
+
+
+class StaleDescription(Remembering):
+    api = Api.DESCRIBE_GROUPS
+
+
+class StaleFetch(Remembering):
+    api = Api.OFFSET_FETCH
+
+
+FLAWS: Final[Mapping[type[Flawed], tuple[str, frozenset[str]]]] = {
+    HalfDeleted: ("delete-offsets", frozenset(("DeleteGroups", "DescribeGroups", "OffsetFetch"))),
+    CommitsLater: ("offset-delete", frozenset(("OffsetCommit", "OffsetFetch"))),
+    StaleHeartbeat: ("commit-leave", frozenset(("Heartbeat",))),
+    StaleDescription: ("delete-left", frozenset(("DescribeGroups",))),
+    StaleFetch: ("offset-delete", frozenset(("OffsetFetch",))),
+}
+"""Each with a race that finds it out, and APIs one of which is told of at least."""
+
+
+@pytest.mark.parametrize("flaw", FLAWS, ids=lambda flaw: flaw.__name__)
+@pytest.mark.parametrize("profile", ["3.9", "4.4"])
+def test_a_flaw_is_found_out(flaw: type[Flawed], profile: str) -> None:
+    race, apis = FLAWS[flaw]
+    histories = raced(flaw, profile, race, rounds=ROUNDS, seed=1)
+
+    found = unexplained(histories, profile)
+
+    assert found
+    specification = ReferenceSpecification(profile, CONFORMANCE_CONFIG)
+    cores = [(history, contradiction(history, specification)) for history in found[:2]]
+    assert any(apis & {history.operations[each].api for each in core} for history, core in cores)
+    history, core = min(cores, key=lambda each: len(each[1]))
+    drawn = timeline(history, core)
+    assert sum(line.startswith("*") for line in drawn) == len(core) < len(history.operations)
