@@ -17,12 +17,13 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
 
 from harness.diff.model import Difference, Judgement
-from harness.spark.archive import KINDS, Archive, read_event_table
+from harness.spark.archive import KINDS, Archive, VolumeWriter
 from harness.spark.archive_rows import Answer, TimedStep, Trace
 from harness.spark.conversations import bounds_of, told
+from harness.spark.packing import broker_headers, read_event_table
 from harness.spark.schemas import arrow_table
 from harness.spark.stage import BrokerHeader
-from harness.trace.events import EventKind, RunFooter, RunHeader, TraceHeader
+from harness.trace.events import EventKind, RunFooter, RunHeader
 from harness.trace.files import RunFolder, read_records
 from harness.trace.schema import TraceError
 from harness.verdict import DifferenceClass, Expectation, Outcome
@@ -32,6 +33,7 @@ EXPECTED: Final = "_expected.parquet"
 Place = tuple[str, str, str, int]
 """Run, target, scenario, and the step at which they first differ."""
 _AT_ONCE: Final = 3
+_RUNS_IN_VOLUME: Final = 64
 _FIRST_NIGHT: Final = datetime(2020, 1, 1, tzinfo=UTC)
 
 
@@ -40,15 +42,13 @@ class BaseRun:
     """A real run, in memory, to be multiplied."""
 
     run: RunHeader
-    footer: RunFooter
-    headers: tuple[BrokerHeader, ...]
     events: Mapping[str, pa.Table]
     """By target."""
     traces: tuple[Trace, ...]
-    timed_steps: tuple[TimedStep, ...]
     conversations: Mapping[str, tuple[Answer, ...]]
     judgements: tuple[Judgement, ...]
-    differences: tuple[Difference, ...]
+    tables: Mapping[str, pa.Table]
+    """All but runs and events, by kind."""
 
     @property
     def event_count(self) -> int:
@@ -70,6 +70,11 @@ class Plant:
         """What takes the place of the answer's digest, nowhere else to be found."""
         return f"planted in {self.run_id}, {self.trace.target}, {self.trace.scenario_id}"
 
+    def place(self, base: BaseRun) -> Place:
+        """Say where it is to be found."""
+        step = base.conversations[self.trace.conversation][self.answer].step
+        return (self.run_id, self.trace.target, self.trace.scenario_id, step)
+
 
 def load_base(folder: RunFolder) -> BaseRun:
     """Read a finished and judged run.
@@ -87,24 +92,29 @@ def load_base(folder: RunFolder) -> BaseRun:
     conversations: dict[str, tuple[Answer, ...]] = {}
     events = {}
     for target in folder.targets():
-        header = folder.read_headers(target)[0]
-        plain = {name: getattr(header, name) for name in TraceHeader.__dataclass_fields__}
-        headers.append(BrokerHeader(**plain, broker_ordinal=0))
+        theirs = broker_headers(folder, target)
+        headers += theirs
         events[target] = read_event_table(folder.events(target))
-        found = told(events[target], run_id=run.run_id, target=target, oracle=header.oracle, bounds=bounds)
+        found = told(events[target], run_id=run.run_id, target=target, oracle=theirs[0].oracle, bounds=bounds)
         traces += found.traces
         timed += found.timed_steps
         conversations |= found.conversations
+    judgements = read_records(Judgement, folder.judgements)
+    records: Mapping[str, Sequence[RunFooter | BrokerHeader | Trace | TimedStep | Judgement | Difference]] = {
+        "footers": [footer],
+        "headers": headers,
+        "traces": traces,
+        "timed_steps": timed,
+        "judgements": judgements,
+        "differences": read_records(Difference, folder.differences),
+    }
     return BaseRun(
         run=run,
-        footer=footer,
-        headers=tuple(headers),
         events=events,
         traces=tuple(traces),
-        timed_steps=tuple(timed),
         conversations=conversations,
-        judgements=read_records(Judgement, folder.judgements),
-        differences=read_records(Difference, folder.differences),
+        judgements=judgements,
+        tables={kind: arrow_table(KINDS[kind], found) for kind, found in records.items()},
     )
 
 
@@ -132,31 +142,25 @@ def multiply(
     """
     copies = -(-event_count // base.event_count)
     random = Random(seed)  # noqa: S311 - where differences are planted is no secret
-    archive.keep_conversations(base.conversations)
+    plans = [_plan(base, _run_id(base, copy), planted_rate, random) for copy in range(copies)]
+    volumes = [range(at, min(at + _RUNS_IN_VOLUME, copies)) for at in range(0, copies, _RUNS_IN_VOLUME)]
     natural = tuple(_natural(base))
-    expected: list[Place] = []
-    planted: dict[str, tuple[Answer, ...]] = {}
-    plans = [_plan(base, f"{base.run.run_id}.{copy:06d}", planted_rate, random) for copy in range(copies)]
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="multiply") as pool:
-        written = pool.map(lambda at: _write_copy(base, archive, at, plans[at], seed), range(copies))
-        for copy, changed in enumerate(written):
-            planted |= changed
-            expected += [(_run_id(base, copy), *place) for place in natural]
-            expected += [
-                (plant.run_id, plant.trace.target, plant.trace.scenario_id, _answer_of(base, plant).step)
-                for plant in plans[copy]
-            ]
+    expected = [(_run_id(base, copy), *place) for copy in range(copies) for place in natural]
+    expected += [plant.place(base) for plants in plans for plant in plants]
+    with archive.writing(), ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="multiply") as pool:
+        archive.keep_conversations(dict(base.conversations) | _changed_conversations(base, plans))
+        written = pool.map(lambda copies: _write_volume(base, archive, copies, plans), volumes)
+        for names, within in zip(written, volumes, strict=True):
+            archive.commit(names)
             if progress:
-                progress(copy + 1)
-    archive.keep_conversations(planted)
-    names = ["run_id", "target", "scenario_id", "step"]
-    table = pa.table(dict(zip(names, zip(*expected, strict=True), strict=True)) if expected else _nothing())
-    pq.write_table(table, archive.root / EXPECTED)
+                progress(within.stop)
+    pq.write_table(_place_table(expected), archive.root / EXPECTED)
     return copies * base.event_count
 
 
-def _nothing() -> pa.Table:
-    return pa.table({"run_id": [], "target": [], "scenario_id": [], "step": []})
+def _place_table(places: Sequence[Place]) -> pa.Table:
+    names = ("run_id", "target", "scenario_id", "step")
+    return pa.table({name: [place[at] for place in places] for at, name in enumerate(names)})
 
 
 def expected_places(archive: Archive) -> set[Place]:
@@ -220,47 +224,72 @@ def _answer_of(base: BaseRun, plant: Plant) -> Answer:
     return base.conversations[plant.trace.conversation][plant.answer]
 
 
-def _write_copy(
-    base: BaseRun, archive: Archive, copy: int, plants: Sequence[Plant], seed: int
+def _changed_conversations(
+    base: BaseRun, plans: Sequence[Sequence[Plant]]
 ) -> dict[str, tuple[Answer, ...]]:
-    """Write one copy of the run, and return the conversations that were changed in it."""
-    run_id = _run_id(base, copy)
-    started = _FIRST_NIGHT + timedelta(days=copy)
-    random = Random(f"{seed}/{copy}")  # noqa: S311 - how much slower a night was is no secret
-    pace = 0.8 + 0.4 * random.random()
     changed = {}
-    renamed = {}
-    for plant in plants:
-        answers = base.conversations[plant.trace.conversation]
-        at = plant.answer
+    for plant in (plant for plants in plans for plant in plants):
+        answers, at = base.conversations[plant.trace.conversation], plant.answer
         changed[plant.mark] = (*answers[:at], replace(answers[at], digest=plant.mark), *answers[at + 1 :])
-        renamed[plant.trace.target, plant.trace.scenario_id] = plant
-    for target, table in base.events.items():
-        archive.write_events(run_id, target, _changed_events(base, table, target, plants, pace))
-    records = {
-        "runs": [replace(base.run, run_id=run_id, started_at=started.isoformat())],
-        "footers": [replace(base.footer, run_id=run_id)],
-        "headers": base.headers,
-        "traces": [
-            replace(trace, conversation=renamed[trace.target, trace.scenario_id].mark)
-            if (trace.target, trace.scenario_id) in renamed
-            else trace
-            for trace in base.traces
-        ],
-        "timed_steps": base.timed_steps,
-        "judgements": [
-            _diverging(base, judgement, renamed[judgement.target, judgement.scenario_id])
-            if (judgement.target, judgement.scenario_id) in renamed
-            else judgement
-            for judgement in base.judgements
-        ],
-        "differences": [*base.differences, *(_difference(base, plant) for plant in plants)],
-        "clauses": [],
-    }
-    for kind, found in records.items():
-        archive.write(kind, run_id, arrow_table(KINDS[kind], found))
-    archive.mark(run_id, {})
     return changed
+
+
+def _write_volume(
+    base: BaseRun, archive: Archive, copies: Sequence[int], plans: Sequence[Sequence[Plant]]
+) -> dict[str, dict[str, str]]:
+    """Write some copies of the run as one volume, and say which."""
+    name = f"copies-{copies[0]:06d}"
+    with VolumeWriter(archive.root, name) as writer:
+        for copy in copies:
+            _write_copy(base, writer, copy, plans[copy])
+    return {name: {_run_id(base, copy): "copy" for copy in copies}}
+
+
+def _write_copy(base: BaseRun, writer: VolumeWriter, copy: int, plants: Sequence[Plant]) -> None:
+    run_id = _run_id(base, copy)
+    started_at = (_FIRST_NIGHT + timedelta(days=copy)).isoformat()
+    pace = 0.8 + 0.4 * Random(copy).random()  # noqa: S311 - how slow a night was is no secret
+    renamed = {(plant.trace.target, plant.trace.scenario_id): plant for plant in plants}
+    for target, table in base.events.items():
+        writer.write("events", _of_run(_changed_events(base, table, target, plants, pace), run_id))
+    for kind in ("footers", "headers", "timed_steps"):
+        writer.write(kind, _of_run(base.tables[kind], run_id))
+    writer.write(
+        "runs", arrow_table(KINDS["runs"], [replace(base.run, run_id=run_id, started_at=started_at)])
+    )
+    records: Mapping[str, Sequence[Trace | Judgement | Difference]] = {
+        "traces": [
+            replace(trace, conversation=plant.mark)
+            for trace in base.traces
+            if (plant := renamed.get((trace.target, trace.scenario_id)))
+        ],
+        "judgements": [
+            _diverging(base, judgement, plant)
+            for judgement in base.judgements
+            if (plant := renamed.get((judgement.target, judgement.scenario_id)))
+        ],
+        "differences": [_difference(base, plant) for plant in plants],
+    }
+    for kind, changed in records.items():
+        table = base.tables[kind]
+        if kind != "differences":
+            table = _without(table, renamed)
+        table = pa.concat_tables([table, arrow_table(KINDS[kind], changed)])
+        writer.write(kind, _of_run(table, run_id))
+
+
+def _of_run(table: pa.Table, run_id: str) -> pa.Table:
+    """Say of every record that it is of another run."""
+    return table.set_column(
+        table.column_names.index("run_id"), "run_id", pa.repeat(pa.scalar(run_id), len(table))
+    )
+
+
+def _without(table: pa.Table, places: Mapping[tuple[str, str], Plant]) -> pa.Table:
+    """Leave out the records of some targets and scenarios."""
+    keys = pc.binary_join_element_wise(table["target"], table["scenario_id"], " ")
+    gone = pa.array([f"{target} {scenario_id}" for target, scenario_id in places], pa.string())
+    return table.filter(pc.invert(pc.is_in(keys, value_set=gone)))
 
 
 def _changed_events(

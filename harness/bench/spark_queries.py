@@ -4,13 +4,13 @@ Two ways: by the digests that the archive keeps, which is the plan of `harness.s
 from the events alone, as one would write it without an archive.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import duckdb
 
-from harness.spark.archive import CONVERSATIONS
+from harness.spark.archive import CONVERSATIONS, KINDS, Archive
 from harness.trace.events import ANSWER_KINDS
 
 _KINDS: Final = ", ".join(f"'{kind.value}'" for kind in sorted(ANSWER_KINDS))
@@ -94,14 +94,15 @@ BY_DIGESTS: Final[Mapping[str, str]] = {"verdict_matrix": _VERDICT_MATRIX, "firs
 FROM_EVENTS: Final[Mapping[str, str]] = {"verdict_matrix": _VERDICT_MATRIX, "first_differences": _FROM_EVENTS}
 
 
-def write_with_duckdb(queries: Mapping[str, str], archive: Path, out: Path, *, threads: int) -> None:
+def write_with_duckdb(queries: Mapping[str, str], archive: Archive, out: Path, *, threads: int) -> None:
     """Make tables from an archive with DuckDB, as Parquet files in a folder that exists."""
-    kinds = ("runs", "headers", "events", "traces", "judgements")
-    sources = {
-        kind: f"read_parquet('{archive}/{kind}/**/*.parquet', hive_partitioning=true)" for kind in kinds
-    }
-    sources[CONVERSATIONS] = f"read_parquet('{archive}/{CONVERSATIONS}/*.parquet')"
+    sources = {kind: _parquet(archive.files(kind)) for kind in KINDS}
+    sources[CONVERSATIONS] = _parquet(archive.conversation_files())
     with duckdb.connect(config={"threads": threads}) as connection:
         for name, query in queries.items():
             told = query.format(**sources, kinds=_KINDS)
             connection.execute(f"COPY ({told}) TO '{out / name}.parquet' (FORMAT parquet)")
+
+
+def _parquet(files: Sequence[Path]) -> str:
+    return f"read_parquet({[str(file) for file in files]})"

@@ -1,5 +1,6 @@
 """`diff`: what changed for clients from one coordinator to another."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +9,7 @@ import typer
 from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
-from harness.gate.comparison import compare
+from harness.gate.comparison import Comparison, compare
 from harness.gate.comparison_pages import (
     comparisons_html,
     comparisons_json,
@@ -57,21 +58,31 @@ def diff(
         )
         for pair in find_pairs(before, after, run=run_folder)
     ]
-    match form:
-        case Form.TERMINAL:
-            console = Console(record=out is not None)
-            for comparison in comparisons:
-                print_comparison(comparison, console)
-            text = console.export_text() if out is not None else ""
-        case Form.MARKDOWN:
-            text = comparisons_markdown(comparisons)
-        case Form.JSON:
-            text = comparisons_json(comparisons)
-        case Form.HTML:
-            text = comparisons_html(comparisons)
-    if out is not None:
+    text = _told(comparisons, form)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
         write_whole(out, text)
         talk.print(f"written: {out}", markup=False, highlight=False, soft_wrap=True)
-    elif text:
-        typer.echo(text, nl=False)
     return ExitCode.EXPECTED
+
+
+def _told(comparisons: Sequence[Comparison], form: Form) -> str:
+    match form:
+        case Form.TERMINAL:
+            return _for_terminal(comparisons)
+        case Form.MARKDOWN:
+            return comparisons_markdown(comparisons)
+        case Form.JSON:
+            return comparisons_json(comparisons)
+        case Form.HTML:
+            return comparisons_html(comparisons)
+
+
+def _for_terminal(comparisons: Sequence[Comparison]) -> str:
+    """Render as for the terminal that there is; on a pipe without colour."""
+    console = Console()
+    with console.capture() as captured:
+        for comparison in comparisons:
+            print_comparison(comparison, console)
+    return captured.get()

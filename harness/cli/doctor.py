@@ -16,7 +16,7 @@ from harness.scenario.errors import ScenarioError
 from harness.scenario.registry import collect
 from harness.targets.base import TargetError
 from harness.targets.checks import Check, all_checks
-from harness.targets.container_engine import engine_description
+from harness.targets.containers.engine import engine_description
 
 _PACKAGES: Final = ("kio", "pyspark", "pytest", "kafka-python", "confluent-kafka", "allure-pytest", "pyarrow")
 _PYTHON_MIN: Final = (3, 11)

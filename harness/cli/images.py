@@ -12,7 +12,7 @@ from rich.table import Table
 from harness.cli.errors import ends_with_exit_code
 from harness.images.kafka import build_image, built_images, remove_built_images
 from harness.report.exit_code import ExitCode
-from harness.targets.container_engine import remove_leftovers
+from harness.targets.containers.engine import remove_leftovers
 from harness.targets.jars import kafka_jars
 
 images = typer.Typer(

@@ -21,7 +21,7 @@ from harness.gate.sides import Side
 from harness.report.phrases import links_in
 from harness.scenario.script import Script
 from harness.trace.events import Event, EventKind
-from harness.verdict import Delta, Outcome
+from harness.verdict import Outcome
 
 UNKNOWN: Final = "unknown"
 """The cause of a change of which nothing is known."""
@@ -83,12 +83,18 @@ class Comparison:
     changes: tuple[ClientChange, ...]
     """By API, then by scenario."""
     same_count: int
-    added: tuple[str, ...]
-    """Scenarios that could be held only with the latter."""
-    removed: tuple[str, ...]
+    newly_held: tuple[str, ...]
+    """Scenarios of both runs that could be held only with the latter."""
+    held_no_more: tuple[str, ...]
     """And only with the former."""
+    only_after: tuple[str, ...]
+    """Scenarios that only the latter's run has."""
+    only_before: tuple[str, ...]
+    """And only the former's."""
     rewritten: tuple[str, ...]
     """Scenarios that are not the same conversation on both sides, and are therefore not compared."""
+    is_explained: bool
+    """Whether named behaviours were looked for."""
 
     def by_api(self) -> Mapping[str, Sequence[ClientChange]]:
         """Gather the changes of each API."""
@@ -134,9 +140,12 @@ def compare(before: Side, after: Side, *, explain: bool, progress: Callable[[str
         after=after.label,
         changes=tuple(sorted(told, key=lambda change: (change.api, change.scenario_id))),
         same_count=len(both) - len(changes),
-        added=tuple(sorted(held_after - held_before)),
-        removed=tuple(sorted(held_before - held_after)),
+        newly_held=tuple(sorted((held_after - held_before) & set(common))),
+        held_no_more=tuple(sorted((held_before - held_after) & set(common))),
+        only_after=tuple(sorted(held_after - set(common))),
+        only_before=tuple(sorted(held_before - set(common))),
         rewritten=tuple(sorted(rewritten)),
+        is_explained=explain,
     )
 
 

@@ -1,4 +1,4 @@
-"""Comparisons for people and programs: terminal, Markdown, JSON, and one HTML page that needs nothing else."""
+"""Comparisons for people and programs: terminal, Markdown, JSON, and an HTML page that needs nothing else."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -8,9 +8,7 @@ from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from harness.gate.comparison import UNKNOWN, ClientChange, Comparison
@@ -24,6 +22,8 @@ from harness.trace.events import EventKind
 
 _FIELD_COUNT_MAX: Final = 4
 """Fields told of one change in a table; JSON has all."""
+_NAME_COUNT_MAX: Final = 6
+"""Scenarios named of those that could not be compared; JSON has all."""
 _VALUE_LENGTH_MAX: Final = 160
 
 
@@ -32,24 +32,24 @@ def sentence(comparison: Comparison) -> str:
     changed = len(comparison.changes)
     unknown = len(comparison.by_cause().get(UNKNOWN, ()))
     held = changed + comparison.same_count
-    told = (
-        f"{changed} of {held} scenarios are answered otherwise"
-        if changed
-        else f"none of {held} scenarios changed"
-    )
-    causes = f", {unknown or 'none'} of them for an unknown cause" if changed else ""
-    return f"{told}{causes}"
+    if not changed:
+        return f"none of {held} scenarios changed"
+    causes = f", {unknown or 'none'} of them for an unknown cause" if comparison.is_explained else ""
+    return f"{changed} of {held} scenarios are answered otherwise{causes}"
 
 
 def remarks(comparison: Comparison) -> Iterator[str]:
     """Say what could not be compared."""
     for names, what in (
-        (comparison.added, "could be held only with the latter"),
-        (comparison.removed, "could be held only with the former"),
+        (comparison.newly_held, "could be held only with the latter"),
+        (comparison.held_no_more, "could be held only with the former"),
+        (comparison.only_after, "are in the latter's run alone"),
+        (comparison.only_before, "are in the former's run alone"),
         (comparison.rewritten, "were rewritten in between, and are not compared"),
     ):
         if names:
-            yield f"{len(names)} scenarios {what}: {', '.join(names)}"
+            more = f" and {len(names) - _NAME_COUNT_MAX} more" if len(names) > _NAME_COUNT_MAX else ""
+            yield f"{len(names)} scenarios {what}: {', '.join(names[:_NAME_COUNT_MAX])}{more}"
 
 
 def place(change: ClientChange) -> str:
@@ -86,29 +86,33 @@ def meaning(cause: str) -> str:
     told = []
     for name in cause.split(", "):
         if name == COORDINATOR:
-            told.append("the order of steps in which the Scala and the Java coordinator differ")
+            told.append("The Scala and the Java coordinator take steps in another order.")
             continue
         try:
             told.append(behaviour_sheet(name).meaning)
         except TargetError:
             continue
-    return "; ".join(told)
+    return " ".join(told)
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
-    """Print what changed, a table an API; nothing that a target sent acts as markup."""
-    console.print(Text(f"{plain(comparison.before)} → {plain(comparison.after)}", "bold"), soft_wrap=True)
+    """Print what changed, an API after the other; nothing that a target sent acts as markup."""
+
+    def line(text: str, style: str = "") -> None:
+        console.print(Text(text, style), soft_wrap=True)
+
+    line(plain(f"{comparison.before} → {comparison.after}"), "bold")
     for api, changes in comparison.by_api().items():
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, title=api, title_justify="left", title_style="bold")
-        for heading in ("scenario", "what it was → what it became", "cause"):
-            table.add_column(heading, overflow="fold")
+        line(f"\n{api}: {len(changes)}", "bold")
         for change in changes:
-            told = "\n".join(plain(each) for each in (place(change), *contrasts(change)))
-            table.add_row(Text(change.scenario_id), Text(told), Text(_cause(change)))
-        console.print(table)
+            line(f"  {change.scenario_id}: {place(change)}")
+            for each in contrasts(change):
+                line(f"    {plain(each)}")
+            line(f"    cause: {_cause(change)}", "bright_black")
+    line("")
     for remark in remarks(comparison):
-        console.print(Text(plain(remark), "bright_black"), soft_wrap=True)
-    console.print(Text(f"{sentence(comparison)}.", "bold"), soft_wrap=True)
+        line(remark, "bright_black")
+    line(f"{sentence(comparison)}.", "bold")
 
 
 def _cause(change: ClientChange) -> str:

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from docker.errors import ImageNotFound  # type: ignore[import-untyped] # its types are in container_sdk
+from docker.errors import ImageNotFound  # type: ignore[import-untyped] # its types are in containers.sdk
 
 from harness.targets.base import Progress, TargetError
-from harness.targets.container_engine import ENGINE_ERRORS, told
-from harness.targets.container_sdk import Client, Image
+from harness.targets.containers.engine import ENGINE_ERRORS, told
+from harness.targets.containers.sdk import Client, Image
 
 _SUITE: Final = "bookworm"
 _JAVA: Final = "openjdk-17-jre-headless"

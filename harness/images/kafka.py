@@ -5,18 +5,19 @@ import io
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import IO, Final
 
-from docker.errors import BuildError, ImageNotFound  # type: ignore[import-untyped] # its types are in container_sdk
+from docker.errors import BuildError, ImageNotFound  # type: ignore[import-untyped] # its types are in containers.sdk
 
 from harness.images.base import BASE_IMAGE, base_image, named_base
 from harness.targets.base import Progress, TargetError
-from harness.targets.container_engine import ENGINE_ERRORS, engine, told
-from harness.targets.container_image import LOCAL_REPOSITORY, VERSION_LABEL, local_image
-from harness.targets.container_sdk import Client, Image
+from harness.targets.containers.engine import ENGINE_ERRORS, engine, told
+from harness.targets.containers.image import LOCAL_REPOSITORY, VERSION_LABEL, local_image
+from harness.targets.containers.sdk import Client, Image
 from harness.targets.jars import KafkaJars
 
 _RECIPE_LABEL: Final = "kafka-conformance.recipe"
@@ -63,7 +64,11 @@ def build_image(jars: KafkaJars, progress: Progress, *, base: str | None = None)
         progress(f"building {name}")
         labels = {VERSION_LABEL: jars.version, _RECIPE_LABEL: recipe}
         arguments = {"BASE": below.id, "VERSION": jars.version}
-        return _described(_built(client, name, jars.home / "libs", arguments, labels), name, was_there=False)
+        built = _built(client, name, jars.home / "libs", arguments, labels)
+        if present is not None and present.id != built.id:
+            with suppress(*ENGINE_ERRORS):  # a container may still be made of it
+                client.images.remove(present.id, force=False)
+        return _described(built, name, was_there=False)
 
 
 def _built(

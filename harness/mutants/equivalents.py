@@ -5,17 +5,21 @@
     change = "if group.state is ClassicGroupState.DEAD: -> pass"   # as `mutate --list` tells it
     reason = "why no client can tell the difference"
 
-The change is told again so that an entry cannot come to mean another mutant when code moves.
+The change is told again so that an entry cannot come to mean another mutant when code moves. `*` in place of a
+profile means a named behaviour in each of them.
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from harness.mutants.model import Mutant
+
+
+_EACH_PROFILE: Final = "*"
 
 
 class EquivalentsError(Exception):
@@ -66,16 +70,34 @@ def read_equivalents(path: Path) -> tuple[Equivalent, ...]:
 def known(entries: Iterable[Equivalent], mutants: Iterable[Mutant]) -> Mapping[str, str]:
     """Return the reasons by mutant, of the entries that still mean one."""
     changes = {mutant.id: mutant.change for mutant in mutants}
-    return {entry.mutant: entry.reason for entry in entries if changes.get(entry.mutant) == entry.change}
+    return {
+        mutant: each.reason
+        for entry in entries
+        for mutant, each in _by_mutant(entry, changes).items()
+        if changes.get(mutant) == each.change
+    }
 
 
 def unknown(entries: Iterable[Equivalent], mutants: Iterable[Mutant]) -> tuple[str, ...]:
     """Say of each entry that means no mutant any more what is wrong with it."""
     changes = {mutant.id: mutant.change for mutant in mutants}
     return tuple(
-        f"{entry.mutant}: there is no such mutant"
-        if entry.mutant not in changes
-        else f"{entry.mutant}: its change is now {changes[entry.mutant]!r}"
+        f"{mutant}: there is no such mutant"
+        if mutant not in changes
+        else f"{mutant}: its change is now {changes[mutant]!r}"
         for entry in entries
-        if changes.get(entry.mutant) != entry.change
+        for mutant, each in _by_mutant(entry, changes).items()
+        if changes.get(mutant) != each.change
     )
+
+
+def _by_mutant(entry: Equivalent, mutants: Collection[str]) -> Mapping[str, Equivalent]:
+    """Write out what an entry means; one that means nothing stays as it is, to be told of."""
+    stem, star, rest = entry.mutant.partition(_EACH_PROFILE)
+    if not star or rest:
+        return {entry.mutant: entry}
+    profiles = [mutant.removeprefix(stem) for mutant in mutants if mutant.startswith(stem)]
+    return {
+        stem + profile: entry.model_copy(update={"change": entry.change.replace(_EACH_PROFILE, profile)})
+        for profile in profiles
+    } or {entry.mutant: entry}

@@ -20,7 +20,10 @@ def contradiction(history: History, specification: Specification) -> frozenset[i
     everything = frozenset(range(len(history.operations)))
     rivals = frozenset(index for index in everything if history.operations[index].is_rival)
     unheeded: frozenset[int] = frozenset()
-    for sparable in (everything - rivals, *(frozenset((index,)) for index in sorted(everything, reverse=True))):
+    for sparable in (
+        everything - rivals,
+        *(frozenset((index,)) for index in sorted(everything, reverse=True)),
+    ):
         further = unheeded | sparable
         if further != unheeded:
             found = explain(history, specification, unheeded=further, steps_max=_STEPS_MAX)

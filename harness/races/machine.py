@@ -49,6 +49,9 @@ class Machine(Protocol):
     def take(self, step: InnerStep) -> tuple[Told, ...]:
         """Let it happen."""
 
+    def digest(self) -> str:
+        """Return a text that is equal only for states from which everything goes on alike."""
+
 
 class Specification(Protocol):
     """Makes machines, each at the beginning of a group's life."""

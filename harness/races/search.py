@@ -139,6 +139,10 @@ class _Search:
     unheeded: frozenset[int]
     steps_left: int
     _answers: tuple[str | None, ...] = field(default=(), init=False)
+    _failed: set[tuple[frozenset[int], frozenset[int], str]] = field(default_factory=set, init=False)
+    """Where it has been in vain: what took place, what was over, and the specification's state."""
+    _has_turned_back: bool = field(default=False, init=False)
+    """Until then nothing is known of states, and most searches never do."""
     _machine: Machine | None = field(default=None, init=False)
     """None while it has yet to be brought to where the search stands."""
 
@@ -156,7 +160,13 @@ class _Search:
     ) -> tuple[Step, ...] | None:
         if all(index in over for index, answer in enumerate(self._answers) if answer is not None):
             return path
-        for step in self._next_steps(path, applied, over):
+        steps = tuple(self._next_steps(path, applied, over))
+        here = None
+        if self._has_turned_back and len(steps) > 1:
+            here = (applied, over, self._machine_at(path).digest())
+        if here in self._failed:
+            return None
+        for step in steps:
             if self.steps_left <= 0:
                 return None
             told = self._take(path, step)
@@ -167,6 +177,9 @@ class _Search:
                 if found is not None:
                     return found
             self._machine = None
+            self._has_turned_back = True
+        if here is not None:
+            self._failed.add(here)
         return None
 
     def _next_steps(

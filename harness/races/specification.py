@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import lru_cache
 from typing import Final
 
@@ -19,11 +19,12 @@ from reference_coordinator.behaviours import CoordinatorFamily
 from reference_coordinator.broker_messages import BrokerResponse
 from reference_coordinator.choices import DeterministicChoices
 from reference_coordinator.classic.deadlines import Deadline, TimerKey
+from reference_coordinator.classic.group import ClassicGroup
 from reference_coordinator.cluster_state import Node
 from reference_coordinator.config import GroupCoordinatorConfig
 from reference_coordinator.effects import AppendRecords, Permitted, Respond
 from reference_coordinator.errors import Errors
-from reference_coordinator.ids import AppendId, MemberId, Millis, ResponseToken
+from reference_coordinator.ids import AppendId, GroupId, MemberId, Millis, ResponseToken
 from reference_coordinator.kafka_apis import KafkaApis
 from reference_coordinator.messages import RequestContext
 from reference_coordinator.profiles import Profile
@@ -34,6 +35,11 @@ from reference_coordinator.wire import RequestHeader, read_request, write_respon
 _HORIZON_MS: Final = 5_000
 """Deadlines further away do not pass within a round: sessions and rebalances of races take 30 s."""
 _CLIENT_HOST: Final = "/127.0.0.1"
+_TOLD_OF_GROUPS: Final = tuple(
+    each.name
+    for each in fields(ClassicGroup)
+    if each.name not in ("profile", "choices", "previous_state", "current_state_timestamp_ms")
+)
 _SET_UP_TOKEN: Final = ResponseToken(-1)
 _REMEMBERED: Final = 4096
 _DEADLY: Final = frozenset(("DeleteGroups", "OffsetDelete"))
@@ -71,7 +77,7 @@ class _SeenChoices:
         self._operations = operations
         self._leaders = {str((each.answer or {}).get("leader")) for each in operations}
         self._rest = DeterministicChoices()
-        self._given: set[str] = set()
+        self.given: set[str] = set()
         self.operation = -1
         """The operation that takes place."""
         self.actor = ""
@@ -81,13 +87,13 @@ class _SeenChoices:
         del prefix
         answer = self._operations[self.operation].answer if self._operations else None
         seen = (answer or {}).get("member_id")
-        if isinstance(seen, str) and seen and seen not in self._given:
-            self._given.add(seen)
+        if isinstance(seen, str) and seen and seen not in self.given:
+            self.given.add(seen)
             return MemberId(seen)
         number = 1
-        while (name := f"member:{self.actor}" + (f"#{number}" if number > 1 else "")) in self._given:
+        while (name := f"member:{self.actor}" + (f"#{number}" if number > 1 else "")) in self.given:
             number += 1
-        self._given.add(name)
+        self.given.add(name)
         return MemberId(name)
 
     def leader(self, candidates: Sequence[MemberId]) -> MemberId:
@@ -116,6 +122,10 @@ class _TickingTimers(Timers[TimerKey, Deadline]):
     def schedule(self, key: TimerKey, at_ms: int, deadline: Deadline) -> None:
         super().schedule(key, max(at_ms, self.now_ms + 1), deadline)
 
+    def due_soon(self) -> list[tuple[TimerKey, Deadline]]:
+        """Return what may pass within a round."""
+        return [(key, each.deadline) for key, each in self._scheduled.items() if each.at_ms <= _HORIZON_MS]
+
 
 class ReferenceMachine:
     """The reference's broker without a network; each operation is a connection of its own."""
@@ -126,7 +136,8 @@ class ReferenceMachine:
         self._apis = KafkaApis(config=config, profile=profile, choices=self._choices, node=node)
         for name, num_partitions in CONFORMANCE_TOPICS.items():
             self._apis.broker.topics.create(name, num_partitions)
-        self._timers = self._apis._coordinator._shard.timers = _TickingTimers()  # noqa: SLF001 - the core has no public place for timers of one's own
+        self._shard = self._apis._coordinator._shard  # noqa: SLF001 - nobody else wants timers of his own, or to know whether two states are one
+        self._timers = self._shard.timers = _TickingTimers()
         self._headers: dict[ResponseToken, RequestHeader] = {}
         self._written: list[AppendId] = []
         self._dying: list[Told] = []
@@ -183,6 +194,21 @@ class ReferenceMachine:
             case InnerStep.REMOVAL:
                 return self._remove()
 
+    def digest(self) -> str:
+        """Return a text of the group, its offsets, what is on its way and what is due soon."""
+        shard = self._shard
+        groups = [
+            [f"{each}={getattr(group, each)!r}" for each in _TOLD_OF_GROUPS] for group in shard.groups()
+        ]
+        offsets = [
+            (partition, offset.offset)
+            for group_id in shard.offsets.groups_with_any()
+            for partition, offset in shard.offsets.of_group(group_id).items()
+        ]
+        is_written = shard.committed_group(GroupId(GROUP)) is not None
+        held = (len(self._written), self._may_be_held, len(shard.held_deletions), self._dying)
+        return repr((groups, offsets, is_written, held, self._timers.due_soon(), self._choices.given))
+
     def _remove(self) -> tuple[Told, ...]:
         """Remove groups that are Dead, and let those who made them die have their answers."""
         removed = self._told(self._apis.release_dead(now_ms=self._timers.now_ms))
@@ -220,9 +246,9 @@ class ReferenceMachine:
     def _one_told(self, answer: Respond[BrokerResponse]) -> Told:
         header = self._headers[answer.token]
         api = API_NAMES[int(header.api)]
-        fields = _canonical(api, header.api_version, write_response(header, answer.response))
+        told = _canonical(api, header.api_version, write_response(header, answer.response))
         permitted = {choice.field: _alternatives(header, api, answer, choice) for choice in answer.permitted}
-        return Told(operation=int(answer.token), api=api, answer=fields, permitted=permitted)
+        return Told(operation=int(answer.token), api=api, answer=told, permitted=permitted)
 
 
 def _alternatives(

@@ -67,7 +67,7 @@ class RoundTalk:
         self._indices = {id(step): index for index, step in enumerate(self.round.steps)}
 
     async def hold(self, steps: Iterable[Step]) -> None:
-        """Hold the set-up or the look back, one request after the other, as far as values are there for it."""
+        """Hold the set-up or the look back, one request after the other, as far as values are there."""
         for step in steps:
             if not isinstance(step, Send):
                 continue

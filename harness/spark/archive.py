@@ -1,35 +1,37 @@
-"""Many finished runs as one dataset: Parquet, partitioned, written without Spark.
+"""Many finished runs as one dataset: Parquet, in volumes, written without Spark.
 
-    runs/events/run_id=RUN/target=TARGET/part.parquet   Event
-    runs/KIND/run_id=RUN/part.parquet                   RunHeader, RunFooter, BrokerHeader, Trace, TimedStep …
-    runs/conversations/NAME.parquet                     the answers of each conversation, by its digest
-    runs/_packed/RUN.json                               that a run is in it, whole, and of which judgement
+    runs/_volumes.json              which volumes count, and which runs are in each
+    runs/KIND/VOLUME.parquet        RunHeader, Event, Trace, Judgement …: a kind of record, some runs
+    runs/conversations/NAME.parquet the answers of each conversation, by its digest
+
+A run is a volume of its own at first; when there are many such, they are merged into one, because what a
+reader pays for is files, not bytes. A row group holds one run, of events one target of it, so whoever looks
+for few reads little. The list of volumes is replaced as a whole: a reader sees a run entirely or not at all.
 
 Conversations are kept by content: a night that goes as the night before adds none. So whatever looks into
 answers costs by how many different conversations there ever were, not by how many were held.
 """
 
+import fcntl
 import json
-import shutil
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-from urllib.parse import quote, unquote
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
-import pyarrow.json as pj  # type: ignore[import-untyped]  # likewise
+import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
 
 from harness.diff.model import Difference, Judgement
 from harness.spark.archive_rows import Answer, TimedStep, Trace
-from harness.spark.conversations import KeptAnswers, bounds_of, told
-from harness.spark.schemas import arrow_schema, arrow_table, column_names
+from harness.spark.schemas import arrow_schema, column_names
 from harness.spark.stage import BrokerHeader, RunClause
-from harness.trace.clause import Clause
-from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
-from harness.trace.files import RunFolder, read_records, write_whole
+from harness.trace.events import Event, RunFooter, RunHeader
+from harness.trace.files import write_whole
 from harness.trace.schema import TraceError
 
 if TYPE_CHECKING:
@@ -37,10 +39,11 @@ if TYPE_CHECKING:
 
 ARCHIVE: Final = "runs"
 """Name of the folder, beside those of the runs."""
-PART: Final = "part.parquet"
 CONVERSATIONS: Final = "conversations"
-_PACKED: Final = "_packed"
-"""Spark passes over names that begin so."""
+_VOLUMES: Final = "_volumes.json"
+_LOCK: Final = "_lock"
+_MERGED_FROM: Final = 32
+"""As many volumes of one run are merged into one."""
 
 KINDS: "Final[Mapping[str, type[DataclassInstance]]]" = {
     "runs": RunHeader,
@@ -60,169 +63,159 @@ CONVERSATION_SCHEMA: Final = pa.schema(
 )
 """Grain: conversation. Its answers stand in the order of steps."""
 
+Volumes: TypeAlias = Mapping[str, Mapping[str, str]]
+"""By volume: the runs in it, each with what tells one judgement of it from another."""
 
-@dataclass(slots=True, kw_only=True)
+
+class VolumeWriter:
+    """Writes the files of one volume, a file for each kind of record; they count once the archive lists them."""
+
+    def __init__(self, root: Path, name: str) -> None:
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        for kind, cls in KINDS.items():
+            path = root / kind / f"{name}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._writers[kind] = pq.ParquetWriter(path, arrow_schema(cls), compression="zstd")
+
+    def write(self, kind: str, table: pa.Table) -> None:
+        """Append records of one run as a row group."""
+        if len(table):
+            self._writers[kind].write_table(table)
+
+    def close(self) -> None:
+        """Finish the files."""
+        for writer in self._writers.values():
+            writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """A dataset of runs; one writer at a time."""
+    """A dataset of runs. Its writers wait for each other, its readers for nobody."""
 
     root: Path
-    _known: set[str] | None = field(default=None, init=False)
-    """Conversations that are kept already; None until someone asks."""
 
-    def holds(self, folder: RunFolder) -> bool:
-        """Return whether a run is in the archive as it was last judged."""
-        marker = self._marker(folder.read_run().run_id)
-        return marker.exists() and json.loads(marker.read_text()) == _stamp(folder)
+    def volumes(self) -> Volumes:
+        """Return what counts at this moment.
+
+        Raises:
+            TraceError: the list is damaged.
+        """
+        path = self.root / _VOLUMES
+        try:
+            content: Volumes = json.loads(path.read_bytes()) if path.exists() else {}
+        except ValueError as error:
+            raise TraceError(f"{path}: no JSON ({error})") from error
+        return content
 
     def run_ids(self) -> tuple[str, ...]:
         """Return the ids of all runs in it, in alphabetical order."""
-        return tuple(sorted(unquote(path.stem) for path in (self.root / _PACKED).glob("*.json")))
+        return tuple(sorted(run_id for runs in self.volumes().values() for run_id in runs))
 
-    def add(self, folder: RunFolder) -> None:
-        """Put a finished and judged run into the archive, in place of what it has of it.
+    def holds(self, run_id: str, stamp: str) -> bool:
+        """Return whether a run is in the archive as it was last judged."""
+        return any(runs.get(run_id) == stamp for runs in self.volumes().values())
 
-        Raises:
-            TraceError: the run was cut short, was not judged, or a file of it is damaged.
-        """
-        run = folder.read_run()
-        footer = folder.read_footer()
-        if footer is None:
-            raise TraceError(f"{folder.path}: the run was cut short; only finished runs are archived")
-        if not folder.judgements.exists():
-            raise TraceError(f"{folder.path}: the run was not judged; `kafka-conformance report` does")
-        marker = self._marker(run.run_id)
-        marker.unlink(missing_ok=True)
-        bounds = bounds_of(folder.read_scripts())
-        kept = KeptAnswers()
-        traces: list[Trace] = []
-        timed: list[TimedStep] = []
-        headers: list[BrokerHeader] = []
-        shutil.rmtree(self._partition("events", run.run_id), ignore_errors=True)
-        for target in folder.targets():
-            theirs = _broker_headers(folder, target)
-            headers += theirs
-            events = read_event_table(folder.events(target))
-            found = told(events, run_id=run.run_id, target=target, oracle=theirs[0].oracle, bounds=bounds)
-            traces += found.traces
-            timed += found.timed_steps
-            kept.add(found.conversations)
-            self.write_events(run.run_id, target, events)
-        for kind, records in {
-            "runs": [run],
-            "footers": [footer],
-            "headers": headers,
-            "traces": traces,
-            "timed_steps": timed,
-            "judgements": read_records(Judgement, folder.judgements),
-            "differences": read_records(Difference, folder.differences),
-            "clauses": _clauses(folder, run.run_id),
-        }.items():
-            self.write(kind, run.run_id, arrow_table(KINDS[kind], records))
-        self.keep_conversations(kept.conversations)
-        self.mark(run.run_id, _stamp(folder))
+    def files(self, kind: str, run_ids: Sequence[str] | None = None) -> list[Path]:
+        """Name the files that have records of a kind, of some runs or of all."""
+        return [
+            self.root / kind / f"{name}.parquet"
+            for name, runs in self.volumes().items()
+            if run_ids is None or not runs.keys().isdisjoint(run_ids)
+        ]
 
-    def write_events(self, run_id: str, target: str, events: pa.Table) -> None:
-        """Write a target's events; run and target are told by the folders alone."""
-        partition = self._partition("events", run_id) / f"target={quote(target, safe='')}"
-        _write(partition / PART, events.drop_columns(["run_id", "target"]))
+    def conversation_files(self) -> list[Path]:
+        """Name the files that have conversations."""
+        return sorted((self.root / CONVERSATIONS).glob("*.parquet"))
 
-    def write(self, kind: str, run_id: str, table: pa.Table) -> None:
-        """Write all that a run has of one kind of record; the run is told by the folder alone."""
-        _write(self._partition(kind, run_id) / PART, table.drop_columns(["run_id"]))
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Keep other writers out meanwhile."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        with (self.root / _LOCK).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def commit(self, added: Volumes) -> None:
+        """Let volumes count whose files are written; runs that were there before are replaced."""
+        run_ids = {run_id for runs in added.values() for run_id in runs}
+        kept: dict[str, Mapping[str, str]] = {}
+        stale: list[str] = []
+        for name, runs in self.volumes().items():
+            if run_ids.isdisjoint(runs):
+                kept[name] = runs
+                continue
+            stale.append(name)
+            if rest := {run_id: stamp for run_id, stamp in runs.items() if run_id not in run_ids}:
+                kept[self._rewritten([name], rest)] = rest
+        self._list({**kept, **added})
+        self._remove(stale)
+
+    def merge(self) -> None:
+        """Merge volumes of single runs, if there are many."""
+        volumes = self.volumes()
+        single = [name for name, runs in volumes.items() if len(runs) == 1]
+        if len(single) < _MERGED_FROM:
+            return
+        runs = {run_id: stamp for name in single for run_id, stamp in volumes[name].items()}
+        merged = self._rewritten(single, runs)
+        self._list({name: runs for name, runs in volumes.items() if name not in single} | {merged: runs})
+        self._remove(single)
 
     def keep_conversations(self, conversations: Mapping[str, Sequence[Answer]]) -> None:
         """Keep those that are not kept yet."""
-        if self._known is None:
-            self._known = self._kept()
-        fresh = sorted(conversations.keys() - self._known)
+        kept = {
+            name
+            for file in self.conversation_files()
+            for name in pq.read_table(file, columns=["conversation"])[0].to_pylist()
+        }
+        fresh = sorted(conversations.keys() - kept)
         if not fresh:
             return
         columns = [fresh, [[_fields(answer) for answer in conversations[name]] for name in fresh]]
-        name = sha256("".join(fresh).encode()).hexdigest()[:16]
-        table = pa.table(columns, schema=CONVERSATION_SCHEMA)
-        _write(self.root / CONVERSATIONS / f"{name}.parquet", table)
-        self._known.update(fresh)
+        path = self.root / CONVERSATIONS / f"{_name_of(fresh)}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(f".{path.name}.unfinished")
+        pq.write_table(pa.table(columns, schema=CONVERSATION_SCHEMA), unfinished, compression="zstd")
+        unfinished.replace(path)
 
-    def mark(self, run_id: str, stamp: Mapping[str, int]) -> None:
-        """Say that a run is in the archive, whole."""
-        write_whole(self._marker(run_id), json.dumps(dict(stamp)))
+    def _rewritten(self, names: Sequence[str], runs: Mapping[str, str]) -> str:
+        """Write what some volumes have of some runs into a new one, and return its name."""
+        name = _name_of([*names, *runs])
+        wanted = pa.array(list(runs), pa.string())
+        with VolumeWriter(self.root, name) as writer:
+            for kind in KINDS:
+                for source in names:
+                    file = pq.ParquetFile(self.root / kind / f"{source}.parquet")
+                    for group in range(file.num_row_groups):
+                        table = file.read_row_group(group)
+                        writer.write(kind, table.filter(pc.is_in(table["run_id"], value_set=wanted)))
+        return name
 
-    def _kept(self) -> set[str]:
-        files = (self.root / CONVERSATIONS).glob("*.parquet")
-        return {
-            name for file in files for name in pq.read_table(file, columns=["conversation"])[0].to_pylist()
-        }
+    def _list(self, volumes: Volumes) -> None:
+        write_whole(self.root / _VOLUMES, json.dumps(volumes, indent=1))
 
-    def _partition(self, kind: str, run_id: str) -> Path:
-        return self.root / kind / f"run_id={quote(run_id, safe='')}"
-
-    def _marker(self, run_id: str) -> Path:
-        return self.root / _PACKED / f"{quote(run_id, safe='')}.json"
-
-
-def pack(folders: Iterable[RunFolder], archive: Archive) -> int:
-    """Put those runs into the archive that it lacks or holds by an older judgement; say how many.
-
-    Raises:
-        TraceError: one was cut short, was not judged, or a file of it is damaged.
-    """
-    missing = [folder for folder in folders if not archive.holds(folder)]
-    for folder in missing:
-        archive.add(folder)
-    return len(missing)
+    def _remove(self, names: Iterable[str]) -> None:
+        for name in names:
+            for kind in KINDS:
+                (self.root / kind / f"{name}.parquet").unlink(missing_ok=True)
 
 
-def read_event_table(path: Path) -> pa.Table:
-    """Read a target's events by Arrow; columns and types are those of `Event`.
-
-    Raises:
-        TraceError: the file is missing, or holds what is no event.
-    """
-    schema = arrow_schema(Event)
-    try:
-        size = path.stat().st_size
-        if not size:
-            return schema.empty_table()
-        return pj.read_json(
-            path,
-            read_options=pj.ReadOptions(block_size=max(size, 1 << 20)),
-            parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
-        ).select(column_names(Event))
-    except FileNotFoundError as error:
-        raise TraceError(f"{path}: there is no such file") from error
-    except pa.ArrowException as error:
-        raise TraceError(f"{path}: {error}") from error
+def volume_name(run_id: str, stamp: str) -> str:
+    """Name the volume of a single run as it was judged."""
+    return _name_of([run_id, stamp])
 
 
-def _broker_headers(folder: RunFolder, target: str) -> list[BrokerHeader]:
-    return [
-        BrokerHeader(**_fields(header, TraceHeader), broker_ordinal=ordinal)  # type: ignore[arg-type]  # its own
-        for ordinal, header in enumerate(folder.read_headers(target))
-    ]
+def _name_of(parts: Sequence[str]) -> str:
+    return sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
-def _clauses(folder: RunFolder, run_id: str) -> list[RunClause]:
-    if not folder.clauses.exists():
-        return []
-    clauses = read_records(Clause, folder.clauses)
-    return [RunClause(run_id=run_id, **_fields(clause, Clause)) for clause in clauses]  # type: ignore[arg-type]  # its own
-
-
-def _fields(record: "DataclassInstance", cls: "type[DataclassInstance] | None" = None) -> dict[str, object]:
-    return {name: getattr(record, name) for name in column_names(cls or type(record))}
-
-
-def _stamp(folder: RunFolder) -> dict[str, int]:
-    """Tell one judgement of a run from another."""
-    return {
-        "judgements": folder.judgements.stat().st_mtime_ns if folder.judgements.exists() else 0,
-        "differences": folder.differences.stat().st_mtime_ns if folder.differences.exists() else 0,
-    }
-
-
-def _write(path: Path, table: pa.Table) -> None:
-    """Write a file so that whoever looks sees all of it, or what was there before."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    pq.write_table(table, unfinished, compression="zstd")
-    unfinished.replace(path)
+def _fields(record: "DataclassInstance") -> dict[str, object]:
+    return {name: getattr(record, name) for name in column_names(type(record))}

@@ -1,9 +1,9 @@
 """From an archive of runs to a DataFrame for each kind of record: explicit schemas, no joins."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
@@ -11,13 +11,10 @@ from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from harness.spark.archive import CONVERSATIONS, KINDS, Archive
 from harness.spark.archive_rows import Answer
-from harness.spark.schemas import column_names, frame_of, struct_type
+from harness.spark.schemas import column_names, struct_type
 from harness.spark.stage import hadoop_path
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-CONVERSATION_TYPE = StructType(
+CONVERSATION_TYPE: Final = StructType(
     [
         StructField("conversation", StringType()),
         StructField("answers", ArrayType(struct_type(Answer))),
@@ -26,49 +23,82 @@ CONVERSATION_TYPE = StructType(
 """Grain: conversation."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Archived:
-    """What an archive holds of some runs, each kind of record typed as its class says."""
+    """What an archive holds of some runs, each kind of record typed as its class says.
 
-    runs: DataFrame
-    """`RunHeader`."""
-    footers: DataFrame
-    """`RunFooter`."""
-    headers: DataFrame
-    """`BrokerHeader`."""
-    events: DataFrame
-    """`Event`."""
-    traces: DataFrame
-    """`Trace`."""
-    timed_steps: DataFrame
-    """`TimedStep`."""
-    judgements: DataFrame
-    """`Judgement`."""
-    differences: DataFrame
-    """`Difference`."""
-    clauses: DataFrame
-    """`RunClause`."""
-    conversations: DataFrame
-    """`CONVERSATION_TYPE`."""
+    A kind is looked for when a table first asks for it.
+    """
 
+    def __init__(self, spark: SparkSession, archive: Archive, run_ids: Sequence[str] | None = None) -> None:
+        self._spark = spark
+        self._archive = archive
+        self._run_ids = run_ids
+        self._frames: dict[str, DataFrame] = {}
+        self._lock = Lock()
 
-def stage_archive(spark: SparkSession, archive: Archive, run_ids: Sequence[str] | None = None) -> Archived:
-    """Read the records of some runs, or of all; nothing is read before a table asks for it."""
-    frames = {kind: _frame(spark, cls, archive.root / kind) for kind, cls in KINDS.items()}
-    if run_ids is not None:
-        frames = {kind: frame.where(sf.col("run_id").isin(*run_ids)) for kind, frame in frames.items()}
-    return Archived(**frames, conversations=_conversations(spark, archive.root / CONVERSATIONS))
+    @property
+    def runs(self) -> DataFrame:
+        """`RunHeader`."""
+        return self._frame("runs")
 
+    @property
+    def footers(self) -> DataFrame:
+        """`RunFooter`."""
+        return self._frame("footers")
 
-def _frame(spark: SparkSession, cls: "type[DataclassInstance]", folder: Path) -> DataFrame:
-    if not folder.is_dir():
-        return frame_of(spark, cls, [])
-    return spark.read.schema(struct_type(cls)).parquet(hadoop_path(folder)).select(*column_names(cls))
+    @property
+    def headers(self) -> DataFrame:
+        """`BrokerHeader`."""
+        return self._frame("headers")
 
+    @property
+    def events(self) -> DataFrame:
+        """`Event`."""
+        return self._frame("events")
 
-def _conversations(spark: SparkSession, folder: Path) -> DataFrame:
-    """Read all conversations, each once: writers that did not know of each other may have kept one twice."""
-    if not folder.is_dir():
-        return spark.createDataFrame([], CONVERSATION_TYPE)
-    kept = spark.read.schema(CONVERSATION_TYPE).parquet(hadoop_path(folder))
-    return kept.groupBy("conversation").agg(sf.any_value("answers").alias("answers"))
+    @property
+    def traces(self) -> DataFrame:
+        """`Trace`."""
+        return self._frame("traces")
+
+    @property
+    def timed_steps(self) -> DataFrame:
+        """`TimedStep`."""
+        return self._frame("timed_steps")
+
+    @property
+    def judgements(self) -> DataFrame:
+        """`Judgement`."""
+        return self._frame("judgements")
+
+    @property
+    def differences(self) -> DataFrame:
+        """`Difference`."""
+        return self._frame("differences")
+
+    @property
+    def clauses(self) -> DataFrame:
+        """`RunClause`."""
+        return self._frame("clauses")
+
+    @property
+    def conversations(self) -> DataFrame:
+        """`CONVERSATION_TYPE`, of all runs."""
+        return self._frame(CONVERSATIONS)
+
+    def _frame(self, kind: str) -> DataFrame:
+        with self._lock:
+            if kind not in self._frames:
+                self._frames[kind] = self._read(kind)
+            return self._frames[kind]
+
+    def _read(self, kind: str) -> DataFrame:
+        if kind == CONVERSATIONS:
+            return self._parquet(self._archive.conversation_files(), CONVERSATION_TYPE)
+        frame = self._parquet(self._archive.files(kind, self._run_ids), struct_type(KINDS[kind]))
+        if self._run_ids is not None:
+            frame = frame.where(sf.col("run_id").isin(*self._run_ids))
+        return frame.select(*column_names(KINDS[kind]))
+
+    def _parquet(self, files: Sequence[Path], schema: StructType) -> DataFrame:
+        return self._spark.read.schema(schema).parquet(*[hadoop_path(file) for file in files])

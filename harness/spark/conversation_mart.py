@@ -79,33 +79,65 @@ def _exploded(pairs: DataFrame, conversations: DataFrame, side: str) -> DataFram
 
 
 def first_differences(traces: DataFrame, conversations: DataFrame, judgements: DataFrame) -> DataFrame:
-    """Find where conversations first differ. Grain and columns: `FirstDifference`."""
+    """Find where conversations first differ. Grain and columns: `FirstDifference`.
+
+    Only the answers of differing conversations are looked at, each different pair of them once.
+    """
     pairs = differing(held_pairs(traces))
-    place = sf.struct(*_PLACE)
-    told = [
-        "step",
-        "occurrence",
-        "actor",
-        "api",
-        "api_version",
-        *(f"{side}_{name}" for side in ("oracle", "target") for name in ("kind", "error_codes")),
-    ]
-    first = (
-        aligned_answers(pairs, conversations)
-        .where(~_is_same())
-        .groupBy(*_PAIR)
-        .agg(
-            *[sf.min_by(sf.col(name), place).alias(name) for name in told],
-            sf.count("*").alias("differing_count"),
-        )
-        .withColumns({f"{side}_error_codes": _codes(f"{side}_error_codes") for side in _SIDES})
-    )
     judged = judgements.select("run_id", "target", "scenario_id", "outcome", "signature")
     return (
-        pairs.join(first, on=_PAIR, how="inner")
+        pairs.join(unlike_answers(pairs, conversations), on=_PAIR, how="inner")
         .join(judged, on=["run_id", "target", "scenario_id"], how="left")
         .select(*column_names(FirstDifference))
     )
+
+
+def unlike_answers(pairs: DataFrame, conversations: DataFrame) -> DataFrame:
+    """Find the first answer in which two conversations differ, and count those. Grain: pair of digests."""
+    told = {
+        side: conversations.select(sf.col("conversation").alias(key), sf.col("answers").alias(side))
+        for side, key in zip(_SIDES, _PAIR, strict=True)
+    }
+    places = [sf.transform(_only(side, other), _place) for side, other in (_SIDES, _SIDES[::-1])]
+    target, oracle = (_at_first(side) for side in _SIDES)
+    return (
+        pairs.select(*_PAIR)
+        .distinct()
+        .join(told["target"], on="conversation", how="inner")
+        .join(told["oracle"], on="oracle_conversation", how="inner")
+        .withColumn("places", sf.array_union(*places))
+        .withColumn("first", sf.array_min("places"))
+        .withColumns({"target_answer": target, "oracle_answer": oracle})
+        .select(
+            *_PAIR,
+            *[f"first.{name}" for name in ("step", "occurrence", "actor")],
+            *[
+                sf.coalesce(f"target_answer.{name}", f"oracle_answer.{name}").alias(name)
+                for name in ("api", "api_version")
+            ],
+            *[sf.col(f"{side}_answer.kind").alias(f"{side}_kind") for side in _SIDES],
+            *[_codes(f"{side}_answer.error_codes").alias(f"{side}_error_codes") for side in _SIDES],
+            sf.size("places").cast("long").alias("differing_count"),
+        )
+    )
+
+
+def _only(side: str, other: str) -> Column:
+    """Answers, by place, kind and digest, that one of two conversations has and the other has not."""
+    here, there = (
+        sf.transform(one, lambda answer: sf.struct(*[answer[name] for name in (*_PLACE, "kind", "digest")]))
+        for one in (side, other)
+    )
+    return sf.array_except(here, there)
+
+
+def _place(answer: Column) -> Column:
+    return sf.struct(*[answer[name].alias(name) for name in _PLACE])
+
+
+def _at_first(side: str) -> Column:
+    """The answer that a conversation has at the first place; null where it has none there."""
+    return sf.get(sf.filter(side, lambda answer: _place(answer).eqNullSafe(sf.col("first"))), sf.lit(0))
 
 
 def error_confusion(traces: DataFrame, conversations: DataFrame) -> DataFrame:
@@ -153,12 +185,6 @@ def answer_coverage(traces: DataFrame, conversations: DataFrame, judgements: Dat
             sf.sum("held_count").alias("answer_count"),
         )
         .select(*column_names(AnswerCoverage))
-    )
-
-
-def _is_same() -> Column:
-    return sf.col("target_kind").eqNullSafe(sf.col("oracle_kind")) & sf.col("target_digest").eqNullSafe(
-        sf.col("oracle_digest")
     )
 
 

@@ -12,8 +12,8 @@ import typer
 from pyspark.sql import SparkSession
 
 from harness.spark import conversation_mart, timing_mart, trend_mart
-from harness.spark.archive import CONVERSATIONS, Archive
-from harness.spark.archived import Archived, stage_archive
+from harness.spark.archive import Archive
+from harness.spark.archived import Archived
 from harness.spark.coverage_mart import clause_coverage
 from harness.spark.rows import ClauseCoverage
 from harness.spark.session import LOCAL_MASTER, SparkError, spark_session
@@ -33,6 +33,9 @@ from harness.spark.trend_rows import (
     VerdictCell,
 )
 from harness.trace.schema import TraceError
+
+_SHUFFLED_SIZE: Final = 16
+"""How many times larger rows are in a shuffle than in compressed columns."""
 
 TREND_MARTS: Final[Mapping[str, Mart[Archived]]] = {
     "verdict_matrix": Mart(
@@ -150,15 +153,14 @@ def write_trend(
     progress: Callable[[str], None],
 ) -> dict[str, int]:
     """Make the tables with a session that is there."""
-    sources = stage_archive(spark, archive, run_ids)
+    sources = Archived(spark, archive, run_ids)
     return write_tables(TREND_MARTS, sources, out.resolve(), partitions=partitions, progress=progress)
 
 
 def shuffle_partitions(archive: Archive) -> int:
     """Say into how many parts data is shuffled, by what is shuffled: everything but events."""
-    shuffled = ("traces", "judgements", "differences", CONVERSATIONS)
-    size = sum(path.stat().st_size for kind in shuffled for path in (archive.root / kind).rglob("*.parquet"))
-    return 1 + 8 * size // PARTITION_BYTES
+    shuffled = [file for kind in ("traces", "judgements", "differences") for file in archive.files(kind)]
+    return 1 + _SHUFFLED_SIZE * sum(file.stat().st_size for file in shuffled) // PARTITION_BYTES
 
 
 def main(

@@ -32,7 +32,7 @@ from harness.targets.controlled import ControlledStage
 from harness.targets.hold_points import code_points
 from harness.targets.jars import KafkaJars
 from harness.targets.java import require_java
-from harness.targets.local_nodes import LocalNodes, start_nodes
+from harness.targets.local_nodes import LocalNodes, NodesPlan, start_nodes
 from harness.targets.node import Node
 from harness.targets.prepare import Prepared, await_serving, prepare
 from harness.targets.properties import AFTER_KILL, HELD_THREADS, HOST, NODE_ID, coordinator_properties
@@ -238,15 +238,15 @@ async def _start(plan: LocalPlan, java: Path, directory: Path, progress: Progres
 
 async def _start_once(plan: LocalPlan, java: Path, nodes: LocalNodes, progress: Progress) -> _Started:
     points = code_points(plan.jars.version, java_coordinator=plan.java_coordinator)
-    await start_nodes(
-        nodes,
+    held_threads = HELD_THREADS if HoldPoint.DEAD in plan.holds else {}
+    nodes_plan = NodesPlan(
         java=java,
         jars=plan.jars,
-        broker_config={**(HELD_THREADS if HoldPoint.DEAD in plan.holds else {}), **plan.broker_config},
+        broker_config={**held_threads, **plan.broker_config},
         node_count=plan.node_count,
         code_points={point: points[point] for point in plan.holds & points.keys()},
-        progress=progress,
     )
+    await start_nodes(nodes, nodes_plan, progress)
     try:
         cluster = await _clustered(plan, nodes)
         async with _asking(nodes.brokers[NODE_ID]) as stage:

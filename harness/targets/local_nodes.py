@@ -10,7 +10,7 @@ from typing import Final
 from harness.targets.base import HoldPoint, Progress
 from harness.targets.jars import KafkaJars
 from harness.targets.jdwp import CodePoint
-from harness.targets.node import Node, NodePlan, start_jvm
+from harness.targets.node import BROKER_MAIN, Node, NodePlan, start_jvm
 from harness.targets.ports import free_port
 from harness.targets.program import Program
 from harness.targets.properties import (
@@ -25,7 +25,6 @@ from harness.targets.properties import (
 from harness.targets.storage import format_storage
 from harness.targets.zookeeper import ZooKeeper
 
-_MAIN: Final = "kafka.Kafka"
 _PORT_TAKEN: Final = ("Address already in use", "BindException")
 
 
@@ -99,57 +98,74 @@ def _name(node_id: int, node_count: int) -> str:
     return "server" if node_count == 1 else f"server-{node_id}"
 
 
-async def start_nodes(
-    nodes: LocalNodes,
-    *,
-    java: Path,
-    jars: KafkaJars,
-    broker_config: Mapping[str, str],
-    node_count: int,
-    code_points: Mapping[HoldPoint, CodePoint],
-    progress: Progress,
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodesPlan:
+    """What the JVMs of a broker or cluster are to be."""
+
+    java: Path
+    jars: KafkaJars
+    broker_config: Mapping[str, str]
+    node_count: int
+    code_points: Mapping[HoldPoint, CodePoint]
+    """Where the brokers may be held."""
+
+
+async def start_nodes(nodes: LocalNodes, plan: NodesPlan, progress: Progress) -> None:
     """Start the JVMs of a broker or cluster, and what they need beside them."""
-    ids = range(NODE_ID, NODE_ID + node_count)
-    keeper_port = free_port()
     nodes.storage.mkdir()
-    if uses_kraft(jars.version):
-        storages = {node_id: nodes.storage_of(node_id) for node_id in ids}
-        if node_count > 1:
-            storages[CONTROLLER_ID] = nodes.storage_of(CONTROLLER_ID)
-        await format_storage(java, jars, storages=storages, directory=nodes.directory, progress=progress)
-    if node_count > 1 and uses_kraft(jars.version):
-        properties = controller_properties(
-            port=keeper_port, storage=nodes.storage_of(CONTROLLER_ID), node_count=node_count
+    keeper_port = free_port()
+    ids = range(NODE_ID, NODE_ID + plan.node_count)
+    if uses_kraft(plan.jars.version):
+        with_controller = [*ids, CONTROLLER_ID] if plan.node_count > 1 else ids
+        await format_storage(
+            plan.java,
+            plan.jars,
+            storages={node_id: nodes.storage_of(node_id) for node_id in with_controller},
+            directory=nodes.directory,
+            progress=progress,
         )
-        controller = start_jvm(java, jars, _MAIN, properties, directory=nodes.directory, name="controller")
-        nodes.beside.append(controller)
-    elif not uses_kraft(jars.version):
-        nodes.zookeeper = ZooKeeper(
-            java, jars, port=keeper_port, storage=nodes.storage / "zookeeper", directory=nodes.directory
-        )
-        nodes.beside.append(nodes.zookeeper.program)
-    for node_id in ids:
-        port = free_port()
-        properties = broker_properties(
-            jars.version,
-            broker_config,
-            ports=Ports(broker=port, controller=keeper_port),
-            storage=nodes.storage_of(node_id),
-            node_id=node_id,
-            node_count=node_count,
-        )
-        nodes.brokers[node_id] = Node(
-            NodePlan(
-                node_id=node_id,
-                name=_name(node_id, node_count),
-                java=java,
-                jars=jars,
-                properties=properties,
-                port=port,
-                directory=nodes.directory,
-                code_points=code_points,
-            )
-        )
+    _start_keeper(nodes, plan, keeper_port)
+    nodes.brokers.update({node_id: _node(nodes, plan, node_id, keeper_port) for node_id in ids})
     progress(f"starting on {', '.join(f'{HOST}:{node.address[1]}' for node in nodes.brokers.values())}")
     await asyncio.gather(*(node.start() for node in nodes.brokers.values()))
+
+
+def _start_keeper(nodes: LocalNodes, plan: NodesPlan, port: int) -> None:
+    """Start who keeps the cluster, where no broker does that itself."""
+    if not uses_kraft(plan.jars.version):
+        nodes.zookeeper = ZooKeeper(
+            plan.java, plan.jars, port=port, storage=nodes.storage / "zookeeper", directory=nodes.directory
+        )
+        nodes.beside.append(nodes.zookeeper.program)
+    elif plan.node_count > 1:
+        properties = controller_properties(
+            port=port, storage=nodes.storage_of(CONTROLLER_ID), node_count=plan.node_count
+        )
+        controller = start_jvm(
+            plan.java, plan.jars, BROKER_MAIN, properties, directory=nodes.directory, name="controller"
+        )
+        nodes.beside.append(controller)
+
+
+def _node(nodes: LocalNodes, plan: NodesPlan, node_id: int, keeper_port: int) -> Node:
+    port = free_port()
+    properties = broker_properties(
+        plan.jars.version,
+        plan.broker_config,
+        ports=Ports(broker=port, controller=keeper_port),
+        storage=nodes.storage_of(node_id),
+        node_id=node_id,
+        node_count=plan.node_count,
+    )
+    return Node(
+        NodePlan(
+            node_id=node_id,
+            name=_name(node_id, plan.node_count),
+            java=plan.java,
+            jars=plan.jars,
+            properties=properties,
+            port=port,
+            directory=nodes.directory,
+            code_points=plan.code_points,
+        )
+    )

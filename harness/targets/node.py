@@ -15,7 +15,7 @@ from harness.targets.properties import HOST, render_properties
 STOP_GRACE_S: Final = 20.0
 """How long a broker may take to stop when it is asked to; then it is killed."""
 _ATTACH_TIMEOUT_S: Final = 15.0
-_MAIN: Final = "kafka.Kafka"
+BROKER_MAIN: Final = "kafka.Kafka"
 _JVM_FLAGS: Final = (
     "-Xmx256m",
     "-XX:TieredStopAtLevel=1",
@@ -118,7 +118,7 @@ class Node:
             )
             jars = jars.with_jvm_option(f"-agentlib:jdwp={agent}")
         self._program = start_jvm(
-            plan.java, jars, _MAIN, self._properties, directory=plan.directory, name=plan.name
+            plan.java, jars, BROKER_MAIN, self._properties, directory=plan.directory, name=plan.name
         )
         self._pid = self._program.pid
         if self._armed:

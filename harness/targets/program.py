@@ -90,8 +90,11 @@ class Program:
     async def pause(self) -> None:
         """Let it stand still, and wait until the last of its threads does."""
         self._signal(signal.SIGSTOP)
-        while self.exit_status is None and os.waitid(os.P_PID, self.pid, _HAS_STOPPED) is None:
+        while not self._is_still():  # noqa: ASYNC110 - a process sets no event of asyncio's
             await asyncio.sleep(_DEATH_POLL_S)
+
+    def _is_still(self) -> bool:
+        return self.exit_status is not None or os.waitid(os.P_PID, self.pid, _HAS_STOPPED) is not None
 
     def resume(self) -> None:
         """Let it go on."""

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Final
 
 from harness.targets.base import Target, TargetError
-from harness.targets.container import CONTAINER_START_TIMEOUT_MS, ContainerTarget
-from harness.targets.container_image import parse_image
+from harness.targets.containers.image import parse_image
+from harness.targets.containers.target import CONTAINER_START_TIMEOUT_MS, ContainerTarget
 from harness.targets.external import ExternalTarget
 from harness.targets.jars import LATEST, release_of
 from harness.targets.kafka import JAVA_BY_CHOICE, JAVA_SUFFIX, KafkaTarget
@@ -23,8 +23,8 @@ SPEC_FORMS: Final[Mapping[str, str]] = MappingProxyType(
         "reference[:PROFILE]": "the reference coordinator in process, in virtual time",
         "reference-tcp[:PROFILE]": "the reference coordinator's server, in real time",
         "kafka:VERSION[+java][*N]": "Apache Kafka in a local JVM, e.g. kafka:3.9.2 or kafka:latest; "
-        "kafka:3.9.2+java has the Java coordinator, which is a choice from 3.7 to 3.9; kafka:4.3.1*3 is a cluster "
-        "of three",
+        "kafka:3.9.2+java has the Java coordinator, which is a choice from 3.7 to 3.9; "
+        "kafka:4.3.1*3 is a cluster of three",
         "path:DIR": "a local JVM from a directory of jars, a distribution or a working tree",
         "container:IMAGE[*N]": "a broker or a cluster of N in containers, e.g. container:apache/kafka:4.3.1, "
         "container:confluentinc/cp-kafka:8.1.0 or container:redpandadata/redpanda:v25.2.1",

@@ -8,8 +8,8 @@ import pytest
 
 from harness.images.kafka import build_image
 from harness.targets.base import TargetError
-from harness.targets.container_engine import engine
-from harness.targets.container_image import find_image, parse_image
+from harness.targets.containers.engine import engine
+from harness.targets.containers.image import find_image, parse_image
 from harness.targets.jars import kafka_jars
 
 REQUIRE_VARIABLE = "CONFORMANCE_REQUIRE_DOCKER"

@@ -1,4 +1,4 @@
-"""The reference behind a scheduler of chance, whole or with a flaw, for races to be held with in this process."""
+"""The reference behind a scheduler of chance, whole or with a flaw, for races in this process."""
 
 import asyncio
 import time
@@ -56,7 +56,7 @@ class Shuffled:
         self._began_s = self._busy_s = time.monotonic()
         self._come: deque[tuple[ConnectionId, bytes]] = deque()
         self._to_send: deque[tuple[ConnectionId, bytes]] = deque()
-        self._lines: dict[ConnectionId, "ShuffledConnection"] = {}
+        self._lines: dict[ConnectionId, ShuffledConnection] = {}
         self._something = asyncio.Event()
         question = encode_request("FindCoordinator", 2, correlation_id=0, fields={"key": "group"})
         self.receive(self.listener.connected(client_host="127.0.0.1"), question)
@@ -202,12 +202,12 @@ def raced(broker_class: type[Shuffled], profile: str, race: str, *, rounds: int,
             patience_ms=PATIENCE_MS,
             quiet_ms=QUIET_MS,
         )
-        try:
-            (chosen,) = select_races([race])
-            await driver.hold(cohorts(chosen, round_count=rounds, seed=seed))
-        finally:
-            serving.cancel()
-            await asyncio.gather(serving, return_exceptions=True)
+        (chosen,) = select_races([race])
+        driving = asyncio.create_task(driver.hold(cohorts(chosen, round_count=rounds, seed=seed)))
+        await asyncio.wait((serving, driving), return_when=asyncio.FIRST_COMPLETED)
+        is_over = driving.done()
+        (serving if is_over else driving).cancel()
+        await (driving if is_over else serving)
 
     asyncio.run(hold())
     return histories

@@ -1,56 +1,19 @@
 """The command line when something is wrong with it, or around it: documented codes, and a line that helps."""
 
 import re
-import sys
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from harness.cli import main
 from harness.conduct import run as conduct_run
 from harness.report.exit_code import ExitCode
 from harness.tests.conducted import CHECKOUT
-from harness.tests.small_suite import NEW, RIGHT, WRONG, entry, write_suite
+from harness.tests.in_process import CommandLine, forget_suites
+from harness.tests.small_suite import NEW, RIGHT, WRONG, entry
 from harness.trace.files import RunFolder
 
-
-class CommandLine:
-    """Runs commands in this process."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self._monkeypatch = monkeypatch
-        self._capsys = capsys
-        self.out = ""
-        self.err = ""
-
-    def __call__(self, *arguments: str | Path) -> int:
-        self._monkeypatch.setattr("sys.argv", ["kafka-conformance", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ending:
-            main()
-        self.out, self.err = self._capsys.readouterr()
-        assert isinstance(ending.value.code, int)
-        return ending.value.code
-
-
-@pytest.fixture(name="kafka_conformance")
-def _kafka_conformance(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(monkeypatch, capsys)
-
-
-@pytest.fixture(name="suites")
-def _suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Give the folder of a small package of scenarios that can be imported as `small_suites`."""
-    monkeypatch.syspath_prepend(tmp_path)
-    yield write_suite(tmp_path, "small_suites")
-    forget_suites()
-
-
-def forget_suites() -> None:
-    """Have the package imported anew."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == "small_suites"]:
-        del sys.modules[name]
+pytest_plugins = ["harness.tests.command_line_fixture"]
 
 
 @pytest.mark.parametrize(

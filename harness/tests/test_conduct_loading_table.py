@@ -58,8 +58,8 @@ def heartbeat(version: int, error_code: str) -> Event:
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     """A run's folder with a target and what it is held against, whose traces are still to be written."""
-    run = conducted(tmp_path, ["reference:3.9.2", "reference:2.8.2"], "classic/heartbeat/one-member")
-    folder = RunFolder(run.folder)
+    run = conducted(tmp_path, ["reference:3.9.2", "reference:2.8.2"], "classic/heartbeat/before-assignments")
+    folder = run.folder
     headers = [
         replace(header, spec="kafka:3.9.2", oracle="reference-2.8.2")
         for header in folder.read_headers(_TARGET)

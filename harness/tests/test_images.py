@@ -14,7 +14,7 @@ from harness.images import base
 from harness.images.kafka import build_image, built_images
 from harness.report.exit_code import ExitCode
 from harness.targets.base import TargetError
-from harness.targets.container_engine import engine, labels_for
+from harness.targets.containers.engine import engine, labels_for
 from harness.targets.jars import KafkaJars, kafka_jars
 
 pytest_plugins = ["harness.tests.docker_fixture"]

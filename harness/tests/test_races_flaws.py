@@ -143,9 +143,11 @@ class Remembering(Flawed):
             return False
         question = repr(request.message)
         if question not in self.told:
-            (sent,) = self.listener.received(connection, frame, now_ms=self.now_ms())
+            outgoing = self.listener.received(connection, frame, now_ms=self.now_ms())
+            (sent,) = (each for each in outgoing if each.connection == connection)
             assert isinstance(sent, SendFrame)
             self.told[question] = sent.frame[4:]
+            self.deliver(tuple(each for each in outgoing if each is not sent))
         self.answer(connection, frame[4:8] + self.told[question])
         return True
 
@@ -167,7 +169,7 @@ FLAWS: Final[Mapping[type[Flawed], tuple[str, frozenset[str]]]] = {
     CommitsLater: ("offset-delete", frozenset(("OffsetCommit", "OffsetFetch"))),
     StaleHeartbeat: ("commit-leave", frozenset(("Heartbeat",))),
     StaleDescription: ("delete-left", frozenset(("DescribeGroups",))),
-    StaleFetch: ("offset-delete", frozenset(("OffsetFetch",))),
+    StaleFetch: ("commit-leave", frozenset(("OffsetFetch",))),
 }
 """Each with a race that finds it out, and APIs one of which is told of at least."""
 

@@ -10,12 +10,12 @@ from typing import cast
 import pytest
 
 from harness.targets.base import CONFORMANCE_CONFIG, Capability, TargetError
-from harness.targets.container import ContainerTarget, container_capabilities
-from harness.targets.container_engine import engine, owner_lives
-from harness.targets.container_image import Make, parse_image
-from harness.targets.container_interface import Membership, Recipe, environment_name, recipe
-from harness.targets.container_log import LogFollower
-from harness.targets.container_sdk import Container
+from harness.targets.containers.engine import engine, owner_lives
+from harness.targets.containers.image import Make, parse_image
+from harness.targets.containers.interface import Membership, Recipe, environment_name, recipe
+from harness.targets.containers.log import LogFollower
+from harness.targets.containers.sdk import Container
+from harness.targets.containers.target import ContainerTarget, container_capabilities
 from harness.targets.properties import CONTROLLER_ID
 from harness.targets.spec import parse_target
 from harness.tests.conducted import wait_until

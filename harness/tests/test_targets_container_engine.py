@@ -18,9 +18,9 @@ from harness.diff.model import Judgement
 from harness.report.exit_code import ExitCode
 from harness.runner.drive import Limits
 from harness.targets.base import CONFORMANCE_TOPICS, HoldPoint, Lever, Role, Stage, TargetError
-from harness.targets.container_broker import ContainerBroker
-from harness.targets.container_engine import OWNER_LABEL, SESSION_LABEL, engine, labels_for, remove_leftovers
-from harness.targets.container_sdk import Container
+from harness.targets.containers.broker import ContainerBroker
+from harness.targets.containers.engine import OWNER_LABEL, SESSION_LABEL, engine, labels_for, remove_leftovers
+from harness.targets.containers.sdk import Container
 from harness.targets.dialogue import Answer, Dialogue
 from harness.targets.spec import parse_target
 from harness.tests.conducted import Quiet, command_line, plan_of, wait_until
@@ -359,10 +359,10 @@ def test_no_container_outlives_its_harness_however_that_ends(
 def test_what_a_dead_process_left_is_removed_and_what_a_living_one_has_is_not(image_of: ImageOf) -> None:
     script = f"""
 import os
-from harness.targets import container_engine
+from harness.targets.containers import engine
 from testcontainers.core.container import DockerContainer
-container_engine._start_reaper = lambda: None
-labels = container_engine.labels_for("left")
+engine._start_reaper = lambda: None
+labels = engine.labels_for("left")
 DockerContainer("{local_name(image_of)}").with_kwargs(labels=labels).start()
 os._exit(0)
 """

@@ -88,6 +88,7 @@ _ALONE = {
     Capability.RESTART,
     Capability.KILL,
     Capability.PAUSE,
+    Capability.LONG_LOG,
     Capability.HOLD_LOADING,
 }
 

@@ -65,7 +65,7 @@ def _asks_the_dead(talk: Conversation, *asked: tuple[Request, Response]) -> None
 
 
 @scenario(
-    "admin/dead/join",
+    "admin/dead-held/join",
     source="GroupCoordinator#doUnknownJoinGroup",
     clauses=("CO-23",),
     needs=HOLDS,
@@ -80,7 +80,7 @@ def nobody_joins_the_dead(talk: Conversation, version: int) -> None:
 
 
 @scenario(
-    "admin/dead/join-static",
+    "admin/dead-held/join-static",
     source="GroupCoordinator#doUnknownJoinGroup",
     clauses=("CO-23",),
     needs=HOLDS,
@@ -93,7 +93,7 @@ def no_static_member_joins_the_dead(talk: Conversation, version: int) -> None:
 
 
 @scenario(
-    "admin/dead/sync",
+    "admin/dead-held/sync",
     source="GroupCoordinator#validateSyncGroup",
     clauses=("CO-23",),
     needs=HOLDS,
@@ -105,7 +105,7 @@ def the_dead_assign_nothing(talk: Conversation, version: int) -> None:
 
 
 @scenario(
-    "admin/dead/heartbeat",
+    "admin/dead-held/heartbeat",
     source="GroupCoordinator#validateHeartbeat",
     clauses=("CO-23",),
     needs=HOLDS,
@@ -120,21 +120,21 @@ def nobody_lives_among_the_dead(talk: Conversation, version: int) -> None:
 
 
 @scenario(
-    "admin/dead/leave",
+    "admin/dead-held/leave",
     source="GroupCoordinator#handleLeaveGroup",
     clauses=("CO-24",),
     needs=HOLDS,
     sweep=sweep("LeaveGroup", 0, 5),
 )
 def nobody_leaves_the_dead(talk: Conversation, version: int) -> None:
-    """LeaveGroup v{version} from a Dead group is COORDINATOR_NOT_AVAILABLE on top; low versions may lack words."""
+    """LeaveGroup v{version} from a Dead group is COORDINATOR_NOT_AVAILABLE, if there are words for it."""
     _asks_the_dead(
         talk, (leave_group(version=version), leave_group_response(error_code=GONE if version >= 3 else ANY))
     )
 
 
 @scenario(
-    "admin/dead/commit",
+    "admin/dead-held/commit",
     source="GroupCoordinator#validateOffsetCommit",
     clauses=("OC-19",),
     needs=HOLDS,
@@ -150,7 +150,7 @@ def the_dead_take_no_commits(talk: Conversation, version: int) -> None:
 
 
 @scenario(
-    "admin/dead/fetch",
+    "admin/dead-held/fetch",
     source="GroupMetadataManager#getOffsets",
     clauses=("OF-15",),
     needs=HOLDS,
@@ -167,7 +167,7 @@ def the_dead_have_no_offsets(talk: Conversation, version: int) -> None:
 
 
 @scenario(
-    "admin/dead/offset-delete",
+    "admin/dead-held/offset-delete",
     source="GroupCoordinator#handleDeleteOffsets",
     clauses=("OD-13",),
     needs=HOLDS,
@@ -183,7 +183,7 @@ def the_dead_lose_nothing_more(talk: Conversation, version: int) -> None:
 
 
 @scenario(
-    "admin/dead/describe",
+    "admin/dead-held/describe",
     source="GroupCoordinator#handleDescribeGroup",
     needs=HOLDS,
     sweep=sweep("DescribeGroups", 0, 6),
@@ -200,7 +200,7 @@ def the_dead_are_described(talk: Conversation, version: int) -> None:
 
 
 @scenario(
-    "admin/dead/list",
+    "admin/dead-held/list",
     source="GroupCoordinator#handleListGroups",
     needs=HOLDS,
     sweep=sweep("ListGroups", 0, 5),
@@ -218,14 +218,14 @@ def the_dead_are_listed(talk: Conversation, version: int) -> None:
     _asks_the_dead(talk, (list_groups(version=version), listed), dead)
 
 
-@scenario("admin/dead/delete", source=DELETES, needs=HOLDS, sweep=sweep("DeleteGroups", 0, 2))
+@scenario("admin/dead-held/delete", source=DELETES, needs=HOLDS, sweep=sweep("DeleteGroups", 0, 2))
 def the_dead_die_once(talk: Conversation, version: int) -> None:
     """DeleteGroups v{version} of a Dead group is GROUP_ID_NOT_FOUND."""
     _asks_the_dead(talk, (delete_groups(version=version), delete_groups_response("GROUP_ID_NOT_FOUND")))
 
 
 @scenario(
-    "admin/dead/txn-commit",
+    "admin/dead-held/txn-commit",
     source="GroupCoordinator#validateOffsetCommit",
     needs=HOLDS,
     sweep=sweep("TxnOffsetCommit", 0, 3),
@@ -241,7 +241,7 @@ def the_dead_take_no_transactions(talk: Conversation, version: int) -> None:
     eve.receives(delete_groups_response("NONE"))
 
 
-@scenario("admin/dead/next-of-its-name", source=DELETES, needs=HOLDS)
+@scenario("admin/dead-held/next-of-its-name", source=DELETES, needs=HOLDS)
 def after_the_dead_comes_another(talk: Conversation) -> None:
     """A group of the same name may be made as soon as the Dead one is removed, and counts from 1."""
     (ana,) = talk.stable_group("ana")

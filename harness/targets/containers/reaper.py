@@ -1,6 +1,6 @@
 """Takes away a process's containers when that process ends, also by a signal that nobody can catch.
 
-`python -m harness.targets.container_reaper SESSION` reads its standard input, which its starter holds open.
+`python -m harness.targets.containers.reaper SESSION` reads its standard input, which its starter holds open.
 At its end the starter is gone; it was an orderly end if there is a word to read.
 """
 
@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Final
 
 from harness.targets.base import TargetError
-from harness.targets.container_engine import remove_session
+from harness.targets.containers.engine import remove_session
 
 _ROUNDS: Final = 4
 _PAUSE_S: Final = 1.0

@@ -11,12 +11,12 @@ from testcontainers.core.container import DockerContainer
 from testcontainers.core.network import Network
 
 from harness.targets.base import HoldPoint, TargetError
-from harness.targets.container_debug import DebugAgent
-from harness.targets.container_engine import ENGINE_ERRORS, told
-from harness.targets.container_image import ImageName
-from harness.targets.container_interface import Membership, recipe
-from harness.targets.container_log import LogFollower
-from harness.targets.container_sdk import Container
+from harness.targets.containers.debug import DebugAgent
+from harness.targets.containers.engine import ENGINE_ERRORS, told
+from harness.targets.containers.image import ImageName
+from harness.targets.containers.interface import Membership, recipe
+from harness.targets.containers.log import LogFollower
+from harness.targets.containers.sdk import Container
 from harness.targets.jdwp import CodePoint
 from harness.targets.ports import free_port
 from harness.targets.properties import HOST

@@ -17,8 +17,8 @@ from harness.targets.base import (
     TargetError,
 )
 from harness.targets.cluster import Cluster
-from harness.targets.container_node import ContainerNode
-from harness.targets.container_nodes import ContainerNodes
+from harness.targets.containers.node import ContainerNode
+from harness.targets.containers.nodes import ContainerNodes
 from harness.targets.controlled import ControlledStage
 from harness.targets.prepare import await_serving
 from harness.targets.properties import AFTER_KILL, NODE_ID

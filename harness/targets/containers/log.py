@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
-from harness.targets.container_engine import ENGINE_ERRORS
-from harness.targets.container_sdk import Container
+from harness.targets.containers.engine import ENGINE_ERRORS
+from harness.targets.containers.sdk import Container
 
 _LOG_TAIL_LINES: Final = 15
 _SIGNAL_BASE: Final = 128

@@ -9,10 +9,10 @@ from pathlib import Path
 from testcontainers.core.network import Network
 
 from harness.targets.base import HoldPoint
-from harness.targets.container_engine import ENGINE_ERRORS, labels_for
-from harness.targets.container_image import FoundImage, ImageName
-from harness.targets.container_interface import Membership
-from harness.targets.container_node import ContainerNode, ContainerPlan, engine_telling, finished
+from harness.targets.containers.engine import ENGINE_ERRORS, labels_for
+from harness.targets.containers.image import FoundImage, ImageName
+from harness.targets.containers.interface import Membership
+from harness.targets.containers.node import ContainerNode, ContainerPlan, engine_telling, finished
 from harness.targets.jdwp import CodePoint
 from harness.targets.ports import free_port
 from harness.targets.properties import CONTROLLER_ID, NODE_ID

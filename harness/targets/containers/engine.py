@@ -1,7 +1,7 @@
 """The Docker engine: how it is reached, and how what we start there is told from the rest and taken away.
 
 Everything of ours has labels that name the process it belongs to. A reaper, a process of its own, takes away
-what is left when that process ends, however it ends (`harness.targets.container_reaper`); what even the
+what is left when that process ends, however it ends (`harness.targets.containers.reaper`); what even the
 reaper left, because it was killed as well, goes when the next container is started.
 """
 
@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, cast
 
-import docker  # type: ignore[import-untyped] # its types are in container_sdk
+import docker  # type: ignore[import-untyped] # its types are in containers.sdk
 from docker.errors import APIError, DockerException, NotFound  # type: ignore[import-untyped]
 from requests.exceptions import RequestException
 from testcontainers.core.config import testcontainers_config
@@ -25,7 +25,7 @@ from testcontainers.core.docker_client import get_docker_host
 from testcontainers.core.labels import SESSION_ID
 
 from harness.targets.base import TargetError
-from harness.targets.container_sdk import Client, Container, Network
+from harness.targets.containers.sdk import Client, Container, Network
 
 SESSION_LABEL: Final = "kafka-conformance.session"
 OWNER_LABEL: Final = "kafka-conformance.owner"
@@ -208,7 +208,7 @@ def _start_reaper() -> None:
         if _reaper:
             return
         process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-m", "harness.targets.container_reaper", SESSION_ID],
+            [sys.executable, "-m", "harness.targets.containers.reaper", SESSION_ID],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.targets.base import CONFORMANCE_CONFIG
-from harness.targets.container_image import ImageName, Make
+from harness.targets.containers.image import ImageName, Make
 from harness.targets.properties import (
     CONTROLLER_ID,
     HOST,

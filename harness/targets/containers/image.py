@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from docker.errors import ImageNotFound  # type: ignore[import-untyped] # its types are in container_sdk
+from docker.errors import ImageNotFound  # type: ignore[import-untyped] # its types are in containers.sdk
 
 from harness.targets.base import Progress, TargetError
-from harness.targets.container_engine import ENGINE_ERRORS, engine, told
-from harness.targets.container_sdk import Client, Image
+from harness.targets.containers.engine import ENGINE_ERRORS, engine, told
+from harness.targets.containers.sdk import Client, Image
 from harness.targets.jars import release_of
 
 LOCAL_REPOSITORY: Final = "kafka-conformance/kafka"

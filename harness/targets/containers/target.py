@@ -21,11 +21,11 @@ from harness.targets.base import (
     TargetError,
 )
 from harness.targets.cluster import Cluster
-from harness.targets.container_broker import ContainerBroker, asking
-from harness.targets.container_engine import remove_leftovers
-from harness.targets.container_image import FoundImage, ImageName, find_image
-from harness.targets.container_node import PortTakenError
-from harness.targets.container_nodes import ContainerNodes, start_nodes
+from harness.targets.containers.broker import ContainerBroker, asking
+from harness.targets.containers.engine import remove_leftovers
+from harness.targets.containers.image import FoundImage, ImageName, find_image
+from harness.targets.containers.node import PortTakenError
+from harness.targets.containers.nodes import ContainerNodes, start_nodes
 from harness.targets.guess import guess_profile
 from harness.targets.hold_points import code_points
 from harness.targets.prepare import Prepared, prepare

@@ -1,0 +1,124 @@
+"""From the folder of a finished run to its volume in an archive; no Spark."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
+import pyarrow.json as pj  # type: ignore[import-untyped]  # likewise
+
+from harness.diff.model import Difference, Judgement
+from harness.spark.archive import KINDS, Archive, VolumeWriter, volume_name
+from harness.spark.archive_rows import Answer, TimedStep, Trace
+from harness.spark.conversations import bounds_of, told
+from harness.spark.schemas import arrow_schema, arrow_table, column_names
+from harness.spark.stage import BrokerHeader, RunClause
+from harness.trace.clause import Clause
+from harness.trace.events import Event, TraceHeader
+from harness.trace.files import RunFolder, read_records
+from harness.trace.schema import TraceError
+
+
+def pack(
+    folders: Iterable[RunFolder], archive: Archive, *, progress: Callable[[str], None] | None = None
+) -> int:
+    """Put those runs into an archive that it lacks or holds by an older judgement; say how many.
+
+    Raises:
+        TraceError: one was cut short, was not judged, or a file of it is damaged.
+    """
+    count = 0
+    with archive.writing():
+        for folder in folders:
+            run_id = folder.read_run().run_id
+            if not archive.holds(run_id, _stamp(folder)):
+                if progress is not None:
+                    progress(f"packing {run_id}")
+                _add(folder, archive)
+                count += 1
+        archive.merge()
+    return count
+
+
+def _add(folder: RunFolder, archive: Archive) -> None:
+    run = folder.read_run()
+    footer = folder.read_footer()
+    if footer is None:
+        raise TraceError(f"{folder.path}: the run was cut short; only finished runs are archived")
+    if not folder.judgements.exists():
+        raise TraceError(f"{folder.path}: the run was not judged; `kafka-conformance report` does that")
+    bounds = bounds_of(folder.read_scripts()) if folder.scripts_json.exists() else {}
+    headers: list[BrokerHeader] = []
+    traces: list[Trace] = []
+    timed: list[TimedStep] = []
+    conversations: dict[str, tuple[Answer, ...]] = {}
+    name = volume_name(run.run_id, _stamp(folder))
+    with VolumeWriter(archive.root, name) as writer:
+        for target in folder.targets():
+            theirs = broker_headers(folder, target)
+            headers += theirs
+            events = read_event_table(folder.events(target))
+            found = told(events, run_id=run.run_id, target=target, oracle=theirs[0].oracle, bounds=bounds)
+            traces += found.traces
+            timed += found.timed_steps
+            conversations |= found.conversations
+            writer.write("events", events)
+        for kind, records in {
+            "runs": [run],
+            "footers": [footer],
+            "headers": headers,
+            "traces": traces,
+            "timed_steps": timed,
+            "judgements": read_records(Judgement, folder.judgements),
+            "differences": read_records(Difference, folder.differences),
+            "clauses": _clauses(folder, run.run_id),
+        }.items():
+            writer.write(kind, arrow_table(KINDS[kind], records))
+    archive.keep_conversations(conversations)
+    archive.commit({name: {run.run_id: _stamp(folder)}})
+
+
+def read_event_table(path: Path) -> pa.Table:
+    """Read a target's events by Arrow; columns and types are those of `Event`.
+
+    Raises:
+        TraceError: the file is missing, or holds what is no event.
+    """
+    schema = arrow_schema(Event)
+    try:
+        size = path.stat().st_size
+        if not size:
+            return schema.empty_table()
+        return pj.read_json(
+            path,
+            read_options=pj.ReadOptions(block_size=max(size, 1 << 20)),
+            parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
+        ).select(column_names(Event))
+    except FileNotFoundError as error:
+        raise TraceError(f"{path}: there is no such file") from error
+    except pa.ArrowException as error:
+        raise TraceError(f"{path}: {error}") from error
+
+
+def broker_headers(folder: RunFolder, target: str) -> list[BrokerHeader]:
+    """Read what was driven, in the order of starting."""
+    return [
+        BrokerHeader(
+            **{name: getattr(header, name) for name in column_names(TraceHeader)}, broker_ordinal=ordinal
+        )
+        for ordinal, header in enumerate(folder.read_headers(target))
+    ]
+
+
+def _clauses(folder: RunFolder, run_id: str) -> list[RunClause]:
+    if not folder.clauses.exists():
+        return []
+    return [
+        RunClause(run_id=run_id, **{name: getattr(clause, name) for name in column_names(Clause)})
+        for clause in read_records(Clause, folder.clauses)
+    ]
+
+
+def _stamp(folder: RunFolder) -> str:
+    """Tell one judgement of a run from another."""
+    files = (folder.judgements, folder.differences)
+    return "-".join(str(file.stat().st_mtime_ns) if file.exists() else "none" for file in files)

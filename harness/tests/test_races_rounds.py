@@ -1,0 +1,194 @@
+"""Rounds by their seed, histories on file, what is counted, and the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from harness.cli import app
+from harness.races.catalogue import RACES, RaceError, select_races
+from harness.races.explore import allowed_outcomes
+from harness.races.folder import RacesFolder, RunRecord, TargetRecord
+from harness.races.history import History, Operation, history_to_json, read_histories
+from harness.races.judge import judge
+from harness.races.known import known_finding
+from harness.races.moves import Move
+from harness.races.plan import cohorts, make_round
+from harness.races.specification import ReferenceSpecification
+from harness.scenario.script import Send
+from harness.targets.base import CONFORMANCE_CONFIG
+from harness.tests.raced import Shuffled, raced
+from harness.trace.schema import TraceError
+from harness.wire.codec import Fields
+from harness.wire.schema import request_shape
+
+CNA = "COORDINATOR_NOT_AVAILABLE"
+
+
+def specification(profile: str) -> ReferenceSpecification:
+    return ReferenceSpecification(profile, CONFORMANCE_CONFIG)
+
+
+@pytest.mark.parametrize("race", RACES, ids=lambda race: race.name)
+def test_a_round_is_the_same_for_the_same_seed_and_another_for_another(race: object) -> None:
+    (chosen,) = [each for each in RACES if each is race]
+    rounds = [tuple(cohorts(chosen, round_count=30, seed=seed)) for seed in (1, 1, 2)]
+    assert rounds[0] == rounds[1] != rounds[2]
+    assert [each.number for cohort in rounds[0] for each in cohort.rounds] == list(range(30))
+
+
+@pytest.mark.parametrize("race", RACES, ids=lambda race: race.name)
+def test_every_request_of_a_race_can_be_written(race: object) -> None:
+    (chosen,) = [each for each in RACES if each is race]
+    for number in range(40):
+        for step in make_round(chosen, number=number, seed=5).steps:
+            if isinstance(step, Send):
+                assert set(step.fields) <= set(request_shape(step.api, step.api_version).fields)
+
+
+def test_names_of_races_are_unique_and_globs_choose_among_them() -> None:
+    assert len({race.name for race in RACES}) == len(RACES)
+    assert all(race.deletes for race in select_races(["delete-*"]))
+    with pytest.raises(RaceError, match=r"no race matches 'human'; there is delete-offsets, "):
+        select_races(["human"])
+
+
+@pytest.mark.parametrize(("profile", "is_seen"), [("3.9", True), ("4.4", False)])
+def test_only_the_scala_coordinator_may_show_a_dead_group(profile: str, *, is_seen: bool) -> None:
+    (race,) = select_races(["delete-left"])
+    number = next(
+        each
+        for each in range(100)
+        if {Move.DELETE, Move.HEARTBEAT} == {s.move for s in make_round(race, number=each, seed=0).strands}
+    )
+    allowed = allowed_outcomes(specification(profile), make_round(race, number=number, seed=0))
+    assert ("Heartbeat", "UNKNOWN_MEMBER_ID") in allowed
+    assert (("Heartbeat", CNA) in allowed) is is_seen
+
+
+def test_histories_come_back_from_file_as_they_were(tmp_path: Path) -> None:
+    histories = raced(Shuffled, "3.9", "join-sync", rounds=5, seed=1)
+    path = tmp_path / "histories.jsonl"
+    path.write_text("".join(f"{history_to_json(each)}\n" for each in histories))
+    read = read_histories(path)
+    assert [each.shape() for each in read] == [each.shape() for each in histories]
+    assert [history_to_json(each) for each in read] == [history_to_json(each) for each in histories]
+
+
+def test_a_line_that_was_cut_short_is_left_out_and_a_damaged_one_is_refused(tmp_path: Path) -> None:
+    (history,) = raced(Shuffled, "3.9", "commit-leave", rounds=1, seed=1)
+    path = tmp_path / "histories.jsonl"
+    line = history_to_json(history)
+    path.write_text(f"{line}\n{line[:100]}")
+    assert len(read_histories(path)) == 1
+    path.write_text(f"{line[:100]}\n{line}\n")
+    with pytest.raises(TraceError, match=r"histories\.jsonl:1: not a history of a race"):
+        read_histories(path)
+    with pytest.raises(TraceError, match="No such file"):
+        read_histories(tmp_path / "nowhere")
+
+
+def test_ids_of_a_history_are_named_after_their_actors() -> None:
+    (history,) = raced(Shuffled, "4.4", "join-sync", rounds=1, seed=2)
+    written = history_to_json(history)
+    assert "member:ana" in written
+    assert "group:main" in written
+    assert "race-" not in written.replace('"race":"join-sync"', "")
+
+
+def test_a_judgement_counts_what_became_of_each_rival() -> None:
+    histories = raced(Shuffled, "3.9", "delete-leave", rounds=30, seed=4)
+    (verdict,) = judge(histories, specification("3.9"), target="x", seed=4)
+    assert verdict.is_explained
+    assert verdict.rounds == sum(verdict.findings.values()) == 30
+    assert sum(verdict.outcomes["DeleteGroups"].values()) == 30
+    seen = {(what, became) for what, counts in verdict.outcomes.items() for became in counts}
+    assert seen.isdisjoint(verdict.not_observed)
+
+
+def _told(api: str, request: Fields, answer: Fields) -> Operation:
+    return Operation(
+        actor="bob",
+        api=api,
+        api_version=0,
+        request=request,
+        invoked_us=0,
+        answered_us=1,
+        answer=answer,
+        is_rival=True,
+    )
+
+
+def test_a_known_finding_is_told_by_its_answers_and_its_coordinator() -> None:
+    answer: Fields = {"results": [{"group_id": "group:main", "error_code": "NOT_COORDINATOR"}]}
+    history = History(race="x", round_number=0, operations=(_told("DeleteGroups", {}, answer),))
+    found = known_finding(history, {0}, "scala")
+    assert found is not None
+    assert "GroupMetadataManager#groupNotExists" in found.source
+    assert known_finding(history, {0}, "java") is None
+    assert known_finding(history, (), "scala") is None
+
+
+def stored(path: Path, *, profile: str, histories: list[History]) -> RacesFolder:
+    folder = RacesFolder(path)
+    folder.write_run(RunRecord(run_id="r", seed=1, round_count=1, races=("commit-leave",), command="c"))
+    folder.write_target(
+        TargetRecord(
+            spec="kafka:0.0.0",
+            name="kafka-0.0.0",
+            implementation="none",
+            profile=profile,
+            broker_config=CONFORMANCE_CONFIG,
+        )
+    )
+    for history in histories:
+        folder.append("kafka-0.0.0", history)
+    return folder
+
+
+def test_a_stored_run_is_judged_again(tmp_path: Path) -> None:
+    histories = raced(Shuffled, "4.4", "commit-leave", rounds=6, seed=1)
+    folder = stored(tmp_path / "run", profile="4.4", histories=histories)
+    ended = CliRunner().invoke(app, ["race", "--judge", str(folder.path)])
+    assert ended.exit_code == 0, ended.output
+    (verdict,) = json.loads((folder.path / "judgement.json").read_text())
+    assert verdict["findings"] == {"explained": 6}
+    assert "| commit-leave | kafka:0.0.0 | 6 | explained 6 |" in (folder.path / "summary.md").read_text()
+    assert "commit-leave" in (folder.path / "index.html").read_text()
+
+
+def test_an_answer_that_no_order_explains_ends_with_1_and_is_drawn(tmp_path: Path) -> None:
+    histories = raced(Shuffled, "4.4", "commit-leave", rounds=1, seed=1)
+    wrong = history_to_json(histories[0]).replace('"group_state":"Empty"', '"group_state":"Stable"')
+    folder = stored(tmp_path / "run", profile="4.4", histories=[])
+    (folder.path / "kafka-0.0.0" / "histories.jsonl").write_text(f"{wrong}\n")
+    ended = CliRunner().invoke(app, ["race", "--judge", str(folder.path)])
+    assert ended.exit_code == 1, ended.output
+    assert "DescribeGroups: Stable" in ended.output
+    assert "kafka-conformance race commit-leave --target kafka:0.0.0 --seed 1" in ended.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code"),
+    [(["race", "human"], 64), (["race", "-t", "nonsense"], 64)],
+)
+def test_a_race_or_target_that_is_not_there_is_refused(arguments: list[str], exit_code: int) -> None:
+    assert CliRunner().invoke(app, arguments).exit_code == exit_code
+
+
+def test_a_folder_without_races_is_refused(tmp_path: Path) -> None:
+    assert CliRunner().invoke(app, ["race", "--judge", str(tmp_path)]).exit_code == 65
+
+
+@pytest.mark.parametrize(
+    "target", ["reference-tcp:4.4", pytest.param("kafka:3.9.2", marks=pytest.mark.broker)]
+)
+def test_races_are_held_with_a_target_recorded_and_explained(target: str, tmp_path: Path) -> None:
+    arguments = ["race", "delete-left", "join-sync", "-t", target, "--rounds", "40", "--run-id", "run"]
+    ended = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path)])
+    assert ended.exit_code == 0, ended.output
+    folder = RacesFolder(tmp_path / "run")
+    (record,) = folder.read_targets()
+    assert record.spec == target
+    assert len(folder.histories(record.name)) == 80
