@@ -19,7 +19,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
 from harness.diff.model import Difference, Judgement
 from harness.spark.archive import KINDS, Archive, VolumeWriter
 from harness.spark.archive_rows import Answer, TimedStep, Trace
-from harness.spark.conversations import bounds_of, told
+from harness.spark.conversations import bounds_of, completed, told
 from harness.spark.packing import broker_headers, read_event_table
 from harness.spark.schemas import arrow_table
 from harness.spark.stage import BrokerHeader
@@ -100,10 +100,11 @@ def load_base(folder: RunFolder) -> BaseRun:
         timed += found.timed_steps
         conversations |= found.conversations
     judgements = read_records(Judgement, folder.judgements)
+    whole = completed(traces, judgements)
     records: Mapping[str, Sequence[RunFooter | BrokerHeader | Trace | TimedStep | Judgement | Difference]] = {
         "footers": [footer],
         "headers": headers,
-        "traces": traces,
+        "traces": whole,
         "timed_steps": timed,
         "judgements": judgements,
         "differences": read_records(Difference, folder.differences),
@@ -111,7 +112,7 @@ def load_base(folder: RunFolder) -> BaseRun:
     return BaseRun(
         run=run,
         events=events,
-        traces=tuple(traces),
+        traces=whole,
         conversations=conversations,
         judgements=judgements,
         tables={kind: arrow_table(KINDS[kind], found) for kind, found in records.items()},
@@ -173,20 +174,13 @@ def _run_id(base: BaseRun, copy: int) -> str:
     return f"{base.run.run_id}.{copy:06d}"
 
 
-def _pairs(base: BaseRun) -> Iterator[tuple[Trace, Trace]]:
-    """Pair the traces that are held with their oracles'."""
-    held = {(trace.target, trace.scenario_id): trace for trace in base.traces if trace.is_held}
-    for trace in held.values():
-        oracle = held.get((trace.oracle or "", trace.scenario_id))
-        if oracle is not None:
-            yield trace, oracle
-
-
 def _natural(base: BaseRun) -> Iterator[tuple[str, str, int]]:
     """Find what differs in the real run already: target, scenario, first step."""
-    for trace, oracle in _pairs(base):
-        ours, theirs = base.conversations[trace.conversation], base.conversations[oracle.conversation]
-        if trace.conversation != oracle.conversation:
+    for trace in base.traces:
+        if trace.oracle_conversation not in (None, trace.conversation):
+            ours, theirs = (
+                base.conversations[name] for name in (trace.conversation, trace.oracle_conversation or "")
+            )
             yield trace.target, trace.scenario_id, _first_unlike(ours, theirs)
 
 
@@ -205,8 +199,8 @@ def _plan(base: BaseRun, run_id: str, rate: float, random: Random) -> tuple[Plan
     """Choose where a copy is changed."""
     return tuple(
         Plant(run_id=run_id, trace=trace, answer=random.choice(answered))
-        for trace, oracle in _pairs(base)
-        if trace.conversation == oracle.conversation and random.random() < rate
+        for trace in base.traces
+        if trace.conversation == trace.oracle_conversation and random.random() < rate
         for answered in [_responses(base, trace)]
         if answered
     )
@@ -259,7 +253,9 @@ def _write_copy(base: BaseRun, writer: VolumeWriter, copy: int, plants: Sequence
     )
     records: Mapping[str, Sequence[Trace | Judgement | Difference]] = {
         "traces": [
-            replace(trace, conversation=plant.mark)
+            replace(
+                trace, conversation=plant.mark, outcome=Outcome.DIVERGES.value, signature=plant.mark
+            )
             for trace in base.traces
             if (plant := renamed.get((trace.target, trace.scenario_id)))
         ],

@@ -21,12 +21,9 @@ SELECT run_id, started_at, target, scenario_id, outcome, expectation, signature,
 FROM {judgements} JOIN (SELECT run_id, started_at FROM {runs}) USING (run_id)
 """
 _BY_DIGESTS: Final = """
-WITH held AS (SELECT run_id, target, scenario_id, oracle, conversation FROM {traces} WHERE is_held),
-pairs AS (
-    SELECT t.run_id, t.target, t.scenario_id, t.oracle, t.conversation, o.conversation AS oracle_conversation
-    FROM held t JOIN held o
-    ON t.run_id = o.run_id AND t.scenario_id = o.scenario_id AND t.oracle = o.target
-    WHERE t.conversation <> o.conversation),
+WITH pairs AS (
+    SELECT run_id, target, scenario_id, oracle, conversation, oracle_conversation, outcome, signature
+    FROM {traces} WHERE conversation <> oracle_conversation),
 told AS (
     SELECT conversation, unnest(answers) AS a FROM {conversations}
     WHERE conversation IN (SELECT conversation FROM pairs UNION SELECT oracle_conversation FROM pairs)),
@@ -52,9 +49,8 @@ firsts AS (
     FROM aligned GROUP BY conversation, oracle_conversation)
 SELECT p.run_id, p.target, p.oracle, p.scenario_id, f.step, f.occurrence, f.actor, f.api, f.api_version,
        f.oracle_kind, f.target_kind, f.oracle_error_codes, f.target_error_codes, differing_count,
-       j.outcome, j.signature
+       p.outcome, p.signature
 FROM pairs p JOIN firsts USING (conversation, oracle_conversation)
-LEFT JOIN {judgements} j USING (run_id, target, scenario_id)
 """
 _FROM_EVENTS: Final = """
 WITH oracles AS (SELECT run_id, target, oracle FROM {headers} WHERE broker_ordinal = 0),

@@ -7,6 +7,7 @@ import typer
 from typer.exceptions import TyperException
 
 from harness.cli.bench import bench
+from harness.cli.bench_spark import bench_spark
 from harness.cli.catalogue import explain, list_scenarios
 from harness.cli.coverage import coverage
 from harness.cli.diff import diff
@@ -20,6 +21,7 @@ from harness.cli.merge import merge
 from harness.cli.mutate import mutate
 from harness.cli.race import race
 from harness.cli.run import report, run
+from harness.cli.trend import trend
 from harness.report.exit_code import ExitCode
 
 app = typer.Typer(
@@ -39,6 +41,8 @@ app.command("mutate")(mutate)
 app.command("coverage")(coverage)
 app.command("doctor")(doctor)
 app.command("bench")(bench)
+app.command("bench-spark")(bench_spark)
+app.command("trend")(trend)
 app.command("gate")(gate)
 app.command("diff")(diff)
 app.command("merge")(merge)

@@ -25,6 +25,8 @@ from harness.verdict import Outcome
 
 UNKNOWN: Final = "unknown"
 """The cause of a change of which nothing is known."""
+ADVERTISED: Final = "advertised versions"
+"""The cause where each side advertises the APIs that its release has."""
 _HELD: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.DIVERGES, Outcome.INDETERMINATE))
 _RIGHT: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT))
 
@@ -71,7 +73,10 @@ class ClientChange:
     @property
     def cause(self) -> str:
         """What it is put down to: named behaviours, else what the scenario is about, else `unknown`."""
-        return ", ".join(self.behaviours) or ", ".join(self.known_as) or UNKNOWN
+        named = ", ".join(self.behaviours) or ", ".join(self.known_as)
+        if not named and self.api == "ApiVersions" and {self.before_outcome, self.after_outcome} <= _RIGHT:
+            return ADVERTISED
+        return named or UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

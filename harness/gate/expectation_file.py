@@ -75,6 +75,8 @@ def without_entries(text: str, indexes: Collection[int]) -> str:
     lines = text.splitlines(keepends=True)
     starts = _starts(lines)
     entries = _entries(text)
+    if len(starts) != len(entries):
+        raise EditError("its entries are not written as [[expect]], one a line; change it by hand")
     nexts = [*starts[1:], len(lines)]
     gone = {
         line
@@ -156,6 +158,10 @@ def _entries(text: str) -> list[dict[str, object]]:
 
 
 def _verified(text: str, wanted: Sequence[Mapping[str, object]]) -> str:
-    if _entries(text) != list(wanted):
+    try:
+        is_right = _entries(text) == list(wanted)
+    except EditError:
+        is_right = False
+    if not is_right:
         raise EditError("the file is written in a way that cannot be changed safely; change it by hand")
     return text

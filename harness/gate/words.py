@@ -49,7 +49,8 @@ def told_kinds(decision: Decision) -> str:
 
 def _held(decision: Decision) -> str:
     against = f", baseline {decision.baseline_id}" if decision.baseline_id else ""
-    return f"{decision.result_count} results of {', '.join(decision.targets)}{against}"
+    results = "1 result" if decision.result_count == 1 else f"{decision.result_count} results"
+    return f"{results} of {', '.join(decision.targets)}{against}"
 
 
 def _known(decision: Decision) -> str:

@@ -20,11 +20,11 @@ from harness.mutants.yardstick import Measure, Witness, Yardstick, measured, no_
 from harness.scenario.script import Script
 from harness.verdict import Outcome
 
-DEFAULT_PROFILES: Final = ("4.4", "3.9", "2.4", "3.2", "3.5.0", "2.5.0", "4.0.0", "3.7", "3.9-java")
+DEFAULT_PROFILES: Final = ("4.4", "3.9", "2.4", "3.2", "3.5.0", "2.5.0", "4.0.0", "3.7-java", "3.9-java")
 """Both coordinators as they are last, and releases by which each named behaviour both holds and does not."""
 
 _CONVERSATION_S: Final = 3.0
-_TRIAL_S: Final = 120.0
+_TRIAL_S: Final = 1_800.0
 _MEASURE_S: Final = 60.0
 
 Tell = Callable[[str, int, int], None]

@@ -93,7 +93,7 @@ def _behaviour_mutants(profiles: Sequence[str], package: str) -> Iterator[Mutant
     asked = next(each for each in functions(source_of(_PROFILES, package)) if each.qualname == _ASKED)
     answer = next(each for each in asked.node.body if isinstance(each, ast.Return))
     assert answer.value is not None
-    for name in behaviour_names(package):
+    for name in decisive_behaviours(package):
         switched = ast.parse(f"0 != (behaviour is Behaviour.{name})", mode="eval").body
         assert isinstance(switched, ast.Compare)
         switched.left = answer.value
@@ -128,3 +128,16 @@ def behaviour_names(package: str = PACKAGE) -> tuple[str, ...]:
         for target in each.targets
         if isinstance(target, ast.Name)
     )
+
+
+def decisive_behaviours(package: str = PACKAGE) -> tuple[str, ...]:
+    """Return the names of the behaviours that some function asks for which is mutated, in the same order."""
+    asked = {
+        node.attr
+        for source in behaviour_sources(package)
+        for function in functions(source)
+        for node in ast.walk(function.node)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        if node.value.id == "Behaviour"
+    }
+    return tuple(name for name in behaviour_names(package) if name in asked)

@@ -5,8 +5,8 @@
     change = "if group.state is ClassicGroupState.DEAD: -> pass"   # as `mutate --list` tells it
     reason = "why no client can tell the difference"
 
-The change is told again so that an entry cannot come to mean another mutant when code moves. `*` in place of a
-profile means a named behaviour in each of them.
+The change is told again so that an entry cannot come to mean another mutant when code moves. `*` in place of
+a profile means a named behaviour in each of them.
 """
 
 import tomllib
@@ -17,7 +17,6 @@ from typing import Annotated, Final
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from harness.mutants.model import Mutant
-
 
 _EACH_PROFILE: Final = "*"
 

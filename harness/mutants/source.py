@@ -55,18 +55,34 @@ LEFT_OUT: Final[Mapping[str, str]] = {
 }
 """Modules and packages that are not mutated, with the reason of each."""
 
-FUNCTIONS_LEFT_OUT: Final[Mapping[str, str]] = dict.fromkeys(
-    (
-        "broker_apis:handle_topic_metadata",
-        "broker_apis:_asked",
-        "broker_apis:_shown",
-        "broker_apis:_hidden",
-        "broker_apis:create_internal_or_plain_topic",
-        "topics:Topic.is_internal",
-        "topics:is_legal_topic_name",
+FUNCTIONS_LEFT_OUT: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        (
+            "broker_apis:_asked",
+            "broker_apis:_hidden",
+            "broker_apis:_partition",
+            "broker_apis:_shown",
+            "broker_apis:create_internal_or_plain_topic",
+            "broker_apis:handle_topic_metadata",
+            "topics:Topic.is_internal",
+            "topics:Topics.create",
+            "topics:is_legal_topic_name",
+        ),
+        "Metadata and CreateTopics make a broker ready; no coordinator answers them",
     ),
-    "Metadata and CreateTopics make a broker ready; no coordinator answers them",
-)
+    **dict.fromkeys(
+        (
+            "log.batches:LogBatch.is_marker",
+            "log.batches:UnreadableRecord.__str__",
+            "offsets_log:OffsetsLog._restore",
+            "offsets_log:OffsetsLog.batches",
+            "offsets_log:OffsetsLog.end_offset",
+            "offsets_log:OffsetsLog.unreadable",
+        ),
+        _ON_DISK,
+    ),
+    "lifecycle:Lifecycle.on_out_of_sync": "nobody else writes to the log of the reference's brokers",
+}
 """Functions that are not mutated, with the reason of each."""
 
 _DECLARATIONS: Final = ("broker_messages", "messages")

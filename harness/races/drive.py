@@ -9,8 +9,9 @@ from typing import Final
 
 from harness.races.history import History
 from harness.races.plan import Cohort, Strand, requests_of
-from harness.races.talk import Lines, RoundTalk, now_us
+from harness.races.talk import Asked, Lines, RoundTalk, now_us
 from harness.scenario.errors import UnboundReferenceError
+from harness.scenario.script import Send
 from harness.targets.base import Connection, ConnectionLost, NoAnswer, Stage
 from harness.wire.codec import Fields, FieldValue, decode_response, encode_request
 from harness.wire.errors import MalformedResponse
@@ -77,6 +78,30 @@ class Driver:
         lines.give_back(line)
         return fillers
 
+    async def _together(
+        self,
+        shared: Sequence[tuple[RoundTalk, Strand]],
+        fillers: tuple[str, ...],
+        lines: Lines,
+        chance: Random,
+    ) -> "_Together":
+        """Return the one request for the groups of all rounds and the fillers, ready to be sent."""
+        sends = [(talk, requests_of(strand.steps)[0], strand.delay_us) for talk, strand in shared]
+        parts = [(talk, send, talk.note(send, is_rival=True)) for talk, send, _ in sends]
+        groups = [talk.group_id for talk, _ in shared]
+        groups += fillers
+        chance.shuffle(groups)
+        _, example, delay_us = chance.choice(sends)
+        frame = encode_request(
+            example.api,
+            example.api_version,
+            correlation_id=0,
+            client_id=example.actor,
+            fields={"groups_names": groups},
+        )
+        line = await lines.take()
+        return _Together(parts=parts, frame=frame, delay_us=delay_us, line=line, lines=lines)
+
     async def _rivals(
         self, cohort: Cohort, talks: Sequence[RoundTalk], fillers: tuple[str, ...], lines: Lines
     ) -> list[Coroutine[object, object, None]]:
@@ -93,12 +118,10 @@ class Driver:
                     ready.append(talk.race(strand, *first))
         if shared:
             chance = Random(cohort.shuffle_seed)  # noqa: S311 - what a seed decides is to be made again, not secret
-            chance.shuffle(shared)
-            groups = [talk.group_id for talk, _ in shared]
-            groups += fillers
-            chance.shuffle(groups)
-            together = _Together(shared=shared, groups=groups, line=await lines.take(), lines=lines)
-            ready.insert(chance.randrange(len(ready) + 1), together.race(self.patience_ms))
+            together = await self._together(shared, fillers, lines, chance)
+            # A long deletion is raced against, a short one also raced with.
+            place = 0 if fillers else chance.randrange(len(ready) + 1)
+            ready.insert(place, together.race(self.patience_ms))
         return ready
 
 
@@ -106,45 +129,34 @@ class Driver:
 class _Together:
     """One DeleteGroups that is an operation of many rounds: each sees of it what concerns its group."""
 
-    shared: Sequence[tuple[RoundTalk, Strand]]
-    groups: Sequence[str]
-    """Every group that it names."""
+    parts: Sequence[tuple[RoundTalk, Send, Asked]]
+    frame: bytes
+    """The request, ready to be sent."""
+    delay_us: int
     line: Connection
     lines: Lines
 
     async def race(self, patience_ms: float) -> None:
         """Send it, await its answer, and tell every round its part."""
-        sends = [requests_of(strand.steps)[0] for _, strand in self.shared]
-        example = sends[0]
-        asked = [
-            await talk.ready(send, is_rival=True) for (talk, _), send in zip(self.shared, sends, strict=True)
-        ]
-        for line, _, _ in asked:
-            self.lines.give_back(line)
-        await asyncio.sleep(self.shared[0][1].delay_us / 1e6)
-        frame = encode_request(
-            example.api,
-            example.api_version,
-            correlation_id=0,
-            client_id=example.actor,
-            fields={"groups_names": self.groups},
-        )
+        if self.delay_us:
+            await asyncio.sleep(self.delay_us / 1e6)
         invoked_us = now_us()
-        for _, _, each in asked:
-            each.invoked_us = invoked_us
-        await self.line.send(frame)
+        for _, _, asked in self.parts:
+            asked.invoked_us = invoked_us
+        await self.line.send(self.frame)
+        _, example, _ = self.parts[0]
         try:
             answer = await self.line.receive(timeout_ms=patience_ms)
             answered_us = now_us()
             fields = decode_response(example.api, example.api_version, answer.payload).fields
         except (NoAnswer, ConnectionLost, MalformedResponse) as error:
-            for _, _, each in asked:
-                each.note = str(error)
+            for _, _, asked in self.parts:
+                asked.note = str(error)
             await self.line.close()
             return
         self.lines.give_back(self.line)
-        for (talk, _), send, (_, _, each) in zip(self.shared, sends, asked, strict=True):
-            talk.learn(send, each, _concerning(fields, talk.group_id), answered_us)
+        for talk, send, asked in self.parts:
+            talk.learn(send, asked, _concerning(fields, talk.group_id), answered_us)
 
 
 def _commit(group_id: str, correlation_id: int) -> bytes:

@@ -40,6 +40,10 @@ Step = int | InnerStep
 """An operation, by its index, that takes place; or an inner step."""
 
 
+_Place = tuple[frozenset[int], frozenset[int], str]
+"""What took place, what was over, and the specification's state."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """What a search came to, with the order that explains a history if there is one."""
@@ -139,8 +143,8 @@ class _Search:
     unheeded: frozenset[int]
     steps_left: int
     _answers: tuple[str | None, ...] = field(default=(), init=False)
-    _failed: set[tuple[frozenset[int], frozenset[int], str]] = field(default_factory=set, init=False)
-    """Where it has been in vain: what took place, what was over, and the specification's state."""
+    _failed: set[_Place] = field(default_factory=set, init=False)
+    """Where it has been in vain."""
     _has_turned_back: bool = field(default=False, init=False)
     """Until then nothing is known of states, and most searches never do."""
     _machine: Machine | None = field(default=None, init=False)
@@ -158,13 +162,11 @@ class _Search:
     def _descend(
         self, path: tuple[Step, ...], applied: frozenset[int], over: frozenset[int]
     ) -> tuple[Step, ...] | None:
-        if all(index in over for index, answer in enumerate(self._answers) if answer is not None):
+        if self._is_explained(over):
             return path
         steps = tuple(self._next_steps(path, applied, over))
-        here = None
-        if self._has_turned_back and len(steps) > 1:
-            here = (applied, over, self._machine_at(path).digest())
-        if here in self._failed:
+        here = self._known_by(path, applied, over) if len(steps) > 1 else None
+        if here is not None and here in self._failed:
             return None
         for step in steps:
             if self.steps_left <= 0:
@@ -181,6 +183,16 @@ class _Search:
         if here is not None:
             self._failed.add(here)
         return None
+
+    def _is_explained(self, over: frozenset[int]) -> bool:
+        """Whether every answer that came has been given."""
+        return all(index in over for index, answer in enumerate(self._answers) if answer is not None)
+
+    def _known_by(
+        self, path: tuple[Step, ...], applied: frozenset[int], over: frozenset[int]
+    ) -> _Place | None:
+        """Return by what it is known again that the search has been here; None as long as it never failed."""
+        return (applied, over, self._machine_at(path).digest()) if self._has_turned_back else None
 
     def _next_steps(
         self, path: tuple[Step, ...], applied: frozenset[int], over: frozenset[int]

@@ -104,21 +104,37 @@ class RoundTalk:
         Raises:
             UnboundReferenceError: no answer brought a value that it needs.
         """
-        fields = self._resolved(step)
+        line = await self.lines.take()
+        try:
+            asked = self.note(step, is_rival=is_rival)
+        except UnboundReferenceError:
+            self.lines.give_back(line)
+            raise
         self._correlation_id += 1
         frame = encode_request(
             step.api,
             step.api_version,
             correlation_id=self._correlation_id,
             client_id=step.actor,
-            fields=fields,
+            fields=asked.request,
         )
-        asked = Asked(
-            actor=step.actor, api=step.api, api_version=step.api_version, request=fields, is_rival=is_rival
-        )
-        line = await self.lines.take()
-        self.asked.append(asked)
         return line, frame, asked
+
+    def note(self, step: Send, *, is_rival: bool) -> Asked:
+        """Put a request on record that is about to be sent.
+
+        Raises:
+            UnboundReferenceError: no answer brought a value that it needs.
+        """
+        asked = Asked(
+            actor=step.actor,
+            api=step.api,
+            api_version=step.api_version,
+            request=self._resolved(step),
+            is_rival=is_rival,
+        )
+        self.asked.append(asked)
+        return asked
 
     async def answered(self, step: Send, line: Connection, asked: Asked) -> None:
         """Await the answer, take note of it, and return the line."""

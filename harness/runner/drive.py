@@ -19,6 +19,7 @@ from harness.scenario.values import GroupRef, Pattern
 from harness.targets.base import (
     Broker,
     BrokerDescription,
+    Capability,
     Stage,
     Target,
     TargetError,
@@ -27,8 +28,8 @@ from harness.trace.canonical import Canonicaliser, member_prefixes
 from harness.trace.events import Event, EventKind
 
 JOBS: Final = 64
-_UPSET_AT_ONCE: Final = 4
-"""Brokers that scripts stop, start and hold at the same time: each start keeps a core busy for a second."""
+_LATE_AT_ONCE: Final = 4
+"""Brokers that scripts start, stop and hold at the same time: each start keeps a core busy for a second."""
 _NOWHERE: Final = Place(step=-1)
 
 
@@ -81,12 +82,12 @@ class Gate:
 
     Attributes:
         slots: whoever holds a scenario holds one; they bound how late this process may be for a timer.
-        upset_slots: whoever does something to a broker holds one for it instead.
+        late_slots: a broker of scripts that come later holds one, and they hold none.
     """
 
     def __init__(self, targets: frozenset[str], *, jobs: int) -> None:
         self.slots = asyncio.Semaphore(jobs)
-        self.upset_slots = asyncio.Semaphore(_UPSET_AT_ONCE)
+        self.late_slots = asyncio.Semaphore(_LATE_AT_ONCE)
         self._starting = set(targets)
         self._opened = asyncio.Event()
         self._busy = set(targets)
@@ -100,7 +101,7 @@ class Gate:
             self._opened.set()
 
     def settle(self, target: str) -> None:
-        """Say that a target is through with all scenarios that do nothing to a broker. Idempotent."""
+        """Say that a target is through with all scenarios that do not come later. Idempotent."""
         self.pass_by(target)
         self._busy.discard(target)
         if not self._busy:
@@ -146,15 +147,24 @@ class Drive:
         placed = [(party, self._logs(number)) for number, party in enumerate(found)]
         self.watcher.drive_begins(self.target_name, len(scripts))
         try:
-            await self._all(self._drive_broker, [one for one in placed if not one[0].does_something])
+            await self._all(self._drive_broker, [one for one in placed if not self._comes_later(one[0])])
             self.gate.settle(self.target_name)
-            await self._all(self._drive_upset, [one for one in placed if one[0].does_something])
+            await self._all(self._drive_later, [one for one in placed if self._comes_later(one[0])])
         except* TargetError as errors:
             raise errors.exceptions[0] from None
         finally:
             self.gate.settle(self.target_name)
         began_s = self._held_since_s or time.monotonic()
         return DriveResult(drive_ms=round((time.monotonic() - began_s) * 1000, 1), lost=self._lost)
+
+    def _comes_later(self, party: Party) -> bool:
+        """Tell whether a party comes when the others are through, as one of a few.
+
+        It does if it starts and stops brokers, and if its broker is a cluster: those of all configurations at
+        once would be too many processes.
+        """
+        is_cluster = Capability.CLUSTER in self.target.capabilities
+        return party.does_something or (is_cluster and bool(party.broker_config))
 
     async def _all(
         self,
@@ -198,10 +208,10 @@ class Drive:
             self._one_paced_ended(party)
             await asyncio.shield(broker.stop())
 
-    async def _drive_upset(self, party: Party, directory: Path) -> None:
-        """Hold scripts that do something to their broker, all at once, when the others are through."""
+    async def _drive_later(self, party: Party, directory: Path) -> None:
+        """Hold the scripts of a party, all at once, when all targets are through with the first ones."""
         await self.gate.calm()
-        async with self.gate.upset_slots:
+        async with self.gate.late_slots:
             broker = await self._started(party, directory)
             rendezvous = Rendezvous(len(party.scripts)) if broker.shares_coordinator else None
             self._held_since_s = self._held_since_s or time.monotonic()

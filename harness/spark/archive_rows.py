@@ -13,8 +13,13 @@ class Trace:
     oracle: str | None
     conversation: str
     """Digest of all answers in their order: equal conversations need no closer look."""
+    oracle_conversation: str | None
+    """The oracle's in the same run; None without an oracle, or where either could not be asked."""
     is_held: bool
     """Whether there was a conversation: false where the target could not be asked, or we failed."""
+    outcome: str | None
+    """Of its judgement, as is `signature`; None where it was not judged."""
+    signature: str | None
     event_count: int
     answer_count: int
 

@@ -21,17 +21,8 @@ _SIDES: Final = ("target", "oracle")
 
 
 def held_pairs(traces: DataFrame) -> DataFrame:
-    """Lay each conversation's digest beside its oracle's. Grain: run, target, scenario; both held it."""
-    held = traces.where("is_held")
-    oracles = held.select(
-        "run_id",
-        "scenario_id",
-        sf.col("target").alias("oracle"),
-        sf.col("conversation").alias("oracle_conversation"),
-    )
-    return held.select("run_id", "target", "scenario_id", "oracle", "conversation").join(
-        oracles, on=["run_id", "scenario_id", "oracle"], how="inner"
-    )
+    """Keep the conversations that have an oracle's beside them. Grain: run, target, scenario."""
+    return traces.where(sf.col("oracle_conversation").isNotNull())
 
 
 def differing(pairs: DataFrame) -> DataFrame:
@@ -78,17 +69,14 @@ def _exploded(pairs: DataFrame, conversations: DataFrame, side: str) -> DataFram
     )
 
 
-def first_differences(traces: DataFrame, conversations: DataFrame, judgements: DataFrame) -> DataFrame:
+def first_differences(traces: DataFrame, conversations: DataFrame) -> DataFrame:
     """Find where conversations first differ. Grain and columns: `FirstDifference`.
 
     Only the answers of differing conversations are looked at, each different pair of them once.
     """
     pairs = differing(held_pairs(traces))
-    judged = judgements.select("run_id", "target", "scenario_id", "outcome", "signature")
-    return (
-        pairs.join(unlike_answers(pairs, conversations), on=_PAIR, how="inner")
-        .join(judged, on=["run_id", "target", "scenario_id"], how="left")
-        .select(*column_names(FirstDifference))
+    return pairs.join(unlike_answers(pairs, conversations), on=_PAIR, how="inner").select(
+        *column_names(FirstDifference)
     )
 
 

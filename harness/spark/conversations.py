@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 from itertools import groupby
@@ -12,6 +12,7 @@ from typing import Final
 import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
 
+from harness.diff.model import Judgement
 from harness.spark.archive_rows import Answer, TimedStep, Trace
 from harness.trace.events import ANSWER_KINDS, EventKind
 
@@ -41,20 +42,10 @@ class Told:
     """What a target's events come to."""
 
     traces: tuple[Trace, ...]
+    """Of oracles and judgements they know nothing yet; see `completed`."""
     timed_steps: tuple[TimedStep, ...]
     conversations: Mapping[str, tuple[Answer, ...]]
     """By digest."""
-
-
-@dataclass(slots=True, kw_only=True)
-class KeptAnswers:
-    """Conversations of several targets, each once."""
-
-    conversations: dict[str, tuple[Answer, ...]] = field(default_factory=dict)
-
-    def add(self, conversations: Mapping[str, tuple[Answer, ...]]) -> None:
-        """Add those that are not there yet."""
-        self.conversations.update(conversations)
 
 
 def told(events: pa.Table, *, run_id: str, target: str, oracle: str | None, bounds: Bounds) -> Told:
@@ -87,7 +78,10 @@ def told(events: pa.Table, *, run_id: str, target: str, oracle: str | None, boun
                 scenario_id=scenario_id,
                 oracle=oracle,
                 conversation=digest,
+                oracle_conversation=None,
                 is_held=scenario_id not in refused,
+                outcome=None,
+                signature=None,
                 event_count=event_count,
                 answer_count=len(answers),
             )
@@ -107,6 +101,22 @@ def told(events: pa.Table, *, run_id: str, target: str, oracle: str | None, boun
             for bound, limit_ms in bounds.get((scenario_id, answer.step), ())
         ]
     return Told(traces=tuple(traces), timed_steps=tuple(timed), conversations=conversations)
+
+
+def completed(traces: Sequence[Trace], judgements: Sequence[Judgement]) -> tuple[Trace, ...]:
+    """Tell a run's traces, of all its targets, of their oracles' and of what was judged."""
+    conversations = {(one.target, one.scenario_id): one.conversation for one in traces if one.is_held}
+    judged = {(one.target, one.scenario_id): (one.outcome, one.signature) for one in judgements}
+    nothing = (None, None)
+    return tuple(
+        replace(
+            one,
+            oracle_conversation=conversations.get((one.oracle or "", one.scenario_id)) if one.is_held else None,
+            outcome=judged.get((one.target, one.scenario_id), nothing)[0],
+            signature=judged.get((one.target, one.scenario_id), nothing)[1],
+        )
+        for one in traces
+    )
 
 
 def bounds_of(scripts: Mapping[str, object]) -> Bounds:

@@ -9,7 +9,7 @@ import pyarrow.json as pj  # type: ignore[import-untyped]  # likewise
 from harness.diff.model import Difference, Judgement
 from harness.spark.archive import KINDS, Archive, VolumeWriter, volume_name
 from harness.spark.archive_rows import Answer, TimedStep, Trace
-from harness.spark.conversations import bounds_of, told
+from harness.spark.conversations import bounds_of, completed, told
 from harness.spark.schemas import arrow_schema, arrow_table, column_names
 from harness.spark.stage import BrokerHeader, RunClause
 from harness.trace.clause import Clause
@@ -46,6 +46,7 @@ def _add(folder: RunFolder, archive: Archive) -> None:
         raise TraceError(f"{folder.path}: the run was cut short; only finished runs are archived")
     if not folder.judgements.exists():
         raise TraceError(f"{folder.path}: the run was not judged; `kafka-conformance report` does that")
+    judgements = read_records(Judgement, folder.judgements)
     bounds = bounds_of(folder.read_scripts()) if folder.scripts_json.exists() else {}
     headers: list[BrokerHeader] = []
     traces: list[Trace] = []
@@ -66,9 +67,9 @@ def _add(folder: RunFolder, archive: Archive) -> None:
             "runs": [run],
             "footers": [footer],
             "headers": headers,
-            "traces": traces,
+            "traces": completed(traces, judgements),
             "timed_steps": timed,
-            "judgements": read_records(Judgement, folder.judgements),
+            "judgements": judgements,
             "differences": read_records(Difference, folder.differences),
             "clauses": _clauses(folder, run.run_id),
         }.items():

@@ -19,10 +19,15 @@ from pyspark.sql import SparkSession
 
 LOCAL_MASTER: Final = "local[*]"
 """Spark in one JVM on this machine, with all its cores."""
+_CONNECT: Final = "sc://"
+_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+"""What spark-submit sets in the environment of the Python that it starts."""
 DRIVER_MEMORY: Final = "2g"
 _LOOPBACK: Final = "127.0.0.1"
 _SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """A JVM that lives for seconds spends a fifth of them on optimising; measured over 20,000 events."""
+_CONNECT_SWITCHES: Final = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE")
+"""What PySpark sets in the environment when it speaks to a server, for the whole process."""
 _GOODBYE_S: Final = 10.0
 _LAST_LINES: Final = 15
 
@@ -38,7 +43,8 @@ def spark_session(
     """Start Spark, and stop it and its JVM afterwards; a session that is active already is lent instead.
 
     Args:
-        master: a Spark master URL. A local one listens on the loopback interface alone.
+        master: a Spark master URL, or a Spark Connect server's (`sc://…`), which has settings of its own.
+            A local one listens on the loopback interface alone. What spark-submit was told goes before it.
         partitions: into how many parts data is shuffled; with one, nothing is left to be adapted.
         driver_memory: the heap of the JVM that is started here, e.g. `4g`.
 
@@ -48,12 +54,65 @@ def spark_session(
     if (active := SparkSession.getActiveSession()) is not None:
         yield active
         return
+    if _SUBMITTED in os.environ:
+        with _submitted(partitions) as given:
+            yield given
+        return
+    if master.startswith(_CONNECT):
+        with _connected(master) as remote:
+            yield remote
+        return
     with TemporaryDirectory(prefix="kafka-conformance-spark-") as scratch, _signal_handler_kept():
         spark = _start(master, _settings(master, partitions, driver_memory, Path(scratch)), Path(scratch))
         try:
             yield spark
         finally:
             _stop(spark)
+
+
+@contextmanager
+def _submitted(partitions: int) -> Iterator[SparkSession]:
+    """Take the session that spark-submit has prepared, its master and its memory included."""
+    spark = SparkSession.builder.config("spark.sql.shuffle.partitions", partitions).getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+@contextmanager
+def _connected(url: str) -> Iterator[SparkSession]:
+    """Speak to a Spark Connect server, and let PySpark forget it afterwards."""
+    before = {name: os.environ.get(name) for name in _CONNECT_SWITCHES}
+    try:
+        try:
+            spark = SparkSession.builder.remote(url).getOrCreate()
+            spark.range(1).count()
+        except (PySparkException, ImportError) as error:
+            raise SparkError(
+                f"no Spark Connect server answers at {url}: {str(error).partition(chr(10))[0]}\n"
+                "The client needs more packages: pip install 'kafka-conformance[connect]'"
+            ) from error
+        try:
+            yield spark
+        finally:
+            spark.stop()
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def jvm_peak_bytes() -> int | None:
+    """Return the most memory that the JVM of the session has held so far; None where that is not known."""
+    process = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - PySpark has no public way to it
+    status = Path("/proc", str(process.pid), "status") if process is not None else None
+    if status is None or not status.exists():
+        return None
+    peak = next((line for line in status.read_text().splitlines() if line.startswith("VmHWM:")), None)
+    return int(peak.split()[1]) * 1024 if peak else None
 
 
 def _settings(master: str, partitions: int, driver_memory: str, scratch: Path) -> Mapping[str, str]:

@@ -25,7 +25,7 @@ PARTITION_BYTES: Final = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mart(Generic[SourcesT]):
-    """One table: its rows, what they are in order of, and how they come about."""
+    """One table: its rows, what they are in order of (nothing: as they come), and how they come about."""
 
     row: "type[DataclassInstance]"
     order: tuple[str, ...]
@@ -69,6 +69,8 @@ def write_tables(
 def write_table(table: Mart[SourcesT], sources: SourcesT, folder: Path, partitions: int) -> int:
     """Make one table, and return how many rows it has."""
     rows = Observation()
-    frame = table.build(sources).coalesce(partitions).sortWithinPartitions(*table.order)
+    frame = table.build(sources).coalesce(partitions)
+    if table.order:
+        frame = frame.sortWithinPartitions(*table.order)
     frame.observe(rows, sf.count("*").alias("count")).write.parquet(hadoop_path(folder))
     return int(rows.get["count"])

@@ -40,7 +40,7 @@ _SHUFFLED_SIZE: Final = 16
 TREND_MARTS: Final[Mapping[str, Mart[Archived]]] = {
     "verdict_matrix": Mart(
         row=VerdictCell,
-        order=("run_id", "scenario_id", "target"),
+        order=(),
         build=lambda of: trend_mart.verdict_cells(of.runs, of.judgements),
     ),
     "run_totals": Mart(
@@ -51,7 +51,7 @@ TREND_MARTS: Final[Mapping[str, Mart[Archived]]] = {
     "first_differences": Mart(
         row=FirstDifference,
         order=("run_id", "scenario_id", "target"),
-        build=lambda of: conversation_mart.first_differences(of.traces, of.conversations, of.judgements),
+        build=lambda of: conversation_mart.first_differences(of.traces, of.conversations),
     ),
     "signature_ages": Mart(
         row=SignatureAge,
@@ -62,7 +62,7 @@ TREND_MARTS: Final[Mapping[str, Mart[Archived]]] = {
         row=FirstChangedVersion,
         order=("scenario_id", "family"),
         build=lambda of: trend_mart.first_changed_versions(
-            of.runs, of.headers, of.judgements, conversation_mart.held_pairs(of.traces)
+            of.runs, of.headers, conversation_mart.held_pairs(of.traces)
         ),
     ),
     "run_deltas": Mart(

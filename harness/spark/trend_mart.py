@@ -192,7 +192,7 @@ def flake_rates(of: DataFrame) -> DataFrame:
 
 def signature_ages(differences: DataFrame, runs: DataFrame) -> DataFrame:
     """Tell since when and how widely equal differences are seen. Grain and columns: `SignatureAge`."""
-    in_time = Window.orderBy("started_at", "run_id")
+    in_time = Window.partitionBy(sf.lit(True)).orderBy("started_at", "run_id")
     ordered = runs.select(
         "run_id",
         "started_at",
@@ -226,9 +226,7 @@ def signature_ages(differences: DataFrame, runs: DataFrame) -> DataFrame:
     )
 
 
-def first_changed_versions(
-    runs: DataFrame, headers: DataFrame, judgements: DataFrame, pairs: DataFrame
-) -> DataFrame:
+def first_changed_versions(runs: DataFrame, headers: DataFrame, pairs: DataFrame) -> DataFrame:
     """Find the first version that goes otherwise. Grain and columns: `FirstChangedVersion`.
 
     What is compared is the oracle's conversation where the target does as it does, and else its own.
@@ -251,14 +249,8 @@ def first_changed_versions(
         sf.col("conversation")
     )
     newest = (
-        judgements.where(sf.col("outcome").isin(_HELD))
-        .select("run_id", *_RESULT, "outcome")
+        pairs.where(sf.col("outcome").isin(_HELD))
         .join(sf.broadcast(named), on=["run_id", "target"], how="inner")
-        .join(
-            pairs.select("run_id", *_RESULT, "conversation", "oracle_conversation"),
-            on=["run_id", *_RESULT],
-            how="inner",
-        )
         .groupBy("scenario_id", "family", "version", "target")
         .agg(sf.max_by(sf.struct("run_id", measure.alias("measure")), sf.struct("started_at", "run_id")).alias("is"))
         .withColumn("version", sf.split("version", r"\.").cast("array<int>"))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.tests.in_process import CommandLine
+from harness.tests.in_process import CommandLine, forget_suites
 from harness.tests.small_suite import write_suite
 
 

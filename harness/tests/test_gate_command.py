@@ -57,7 +57,7 @@ class Held:
 def test_a_run_in_which_all_was_expected_is_green(held: Held) -> None:
     run = held.run("run", RIGHT)
     assert held.gate(run) == ExitCode.EXPECTED
-    assert held.out.startswith("gate: green: 1 results of reference\n")
+    assert held.out.startswith("gate: green: 1 result of reference\n")
     assert json.loads((run / "gate.json").read_text())["is_green"] is True
 
 

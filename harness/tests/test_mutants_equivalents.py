@@ -38,6 +38,32 @@ def test_an_entry_whose_mutant_is_gone_or_another_is_unknown(tmp_path: Path) -> 
     assert [text.partition(": ")[0] for text in unknown(entries, MUTANTS)] == ["no:such:mutant:0", OTHER.id]
 
 
+def test_one_entry_may_mean_a_behaviour_in_every_profile(tmp_path: Path) -> None:
+    mutants = derive_mutants(("4.4", "3.9"))
+    name = "PENDING_SYNC_EXPIRES"
+    each = f"behaviours:{name}:switched:"
+    entries = read_equivalents(
+        listed(tmp_path, entry(f"{each}*", f"{name} in * -> {name} the other way round"))
+    )
+    assert set(known(entries, mutants)) == {f"{each}4.4", f"{each}3.9"}
+    assert unknown(entries, mutants) == ()
+
+
+def test_an_entry_for_every_profile_is_held_to_its_change_and_to_its_name(tmp_path: Path) -> None:
+    entries = read_equivalents(
+        listed(
+            tmp_path,
+            entry("behaviours:PENDING_SYNC_EXPIRES:switched:*", "something else -> pass"),
+            entry("behaviours:NO_SUCH_NAME:switched:*", "NO_SUCH_NAME in * -> the other way round"),
+        )
+    )
+    assert known(entries, MUTANTS) == {}
+    assert [text.partition(": ")[0] for text in unknown(entries, MUTANTS)] == [
+        "behaviours:PENDING_SYNC_EXPIRES:switched:4.4",
+        "behaviours:NO_SUCH_NAME:switched:*",
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -2,7 +2,12 @@ import ast
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from harness.mutants.derive import derive_mutants, function_mutants
+from harness.mutants.derive import (
+    behaviour_names,
+    decisive_behaviours,
+    derive_mutants,
+    function_mutants,
+)
 from harness.mutants.faults.checks import check_faults
 from harness.mutants.faults.fields import field_faults
 from harness.mutants.faults.guards import guard_faults
@@ -39,6 +44,18 @@ def test_a_check_is_dropped_and_exchanged_with_the_next_one() -> None:
         ("checks-swapped", "validate_it(x); if x > 1: raise A; return x"),
         ("check-dropped", "if x > 1: raise A; pass; return x"),
     ]
+
+
+def test_the_order_of_two_tests_matters_where_the_first_finds_something() -> None:
+    node = function("def f(x):\n    if x > 1:\n        raise A\n    if x > 0:\n        raise B\n    return x")
+    swapped = next(fault for fault in check_faults(node) if fault.name == "checks-swapped")
+    assert list(swapped.lines) == [3]
+
+
+def test_the_order_of_a_checking_call_and_what_follows_always_matters() -> None:
+    node = function("def f(x):\n    validate_it(x)\n    if x > 0:\n        raise B\n    return x")
+    swapped = next(fault for fault in check_faults(node) if fault.name == "checks-swapped")
+    assert list(swapped.lines) == [2]
 
 
 def test_an_arm_of_a_chain_is_dropped_and_exchanged_with_the_next_one() -> None:
@@ -149,3 +166,13 @@ def test_the_reference_has_mutants_of_every_kind_each_under_an_id_of_its_own() -
     assert {each.kind for each in mutants} == {"behaviour", "check", "timer", "field", "guard"}
     assert len({each.id for each in mutants}) == len(mutants)
     assert [each.id for each in derive_mutants(("4.4",))] == [each.id for each in mutants]
+
+
+def test_a_behaviour_is_switched_if_a_function_asks_for_it_that_is_mutated() -> None:
+    decisive = decisive_behaviours()
+    assert "PENDING_SYNC_EXPIRES" in decisive
+    assert set(behaviour_names()) - set(decisive) == {
+        "FLEXIBLE_RECORDS_READ",
+        "OUT_OF_SYNC_LOG_RELOADED",
+        "UNREADABLE_RECORD_FAILS_PARTITION",
+    }

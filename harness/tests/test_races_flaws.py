@@ -29,7 +29,7 @@ from reference_coordinator.messages import (
 )
 from reference_coordinator.wire import ReceivedRequest, read_request, write_response
 
-ROUNDS: Final = 60
+ROUNDS: Final = 50
 LATE_BY: Final = 6
 """Requests that are served before a late effect takes place."""
 
@@ -44,9 +44,9 @@ def unexplained(histories: list[History], profile: str) -> list[History]:
 @pytest.mark.parametrize("race", [race.name for race in RACES])
 @pytest.mark.parametrize("profile", ["2.8", "3.9", "4.1", "4.4"])
 def test_whatever_order_the_reference_serves_in_it_is_explained(profile: str, race: str) -> None:
-    histories = raced(Shuffled, profile, race, rounds=40, seed=3)
+    histories = raced(Shuffled, profile, race, rounds=25, seed=3)
 
-    assert len(histories) == 40
+    assert len(histories) == 25
     assert unexplained(histories, profile) == []
 
 
@@ -184,7 +184,7 @@ def test_a_flaw_is_found_out(flaw: type[Flawed], profile: str) -> None:
 
     assert found
     specification = ReferenceSpecification(profile, CONFORMANCE_CONFIG)
-    cores = [(history, contradiction(history, specification)) for history in found[:2]]
+    cores = [(history, contradiction(history, specification)) for history in found[:1]]
     assert any(apis & {history.operations[each].api for each in core} for history, core in cores)
     history, core = min(cores, key=lambda each: len(each[1]))
     drawn = timeline(history, core)

@@ -179,19 +179,36 @@ class OwnBroker(SharedBroker):
 
 
 @dataclass(slots=True)
+class CountingBroker(SharedBroker):
+    """One that knows how many of it were there at once."""
+
+    running: int = 0
+    most: int = 0
+
+    async def stop(self) -> None:
+        self.running -= 1
+
+
+@dataclass(slots=True)
 class SharedTarget(MemoryTarget):
     broker: SharedBroker = field(default_factory=lambda: SharedBroker({}, answers_none))
 
-    async def start(self, **_: object) -> Broker:
+    async def start(self, *, broker_config: Mapping[str, str], **_: object) -> Broker:
+        if isinstance(self.broker, CountingBroker):
+            self.broker.running += 1
+            self.broker.most = max(self.broker.most, self.broker.running)
+            await asyncio.sleep(0)
         return self.broker
 
 
-def held(broker: SharedBroker, scripts: list[Script], tmp_path: Path) -> list[Event]:
+def held(
+    broker: SharedBroker, scripts: list[Script], tmp_path: Path, can: frozenset[Capability] = CAN
+) -> list[Event]:
     events: list[Event] = []
     limits = Limits(jobs=1)
     driving = Drive(
         run_id="r",
-        target=SharedTarget(can=CAN, broker=broker),
+        target=SharedTarget(can=can, broker=broker),
         target_name="memory",
         limits=limits,
         sinks=DriveSinks(write=events.append, broker_ready=lambda *_: None, logs=tmp_path),
@@ -219,6 +236,16 @@ def test_where_each_has_a_coordinator_it_is_done_to_each(tmp_path: Path) -> None
     held(broker, [script(f"s{number}", restarts) for number in range(3)], tmp_path)
 
     assert broker.deeds == ["restart"] * 3
+
+
+def test_clusters_of_their_own_configurations_are_not_all_there_at_once(tmp_path: Path) -> None:
+    broker = CountingBroker({}, answers_none)
+    scripts = [script(f"s{number}", broker_config={"group.max.size": str(number)}) for number in range(2, 12)]
+
+    events = held(broker, scripts, tmp_path, can=CAN | {Capability.CLUSTER})
+
+    assert broker.most <= 4
+    assert len({event.scenario_id for event in events}) == 10
 
 
 def test_who_cannot_be_held_is_not_waited_for(tmp_path: Path) -> None:

@@ -106,7 +106,12 @@ def a_first_join_that_is_parked_is_sent_on(talk: Conversation) -> None:
     bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
 
 
-@scenario("failover/move/completing-rebalance", source=UNLOADS, clauses=("PR-02", "PR-07"), needs=MOVES)
+@scenario(
+    "failover/move/completing-rebalance",
+    source=UNLOADS,
+    clauses=("PR-02", "PR-07", "SG-30"),
+    needs=MOVES,
+)
 def a_sync_that_is_parked_is_sent_on(talk: Conversation) -> None:
     """A parked SyncGroup is told NOT_COORDINATOR; the generation without assignments is gone."""
     ana, bob = talk.stable_group("ana", "bob")

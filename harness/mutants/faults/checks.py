@@ -69,8 +69,7 @@ def _swapped_with_next(place: Place, check: ast.If) -> Iterator[Fault]:
         case [ast.If() as other] if _is_check(other.body) and not _same(check.body, other.body):
             inner = ast.copy_location(ast.If(test=check.test, body=check.body, orelse=other.orelse), check)
             outer = ast.copy_location(ast.If(test=other.test, body=other.body, orelse=[inner]), other)
-            lines = range(check.body[0].lineno, body_lines(other.body).stop)
-            yield _fault("checks-swapped", place.becomes(outer), check, lines)
+            yield _fault("checks-swapped", place.becomes(outer), check, body_lines(check.body))
         case []:
             yield from _swapped_with_following(place)
         case _:
@@ -92,7 +91,9 @@ def _swapped_with_following(place: Place) -> Iterator[Fault]:
         stop=place.at + 2,
         nodes=(second, first),
     )
-    yield _fault("checks-swapped", edit, first, range(first.lineno, body_lines([second]).stop))
+    # Tests have no effects, so that of two of them the order matters only where the first finds something.
+    lines = first.body if isinstance(first, ast.If) else [first]
+    yield _fault("checks-swapped", edit, first, body_lines(lines))
 
 
 def _same(one: list[ast.stmt], other: list[ast.stmt]) -> bool:

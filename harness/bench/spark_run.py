@@ -1,0 +1,216 @@
+"""The pipeline's benchmark: Spark beside DuckDB on the same files, at several sizes, in one run."""
+
+import dataclasses
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no annotations
+from pyspark.sql import SparkSession
+
+from harness.bench.machine import machine_facts
+from harness.bench.spark_data import EXPECTED, BaseRun, Place, expected_places, load_base, multiply
+from harness.bench.spark_queries import BY_DIGESTS, FROM_EVENTS, write_with_duckdb
+from harness.spark.archive import Archive
+from harness.spark.archived import Archived
+from harness.spark.session import LOCAL_MASTER, jvm_peak_bytes, spark_session
+from harness.spark.tables import write_tables
+from harness.spark.trend import TREND_MARTS, shuffle_partitions
+from harness.trace.files import RunFolder
+
+COMPARED: Final = ("verdict_matrix", "first_differences")
+"""The tables that DuckDB makes too."""
+RATIO_GOAL: Final = 3.0
+RATIO_AT: Final = 10_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkBenchPlan:
+    """What is to be measured."""
+
+    base: Path
+    """A finished and judged run, to be multiplied."""
+    work: Path
+    """Where archives are made; those that are there already are used again."""
+    event_counts: tuple[int, ...]
+    """From small to large."""
+    planted_rate: float = 0.001
+    rounds: int = 3
+    master: str = LOCAL_MASTER
+    driver_memory: str = "4g"
+    from_events_max: int = RATIO_AT
+    """Up to how many events DuckDB is asked to do without digests as well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeReport:
+    """What was measured at one size; times are medians of the rounds, in seconds."""
+
+    event_count: int
+    run_count: int
+    archive_bytes: int
+    generate_s: float | None
+    """None where the archive was there already."""
+    spark_s: float
+    """For the two tables that DuckDB makes too."""
+    duckdb_s: float
+    """By the digests that the archive keeps, which is Spark's plan too."""
+    duckdb_events_s: float | None
+    """From the events alone."""
+    all_tables_s: float
+    """Spark, for every table of the trend."""
+    planted_count: int
+    spark_found: bool
+    """Whether Spark's first differences are those to be found, and no others."""
+    duckdb_found: bool
+
+    @property
+    def ratio(self) -> float:
+        """Spark's time to DuckDB's."""
+        return self.spark_s / self.duckdb_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkBenchReport:
+    """All sizes, and where they were measured."""
+
+    sizes: tuple[SizeReport, ...]
+    jvm_peak_bytes: int | None
+    """The most memory that the driver's JVM ever held; None where the system does not tell."""
+    driver_memory: str
+    machine: Mapping[str, str]
+
+    def growth(self) -> list[tuple[int, int, float]]:
+        """Say by how much more than the events the time for all tables grows; 1 is linear, less is better."""
+        return [
+            (
+                small.event_count,
+                large.event_count,
+                (large.all_tables_s / small.all_tables_s) / (large.event_count / small.event_count),
+            )
+            for small, large in zip(self.sizes, self.sizes[1:], strict=False)
+        ]
+
+
+def bench_spark(plan: SparkBenchPlan, tell: Callable[[str], None]) -> SparkBenchReport:
+    """Measure every size with one session, after it got warm on the smallest.
+
+    Raises:
+        TraceError: the base is no finished and judged run.
+        SparkError: Spark cannot be started.
+    """
+    facts = machine_facts()
+    base = load_base(RunFolder(plan.base))
+    archives = [_made(base, plan, count, tell) for count in plan.event_counts]
+    partitions = max(shuffle_partitions(archive) for archive, _ in archives)
+    with spark_session(
+        master=plan.master, partitions=max(partitions, 2), driver_memory=plan.driver_memory
+    ) as spark:
+        tell("warming up on the smallest")
+        for _ in range(plan.rounds):
+            _spark_all(spark, archives[0][0], plan.work / "out")
+        sizes = tuple(_measured(spark, plan, archive, made_s, tell) for archive, made_s in archives)
+        peak = jvm_peak_bytes()
+    return SparkBenchReport(
+        sizes=sizes, jvm_peak_bytes=peak, driver_memory=plan.driver_memory, machine=facts
+    )
+
+
+def write_spark_report(report: SparkBenchReport, out: Path) -> Path:
+    """Write a report as JSON; return where."""
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "latest.json"
+    sizes = [dataclasses.asdict(size) | {"ratio": size.ratio} for size in report.sizes]
+    content = dataclasses.asdict(report) | {"sizes": sizes, "growth": report.growth()}
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    return path
+
+
+def _made(
+    base: BaseRun, plan: SparkBenchPlan, event_count: int, tell: Callable[[str], None]
+) -> tuple[Archive, float | None]:
+    """Make an archive of some size, unless it is there; say how long that took."""
+    name = f"{base.run.run_id}-{event_count}-{plan.planted_rate:g}"
+    archive = Archive(root=plan.work.resolve() / name)
+    if (archive.root / EXPECTED).exists():
+        return archive, None
+    tell(f"making {event_count:,} events")
+    shutil.rmtree(archive.root, ignore_errors=True)
+    began_s = time.perf_counter()
+    multiply(base, archive, event_count=event_count, planted_rate=plan.planted_rate)
+    return archive, time.perf_counter() - began_s
+
+
+def _measured(
+    spark: SparkSession,
+    plan: SparkBenchPlan,
+    archive: Archive,
+    made_s: float | None,
+    tell: Callable[[str], None],
+) -> SizeReport:
+    """Let Spark and DuckDB take turns, so that what else the machine does hits both."""
+    out = plan.work / "out"
+    event_count = sum(pq.read_metadata(file).num_rows for file in archive.files("events"))
+    tell(f"{event_count:,} events")
+    threads = len(os.sched_getaffinity(0))
+    spark_s, duckdb_s = [], []
+    for _ in range(plan.rounds):
+        spark_s.append(_timed(lambda: _spark_tables(spark, archive, out, COMPARED)))
+        duckdb_s.append(_timed(lambda: _duckdb_tables(BY_DIGESTS, archive, plan.work / "duckdb", threads)))
+    spark_found = _places(out / "first_differences") == expected_places(archive)
+    duckdb_found = _places(plan.work / "duckdb" / "first_differences.parquet") == expected_places(archive)
+    from_events_s = None
+    if event_count <= 1.1 * plan.from_events_max:
+        tell("DuckDB from the events alone")
+        from_events_s = _timed(lambda: _duckdb_tables(FROM_EVENTS, archive, plan.work / "duckdb", threads))
+    tell("all tables")
+    return SizeReport(
+        event_count=event_count,
+        run_count=len(archive.run_ids()),
+        archive_bytes=sum(path.stat().st_size for path in archive.root.rglob("*.parquet")),
+        generate_s=made_s,
+        spark_s=median(spark_s),
+        duckdb_s=median(duckdb_s),
+        duckdb_events_s=from_events_s,
+        all_tables_s=_timed(lambda: _spark_all(spark, archive, out)),
+        planted_count=len(expected_places(archive)),
+        spark_found=spark_found,
+        duckdb_found=duckdb_found,
+    )
+
+
+def _timed(work: Callable[[], None]) -> float:
+    began_s = time.perf_counter()
+    work()
+    return time.perf_counter() - began_s
+
+
+def _spark_all(spark: SparkSession, archive: Archive, out: Path) -> None:
+    _spark_tables(spark, archive, out, tuple(TREND_MARTS))
+
+
+def _spark_tables(spark: SparkSession, archive: Archive, out: Path, names: Sequence[str]) -> None:
+    write_tables(
+        {name: TREND_MARTS[name] for name in names},
+        Archived(spark, archive),
+        out.resolve(),
+        partitions=max(shuffle_partitions(archive), 2),
+        progress=lambda _: None,
+    )
+
+
+def _duckdb_tables(queries: Mapping[str, str], archive: Archive, out: Path, threads: int) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    write_with_duckdb(queries, archive, out, threads=threads)
+
+
+def _places(table: Path) -> set[Place]:
+    columns = ["run_id", "target", "scenario_id", "step"]
+    found = pq.read_table(table, columns=columns, partitioning=None)
+    return set(zip(*[found[name].to_pylist() for name in columns], strict=True))

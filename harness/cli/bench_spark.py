@@ -1,0 +1,80 @@
+"""`bench-spark`: how fast the tables of many runs are made, beside DuckDB on the same files."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from harness.cli.errors import ends_with_exit_code
+from harness.conduct.plan import PlanError
+from harness.conduct.progress import ProgressDisplay
+from harness.report.exit_code import ExitCode
+from harness.spark.session import LOCAL_MASTER
+from harness.trace.files import LATEST
+
+_EVENTS = typer.Option(help="How many events, from small to large: `1e6,1e7,1e8`.")
+_RUN = typer.Option("--run", help="A finished and judged run, which is multiplied.")
+_RATE = typer.Option(min=0.0, max=1.0, help="In which share of conversations a difference is planted.")
+_ROUNDS = typer.Option(min=1, help="How often Spark and DuckDB take turns.")
+_WORK = typer.Option(help="Where the data is made and kept; 100 million events take 5 GB.", file_okay=False)
+_OUT = typer.Option(help="Where the report is written.")
+_MEMORY = typer.Option(help="Heap of Spark's driver.")
+_PIPE_WIDTH = 160
+
+
+@ends_with_exit_code
+def bench_spark(
+    *,
+    events: Annotated[str, _EVENTS] = "1e6,1e7",
+    run: Annotated[Path, _RUN] = Path("reports", LATEST),
+    planted_rate: Annotated[float, _RATE] = 0.001,
+    rounds: Annotated[int, _ROUNDS] = 3,
+    work: Annotated[Path, _WORK] = Path(".cache", "bench-spark"),
+    out: Annotated[Path, _OUT] = Path("reports", "bench-spark"),
+    driver_memory: Annotated[str, _MEMORY] = "4g",
+    spark_master: Annotated[str, typer.Option(help="Spark's master.")] = LOCAL_MASTER,
+) -> ExitCode:
+    """Measure the tables of many runs at several sizes, and find what was planted.
+
+    Ends with 70 where Spark finds less than was planted, or more.
+    """
+    if find_spec("duckdb") is None:
+        raise PlanError("DuckDB is not installed: pip install 'kafka-conformance[bench]'")
+    from harness.bench.spark_output import print_spark_report  # noqa: PLC0415 - DuckDB is an extra
+    from harness.bench.spark_run import (  # noqa: PLC0415 - likewise
+        SparkBenchPlan,
+        write_spark_report,
+    )
+    from harness.bench.spark_run import bench_spark as measure  # noqa: PLC0415 - likewise
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_PIPE_WIDTH)
+    plan = SparkBenchPlan(
+        base=run,
+        work=work,
+        event_counts=_counts(events),
+        planted_rate=planted_rate,
+        rounds=rounds,
+        master=spark_master,
+        driver_memory=driver_memory,
+    )
+    with ProgressDisplay(console) as display:
+        report = measure(plan, display.teller("bench-spark"))
+        display.finish("bench-spark")
+    print_spark_report(report, console)
+    console.print(f"Report: {write_spark_report(report, out)}", soft_wrap=True, highlight=False)
+    found_all = all(size.spark_found for size in report.sizes)
+    return ExitCode.EXPECTED if found_all else ExitCode.HARNESS_ERROR
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    try:
+        counts = sorted({int(float(part)) for part in text.split(",")})
+    except (ValueError, OverflowError) as error:
+        raise PlanError(f"{text}: no numbers of events; say `1e6,1e7`") from error
+    if counts[0] < 1:
+        raise PlanError(f"{text}: at least one event")
+    return tuple(counts)

@@ -1,0 +1,51 @@
+"""`trend`: what many runs say together."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from harness.cli.errors import ends_with_exit_code
+from harness.conduct.plan import PlanError
+from harness.conduct.progress import ProgressDisplay
+from harness.report.exit_code import ExitCode
+from harness.spark.archive import ARCHIVE, Archive
+from harness.spark.packing import pack
+from harness.spark.session import LOCAL_MASTER
+from harness.spark.trend import build_trend
+from harness.trace.files import RunFolder
+
+_RUNS = typer.Argument(metavar="[RUN]…", help="Folders of finished runs; all that are archived if none is given.")
+_OUT = typer.Option(help="Where the tables go.", file_okay=False)
+_ARCHIVE = typer.Option(help="Where runs are kept as one dataset; `runs` beside the run folders if not given.")
+_MASTER = typer.Option(help="Spark's master: `local[*]`, `spark://…`, `sc://…`.")
+
+
+@ends_with_exit_code
+def trend(
+    runs: Annotated[list[Path] | None, _RUNS] = None,
+    *,
+    out: Annotated[Path, _OUT] = Path("reports", "trend"),
+    archive: Annotated[Path | None, _ARCHIVE] = None,
+    spark_master: Annotated[str, _MASTER] = LOCAL_MASTER,
+) -> ExitCode:
+    """Put runs into the archive, and make the tables of what they say together."""
+    folders = [RunFolder(path.resolve()) for path in runs or []]
+    for folder in folders:
+        if not folder.run_json.exists():
+            raise PlanError(f"{folder.path} is no run's folder; `kafka-conformance run` makes one")
+    console = Console()
+    place = archive or (folders[0].path.parent if folders else Path("reports")) / ARCHIVE
+    kept = Archive(root=place.resolve())
+    run_ids = list(dict.fromkeys(folder.read_run().run_id for folder in folders)) or None
+    with ProgressDisplay(console) as display:
+        tell = display.teller("trend")
+        if folders:
+            pack(folders, kept, progress=tell)
+        counts = build_trend(kept, out, run_ids=run_ids, master=spark_master, progress=tell)
+        display.finish("trend")
+    for name, count in counts.items():
+        console.print(f"{count:>10}  {name}", highlight=False)
+    console.print(f"Tables: {out}", highlight=False, soft_wrap=True)
+    return ExitCode.EXPECTED

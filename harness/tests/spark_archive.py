@@ -1,0 +1,87 @@
+"""Runs of two conversations to vary and to pack; for tests of archives and of trends."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from harness.diff.model import Difference, Judgement
+from harness.spark.archive import Archive
+from harness.spark.packing import pack
+from harness.tests.spark_records import EVENT, FOOTER, JUDGEMENT, RUN, write_run
+from harness.trace.events import Event
+from harness.trace.files import RunFolder, write_records
+
+OTHER: Final = "classic/join/works"
+
+
+def theirs(event: Event) -> Event:
+    """Let the reference have done it."""
+    return replace(event, target="reference")
+
+
+ANSWERS: Final = tuple(
+    replace(EVENT, scenario_id=scenario_id, sequence=step, step=step, digest=f"{scenario_id}-{step}")
+    for scenario_id in (EVENT.scenario_id, OTHER)
+    for step in range(3)
+)
+"""What the target answers: three times in each of two scenarios."""
+AGREED: Final = (*ANSWERS, *(theirs(event) for event in ANSWERS))
+JUDGEMENTS: Final = tuple(
+    replace(JUDGEMENT, scenario_id=scenario_id, target=target, clauses=("HB-01",))
+    for scenario_id in (EVENT.scenario_id, OTHER)
+    for target in ("kafka-3.9.2", "reference")
+)
+
+
+def failing(judgement: Judgement, signature: str = "s1") -> Judgement:
+    return replace(judgement, outcome="diverges", signature=signature, difference_count=1)
+
+
+def finished(
+    reports: Path,
+    number: int,
+    *,
+    events: Sequence[Event] = AGREED,
+    judgements: Sequence[Judgement] = JUDGEMENTS,
+    differences: Sequence[Difference] = (),
+    scenario_digest: str = "d1",
+) -> RunFolder:
+    """Write a finished and judged run; runs start in the order of their numbers."""
+    run = replace(
+        RUN,
+        run_id=f"run-{number}",
+        started_at=f"2026-01-{number:02d}T00:00:00Z",
+        scenario_digest=scenario_digest,
+    )
+    folder = write_run(reports, run=run, events=events)
+    judge(folder, judgements, differences)
+    folder.write_footer(replace(FOOTER, run_id=run.run_id))
+    folder.write_scripts({EVENT.scenario_id: {"steps": [{"not_after_ms": 10}, {}, {}]}})
+    return folder
+
+
+def judge(
+    folder: RunFolder, judgements: Sequence[Judgement], differences: Sequence[Difference] = ()
+) -> None:
+    run_id = folder.read_run().run_id
+    write_records(folder.judgements, [replace(each, run_id=run_id) for each in judgements])
+    write_records(folder.differences, [replace(each, run_id=run_id) for each in differences])
+
+
+def changed(step: int, scenario_id: str = EVENT.scenario_id) -> tuple[Event, ...]:
+    """Let the target answer otherwise at one step."""
+    return tuple(
+        replace(event, digest="other", canonical=json.dumps({"error_code": "UNKNOWN_MEMBER_ID"}))
+        if (event.target, event.step, event.scenario_id) == ("kafka-3.9.2", step, scenario_id)
+        else event
+        for event in AGREED
+    )
+
+
+def packed(tmp_path: Path, *folders: RunFolder) -> Archive:
+    archive = Archive(root=tmp_path / "archive")
+    pack(folders, archive)
+    return archive
+

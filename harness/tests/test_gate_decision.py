@@ -1,0 +1,110 @@
+"""Decisions on made-up results: what is hard to have a coordinator do, and what it might send."""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from datetime import date
+
+import pytest
+
+from harness.diff.check import CheckedRun
+from harness.diff.judge import TargetInfo
+from harness.diff.model import Judgement
+from harness.gate.annotations import COUNT_MAX, annotations
+from harness.gate.decision import Decision, Evidence, decide
+from harness.gate.evaluate import Gated
+from harness.gate.junit import junit
+from harness.gate.policy import Allow, Policy
+from harness.gate.summary import SIZE_MAX, markdown
+from harness.gate.words import three_lines
+from harness.report.exit_code import ExitCode
+from harness.tests.report_run import FOOTER, JAVA, REFERENCE, RUN_ID, judgement
+
+HOSTILE = "<script>alert(1)</script>\n::error::|`@everyone`\x1b[2J\ud800"
+INFOS = {
+    name: TargetInfo(
+        run_id=RUN_ID,
+        target=name,
+        spec=name.replace("-", ":", 1),
+        profile="4.3",
+        oracle=None if name == REFERENCE else REFERENCE,
+    )
+    for name in (JAVA, REFERENCE)
+}
+
+
+def decided(judgements: Sequence[Judgement], policy: Policy | None = None) -> Decision:
+    evidence = Evidence(
+        run_id=RUN_ID,
+        targets=(JAVA,),
+        infos=INFOS,
+        footer=FOOTER,
+        checked=CheckedRun(judgements=tuple(judgements), differences=(), stale_entries=(), removed=()),
+        classes={},
+        entries=(),
+        baseline_id=None,
+        baseline=None,
+        today=date(2026, 11, 21),
+    )
+    return decide(evidence, policy or Policy())
+
+
+def many(outcome: str, count: int) -> list[Judgement]:
+    return [judgement(f"classic/{outcome.replace(' ', '-')}/{n}", JAVA, outcome) for n in range(count)]
+
+
+@pytest.mark.parametrize(("broken", "code"), [(2, ExitCode.EXPECTED), (3, ExitCode.INDETERMINATE)])
+def test_a_share_of_the_results_may_be_indeterminate_and_no_more(broken: int, code: ExitCode) -> None:
+    results = [*many("conforms", 100 - broken), *many("indeterminate", broken), *many("not applicable", 50)]
+    assert decided(results, Policy(allow=Allow(indeterminate_share=0.02))).code == code
+
+
+def test_none_may_be_indeterminate_unless_the_policy_says_so() -> None:
+    assert decided([*many("conforms", 999), *many("indeterminate", 1)]).code == ExitCode.INDETERMINATE
+
+
+def test_a_harness_error_wins_over_all_else() -> None:
+    results = [*many("harness error", 1), *many("diverges", 3), *many("indeterminate", 1)]
+    decision = decided(results)
+    assert decision.code == ExitCode.HARNESS_ERROR
+    assert decision.complaints[0].kind == "harness error"
+
+
+def test_a_reference_that_fails_is_red_although_nobody_asked_for_it() -> None:
+    assert decided([*many("conforms", 1), judgement("classic/a/b", REFERENCE, "diverges")]).code == 1
+
+
+def test_a_reference_alone_is_nothing_held() -> None:
+    assert decided([judgement("classic/a/b", REFERENCE)]).code == ExitCode.NOTHING_RAN
+
+
+def test_there_are_ten_annotations_at_most_and_the_last_counts_the_rest() -> None:
+    lines = list(annotations(decided(many("diverges", 25)), INFOS))
+    assert len(lines) == COUNT_MAX
+    assert lines[-1] == "::error title=conformance::16 more, see the summary"
+    assert len(list(annotations(decided(many("diverges", COUNT_MAX)), INFOS))) == COUNT_MAX
+
+
+def hostile() -> Gated:
+    results = [judgement("classic/a/b", JAVA, "diverges", reason=HOSTILE, title=HOSTILE)]
+    return Gated(decision=decided(results), judgements=tuple(results), infos=INFOS)
+
+
+def test_what_a_target_sent_makes_no_markup_no_command_and_no_second_line() -> None:
+    gated = hostile()
+    for line in annotations(gated.decision, gated.infos):
+        assert line.startswith("::error title=unexpected difference%3A classic/a/b on ")
+        assert "\n" not in line
+        line.encode()
+    summary = markdown(gated.decision, gated.infos)
+    assert "<script>" not in summary
+    assert "@everyone" not in summary.replace("\\@", "")
+    told = three_lines(gated.decision, gated.infos)
+    assert all(line.isprintable() for line in told)
+    ET.fromstring(junit(gated).encode())
+
+
+def test_a_summary_of_thousands_of_complaints_fits_where_it_goes() -> None:
+    results = [judgement(f"classic/diverges/{n}", JAVA, "diverges", reason="x" * 300) for n in range(2000)]
+    text = markdown(decided(results), INFOS)
+    assert len(text.encode()) <= SIZE_MAX + 1000
+    assert "more; `gate.json` has them all" in text

@@ -1,0 +1,204 @@
+"""The workflow and the action: YAML, shell and command lines as they should be, and steps that run."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+import typer
+import yaml
+from typer.core import TyperGroup
+
+from harness.cli import app
+from harness.diff.model import Judgement
+from harness.report.exit_code import ExitCode
+from harness.tests.conducted import CHECKOUT, reference_server
+from harness.trace.files import RunFolder, read_records
+
+FOLDER: Final = CHECKOUT / ".github"
+WORKFLOWS: Final = sorted(FOLDER.glob("workflows/*.yml"))
+ACTION: Final = FOLDER / "actions" / "gate" / "action.yml"
+FAULTY: Final = "classic/heartbeat/before-assignments"
+"""What releases before 2.6.1 answer otherwise than 4.4."""
+_EXPRESSION: Final = re.compile(r"\$\{\{(.*?)\}\}")
+_STEP: Final = ("id", "if", "name", "run", "shell", "uses", "with", "env")
+
+
+def steps(path: Path) -> Iterator[Mapping[str, object]]:
+    content = yaml.safe_load(path.read_text())
+    if "runs" in content:
+        yield from content["runs"]["steps"]
+    for job in content.get("jobs", {}).values():
+        yield from job["steps"]
+
+
+def scripts(path: Path) -> dict[str, str]:
+    return {str(step["name"]): str(step["run"]) for step in steps(path) if "run" in step}
+
+
+@pytest.mark.parametrize("path", [*WORKFLOWS, ACTION], ids=lambda path: path.name)
+def test_steps_have_keys_that_exist_and_do_one_thing(path: Path) -> None:
+    for step in steps(path):
+        assert set(step) <= set(_STEP), step
+        assert ("run" in step) != ("uses" in step), step
+        if path == ACTION and "run" in step:
+            assert step["shell"] == "bash"
+
+
+@pytest.mark.parametrize("path", [*WORKFLOWS, ACTION], ids=lambda path: path.name)
+def test_shell_is_shell_and_takes_what_users_say_from_its_environment(path: Path) -> None:
+    for name, script in scripts(path).items():
+        subprocess.run(["bash", "-n", "-c", script], check=True)
+        assert not _EXPRESSION.search(script), f"{name}: an expression within a script is an injection"
+
+
+@pytest.mark.parametrize("path", [*WORKFLOWS, ACTION], ids=lambda path: path.name)
+def test_every_command_and_option_that_is_used_is_there(path: Path) -> None:
+    command = typer.main.get_command(app)
+    assert isinstance(command, TyperGroup)
+    used = 0
+    for script in scripts(path).values():
+        text = script.replace("\\\n", " ")
+        for verb in re.findall(r"kafka-conformance ([a-z]+)", text):
+            known = {
+                option
+                for each in command.commands[verb].params
+                for option in (*each.opts, *each.secondary_opts)
+            }
+            assert {"--help", *known} >= set(re.findall(r"(?<=[\s(])--[a-z][a-z-]+", text)), script
+            used += 1
+    assert used
+
+
+def test_every_input_is_used_and_every_one_that_is_used_is_declared() -> None:
+    text = ACTION.read_text()
+    declared = set(yaml.safe_load(text)["inputs"])
+    assert set(re.findall(r"inputs\.([a-z-]+)", text)) == declared
+    for path in WORKFLOWS:
+        for step in steps(path):
+            given = step.get("with", {})
+            if step.get("uses") == "./.github/actions/gate":
+                assert isinstance(given, dict)
+                assert set(given) <= declared
+
+
+def test_a_workflow_asks_for_no_more_than_reading() -> None:
+    for path in WORKFLOWS:
+        content = yaml.safe_load(path.read_text())
+        assert content["permissions"] == {"contents": "read"}
+        assert all("timeout-minutes" in job for job in content["jobs"].values())
+        # YAML 1.1 takes the key `on` for a truth value.
+        assert {"pull_request", "push"} <= set(content[True])
+
+
+class Steps:
+    """Carries out the action's own steps as a runner would, with this checkout's command."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        (directory / "bin").mkdir()
+        command = directory / "bin" / "kafka-conformance"
+        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m harness.cli "$@"\n')
+        command.chmod(0o755)
+        self.output, self.summary = directory / "output", directory / "summary"
+        self.output.touch()
+        self.summary.touch()
+        self.printed = ""
+        self._told: dict[str, str] = {}
+
+    def __call__(self, name: str, **inputs: str) -> int:
+        step = next(step for step in steps(ACTION) if step.get("name") == name)
+        declared = step["env"]
+        assert isinstance(declared, dict)
+        code = self.shell(str(step["run"]), **{**dict.fromkeys(declared, ""), **inputs})
+        self._told[name] = self.printed
+        return code
+
+    def told(self, name: str) -> str:
+        """Return what a step printed when it was last carried out."""
+        return self._told[name]
+
+    def shell(self, script: str, **variables: str) -> int:
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+            cwd=self.directory,
+            env={
+                **os.environ,
+                **variables,
+                "PATH": f"{self.directory / 'bin'}:{os.environ['PATH']}",
+                "PYTHONPATH": str(CHECKOUT),
+                "GITHUB_OUTPUT": str(self.output),
+                "GITHUB_STEP_SUMMARY": str(self.summary),
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        self.printed = done.stdout
+        return done.returncode
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        lines = (line.partition("=") for line in self.output.read_text().splitlines())
+        return {name: value for name, _, value in lines}
+
+
+@pytest.fixture(name="action")
+def _action(tmp_path: Path) -> Steps:
+    return Steps(tmp_path)
+
+
+def test_the_action_is_green_for_a_coordinator_that_conforms(action: Steps) -> None:
+    held = action(
+        "Hold the scenarios",
+        TARGETS="reference:3.9\nreference\n",
+        SCENARIOS="classic/heartbeat/**\nclassic/leave/**\n",
+        OUT="out put",
+    )
+    assert held == 0, action.printed
+    assert action.outputs["run"] == "out put/gate"
+    assert action("Decide", RUN=action.outputs["run"]) == ExitCode.EXPECTED
+    assert action.outputs["exit-code"] == "0"
+    assert action.summary.read_text().startswith("## ✓ ")
+
+
+def test_the_action_is_red_for_a_coordinator_with_a_fault_and_says_what_and_how(action: Steps) -> None:
+    with reference_server("2.5", log=action.directory / "server.log") as port:
+        target = f"external:127.0.0.1:{port}"
+        only = {"TARGETS": target, "PROFILE": "4.4", "SCENARIOS": "classic/heartbeat/**", "OUT": "out"}
+        assert action("Hold the scenarios", **only) == 0, action.printed
+        assert action("Decide", RUN=action.outputs["run"]) == ExitCode.UNEXPECTED
+        line = f"kafka-conformance run --target {target} --profile 4.4 {FAULTY}"
+        assert f"next: {line}\n" in action.printed
+        again = f"{line} --no-report --out out --run-id again"
+        assert action.shell(again) == ExitCode.UNEXPECTED, "whoever repeats it sees the same"
+    assert f"::error title=unexpected difference%3A {FAULTY} on " in action.told("Decide")
+    assert "## ✗ " in action.summary.read_text()
+    signatures = {
+        each.signature
+        for run in ("gate", "again")
+        for each in read_records(Judgement, RunFolder(action.directory / "out" / run).judgements)
+        if each.scenario_id == FAULTY and each.outcome == "diverges"
+    }
+    assert len(signatures) == 1
+
+
+def test_the_action_decides_on_a_run_that_is_there_already(action: Steps) -> None:
+    assert action("Hold the scenarios", RUN="somewhere/else") == 0
+    assert action.outputs["run"] == "somewhere/else"
+    assert action("Decide", RUN="somewhere/else") == ExitCode.NO_INPUT
+    assert action.outputs["exit-code"] == str(ExitCode.NO_INPUT.value)
+
+
+def test_the_action_wants_something_to_decide_on(action: Steps) -> None:
+    assert action("Hold the scenarios") == ExitCode.USAGE
+
+
+def test_a_command_that_makes_no_sense_ends_the_action_with_its_own_code(action: Steps) -> None:
+    assert action("Hold the scenarios", TARGETS="redpanda:1", OUT="out") == ExitCode.USAGE
+    assert "is no target" in action.printed

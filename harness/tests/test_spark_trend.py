@@ -1,0 +1,238 @@
+"""The tables of many runs, from archives small enough to be read."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import Observation, SparkSession
+from pyspark.sql import functions as sf
+
+from harness.diff.model import Judgement
+from harness.spark import conversation_mart
+from harness.spark.archive import Archive
+from harness.spark.archived import Archived
+from harness.spark.schemas import struct_type
+from harness.spark.trend import TREND_MARTS, build_trend
+from harness.tests.spark_archive import (
+    AGREED,
+    JUDGEMENTS,
+    OTHER,
+    changed,
+    failing,
+    finished,
+    judge,
+    packed,
+)
+from harness.tests.spark_records import DIFFERENCE, EVENT, KAFKA, REFERENCE, rows
+from harness.trace.events import EventKind, TraceHeader
+from harness.trace.files import RunFolder, write_records
+from harness.trace.schema import TraceError
+
+pytest_plugins = ["harness.tests.spark_fixture"]
+pytestmark = pytest.mark.spark
+
+WORKS = EVENT.scenario_id
+
+
+def table(spark: SparkSession, archive: Archive, name: str) -> list[dict[str, object]]:
+    return rows(TREND_MARTS[name].build(Archived(spark, archive)))
+
+
+def judged(results: Mapping[str, str | None]) -> list[Judgement]:
+    """Judge the target: by scenario, the signature of what fails, or None."""
+    return [
+        judgement if signature is None else failing(judgement, signature)
+        for judgement in JUDGEMENTS
+        if judgement.target == "kafka-3.9.2" and judgement.scenario_id in results
+        for signature in [results[judgement.scenario_id]]
+    ]
+
+
+def history(tmp_path: Path, *nights: Mapping[str, str | None], scripts: str = "d") -> Archive:
+    """Pack a run for each night, with these results."""
+    return packed(
+        tmp_path,
+        *[
+            finished(
+                tmp_path / "reports",
+                number,
+                judgements=judged(results),
+                scenario_digest=scripts if len(scripts) == 1 else scripts[number - 1],
+            )
+            for number, results in enumerate(nights, start=1)
+        ],
+    )
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Archive:
+    """One run in which the target differs at step 1 of one scenario."""
+    folder = tmp_path_factory.mktemp("small")
+    judgements = [failing(JUDGEMENTS[0]), *JUDGEMENTS[1:]]
+    return packed(folder, finished(folder / "reports", 1, events=changed(1), judgements=judgements))
+
+
+@pytest.mark.parametrize("name", TREND_MARTS)
+def test_a_mart_has_exactly_the_columns_of_its_row_class(
+    spark: SparkSession, small: Archive, name: str
+) -> None:
+    found = TREND_MARTS[name].build(Archived(spark, small)).schema
+    declared = struct_type(TREND_MARTS[name].row)
+
+    assert [(field.name, field.dataType.simpleString()) for field in found] == [
+        (field.name, field.dataType.simpleString()) for field in declared
+    ]
+
+
+def test_the_first_difference_is_told_with_both_error_codes(spark: SparkSession, small: Archive) -> None:
+    (row,) = table(spark, small, "first_differences")
+
+    assert (row["scenario_id"], row["target"], row["oracle"]) == (WORKS, "kafka-3.9.2", "reference")
+    assert (row["step"], row["api"], row["differing_count"]) == (1, "Heartbeat", 1)
+    assert (row["oracle_error_codes"], row["target_error_codes"]) == (["NONE"], ["UNKNOWN_MEMBER_ID"])
+    assert (row["outcome"], row["signature"]) == ("diverges", "s1")
+
+
+def test_a_missing_answer_is_a_difference_of_which_one_side_is_null(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    events = [event for event in AGREED if (event.target, event.step) != ("kafka-3.9.2", 2)]
+    archive = packed(tmp_path, finished(tmp_path / "reports", 1, events=events))
+    found = table(spark, archive, "first_differences")
+
+    assert {(row["step"], row["oracle_kind"], row["target_kind"]) for row in found} == {
+        (2, EventKind.RESPONSE.value, None)
+    }
+
+
+def test_only_differing_conversations_are_looked_into(spark: SparkSession, tmp_path: Path) -> None:
+    reports = tmp_path / "reports"
+    nights = [finished(reports, number) for number in range(1, 20)]
+    archive = packed(tmp_path, *nights, finished(reports, 20, events=changed(1)))
+    of = Archived(spark, archive)
+    seen = Observation()
+    pairs = conversation_mart.differing(conversation_mart.held_pairs(of.traces))
+    looked_into = conversation_mart.unlike_answers(
+        pairs.observe(seen, sf.count("*").alias("count")), of.conversations
+    )
+
+    assert conversation_mart.held_pairs(of.traces).count() == 40
+    assert looked_into.count() == 1
+    assert seen.get["count"] == 1
+
+
+def test_errors_that_took_the_place_of_others_are_counted(spark: SparkSession, small: Archive) -> None:
+    found = {
+        (row["target"], row["oracle_error_codes"], row["target_error_codes"]): row["answer_count"]
+        for row in table(spark, small, "error_confusion")
+    }
+
+    assert found == {
+        ("kafka-3.9.2", "NONE", "NONE"): 5,
+        ("kafka-3.9.2", "NONE", "UNKNOWN_MEMBER_ID"): 1,
+    }
+
+
+def test_answers_are_counted_by_clause_version_and_error(spark: SparkSession, small: Archive) -> None:
+    found = {
+        (row["clause"], row["api_version"], row["error_code"]): (row["scenario_count"], row["answer_count"])
+        for row in table(spark, small, "answer_coverage")
+    }
+
+    assert found == {("HB-01", 4, "NONE"): (2, 11), ("HB-01", 4, "UNKNOWN_MEMBER_ID"): (1, 1)}
+
+
+def test_a_bound_is_told_with_its_narrowest_margin(spark: SparkSession, small: Archive) -> None:
+    margins = {
+        row["target"]: (row["limit_ms"], row["least_margin_ms"], row["missed_count"])
+        for row in table(spark, small, "timing_margins")
+    }
+
+    assert margins == {"kafka-3.9.2": (10.0, 8.0, 0), "reference": (10.0, 8.0, 0)}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "delta"),
+    [
+        ({WORKS: None}, {WORKS: "s1"}, "newly diverging"),
+        ({WORKS: "s1"}, {WORKS: None}, "newly conforming"),
+        ({WORKS: "s1"}, {WORKS: "s2"}, "changed signature"),
+        ({WORKS: None}, {WORKS: None, OTHER: None}, "added"),
+        ({WORKS: None, OTHER: None}, {WORKS: None}, "removed"),
+    ],
+    ids=["newly failing", "newly passing", "changed signature", "added", "removed"],
+)
+def test_what_changed_from_run_to_run(
+    spark: SparkSession,
+    tmp_path: Path,
+    before: Mapping[str, str | None],
+    after: Mapping[str, str | None],
+    delta: str,
+) -> None:
+    found = table(spark, history(tmp_path, before, after), "run_deltas")
+
+    assert [(row["prior_run_id"], row["run_id"], row["delta"]) for row in found] == [
+        ("run-1", "run-2", delta)
+    ]
+
+
+def test_a_result_that_changed_by_itself_is_flaky_and_with_other_scripts_is_not(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    archive = history(tmp_path, {WORKS: None}, {WORKS: "s1"}, {WORKS: None}, scripts="aab")
+    deltas = sorted((row["run_id"], row["is_flaky"]) for row in table(spark, archive, "run_deltas"))
+    (rate,) = table(spark, archive, "flake_rates")
+
+    assert deltas == [("run-2", True), ("run-3", False)]
+    assert (rate["pair_count"], rate["flip_count"], rate["flake_rate"]) == (1, 1, 1.0)
+    assert (rate["run_count"], rate["failing_count"], rate["last_flip_run_id"]) == (3, 1, "run-2")
+
+
+def test_a_cluster_tells_since_when_until_when_and_how_widely(spark: SparkSession, tmp_path: Path) -> None:
+    reports = tmp_path / "reports"
+    elsewhere = replace(DIFFERENCE, scenario_id=OTHER)
+    archive = packed(
+        tmp_path,
+        finished(reports, 1),
+        finished(reports, 2, differences=[DIFFERENCE]),
+        finished(reports, 3, differences=[DIFFERENCE, elsewhere]),
+        finished(reports, 4),
+    )
+    (row,) = table(spark, archive, "signature_ages")
+
+    assert (row["first_run_id"], row["last_run_id"], row["run_count"]) == ("run-2", "run-3", 2)
+    assert (row["age"], row["runs_since"], row["scenario_count"], row["target_count"]) == (3, 1, 2, 1)
+
+
+def versions(reports: Path, digests: Mapping[str, str]) -> RunFolder:
+    """Hold versions, each with a reference of its own, which answers alike."""
+    folder = finished(reports, 1, events=[])
+    for version, digest in digests.items():
+        target, oracle = f"kafka-{version}", f"reference-{version}"
+        for name, header in ((target, replace(KAFKA, oracle=oracle)), (oracle, REFERENCE)):
+            plain = {field: getattr(header, field) for field in TraceHeader.__dataclass_fields__}
+            folder.write_headers(name, [TraceHeader(**plain | {"target": name})])
+            write_records(folder.events(name), [replace(EVENT, target=name, digest=digest)])
+    judge(folder, [replace(JUDGEMENTS[0], target=f"kafka-{version}") for version in digests])
+    return folder
+
+
+def test_the_first_version_that_goes_otherwise_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    told = {"3.10.0": "new", "2.8.1": "old", "3.9.2": "old", "4.0.0": "new"}
+    (row,) = table(spark, packed(tmp_path, versions(tmp_path / "reports", told)), "first_changed_versions")
+
+    assert (row["family"], row["oldest_target"], row["newest_target"]) == ("kafka-", "kafka-2.8.1", "kafka-4.0.0")
+    assert (row["last_same_target"], row["first_changed_target"]) == ("kafka-3.9.2", "kafka-3.10.0")
+    assert (row["target_count"], row["change_count"]) == (4, 1)
+
+
+def test_only_the_runs_that_were_asked_for_count(spark: SparkSession, tmp_path: Path) -> None:
+    archive = history(tmp_path, {WORKS: None}, {WORKS: "s1"}, {WORKS: None})
+    told: list[str] = []
+    counts = build_trend(archive, tmp_path / "out", run_ids=["run-1", "run-2"], progress=told.append)
+
+    assert (counts["verdict_matrix"], counts["run_deltas"]) == (2, 1)
+    assert sum(line.startswith("table ") for line in told) == len(TREND_MARTS)
+    with pytest.raises(TraceError, match="lacks run-9"):
+        build_trend(archive, tmp_path / "out", run_ids=["run-9"])

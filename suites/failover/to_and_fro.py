@@ -1,0 +1,42 @@
+"""The coordinator moves on while it is still being loaded, until it is where it was before."""
+
+from harness.scenario import (
+    ANY,
+    Capability,
+    Conversation,
+    HoldPoint,
+    heartbeat,
+    heartbeat_response,
+    offset_fetch,
+    response,
+    scenario,
+)
+from suites.failover.words import commits
+
+_LOADED_MS = 3_000
+"""After which every load that is let go is through."""
+
+
+@scenario(
+    "failover/to-and-fro/while-loading",
+    source="KAFKA-10614, GroupMetadataManager#scheduleLoadGroupAndOffsets",
+    needs=(Capability.CLUSTER, Capability.HOLD_LOADING),
+)
+def a_coordinator_is_elected_again_before_it_has_loaded(talk: Conversation) -> None:
+    """A broker that is elected again while it loads for the first time loads once more.
+
+    Before 2.8.1 it took the second election for the first, and resigned for good when it had loaded.
+    """
+    (ana,) = talk.stable_group("ana")
+    commits(ana, 7)
+    talk.holds(HoldPoint.LOADING)
+    for _ in range(4):
+        talk.moves_coordinator()
+    ana.disconnects()
+    talk.releases(HoldPoint.LOADING)
+    talk.elapses(_LOADED_MS)
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code=ANY))
+    ana.sends(offset_fetch(topics={"orders": (0,)}))
+    ana.receives(response("OffsetFetch"))
