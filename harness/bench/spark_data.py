@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from random import Random
 from typing import Final
 
@@ -218,9 +217,7 @@ def _answer_of(base: BaseRun, plant: Plant) -> Answer:
     return base.conversations[plant.trace.conversation][plant.answer]
 
 
-def _changed_conversations(
-    base: BaseRun, plans: Sequence[Sequence[Plant]]
-) -> dict[str, tuple[Answer, ...]]:
+def _changed_conversations(base: BaseRun, plans: Sequence[Sequence[Plant]]) -> dict[str, tuple[Answer, ...]]:
     changed = {}
     for plant in (plant for plants in plans for plant in plants):
         answers, at = base.conversations[plant.trace.conversation], plant.answer
@@ -253,9 +250,7 @@ def _write_copy(base: BaseRun, writer: VolumeWriter, copy: int, plants: Sequence
     )
     records: Mapping[str, Sequence[Trace | Judgement | Difference]] = {
         "traces": [
-            replace(
-                trace, conversation=plant.mark, outcome=Outcome.DIVERGES.value, signature=plant.mark
-            )
+            replace(trace, conversation=plant.mark, outcome=Outcome.DIVERGES.value, signature=plant.mark)
             for trace in base.traces
             if (plant := renamed.get((trace.target, trace.scenario_id)))
         ],

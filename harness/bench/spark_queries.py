@@ -76,7 +76,8 @@ aligned AS (
     AND t.connection IS NOT DISTINCT FROM o.connection
     WHERE t.kind IS DISTINCT FROM o.kind OR t.digest IS DISTINCT FROM o.digest)
 SELECT a.run_id, a.target, a.scenario_id, min(a.step) AS step, count(*) AS differing_count,
-       arg_min(a.api, (a.step, a.occurrence)) AS api, arg_min(a.oracle_kind, (a.step, a.occurrence)) AS oracle_kind,
+       arg_min(a.api, (a.step, a.occurrence)) AS api,
+       arg_min(a.oracle_kind, (a.step, a.occurrence)) AS oracle_kind,
        arg_min(a.target_kind, (a.step, a.occurrence)) AS target_kind
 FROM aligned a
 LEFT JOIN refused r ON r.run_id = a.run_id AND r.target = a.target AND r.scenario_id = a.scenario_id

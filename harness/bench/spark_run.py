@@ -117,9 +117,7 @@ def bench_spark(plan: SparkBenchPlan, tell: Callable[[str], None]) -> SparkBench
             _spark_all(spark, archives[0][0], plan.work / "out")
         sizes = tuple(_measured(spark, plan, archive, made_s, tell) for archive, made_s in archives)
         peak = jvm_peak_bytes()
-    return SparkBenchReport(
-        sizes=sizes, jvm_peak_bytes=peak, driver_memory=plan.driver_memory, machine=facts
-    )
+    return SparkBenchReport(sizes=sizes, jvm_peak_bytes=peak, driver_memory=plan.driver_memory, machine=facts)
 
 
 def write_spark_report(report: SparkBenchReport, out: Path) -> Path:

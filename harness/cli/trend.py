@@ -16,9 +16,13 @@ from harness.spark.session import LOCAL_MASTER
 from harness.spark.trend import build_trend
 from harness.trace.files import RunFolder
 
-_RUNS = typer.Argument(metavar="[RUN]…", help="Folders of finished runs; all that are archived if none is given.")
+_RUNS = typer.Argument(
+    metavar="[RUN]…", help="Folders of finished runs; all that are archived if none is given."
+)
 _OUT = typer.Option(help="Where the tables go.", file_okay=False)
-_ARCHIVE = typer.Option(help="Where runs are kept as one dataset; `runs` beside the run folders if not given.")
+_ARCHIVE = typer.Option(
+    help="Where runs are kept as one dataset; `runs` beside the run folders if not given."
+)
 _MASTER = typer.Option(help="Spark's master: `local[*]`, `spark://…`, `sc://…`.")
 
 

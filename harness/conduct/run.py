@@ -19,7 +19,9 @@ from harness.report.exit_code import ExitCode
 from harness.report.render import Rendered, render_all
 from harness.runner.drive import Watcher
 from harness.scenario.script import script_to_json
+from harness.spark.archive import ARCHIVE, Archive
 from harness.spark.job import build_tables
+from harness.spark.packing import pack
 from harness.trace.events import RunFooter, RunHeader
 from harness.trace.files import RunFolder, count_events, write_records
 from harness.trace.formats import FORMAT_VERSION
@@ -74,6 +76,8 @@ def report(
     folder: RunFolder, *, allure: bool, spark_master: str, progress: Callable[[str], None]
 ) -> Rendered:
     """Make a judged run's tables and everything that people and machines read of them."""
+    if folder.read_footer() is not None:
+        pack([folder], Archive(root=folder.path.parent / ARCHIVE), progress=progress)
     progress("Spark computes the tables")
     build_tables([folder.path], folder.tables, master=spark_master, progress=progress)
     progress("rendering")

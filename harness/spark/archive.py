@@ -68,7 +68,7 @@ Volumes: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
 class VolumeWriter:
-    """Writes the files of one volume, a file for each kind of record; they count once the archive lists them."""
+    """Writes the files of one volume, one for each kind of record; they count once the archive lists them."""
 
     def __init__(self, root: Path, name: str) -> None:
         self._writers: dict[str, pq.ParquetWriter] = {}

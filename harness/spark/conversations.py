@@ -111,7 +111,9 @@ def completed(traces: Sequence[Trace], judgements: Sequence[Judgement]) -> tuple
     return tuple(
         replace(
             one,
-            oracle_conversation=conversations.get((one.oracle or "", one.scenario_id)) if one.is_held else None,
+            oracle_conversation=conversations.get((one.oracle or "", one.scenario_id))
+            if one.is_held
+            else None,
             outcome=judged.get((one.target, one.scenario_id), nothing)[0],
             signature=judged.get((one.target, one.scenario_id), nothing)[1],
         )
@@ -132,9 +134,7 @@ def bounds_of(scripts: Mapping[str, object]) -> Bounds:
 
 def _event_counts(events: pa.Table) -> dict[str, int]:
     counted = events.group_by("scenario_id").aggregate([("sequence", "count")]).sort_by("scenario_id")
-    return dict(
-        zip(counted["scenario_id"].to_pylist(), counted["sequence_count"].to_pylist(), strict=True)
-    )
+    return dict(zip(counted["scenario_id"].to_pylist(), counted["sequence_count"].to_pylist(), strict=True))
 
 
 def _refused(events: pa.Table) -> set[str]:
@@ -183,6 +183,8 @@ def _codes(value: object) -> Iterator[str]:
         case list():
             for part in value:
                 yield from _codes(part)
+        case _:
+            pass
 
 
 def _digest(answers: Sequence[Answer]) -> str:

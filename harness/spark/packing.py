@@ -1,7 +1,8 @@
 """From the folder of a finished run to its volume in an archive; no Spark."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
 import pyarrow.json as pj  # type: ignore[import-untyped]  # likewise
@@ -16,6 +17,9 @@ from harness.trace.clause import Clause
 from harness.trace.events import Event, TraceHeader
 from harness.trace.files import RunFolder, read_records
 from harness.trace.schema import TraceError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 def pack(
@@ -63,7 +67,7 @@ def _add(folder: RunFolder, archive: Archive) -> None:
             timed += found.timed_steps
             conversations |= found.conversations
             writer.write("events", events)
-        for kind, records in {
+        records: Mapping[str, Sequence[DataclassInstance]] = {
             "runs": [run],
             "footers": [footer],
             "headers": headers,
@@ -72,8 +76,9 @@ def _add(folder: RunFolder, archive: Archive) -> None:
             "judgements": judgements,
             "differences": read_records(Difference, folder.differences),
             "clauses": _clauses(folder, run.run_id),
-        }.items():
-            writer.write(kind, arrow_table(KINDS[kind], records))
+        }
+        for kind, found_records in records.items():
+            writer.write(kind, arrow_table(KINDS[kind], found_records))
     archive.keep_conversations(conversations)
     archive.commit({name: {run.run_id: _stamp(folder)}})
 

@@ -85,14 +85,7 @@ def _connected(url: str) -> Iterator[SparkSession]:
     """Speak to a Spark Connect server, and let PySpark forget it afterwards."""
     before = {name: os.environ.get(name) for name in _CONNECT_SWITCHES}
     try:
-        try:
-            spark = SparkSession.builder.remote(url).getOrCreate()
-            spark.range(1).count()
-        except (PySparkException, ImportError) as error:
-            raise SparkError(
-                f"no Spark Connect server answers at {url}: {str(error).partition(chr(10))[0]}\n"
-                "The client needs more packages: pip install 'kafka-conformance[connect]'"
-            ) from error
+        spark = _remote(url)
         try:
             yield spark
         finally:
@@ -103,6 +96,19 @@ def _connected(url: str) -> Iterator[SparkSession]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def _remote(url: str) -> SparkSession:
+    try:
+        spark = SparkSession.builder.remote(url).getOrCreate()
+        spark.range(1).count()
+    except (PySparkException, ImportError) as error:
+        first_line = str(error).partition("\n")[0]
+        raise SparkError(
+            f"no Spark Connect server answers at {url}: {first_line}\n"
+            "Its client needs further packages: pip install 'kafka-conformance[connect]'"
+        ) from error
+    return spark
 
 
 def jvm_peak_bytes() -> int | None:

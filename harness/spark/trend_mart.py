@@ -92,7 +92,7 @@ def target_runs(runs: DataFrame, headers: DataFrame) -> DataFrame:
                 for column in (
                     place("run_id").over(in_time).alias(f"{neighbour}_run_id"),
                     sf.coalesce(
-                        place("circumstances").over(in_time) == sf.col("circumstances"), sf.lit(False)
+                        place("circumstances").over(in_time) == sf.col("circumstances"), sf.expr("false")
                     ).alias(f"is_like_{neighbour}"),
                 )
             ],
@@ -116,7 +116,7 @@ def successions(runs: DataFrame, headers: DataFrame, judgements: DataFrame) -> D
                     sf.lag("ordinal").over(in_time) == sf.col("ordinal") - 1, sf.lag(seen).over(in_time)
                 ),
                 "is_last": ~sf.coalesce(
-                    sf.lead("ordinal").over(in_time) == sf.col("ordinal") + 1, sf.lit(False)
+                    sf.lead("ordinal").over(in_time) == sf.col("ordinal") + 1, sf.expr("false")
                 ),
             }
         )
@@ -124,7 +124,11 @@ def successions(runs: DataFrame, headers: DataFrame, judgements: DataFrame) -> D
 
 
 def run_deltas(of: DataFrame) -> DataFrame:
-    """Tell what changed from each target's run to the next, of `successions`. Grain and columns: `RunDelta`."""
+    """Tell what changed from one of a target's runs to the next. Grain and columns: `RunDelta`.
+
+    Args:
+        of: what `successions` gives.
+    """
     changed = (
         of.where(sf.col("prior_run_id").isNotNull())
         .withColumn("delta", _delta())
@@ -143,7 +147,7 @@ def run_deltas(of: DataFrame) -> DataFrame:
         sf.col("run_id").alias("prior_run_id"),
         *_RESULT,
         sf.lit(Delta.REMOVED.value).alias("delta"),
-        sf.lit(False).alias("is_flaky"),
+        sf.expr("false").alias("is_flaky"),
         sf.lit(None).cast("string").alias("outcome"),
         sf.col("outcome").alias("prior_outcome"),
         sf.lit(None).cast("string").alias("signature"),
@@ -171,7 +175,11 @@ def _is_as_before() -> Column:
 
 
 def flake_rates(of: DataFrame) -> DataFrame:
-    """Tell how often results change by themselves, of `successions`. Grain and columns: `FlakeRate`."""
+    """Tell how often results change by themselves. Grain and columns: `FlakeRate`.
+
+    Args:
+        of: what `successions` gives.
+    """
     is_pair = sf.col("is_like_prior") & sf.col("prior").isNotNull()
     is_flip = is_pair & ~_is_as_before()
     return (
@@ -192,7 +200,7 @@ def flake_rates(of: DataFrame) -> DataFrame:
 
 def signature_ages(differences: DataFrame, runs: DataFrame) -> DataFrame:
     """Tell since when and how widely equal differences are seen. Grain and columns: `SignatureAge`."""
-    in_time = Window.partitionBy(sf.lit(True)).orderBy("started_at", "run_id")
+    in_time = Window.partitionBy(sf.lit("all")).orderBy("started_at", "run_id")
     ordered = runs.select(
         "run_id",
         "started_at",
@@ -252,7 +260,11 @@ def first_changed_versions(runs: DataFrame, headers: DataFrame, pairs: DataFrame
         pairs.where(sf.col("outcome").isin(_HELD))
         .join(sf.broadcast(named), on=["run_id", "target"], how="inner")
         .groupBy("scenario_id", "family", "version", "target")
-        .agg(sf.max_by(sf.struct("run_id", measure.alias("measure")), sf.struct("started_at", "run_id")).alias("is"))
+        .agg(
+            sf.max_by(sf.struct("run_id", measure.alias("measure")), sf.struct("started_at", "run_id")).alias(
+                "is"
+            )
+        )
         .withColumn("version", sf.split("version", r"\.").cast("array<int>"))
     )
     return _first_changes(newest)
@@ -266,7 +278,7 @@ def _first_changes(newest: DataFrame) -> DataFrame:
     return (
         newest.withColumns(
             {
-                "is_change": sf.coalesce(prior != sf.col("is.measure"), sf.lit(False)),
+                "is_change": sf.coalesce(prior != sf.col("is.measure"), sf.expr("false")),
                 "prior_target": sf.lag("target").over(by_version),
             }
         )

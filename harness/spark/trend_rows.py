@@ -1,4 +1,4 @@
-"""The rows of the tables that are made of many runs: a class a table, its fields the columns in their order."""
+"""The rows of the tables that are made of many runs: a class a table, its fields the columns."""
 
 from dataclasses import dataclass
 

@@ -381,11 +381,8 @@ def small_run() -> MadeUpRun:
     made.hold(judgement(restart, SCALA, "not applicable", reason="it lacks the capability restart"))
     made.hold(judgement(lenient, SCALA, "conforms", expectation="stale", reason="the entry no longer fires"))
     made.latencies = [_latency(target, 0.4 * (1 + n)) for n, target in enumerate((REFERENCE, SCALA, JAVA))]
-    made.error_codes = [
-        ErrorCodeCount(
-            run_id=RUN_ID, target=SCALA, api="Heartbeat", api_version=3, error_code="NONE", response_count=9
-        )
-    ]
+    made.error_codes = [ErrorCodeCount(run_id=RUN_ID, target=SCALA, api="Heartbeat", api_version=3,
+                                       error_code="NONE", response_count=9)]  # fmt: skip
     return made
 
 

@@ -62,9 +62,7 @@ def finished(
     return folder
 
 
-def judge(
-    folder: RunFolder, judgements: Sequence[Judgement], differences: Sequence[Difference] = ()
-) -> None:
+def judge(folder: RunFolder, judgements: Sequence[Judgement], differences: Sequence[Difference] = ()) -> None:
     run_id = folder.read_run().run_id
     write_records(folder.judgements, [replace(each, run_id=run_id) for each in judgements])
     write_records(folder.differences, [replace(each, run_id=run_id) for each in differences])
@@ -84,4 +82,3 @@ def packed(tmp_path: Path, *folders: RunFolder) -> Archive:
     archive = Archive(root=tmp_path / "archive")
     pack(folders, archive)
     return archive
-

@@ -58,9 +58,7 @@ def connect_server(logs: Path) -> Iterator[str]:
 
 
 @contextmanager
-def spark_process(
-    arguments: Sequence[str], log: Path, *, memory: str = "256m"
-) -> Iterator[None]:
+def spark_process(arguments: Sequence[str], log: Path, *, memory: str = "256m") -> Iterator[None]:
     """Run one of Spark's own classes meanwhile."""
     command = [str(_HOME / "bin" / "spark-class"), *arguments]
     told = {

@@ -12,7 +12,7 @@ from harness.tests.spark_records import EVENT
 from harness.trace.events import Event
 
 pytest.importorskip("duckdb")
-from harness.bench.spark_run import SparkBenchPlan, bench_spark  # noqa: E402 - DuckDB is an extra
+from harness.bench.spark_run import SparkBenchPlan, bench_spark
 
 pytest_plugins = ["harness.tests.spark_fixture"]
 

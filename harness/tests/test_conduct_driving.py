@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from harness.conduct.driving import DriveReport, RunDrive
 from harness.runner.drive import Limits
-from harness.targets.base import Broker, Connection, HoldPoint, Progress, Target, TargetError
+from harness.targets.base import Broker, Connection, HoldPoint, Progress, Role, Target, TargetError
 from harness.targets.reference import ReferenceStage, ReferenceTarget
 from harness.tests.conducted import Quiet, plan_of
 from harness.trace.events import Event, EventKind
@@ -137,10 +137,10 @@ def test_a_run_that_is_asked_to_stop_tells_of_every_scenario_what_became_of_it(
 ) -> None:
     connect = ReferenceStage.connect
 
-    async def connect_slowly(stage: ReferenceStage) -> Connection:
+    async def connect_slowly(stage: ReferenceStage, role: Role = Role.COORDINATOR) -> Connection:
         for _ in range(100):
             await asyncio.sleep(0)
-        return await connect(stage)
+        return await connect(stage, role)
 
     monkeypatch.setattr(ReferenceStage, "connect", connect_slowly)
     report, folder = driven(tmp_path, Disguised("slow", "4.4"), watcher=Impatient(), jobs=1)

@@ -1,5 +1,6 @@
 """The job on more than this process: a standalone cluster, a Spark Connect server, spark-submit."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -31,11 +32,14 @@ def archive(tmp_path: Path) -> Archive:
     )
 
 
-def carried_out(command: Sequence[str], cwd: Path) -> str:
+def carried_out(command: Sequence[str], cwd: Path) -> None:
     """Make the tables in a process of its own: a session of this one would be lent instead."""
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=240)
-    assert done.returncode == 0, done.stderr
-    return done.stderr
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
+    environment.pop("PYTHONPATH", None)
+    done = subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=240
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def differing_scenarios(out: Path) -> list[object]:

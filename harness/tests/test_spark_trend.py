@@ -222,7 +222,11 @@ def test_the_first_version_that_goes_otherwise_is_named(spark: SparkSession, tmp
     told = {"3.10.0": "new", "2.8.1": "old", "3.9.2": "old", "4.0.0": "new"}
     (row,) = table(spark, packed(tmp_path, versions(tmp_path / "reports", told)), "first_changed_versions")
 
-    assert (row["family"], row["oldest_target"], row["newest_target"]) == ("kafka-", "kafka-2.8.1", "kafka-4.0.0")
+    assert (row["family"], row["oldest_target"], row["newest_target"]) == (
+        "kafka-",
+        "kafka-2.8.1",
+        "kafka-4.0.0",
+    )
     assert (row["last_same_target"], row["first_changed_target"]) == ("kafka-3.9.2", "kafka-3.10.0")
     assert (row["target_count"], row["change_count"]) == (4, 1)
 

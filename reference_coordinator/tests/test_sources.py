@@ -38,9 +38,13 @@ RELEASE = re.compile(r"\(\d\.\d\.\d\)")
 
 
 def public_functions(module: str) -> Iterator[ast.FunctionDef]:
+    """A module's public functions, and those methods that handle a request."""
     for node in ast.parse((ROOT / module).read_text()).body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             yield node
+        elif isinstance(node, ast.ClassDef):
+            methods = (each for each in node.body if isinstance(each, ast.FunctionDef))
+            yield from (method for method in methods if method.name.startswith("handle_"))
 
 
 @pytest.mark.parametrize("module", HANDLERS)

@@ -1,0 +1,50 @@
+"""The command `trend`, and the sizes that `bench-spark` understands."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from harness.cli import app
+from harness.cli.bench_spark import _counts
+from harness.conduct.plan import PlanError
+from harness.report.exit_code import ExitCode
+from harness.spark.archive import Archive
+from harness.spark.trend import TREND_MARTS
+from harness.tests.spark_archive import finished
+from harness.tests.spark_records import write_run
+
+pytest_plugins = ["harness.tests.spark_fixture"]
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_runs_are_archived_beside_their_folders_and_make_all_tables(tmp_path: Path) -> None:
+    folders = [str(finished(tmp_path / "reports", number).path) for number in (1, 2)]
+    done = CliRunner().invoke(app, ["trend", *folders, "--out", str(tmp_path / "out")])
+
+    assert done.exit_code == ExitCode.EXPECTED, done.output
+    assert Archive(root=tmp_path / "reports" / "runs").run_ids() == ("run-1", "run-2")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(TREND_MARTS)
+
+
+def test_a_run_that_was_cut_short_is_bad_data(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "reports")
+    done = CliRunner().invoke(app, ["trend", str(folder.path), "--out", str(tmp_path / "out")])
+
+    assert done.exit_code == ExitCode.BAD_DATA
+    assert "cut short" in done.output
+
+
+def test_a_folder_that_is_no_run_is_a_usage_error(tmp_path: Path) -> None:
+    assert CliRunner().invoke(app, ["trend", str(tmp_path)]).exit_code == ExitCode.USAGE
+
+
+def test_sizes_go_from_small_to_large() -> None:
+    assert _counts("1e7,1000000") == (1_000_000, 10_000_000)
+
+
+@pytest.mark.parametrize("text", ["", "many", "0", "inf"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(PlanError, match="event"):
+        _counts(text)

@@ -1,0 +1,79 @@
+"""Commits that fill the log's batches to the byte."""
+
+from typing import Final
+
+from harness.scenario import (
+    Actor,
+    Conversation,
+    offset_commit,
+    offset_commit_response,
+    offset_fetch,
+    offset_fetch_response,
+    response,
+    scenario,
+)
+
+GROUP: Final = "size"
+"""Of a length that is the same in every run, since it is part of every record."""
+ROOM_FOR_ONE: Final = {
+    "message.max.bytes": "9000",
+    "offset.metadata.max.bytes": "9000",
+    "offsets.commit.timeout.ms": "512",
+}
+"""The timeout is short and has the scenario keep a broker to itself, which may be held up by what is too large."""
+
+
+def _commits(actor: Actor, *metadata_bytes: int, retention_time_ms: int | None = None) -> None:
+    """Commit an offset with metadata of such a length for each of the first partitions."""
+    texts = {index: (7, "m" * length) for index, length in enumerate(metadata_bytes)}
+    actor.sends(
+        offset_commit(
+            version=8 if retention_time_ms is None else 2,
+            group_id=GROUP,
+            generation_id=-1,
+            member_id="",
+            retention_time_ms=retention_time_ms,
+            topics={"orders": texts},
+        )
+    )
+
+
+@scenario(
+    "offsets/size/to-the-byte",
+    source="UnifiedLog#analyzeAndValidateRecords",
+    clauses=("ER-04", "OC-49"),
+    broker_config=ROOM_FOR_ONE,
+)
+def a_batch_may_be_as_large_as_the_log_allows(talk: Conversation) -> None:
+    """A commit is written if its batch has message.max.bytes, and refused if it has one more.
+
+    From 4.1 on a record with as much metadata is a byte shorter or longer than before.
+    """
+    ana = talk.actor("ana")
+    _commits(ana, 8_883)
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+    # 9000 bytes until 4.0 and 9001 since; then 9001 and 9002, of one record and of two.
+    for lengths in ((8_884,), (8_885,), (40, 8_792), (8_168, 664)):
+        _commits(ana, *lengths)
+        ana.receives(response("OffsetCommit"))
+    # The time of expiry takes more room than a leader epoch: 9001 bytes.
+    _commits(ana, 8_881, retention_time_ms=3_600_000)
+    ana.receives(response("OffsetCommit"))
+    ana.sends(offset_fetch(group_id=GROUP, topics={"orders": (0, 1)}))
+    ana.receives(response("OffsetFetch", error_code="NONE"))
+
+
+@scenario(
+    "offsets/size/too-few-replicas",
+    source="Partition#appendRecordsToLeader",
+    clauses=("ER-15",),
+    broker_config={"message.max.bytes": "1000", "min.insync.replicas": "2"},
+)
+def replicas_are_counted_before_bytes(talk: Conversation) -> None:
+    """A commit too large for a log with too few replicas is refused for its replicas, until 3.6."""
+    ana = talk.actor("ana")
+    _commits(ana, 3_000)
+    ana.receives(response("OffsetCommit"))
+    ana.sends(offset_fetch(group_id=GROUP, topics={"orders": (0,)}))
+    ana.receives(offset_fetch_response({"orders": {0: -1}}))
