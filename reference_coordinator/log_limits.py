@@ -37,11 +37,24 @@ def log_limits(config: GroupCoordinatorConfig, profile: Profile) -> Callable[[Ap
     def outcome(append: AppendRecords) -> Errors:
         if has_too_few_replicas:
             return Errors.NOT_ENOUGH_REPLICAS
-        if batch_bytes(append.records, profile) > config.message_max_bytes:
+        if is_too_large(append.records, config, profile):
             return Errors.MESSAGE_TOO_LARGE
         return Errors.NONE
 
     return outcome
+
+
+def is_too_large(
+    records: Iterable[CoordinatorRecord], config: GroupCoordinatorConfig, profile: Profile
+) -> bool:
+    """Whether records do not fit into one batch.
+
+    A coordinator that sees to it by itself counts the head of the batch twice.
+
+    Source: MemoryRecordsBuilder#maxAllowedBytes and #hasRoomFor (4.3.1), CoordinatorRuntime#append (3.9.2).
+    """
+    again = _BATCH_OVERHEAD if profile.has(Behaviour.TOO_LARGE_WRITE_LEAVES_BATCH_OPEN) else 0
+    return again + batch_bytes(records, profile) > config.message_max_bytes
 
 
 def batch_bytes(records: Iterable[CoordinatorRecord], profile: Profile) -> int:

@@ -21,7 +21,7 @@ from reference_coordinator.classic.group import ClassicGroup
 from reference_coordinator.config import GroupCoordinatorConfig
 from reference_coordinator.effects import AppendRecords, Effect, Permitted, Producer, Respond
 from reference_coordinator.ids import AppendId, GroupId, Millis, ResponseToken
-from reference_coordinator.log_limits import batch_bytes
+from reference_coordinator.log_limits import is_too_large
 from reference_coordinator.map_order import partition_for
 from reference_coordinator.messages import GroupResponse, OffsetFetchRequest
 from reference_coordinator.offset_store import OffsetStore
@@ -265,7 +265,7 @@ class Shard:
         return (*batch.writes, *batch.answers, write)
 
     def _is_too_large(self, records: tuple[CoordinatorRecord, ...]) -> bool:
-        return batch_bytes(records, self.profile) > self.config.message_max_bytes
+        return is_too_large(records, self.config, self.profile)
 
     @property
     def last_append_id(self) -> AppendId:
