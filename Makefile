@@ -9,7 +9,7 @@ TARGETS ?= --target reference --target kafka:3.9.2 --target kafka:latest
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup conformance bench history test lint types contracts unit suites-check docs constraints clean
+.PHONY: help setup conformance bench bench-spark history test lint types contracts unit suites-check docs constraints clean
 
 help: ## Say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -29,6 +29,9 @@ conformance: setup ## Drive the reference and two Kafka brokers, and write the r
 
 bench: setup ## Time the reference beside a local Kafka
 	$(BIN)/kafka-conformance bench --out $(REPORTS)/bench
+
+bench-spark: setup ## Time the tables of many runs beside DuckDB
+	$(BIN)/kafka-conformance bench-spark --run $(REPORTS)/latest --out $(REPORTS)/bench-spark
 
 history: setup ## Hold both sides of each known fault of Kafka (a dozen releases)
 	$(BIN)/python -X dev -m pytest -m history

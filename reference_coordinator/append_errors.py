@@ -4,7 +4,7 @@ from typing import Final
 
 from reference_coordinator.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.errors import Errors
-from reference_coordinator.messages import GroupRequest, LeaveGroupRequest
+from reference_coordinator.messages import GroupRequest, LeaveGroupRequest, OffsetFetchRequest
 from reference_coordinator.shard import Shard
 
 _NOT_AVAILABLE: Final = {
@@ -73,10 +73,14 @@ def handle_operation_exception(error: Errors) -> Errors:
 
 
 def operation_error(shard: Shard, request: GroupRequest, error: Errors) -> Errors:
-    """What a request of the Java coordinator is told that waited for a write of its own.
+    """What a request of the Java coordinator is told that waited for a write, its own or one before it.
 
-    Source: GroupCoordinatorService#leaveGroup (3.7.2), where LeaveGroup stands apart.
+    Source: GroupCoordinatorService#leaveGroup (3.7.2), where LeaveGroup stands apart;
+    #handleOffsetFetchException (4.3.1) and #fetchOffsets (3.9.2), where OffsetFetch does.
     """
     if isinstance(request, LeaveGroupRequest) and shard.profile.has(Behaviour.LEAVE_TELLS_ERROR_OF_LOG):
         return error
+    if isinstance(request, OffsetFetchRequest):
+        sends_on = shard.profile.has(Behaviour.FAILED_FETCH_MEANS_NOT_COORDINATOR)
+        return Errors.NOT_COORDINATOR if sends_on else error
     return handle_operation_exception(error)

@@ -294,6 +294,13 @@ _BY_FAMILY: Final = (
         meaning="A LeaveGroup that cannot be written is told the log's own error, as MESSAGE_TOO_LARGE.",
         source="GroupCoordinatorService#leaveGroup (3.7.2)",
     ),
+    Row(
+        behaviour=Behaviour.FAILED_FETCH_MEANS_NOT_COORDINATOR,
+        spans=(Span(since=(4, 0, 0), family=CoordinatorFamily.JAVA),),
+        meaning="An OffsetFetch that waits too long for stable offsets is told NOT_COORDINATOR instead of "
+        "REQUEST_TIMED_OUT.",
+        source="GroupCoordinatorService#handleOffsetFetchException (4.3.1)",
+    ),
 )
 
 TABLE: Final = _BY_RELEASE + _BY_FAMILY + OF_LOADING + OF_KAFKA_APIS + OF_TRANSACTIONS + OF_THE_LOG

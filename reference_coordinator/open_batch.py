@@ -10,7 +10,7 @@ Source: CoordinatorRuntime#append and #maybeFlushCurrentBatch (3.9.2).
 from collections.abc import Iterable
 from typing import Final
 
-from reference_coordinator.append_errors import handle_operation_exception
+from reference_coordinator.append_errors import operation_error
 from reference_coordinator.behaviours import Behaviour
 from reference_coordinator.classic.deadlines import AnswerTakesTooLong, OperationKey
 from reference_coordinator.errors import Errors
@@ -67,7 +67,7 @@ def answer_takes_too_long(shard: Shard, due: AnswerTakesTooLong) -> None:
     """
     for batch in shard.open_batches.values():
         batch.answers[:] = (each for each in batch.answers if each.token != due.token)
-    told = handle_operation_exception(Errors.REQUEST_TIMED_OUT)
+    told = operation_error(shard, due.request, Errors.REQUEST_TIMED_OUT)
     shard.fail(due.token, error_response(shard, due.request, told))
 
 

@@ -73,6 +73,7 @@ FUNCTIONS_LEFT_OUT: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         (
             "log.batches:LogBatch.is_marker",
+            "lifecycle:Lifecycle.fail",
             "log.batches:UnreadableRecord.__str__",
             "offsets_log:OffsetsLog._restore",
             "offsets_log:OffsetsLog.batches",
@@ -81,6 +82,7 @@ FUNCTIONS_LEFT_OUT: Final[Mapping[str, str]] = {
         ),
         _ON_DISK,
     ),
+    "listener:_alone": "the shell around the coordinator",
     "lifecycle:Lifecycle.on_out_of_sync": "nobody else writes to the log of the reference's brokers",
 }
 """Functions that are not mutated, with the reason of each."""

@@ -5,9 +5,10 @@ Nothing is written and nothing is imported anew; the objects of the reference st
 
 import builtins
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
+from functools import cache
 from types import CodeType, FunctionType
 
 from harness.mutants.faults.fields import OTHER_THAN
@@ -65,11 +66,19 @@ def live_function(module: str, qualname: str, package: str = PACKAGE) -> Functio
 
 def forget_answers(modules: Sequence[str], package: str = PACKAGE) -> None:
     """Empty the caches of functions, so that no answer of one mutant is another's."""
-    for module in modules:
-        for found in vars(importlib.import_module(f"{package}.{module}")).values():
-            forget = getattr(found, "cache_clear", None)
-            if forget is not None:
-                forget()
+    for forget in _caches(tuple(modules), package):
+        forget()
+
+
+@cache
+def _caches(modules: tuple[str, ...], package: str) -> tuple[Callable[[], None], ...]:
+    """Find what empties the caches; modules do not change, and there are many of them."""
+    found = (
+        getattr(each, "cache_clear", None)
+        for module in modules
+        for each in vars(importlib.import_module(f"{package}.{module}")).values()
+    )
+    return tuple(each for each in found if each is not None)
 
 
 def other_than(value: object, instead_of_none: object) -> object:

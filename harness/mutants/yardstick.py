@@ -150,17 +150,19 @@ class Yardstick:
 
     measures: Mapping[Conversation, Measure]
     """Of the conversations that can measure something."""
+    distinct: Mapping[Conversation, Measure]
+    """Those without the ones that take the same lines to the same answers as in another profile."""
 
     def reaching(self, mutant: Mutant) -> tuple[Conversation, ...]:
         """Return the conversations that execute what is wrong in a mutant, the shortest first.
 
         Where it is executed to make the coordinator ready, every conversation may show it; those come last.
         """
-        concerned = {
-            conversation: measure
-            for conversation, measure in self.measures.items()
-            if mutant.profile in (None, measure.profile)
-        }
+        concerned = (
+            self.distinct
+            if mutant.profile is None
+            else {key: measure for key, measure in self.measures.items() if measure.profile == mutant.profile}
+        )
         reaching = [each for each, measure in concerned.items() if _reaches(measure, mutant)]
         prepared = [each for each, measure in concerned.items() if _meets(measure.prepared, mutant)]
         return tuple(dict.fromkeys((*reaching, *prepared)))
@@ -177,7 +179,15 @@ def yardstick(measures: Collection[Measure]) -> Yardstick:
     """Make a yardstick of whatever conforms."""
     fit = [one for one in measures if one.outcome == Outcome.CONFORMS]
     fit.sort(key=lambda one: sum(map(len, one.lines.values())))
-    return Yardstick({(one.profile, one.scenario): one for one in fit})
+    kinds = {_kind(one): one for one in reversed(fit)}
+    distinct = {(one.profile, one.scenario) for one in kinds.values()}
+    held = {(one.profile, one.scenario): one for one in fit}
+    return Yardstick(held, {key: measure for key, measure in held.items() if key in distinct})
+
+
+def _kind(measure: Measure) -> tuple[object, ...]:
+    answers = tuple((event.step, event.kind, event.digest) for event in measure.events)
+    return measure.scenario, frozenset(measure.lines.items()), answers
 
 
 def _reaches(measure: Measure, mutant: Mutant) -> bool:

@@ -1,7 +1,7 @@
 """What conversations say, digests first; pure functions of DataFrames, native expressions only.
 
-Whole conversations are compared by their digest. Answers are looked into once for each *different* pair of
-conversations, however often it was held, and for first differences only where the two digests differ.
+Whole conversations are compared by their digest. For first differences answers are looked into only where the
+two digests differ; where all answers count, once for each different pair, however often it was held.
 """
 
 from functools import reduce
@@ -18,6 +18,7 @@ _PAIR: Final = ["conversation", "oracle_conversation"]
 _PLACE: Final = ["step", "occurrence", "actor", "connection"]
 _TOLD: Final = ["kind", "api", "api_version", "error_codes", "digest"]
 _SIDES: Final = ("target", "oracle")
+_ANSWERS: Final = ("target_answers", "oracle_answers")
 
 
 def held_pairs(traces: DataFrame) -> DataFrame:
@@ -72,32 +73,31 @@ def _exploded(pairs: DataFrame, conversations: DataFrame, side: str) -> DataFram
 def first_differences(traces: DataFrame, conversations: DataFrame) -> DataFrame:
     """Find where conversations first differ. Grain and columns: `FirstDifference`.
 
-    Only the answers of differing conversations are looked at, each different pair of them once.
+    Only the answers of differing conversations are looked at.
     """
     pairs = differing(held_pairs(traces))
-    return pairs.join(unlike_answers(pairs, conversations), on=_PAIR, how="inner").select(
-        *column_names(FirstDifference)
-    )
+    return unlike_answers(pairs, conversations).select(*column_names(FirstDifference))
 
 
 def unlike_answers(pairs: DataFrame, conversations: DataFrame) -> DataFrame:
-    """Find the first answer in which two conversations differ, and count those. Grain: pair of digests."""
+    """Tell of pairs in which answer they first differ, and in how many. Grain: as given.
+
+    Conversations are few, so each pair is laid beside them where it stands: nothing is shuffled.
+    """
     told = {
         side: conversations.select(sf.col("conversation").alias(key), sf.col("answers").alias(side))
-        for side, key in zip(_SIDES, _PAIR, strict=True)
+        for side, key in zip(_ANSWERS, _PAIR, strict=True)
     }
-    places = [sf.transform(_only(side, other), _place) for side, other in (_SIDES, _SIDES[::-1])]
-    target, oracle = (_at_first(side) for side in _SIDES)
+    ours, theirs = _ANSWERS
+    places = [sf.transform(_only(side, other), _place) for side, other in (_ANSWERS, _ANSWERS[::-1])]
     return (
-        pairs.select(*_PAIR)
-        .distinct()
-        .join(told["target"], on="conversation", how="inner")
-        .join(told["oracle"], on="oracle_conversation", how="inner")
+        pairs.join(told[ours], on="conversation", how="inner")
+        .join(told[theirs], on="oracle_conversation", how="inner")
         .withColumn("places", sf.array_union(*places))
         .withColumn("first", sf.array_min("places"))
-        .withColumns({"target_answer": target, "oracle_answer": oracle})
+        .withColumns({"target_answer": _at_first(ours), "oracle_answer": _at_first(theirs)})
         .select(
-            *_PAIR,
+            *pairs.columns,
             *[f"first.{name}" for name in ("step", "occurrence", "actor")],
             *[
                 sf.coalesce(f"target_answer.{name}", f"oracle_answer.{name}").alias(name)

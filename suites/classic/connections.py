@@ -1,6 +1,7 @@
 """Connections: one request at a time on each, none bound to a member, and closed over what cannot be read."""
 
 from harness.scenario import (
+    ANY,
     Conversation,
     heartbeat,
     heartbeat_response,
@@ -9,6 +10,7 @@ from harness.scenario import (
     leave_group,
     leave_group_response,
     scenario,
+    subscription,
     sync_group,
     sync_group_response,
 )
@@ -37,6 +39,27 @@ def a_connection_serves_one_request_at_a_time(talk: Conversation) -> None:
     ana.receives(join_group_response(error_code="NONE", generation_id=3))
     ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
     bob.receives(join_group_response(error_code="NONE", generation_id=3))
+
+
+@scenario(
+    "classic/connection/parked-one-after-the-other",
+    source="Processor#processCompletedReceives",
+    clauses=("CX-01",),
+)
+def requests_are_parked_one_after_the_other(talk: Conversation) -> None:
+    """When the first of three requests is answered and the second is parked, the third goes on waiting."""
+    ana, bob = talk.stable_group("ana", "bob")
+    ana.sends(join_group())
+    ana.sends(join_group(protocols=(("range", subscription("payments")),)))
+    ana.sends(heartbeat(generation_id=4))
+    bob.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+
+    bob.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=4))
+    ana.receives(heartbeat_response(error_code=ANY))
+    bob.receives(join_group_response(error_code="NONE", generation_id=4))
 
 
 @scenario(

@@ -164,3 +164,22 @@ def a_group_of_another_protocol_type_must_be_empty(talk: Conversation) -> None:
     ana.receives(leave_group_response(error_code="NONE"))
     ana.sends(offset_delete(topics={"orders": (0,)}))
     ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
+
+
+@scenario(
+    "offsets/delete/refused-for-its-metadata",
+    source="KAFKA-16371, GroupMetadata#removeOffsets",
+    clauses=("OD-14",),
+    broker_config={"offset.metadata.max.bytes": "10"},
+)
+def what_was_refused_is_deleted_as_well(talk: Conversation) -> None:
+    """An offset refused for its metadata, which stays on its way for ever until 3.7.0, can be deleted."""
+    ana = talk.actor("ana")
+    offsets = {"orders": {0: (7, "eleven long"), 1: (8, "fits")}}
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics=offsets))
+    ana.receives(offset_commit_response({"orders": {0: "OFFSET_METADATA_TOO_LARGE", 1: "NONE"}}))
+    ana.sends(offset_delete(topics={"orders": (0,)}))
+    ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
+
+    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
+    ana.receives(offset_fetch_response({"orders": {0: -1}}))

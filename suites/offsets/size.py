@@ -20,7 +20,7 @@ ROOM_FOR_ONE: Final = {
     "offset.metadata.max.bytes": "9000",
     "offsets.commit.timeout.ms": "512",
 }
-"""The timeout is short and has the scenario keep a broker to itself, which may be held up by what is too large."""
+"""What is too large may hold up all others: the timeout is short, and keeps a broker for the scenario."""
 
 
 def _commits(actor: Actor, *metadata_bytes: int, retention_time_ms: int | None = None) -> None:

@@ -237,6 +237,24 @@ def a_later_plain_commit_stands(talk: Conversation) -> None:
     ana.receives(offset_fetch_response({"orders": {0: 99}}))
 
 
+@scenario("transactions/commit/plain-commit-after-others", source=COMMITS, clauses=("TC-26",))
+def a_later_plain_commit_stands_in_a_longer_log(talk: Conversation) -> None:
+    """A plain commit stands against a pending one that is not the first record of the log either."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 7}}))
+    ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
+    ana.sends(producer.commits(ORDER_0))
+    ana.receives(TAKEN)
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 99}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+    ends(producer, committed=True)
+    talk.elapses(500)
+    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
+    ana.receives(offset_fetch_response({"orders": {0: 99, 1: 7}}))
+
+
 @scenario("transactions/commit/plain-commit-before", source=COMMITS, clauses=("OF-20", "TC-26"))
 def an_earlier_plain_commit_is_replaced(talk: Conversation) -> None:
     """A plain commit that came before a pending one is replaced when the transaction commits."""

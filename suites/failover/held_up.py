@@ -1,0 +1,71 @@
+"""The coordinator moves while a write that was too large holds up what came after it."""
+
+from harness.scenario import (
+    ANY,
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    offset_commit,
+    response,
+    scenario,
+    write_txn_markers,
+    write_txn_markers_response,
+)
+from suites.failover.words import MOVES, NOT_OURS, WITHIN_MS, goes_on, lives
+from suites.transactions.producers import initialised
+
+_OFFSETS = "__consumer_offsets"
+
+
+@scenario(
+    "failover/held-up/moved",
+    source="CoordinatorRuntime.CoordinatorContext#failCurrentBatch",
+    clauses=("CO-09", "ER-09"),
+    needs=MOVES,
+    broker_config={"message.max.bytes": "1000"},
+)
+def what_is_held_up_is_sent_on(talk: Conversation) -> None:
+    """What waits behind a batch that was left open is told NOT_COORDINATOR when the coordinator moves."""
+    ana, bob = talk.stable_group("ana", "bob")
+    eve = talk.actor("eve")
+    simple = talk.group("simple")
+    eve.sends(
+        offset_commit(
+            group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: (7, "m" * 3_000)}}
+        )
+    )
+    eve.receives(response("OffsetCommit"))
+
+    eve.sends(offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {1: 8}}))
+    ana.sends(heartbeat())
+    talk.elapses(300)
+    talk.moves_coordinator()
+    eve.receives(response("OffsetCommit"))
+    ana.receives(heartbeat_response(error_code=ANY))
+    ana.repeats(heartbeat(), until=heartbeat_response(error_code=NOT_OURS), within_ms=WITHIN_MS)
+    goes_on(bob, ana)
+    lives(ana)
+
+
+@scenario(
+    "failover/elsewhere/markers",
+    source="KafkaApis#handleWriteTxnMarkersRequest",
+    clauses=("TC-30",),
+    needs=MOVES,
+)
+def markers_go_to_who_leads_the_log(talk: Conversation) -> None:
+    """The end of a transaction is written by the broker that leads the log, and by no other."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+    ana.obtains_member_id()
+    ends = write_txn_markers(
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+        committed=False,
+        topics={_OFFSETS: (0,)},
+    )
+
+    ana.elsewhere.sends(ends)
+    ana.elsewhere.receives(write_txn_markers_response({_OFFSETS: {0: "NOT_LEADER_OR_FOLLOWER"}}))
+    ana.sends(ends)
+    ana.receives(write_txn_markers_response({_OFFSETS: {0: "NONE"}}))

@@ -1,0 +1,36 @@
+"""What a transaction is left with when its end has to wait."""
+
+from harness.scenario import (
+    Capability,
+    Conversation,
+    HoldPoint,
+    add_offsets_to_txn_response,
+    scenario,
+)
+from suites.transactions.producers import (
+    WITHIN_MS,
+    ends,
+    initialised,
+    pending,
+    sees,
+)
+
+
+@scenario(
+    "transactions/left/until-the-log-is-loaded",
+    source="GroupCoordinator#scheduleHandleTxnCompletion",
+    clauses=("AO-06", "TC-34"),
+    needs=(Capability.RESTART, Capability.HOLD_LOADING),
+)
+def a_transaction_ends_when_its_log_is_loaded(talk: Conversation) -> None:
+    """A transaction whose offsets are being loaded is decided, ends after the load, and another begins."""
+    producer = pending(talk)
+    ana = producer.actor
+    talk.holds(HoldPoint.LOADING)
+    talk.restarts_coordinator()
+    initialised(talk.actor("witness"), talk.group("txn-of-witness"))
+    ends(producer, committed=True)
+    talk.releases(HoldPoint.LOADING)
+
+    sees(ana, {"orders": {0: 42}})
+    ana.repeats(producer.adds(), until=add_offsets_to_txn_response(error_code="NONE"), within_ms=WITHIN_MS)

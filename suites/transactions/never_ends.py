@@ -1,0 +1,96 @@
+"""Transactions that are decided and never end: the log has seen newer markers, and refuses theirs."""
+
+from typing import Final
+
+from harness.scenario import (
+    ANY,
+    Conversation,
+    add_offsets_to_txn,
+    add_offsets_to_txn_response,
+    end_txn,
+    end_txn_response,
+    init_producer_id,
+    init_producer_id_response,
+    scenario,
+    write_txn_markers,
+    write_txn_markers_response,
+)
+from suites.transactions.producers import Producer, ends, pending
+
+REFUSES: Final = "TransactionMarkerRequestCompletionHandler#onComplete"
+UNFINISHED: Final = "CONCURRENT_TRANSACTIONS"
+OFFSETS: Final = "__consumer_offsets"
+_NEWER: Final = 5
+
+
+def _refused_for_good(talk: Conversation) -> Producer:
+    """Return a producer with a pending offset, whose markers the log will not take."""
+    producer = pending(talk)
+    producer.actor.sends(
+        write_txn_markers(
+            producer_id=producer.producer_id,
+            producer_epoch=producer.producer_epoch + _NEWER,
+            committed=False,
+            topics={OFFSETS: (0,)},
+        )
+    )
+    producer.actor.receives(write_txn_markers_response({OFFSETS: {0: "NONE"}}))
+    return producer
+
+
+@scenario("transactions/never-ends/asked", source=REFUSES, clauses=("AO-06",))
+def a_transaction_that_never_ends_is_asked_for(talk: Conversation) -> None:
+    """While a decided transaction has not ended nothing begins; before 4.0 a wrong epoch is told first."""
+    producer = _refused_for_good(talk)
+    ana = producer.actor
+    ends(producer, committed=True)
+    talk.elapses(300)
+
+    ana.sends(producer.adds())
+    ana.receives(add_offsets_to_txn_response(error_code=UNFINISHED))
+    for producer_id, producer_epoch in (
+        (producer.producer_id, producer.producer_epoch + 1),
+        (producer.producer_id + 1_000_000, producer.producer_epoch),
+    ):
+        ana.sends(add_offsets_to_txn(producer_id=producer_id, producer_epoch=producer_epoch))
+        ana.receives(add_offsets_to_txn_response(error_code=ANY))
+    for committed in (True, False):
+        ana.sends(producer.ends(committed=committed))
+        ana.receives(end_txn_response(error_code=UNFINISHED))
+    ana.sends(init_producer_id())
+    ana.receives(init_producer_id_response(error_code=UNFINISHED))
+
+
+@scenario("transactions/never-ends/named", source=REFUSES, clauses=("AO-06",))
+def a_stranger_to_a_transaction_that_never_ends(talk: Conversation) -> None:
+    """While a decided transaction has not ended a producer that is not its own is told so, and no more."""
+    producer = _refused_for_good(talk)
+    ana = producer.actor
+    ends(producer, committed=False)
+    talk.elapses(300)
+
+    stranger = producer.producer_id + 1_000_000
+    ana.sends(init_producer_id(version=3, producer_id=stranger, producer_epoch=0))
+    ana.receives(init_producer_id_response(error_code=UNFINISHED))
+
+
+@scenario("transactions/never-ends/version-5", source=REFUSES, clauses=("AO-06", "TC-04"))
+def version_5_asks_first_whether_a_transaction_has_ended(talk: Conversation) -> None:
+    """EndTxn v5 of another producer is refused for its id, and while nothing can end, for that."""
+    producer = _refused_for_good(talk)
+    ana = producer.actor
+    stranger = end_txn(
+        version=5,
+        producer_id=producer.producer_id + 1_000_000,
+        producer_epoch=producer.producer_epoch,
+        committed=True,
+    )
+    ana.sends(stranger)
+    ana.receives(end_txn_response(error_code="INVALID_PRODUCER_ID_MAPPING"))
+    ana.sends(producer.ends(committed=True, version=5))
+    ana.receives(end_txn_response(error_code="NONE"))
+    talk.elapses(300)
+
+    for asked in (stranger, producer.ends(committed=True, version=5)):
+        ana.sends(asked)
+        ana.receives(end_txn_response(error_code=UNFINISHED))
