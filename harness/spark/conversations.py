@@ -58,16 +58,13 @@ def told(events: pa.Table, *, run_id: str, target: str, oracle: str | None, boun
         oracle: what it is held against.
         bounds: what the run's scripts say of times.
     """
-    traces = []
-    timed = []
-    conversations = {}
-    counts = _event_counts(events)
+    traces, timed, conversations = [], [], {}
     refused = _refused(events)
     by_scenario = {
         scenario_id: [answer for _, answer in group]
         for scenario_id, group in groupby(_answers(events), key=itemgetter(0))
     }
-    for scenario_id, event_count in counts.items():
+    for scenario_id, event_count in _event_counts(events).items():
         answers = by_scenario.get(scenario_id, [])
         digest = _digest([answer for answer, _ in answers])
         conversations[digest] = tuple(answer for answer, _ in answers)
@@ -97,10 +94,14 @@ def told(events: pa.Table, *, run_id: str, target: str, oracle: str | None, boun
                 elapsed_ms=elapsed_ms,
             )
             for answer, elapsed_ms in answers
-            if elapsed_ms is not None and answer.kind == EventKind.RESPONSE and answer.occurrence == 0
+            if elapsed_ms is not None and _is_first_response(answer)
             for bound, limit_ms in bounds.get((scenario_id, answer.step), ())
         ]
     return Told(traces=tuple(traces), timed_steps=tuple(timed), conversations=conversations)
+
+
+def _is_first_response(answer: Answer) -> bool:
+    return answer.kind == EventKind.RESPONSE and answer.occurrence == 0
 
 
 def completed(traces: Sequence[Trace], judgements: Sequence[Judgement]) -> tuple[Trace, ...]:
