@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
 
 from reference_coordinator.behaviours import Behaviour
@@ -121,9 +121,11 @@ class ClassicGroup:
         member = self.members.pop(old_member_id, None)
         if member is None:
             raise IllegalStateError("Cannot replace non-existing member id")
-        member.member_id = new_member_id
-        if not self.profile.has(Behaviour.NEWNESS_SURVIVES_REPLACEMENT):
-            member.is_new = False
+        if self.profile.has(Behaviour.NEWNESS_SURVIVES_REPLACEMENT):
+            member.member_id = new_member_id
+        else:
+            # Another object: what is still to be told to the former one must not reach this one.
+            member = replace(member, member_id=new_member_id, is_new=False)
         self.members[new_member_id] = member
         if self.leader_id is not None:
             renamed = {old_member_id: new_member_id}

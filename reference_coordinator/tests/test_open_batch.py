@@ -7,8 +7,9 @@ from reference_coordinator.effects import AppendRecords, Effect
 from reference_coordinator.errors import Errors
 from reference_coordinator.ids import MemberId
 from reference_coordinator.log_limits import log_limits
+from reference_coordinator.messages import OffsetFetchResponse
 from reference_coordinator.profiles import profile_for
-from reference_coordinator.tests.kit import Broker, commit, heartbeat, join, leave, stable_group, sync
+from reference_coordinator.tests.kit import Broker, commit, fetch, heartbeat, join, leave, stable_group, sync
 
 SMALL_LOG = {
     "message.max.bytes": "600",
@@ -141,3 +142,29 @@ def test_before_3_8_a_leaver_is_told_what_the_log_said(profile: str, error: Erro
     broker.properties = {**SMALL_LOG, "message.max.bytes": "50"}
 
     assert broker.send(leave(ana)).leave.error_code is error
+
+
+@pytest.mark.parametrize(
+    ("profile", "error"), [("3.9.2-java", Errors.REQUEST_TIMED_OUT), ("4.0.1", Errors.NOT_COORDINATOR)]
+)
+def test_a_fetch_of_what_is_stable_is_sent_elsewhere_since_4_0(profile: str, error: Errors) -> None:
+    broker, _ = after_too_large_a_sync(profile)
+    broker.send(commit({0: 7}, group="a"))
+
+    call = broker.send(fetch(0, group="a", stable=True))
+    broker.elapse(TIMEOUT_MS)
+
+    assert call.as_(OffsetFetchResponse).groups[0].error_code is error
+
+
+def test_of_two_restarts_that_wait_for_the_log_the_second_is_told_its_own_id() -> None:
+    broker = SmallLog("3.9.2-java", SMALL_LOG)
+    (ana,) = stable_group(broker, join(instance="seat"))
+    assert broker.send(sync(ana, 1, assignments={ana: LARGE})).sync.error_code is Errors.NONE
+    broker.send(commit({0: 7}, group="c" * 500))
+    first, second = (broker.send(join(instance="seat"), version=6) for _ in range(2))
+    assert first.join.error_code is Errors.FENCED_INSTANCE_ID
+
+    broker.send(commit({0: 7}, group="b" * 300))
+
+    assert second.join.member_id not in {ana, first.join.member_id}

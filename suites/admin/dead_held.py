@@ -80,6 +80,20 @@ def nobody_joins_the_dead(talk: Conversation, version: int) -> None:
 
 
 @scenario(
+    "admin/dead-held/join-without-protocols",
+    source="GroupCoordinator#doUnknownJoinGroup",
+    clauses=("CO-23",),
+    needs=HOLDS,
+)
+def the_dead_are_told_of_before_protocols(talk: Conversation) -> None:
+    """A JoinGroup without a protocol is refused by a Dead group because it is Dead."""
+    refused = join_group_response(error_code=GONE)
+    _asks_the_dead(
+        talk, (join_group(protocols=()), refused), (join_group(protocols=(), member_id=""), refused)
+    )
+
+
+@scenario(
     "admin/dead-held/join-static",
     source="GroupCoordinator#doUnknownJoinGroup",
     clauses=("CO-23",),

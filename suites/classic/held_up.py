@@ -22,20 +22,22 @@ from harness.scenario import (
     offset_fetch,
     response,
     scenario,
+    subscription,
     sync_group,
     sync_group_response,
 )
 
 APPEND: Final = "KAFKA-19760, CoordinatorRuntime#append"
 SIMPLE: Final = "held-up"
+PAYMENTS: Final = subscription("payments")
 
 
-def small_log(number: int) -> dict[str, str]:
+def small_log(timeout_ms: int) -> dict[str, str]:
     """Return what makes a log with room for a small group; the timeout keeps a broker for one scenario."""
     return {
         "message.max.bytes": "1000",
         "offset.metadata.max.bytes": "5000",
-        "offsets.commit.timeout.ms": str(530 + number),
+        "offsets.commit.timeout.ms": str(timeout_ms),
     }
 
 
@@ -46,14 +48,16 @@ def _commits(actor: Actor, metadata_bytes: int, *, partition: int = 0, topic: st
     actor.receives(response("OffsetCommit"))
 
 
-@scenario("classic/held-up/membership", source=APPEND, clauses=("ER-02", "ER-09"), broker_config=small_log(0))
+@scenario(
+    "classic/held-up/membership", source=APPEND, clauses=("ER-02", "ER-09"), broker_config=small_log(1_000)
+)
 def members_behind_a_write_that_was_too_large(talk: Conversation) -> None:
     """Heartbeats, assignments and departures wait behind a batch that was left open, and time out."""
     ana, bob = talk.stable_group("ana", "bob")
     eve = talk.actor("eve")
     _commits(eve, 3_000)
     ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    ana.receives(heartbeat_response(error_code=ANY), not_after_ms=1_700)
     ana.sends(heartbeat(member_id="nobody"))
     ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
 
@@ -75,11 +79,14 @@ def members_behind_a_write_that_was_too_large(talk: Conversation) -> None:
 
 
 @scenario(
-    "classic/held-up/offsets", source=APPEND, clauses=("ER-04", "ER-09", "ER-10"), broker_config=small_log(1)
+    "classic/held-up/offsets",
+    source=APPEND,
+    clauses=("ER-04", "ER-09", "ER-10"),
+    broker_config=small_log(531),
 )
 def offsets_behind_a_write_that_was_too_large(talk: Conversation) -> None:
     """Commits wait behind a batch that was left open until it is full, and so does what writes nothing."""
-    ana = talk.actor("ana")
+    ana, bob = talk.actors("ana", "bob")
     everything = {"orders": (0, 1, 2), "payments": (0, 1)}
     _commits(ana, 300)
     _commits(ana, 3_000)
@@ -100,10 +107,120 @@ def offsets_behind_a_write_that_was_too_large(talk: Conversation) -> None:
     _commits(ana, 300, partition=2)
     ana.sends(offset_fetch(group_id=SIMPLE, topics=everything))
     ana.receives(response("OffsetFetch", error_code="NONE"))
+    bob.sends(offset_fetch(version=7, group_id=SIMPLE, topics=everything, require_stable=True))
     _commits(ana, 300, topic="payments")
+    bob.receives(response("OffsetFetch"))
     ana.sends(offset_fetch(group_id=SIMPLE, topics=everything))
     ana.receives(response("OffsetFetch", error_code="NONE"))
     ana.sends(offset_fetch(version=7, group_id=SIMPLE, topics=everything, require_stable=True))
     ana.receives(response("OffsetFetch", error_code="NONE"))
     ana.sends(delete_groups(groups=(SIMPLE,)))
     ana.receives(delete_groups_response(ANY))
+
+
+def _fills_the_batch(*actors: Actor) -> None:
+    """Have as much written at once as closes a batch that was left open."""
+    for partition, actor in enumerate(actors):
+        offsets = {"orders": {partition: (8, "m" * 300)}}
+        actor.sends(offset_commit(group_id=SIMPLE, generation_id=-1, member_id="", topics=offsets))
+    for actor in actors:
+        actor.receives(response("OffsetCommit"))
+
+
+@scenario(
+    "classic/held-up/assignments-of-a-former-state",
+    source="GroupMetadataManager#classicGroupSyncToClassicGroup",
+    clauses=("SG-29",),
+    broker_config=small_log(2_000),
+)
+def assignments_written_when_the_group_rebalances(talk: Conversation) -> None:
+    """Assignments that are written when the next rebalance has begun are nobody's."""
+    ana, bob, *others = talk.stable_group("ana", "bob") + talk.actors("eve", "fay", "gil")
+    _commits(others[0], 3_000)
+    ana.sends(join_group())
+    bob.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.sends(sync_group(assignments=((ana.member_id, ana.part), (bob.member_id, bob.part))))
+    talk.elapses(200)
+    bob.sends(join_group(protocols=(("range", PAYMENTS),)))
+    ana.receives(sync_group_response(error_code=ANY))
+
+    _fills_the_batch(*others)
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", group_state="PreparingRebalance"))
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=4))
+    bob.receives(join_group_response(error_code="NONE", generation_id=4))
+
+
+@scenario(
+    "classic/held-up/assignments-of-a-former-generation",
+    source="GroupMetadataManager#classicGroupSyncToClassicGroup",
+    clauses=("SG-29",),
+    broker_config=small_log(2_001),
+)
+def assignments_written_in_the_next_generation(talk: Conversation) -> None:
+    """Assignments that are written when the next generation awaits its own are nobody's."""
+    ana, bob, *others = talk.stable_group("ana", "bob") + talk.actors("eve", "fay", "gil")
+    _commits(others[0], 3_000)
+    ana.sends(join_group())
+    bob.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.sends(sync_group(assignments=((ana.member_id, ana.part), (bob.member_id, bob.part))))
+    talk.elapses(200)
+    bob.sends(join_group(protocols=(("range", PAYMENTS),)))
+    ana.receives(sync_group_response(error_code=ANY))
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=4))
+    bob.receives(join_group_response(error_code="NONE", generation_id=4))
+
+    _fills_the_batch(*others)
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", group_state="CompletingRebalance"))
+
+
+def _restarts_twice(talk: Conversation, version: int) -> None:
+    """Let a static member restart again before its former restart is written."""
+    ana = talk.actor("ana", group_instance_id="seat-a")
+    bob = talk.actor("bob", group_instance_id="seat-b")
+    again = talk.actor("bob-again", group_instance_id="seat-b")
+    anew = talk.actor("bob-anew", group_instance_id="seat-b")
+    talk.stable_group(ana, bob)
+    others = talk.actors("eve", "fay", "gil")
+    _commits(others[0], 3_000)
+    again.sends(join_group(version=version))
+    talk.elapses(200)
+    anew.sends(join_group(version=version))
+    again.receives(join_group_response(error_code=ANY))
+    talk.elapses(200)
+
+    _fills_the_batch(*others)
+    anew.receives(join_group_response(error_code="NONE", generation_id=2))
+    anew.sends(heartbeat(generation_id=2))
+    anew.receives(heartbeat_response(error_code=ANY))
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", group_state="Stable"))
+
+
+@scenario(
+    "classic/held-up/static-restarts",
+    source="GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin",
+    clauses=("ST-12", "ST-13"),
+    broker_config=small_log(2_002),
+)
+def a_static_member_restarts_again_before_the_first_is_written(talk: Conversation) -> None:
+    """A static member that restarts while its former restart is not written yet fences that."""
+    _restarts_twice(talk, 6)
+
+
+@scenario(
+    "classic/held-up/static-restarts-that-may-skip",
+    source="GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin",
+    clauses=("ST-12", "ST-13"),
+    broker_config=small_log(2_003),
+)
+def a_static_member_that_may_skip_restarts_again(talk: Conversation) -> None:
+    """The same from v9 on, where the answer is made of what the group has when it is written."""
+    _restarts_twice(talk, 9)

@@ -4,10 +4,6 @@ from dataclasses import replace
 
 from harness.scenario import (
     Conversation,
-    delete_topic,
-    delete_topic_response,
-    find_coordinator,
-    find_coordinator_response,
     init_producer_id,
     init_producer_id_response,
     offset_fetch,
@@ -170,38 +166,3 @@ def a_marker_of_version_2_has_a_newer_epoch(talk: Conversation) -> None:
         )
         ana.receives(write_txn_markers_response({OFFSETS: {0: error}}))
     sees(ana, {"orders": {0: 42}})
-
-
-@scenario(
-    "transactions/markers/deleted-log",
-    source="ProducerStateManager#truncateFullyAndStartAt",
-    clauses=("TC-30",),
-    broker_config={"offset.metadata.max.bytes": "4094"},
-)
-def a_new_log_knows_no_producers(talk: Conversation) -> None:
-    """A log that was deleted and is made anew takes the markers of a producer that the former one refused."""
-    ana = talk.actor("ana")
-    producer = initialised(ana)
-    ana.obtains_member_id()
-    newer = write_txn_markers(
-        producer_id=producer.producer_id,
-        producer_epoch=producer.producer_epoch + 5,
-        committed=False,
-        topics={OFFSETS: (0,)},
-    )
-    older = write_txn_markers(
-        producer_id=producer.producer_id,
-        producer_epoch=producer.producer_epoch,
-        committed=False,
-        topics={OFFSETS: (0,)},
-    )
-    ana.sends(newer)
-    ana.receives(write_txn_markers_response({OFFSETS: {0: "NONE"}}))
-    ana.sends(older)
-    ana.receives(write_txn_markers_response({OFFSETS: {0: "INVALID_PRODUCER_EPOCH"}}))
-
-    ana.sends(delete_topic(OFFSETS))
-    ana.receives(delete_topic_response(error_code="NONE"))
-    talk.elapses(1_000)
-    ana.repeats(find_coordinator(), until=find_coordinator_response(error_code="NONE"), within_ms=WITHIN_MS)
-    ana.repeats(older, until=write_txn_markers_response({OFFSETS: {0: "NONE"}}), within_ms=WITHIN_MS)

@@ -41,7 +41,7 @@ class Producer:
     """A producer that knows who it is, and the requests that it sends."""
 
     actor: Actor
-    transactional_id: GroupRef
+    transactional_id: Group
     producer_id: AnswerRef
     producer_epoch: AnswerRef
 

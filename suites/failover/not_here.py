@@ -1,10 +1,14 @@
-"""The coordinator moves while a write that was too large holds up what came after it."""
+"""What was held up is sent on when the coordinator moves; what is not for a broker to do it leaves undone."""
 
 from harness.scenario import (
     ANY,
     Conversation,
+    add_offsets_to_txn_response,
+    end_txn_response,
     heartbeat,
     heartbeat_response,
+    init_producer_id,
+    init_producer_id_response,
     offset_commit,
     response,
     scenario,
@@ -12,7 +16,7 @@ from harness.scenario import (
     write_txn_markers_response,
 )
 from suites.failover.words import MOVES, NOT_OURS, WITHIN_MS, goes_on, lives
-from suites.transactions.producers import initialised
+from suites.transactions.producers import Producer, initialised
 
 _OFFSETS = "__consumer_offsets"
 
@@ -69,3 +73,35 @@ def markers_go_to_who_leads_the_log(talk: Conversation) -> None:
     ana.elsewhere.receives(write_txn_markers_response({_OFFSETS: {0: "NOT_LEADER_OR_FOLLOWER"}}))
     ana.sends(ends)
     ana.receives(write_txn_markers_response({_OFFSETS: {0: "NONE"}}))
+
+
+@scenario(
+    "failover/elsewhere/transactions",
+    source="TransactionStateManager#getTransactionState",
+    clauses=("CO-07",),
+    needs=MOVES,
+)
+def transactions_go_to_their_coordinator(talk: Conversation) -> None:
+    """A broker that does not coordinate a transaction says so, unless what it is asked for makes no sense."""
+    ana = talk.actor("ana")
+    producer = initialised(ana)
+    nobody = Producer(
+        actor=ana,
+        transactional_id="",
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+    )
+
+    ana.elsewhere.climbs(
+        [
+            (init_producer_id(), init_producer_id_response(error_code=NOT_OURS)),
+            (
+                init_producer_id(transaction_timeout_ms=0),
+                init_producer_id_response(error_code="INVALID_TRANSACTION_TIMEOUT"),
+            ),
+            (producer.adds(), add_offsets_to_txn_response(error_code=NOT_OURS)),
+            (nobody.adds(), add_offsets_to_txn_response(error_code="INVALID_REQUEST")),
+            (producer.ends(committed=True), end_txn_response(error_code=NOT_OURS)),
+            (nobody.ends(committed=True), end_txn_response(error_code="INVALID_REQUEST")),
+        ]
+    )
