@@ -42,8 +42,6 @@ _TOLD_OF_GROUPS: Final = tuple(
 )
 _SET_UP_TOKEN: Final = ResponseToken(-1)
 _REMEMBERED: Final = 4096
-_DEADLY: Final = frozenset(("DeleteGroups", "OffsetDelete"))
-"""APIs by which a group of the Scala coordinator dies at first, and is removed a little later."""
 
 
 class ReferenceSpecification:
@@ -142,7 +140,6 @@ class ReferenceMachine:
         self._written: list[AppendId] = []
         self._dying: list[Told] = []
         """Answers of the Scala coordinator that wait until a group that is Dead is removed."""
-        self._may_be_held = False
         frame = _frame("FindCoordinator", 2, "races", canonical_json({"key": GROUP, "key_type": 0}))
         self._handle(_SET_UP_TOKEN, frame)
         self._is_java = profile.coordinator is CoordinatorFamily.JAVA
@@ -155,23 +152,25 @@ class ReferenceMachine:
     def apply(
         self, operation: int, actor: str, api: str, api_version: int, request: Fields
     ) -> tuple[Told, ...]:
-        """Let an operation take place; an answer that tells of a death waits until the dead is removed.
+        """Let an operation take place; the answer to whoever lets a group die waits until it is removed.
 
-        Source: GroupMetadataManager#cleanupGroupMetadata (3.9.2).
+        Who finds the group Dead already, or is refused for another reason, is answered at once.
+
+        Source: GroupMetadataManager#cleanupGroupMetadata, GroupCoordinator#handleDeleteOffsets (3.9.2).
         """
         self._choices.operation, self._choices.actor = operation, actor
         frame = _frame(api, api_version, actor, canonical_json(request))
+        held_before = len(self._shard.held_deletions)
         told = self._handle(ResponseToken(operation), frame)
-        if self._is_java or api not in _DEADLY:
+        if len(self._shard.held_deletions) == held_before:
             return told
-        self._may_be_held = True
         self._dying.extend(each for each in told if each.operation == operation)
         return tuple(each for each in told if each.operation != operation)
 
     def inner_steps(self) -> tuple[InnerStep, ...]:
         """Return what could happen next without a request."""
         steps = [InnerStep.WRITE] if self._written else []
-        if self._may_be_held:
+        if self._shard.held_deletions:
             steps.append(InnerStep.REMOVAL)
         deadline = self._apis.next_deadline()
         if deadline is not None and deadline <= _HORIZON_MS:
@@ -206,14 +205,14 @@ class ReferenceMachine:
             for partition, offset in shard.offsets.of_group(group_id).items()
         ]
         is_written = shard.committed_group(GroupId(GROUP)) is not None
-        held = (len(self._written), self._may_be_held, len(shard.held_deletions), self._dying)
+        held = (len(self._written), len(shard.held_deletions), self._dying)
         return repr((groups, offsets, is_written, held, self._timers.due_soon(), self._choices.given))
 
     def _remove(self) -> tuple[Told, ...]:
         """Remove groups that are Dead, and let those who made them die have their answers."""
         removed = self._told(self._apis.release_dead(now_ms=self._timers.now_ms))
         self._apis.hold_dead()
-        told, self._dying, self._may_be_held = (*removed, *self._dying), [], False
+        told, self._dying = (*removed, *self._dying), []
         return told
 
     def _append_outcome(self, append: AppendRecords) -> Errors | None:

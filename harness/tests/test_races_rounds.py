@@ -10,11 +10,12 @@ from harness.cli import app
 from harness.races.catalogue import RACES, RaceError, select_races
 from harness.races.explore import allowed_outcomes
 from harness.races.folder import RacesFolder, RunRecord, TargetRecord
-from harness.races.history import History, Operation, history_to_json, read_histories
+from harness.races.history import GROUP, History, Operation, history_to_json, read_histories
 from harness.races.judge import judge
 from harness.races.known import known_finding
 from harness.races.moves import Move
 from harness.races.plan import cohorts, make_round
+from harness.races.search import Finding, explain
 from harness.races.specification import ReferenceSpecification
 from harness.scenario.script import Send
 from harness.targets.base import CONFORMANCE_CONFIG
@@ -107,14 +108,17 @@ def test_a_judgement_counts_what_became_of_each_rival() -> None:
     assert seen.isdisjoint(verdict.not_observed)
 
 
-def _told(api: str, request: Fields, answer: Fields) -> Operation:
+def _told(
+    api: str, request: Fields, answer: Fields, *, version: int = 0, at: tuple[int, int] = (0, 1)
+) -> Operation:
+    invoked_us, answered_us = at
     return Operation(
         actor="bob",
         api=api,
-        api_version=0,
+        api_version=version,
         request=request,
-        invoked_us=0,
-        answered_us=1,
+        invoked_us=invoked_us,
+        answered_us=answered_us,
         answer=answer,
         is_rival=True,
     )
@@ -128,6 +132,46 @@ def test_a_known_finding_is_told_by_its_answers_and_its_coordinator() -> None:
     assert "GroupMetadataManager#groupNotExists" in found.source
     assert known_finding(history, {0}, "java") is None
     assert known_finding(history, (), "scala") is None
+
+
+@pytest.mark.parametrize(("deleted_us", "finding"), [(30, Finding.EXPLAINED), (8, Finding.UNEXPLAINED)])
+def test_who_is_told_of_a_dead_group_is_told_before_it_is_removed(deleted_us: int, finding: Finding) -> None:
+    topics: list[Fields] = [{"name": "orders", "partitions": [{"partition_index": 0}]}]
+    commit: Fields = {
+        "group_id": GROUP,
+        "topics": [
+            {"name": "orders", "partitions": [{"partition_index": 0, "committed_offset": 1}]},
+        ],
+    }
+    committed: Fields = {
+        "topics": [{"name": "orders", "partitions": [{"partition_index": 0, "error_code": "NONE"}]}]
+    }
+    history = History(
+        race="delete-offsets",
+        round_number=0,
+        operations=(
+            _told("OffsetCommit", commit, committed, version=2),
+            _told(
+                "DeleteGroups",
+                {"groups_names": [GROUP]},
+                {"results": [{"group_id": GROUP, "error_code": "NONE"}], "throttle_time_ms": 0},
+                at=(2, deleted_us),
+            ),
+            _told(
+                "OffsetDelete",
+                {"group_id": GROUP, "topics": topics},
+                {"error_code": "GROUP_ID_NOT_FOUND", "topics": [], "throttle_time_ms": 0},
+                at=(3, 8),
+            ),
+            _told(
+                "Heartbeat",
+                {"group_id": GROUP, "member_id": "human", "generation_id": 1},
+                {"error_code": CNA},
+                at=(10, 20),
+            ),
+        ),
+    )
+    assert explain(history, specification("3.9")).finding is finding
 
 
 def stored(path: Path, *, profile: str, histories: list[History]) -> RacesFolder:
