@@ -14,21 +14,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from reference_coordinator.choices import DeterministicChoices
-from reference_coordinator.config import ConfigError, GroupCoordinatorConfig
+from reference_coordinator.broker.listener import Listener
+from reference_coordinator.broker.topics import is_legal_topic_name
+from reference_coordinator.core.choices import DeterministicChoices
+from reference_coordinator.core.values import value
 from reference_coordinator.exit_codes import EXIT_DAMAGED, EXIT_OK, EXIT_UNAVAILABLE, Parser
-from reference_coordinator.listener import Listener
 from reference_coordinator.log.command import COMMANDS
 from reference_coordinator.log.command import main as run_command
 from reference_coordinator.log.directory import LockedDirectoryError
 from reference_coordinator.log.keeping import KeptLog, kept_log
+from reference_coordinator.log.offsets_log import OffsetsLog
 from reference_coordinator.log.placing import MisplacedGroupError
 from reference_coordinator.log.segments import DamagedLogError
-from reference_coordinator.offsets_log import OffsetsLog
-from reference_coordinator.profiles import Profile, UnknownProfileError, profile_for
-from reference_coordinator.server import DoorLostError, serving
-from reference_coordinator.topics import is_legal_topic_name
-from reference_coordinator.values import value
+from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import Profile, UnknownProfileError, profile_for
+from reference_coordinator.server.server import DoorLostError, serving
 
 _PORT_MAX: Final = 65_535
 _NUM_PARTITIONS: Final = "offsets.topic.num.partitions"

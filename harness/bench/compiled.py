@@ -23,11 +23,11 @@ _KEPT_AS: Final = "reference-"
 _UNNEEDED: Final = ("tests", "__pycache__")
 _INTERPRETED: Final = (
     "__main__.py",  # run by name
-    "door.py",  # run by path
-    "values.py",  # makes classes at run time
-    "config.py",  # its fields begin as descriptions of themselves, which mypyc takes for wrong types
-    "effects.py",  # a compiled class that is generic cannot be subscripted
-    "timers.py",  # likewise
+    "server/door.py",  # run by path
+    "core/values.py",  # makes classes at run time
+    "profile/config.py",  # its fields begin as descriptions of themselves, which mypyc takes for wrong types
+    "core/effects.py",  # a compiled class that is generic cannot be subscripted
+    "core/timers.py",  # likewise
     "log/*.py",  # no part of it is used for every request
 )
 _SETUP: Final = """

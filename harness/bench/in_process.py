@@ -5,11 +5,11 @@ from typing import Final
 
 from harness.targets.base import CONFORMANCE_CONFIG, CONFORMANCE_TOPICS
 from harness.wire.codec import encode_request
-from reference_coordinator.choices import DeterministicChoices
-from reference_coordinator.config import GroupCoordinatorConfig
-from reference_coordinator.ids import Millis
-from reference_coordinator.listener import ConnectionId, Listener, Outgoing, SendFrame
-from reference_coordinator.profiles import profile_for
+from reference_coordinator.broker.listener import ConnectionId, Listener, Outgoing, SendFrame
+from reference_coordinator.core.choices import DeterministicChoices
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import profile_for
 
 _SIZE_BYTES: Final = 4
 _MILLIS_PER_SECOND: Final = 1000

@@ -74,7 +74,7 @@ def _chosen(order: Order, mutants: Sequence[Mutant]) -> tuple[Mutant, ...]:
 
 def campaign(order: Order, tell: Tell) -> Campaign:
     """Try the mutants that an order speaks of."""
-    sources = (*behaviour_sources(), source_of("profiles"))
+    sources = (*behaviour_sources(), source_of("profile.profiles"))
     for source in sources:
         # What is not imported before the fork would be read again, and could have changed.
         importlib.import_module(f"{PACKAGE}.{source.name}")

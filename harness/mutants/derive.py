@@ -21,7 +21,7 @@ from harness.mutants.source import (
 )
 
 _BEHAVIOURS = "behaviours"
-_PROFILES = "profiles"
+_PROFILES = "profile.profiles"
 _ASKED = "Profile.has"
 
 

@@ -15,20 +15,17 @@ _TABLE: Final = "a table; every entry is switched where it is asked for"
 _ON_DISK: Final = (
     "the log's bytes: a scenario's reference keeps its log in memory, and tests hold these with Kafka's own"
 )
+_TOPICS: Final = "Metadata, CreateTopics and DeleteTopics make a broker ready; no coordinator answers them"
 
 LEFT_OUT: Final[Mapping[str, str]] = {
     "__main__": "the command line",
-    "api_behaviours": _TABLE,
-    "behaviour": "the terms of the table",
-    "behaviours": _TABLE,
-    "broker_messages": "declarations",
-    "config": "properties and their defaults",
-    "door": "the server's sockets",
-    "effects": "declarations",
-    "errors": "a table",
+    "broker.messages": "declarations",
+    "broker.topic_apis": _TOPICS,
+    "core.effects": "declarations",
+    "core.errors": "a table",
+    "core.ids": "declarations",
+    "core.records": "declarations",
     "exit_codes": "a table",
-    "ids": "declarations",
-    "loading_behaviours": _TABLE,
     "log.cleaning": _ON_DISK,
     "log.codecs": _ON_DISK,
     "log.command": "the command line",
@@ -43,14 +40,18 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "log.schemas": _ON_DISK,
     "log.segments": _ON_DISK,
     "log.serde": _ON_DISK,
-    "log_behaviours": _TABLE,
     "messages": "declarations",
-    "profiles": "names of releases",
-    "records": "declarations",
-    "server": "the shell around the coordinator",
+    "profile.api_behaviours": _TABLE,
+    "profile.behaviour": "the terms of the table",
+    "profile.behaviours": _TABLE,
+    "profile.config": "properties and their defaults",
+    "profile.loading_behaviours": _TABLE,
+    "profile.log_behaviours": _TABLE,
+    "profile.profiles": "names of releases",
+    "profile.transaction_behaviours": _TABLE,
+    "server.door": "the server's sockets",
+    "server.server": "the shell around the coordinator",
     "tests": "tests",
-    "topic_apis": "Metadata, CreateTopics and DeleteTopics make a broker ready; no coordinator answers them",
-    "transaction_behaviours": _TABLE,
     "wire": "bytes, held against kio's by tests of their own",
 }
 """Modules and packages that are not mutated, with the reason of each."""
@@ -58,36 +59,36 @@ LEFT_OUT: Final[Mapping[str, str]] = {
 FUNCTIONS_LEFT_OUT: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         (
-            "broker_apis:_asked",
-            "broker_apis:_hidden",
-            "broker_apis:_partition",
-            "broker_apis:_shown",
-            "broker_apis:create_internal_or_plain_topic",
-            "broker_apis:handle_topic_metadata",
-            "topics:Topic.is_internal",
-            "topics:Topics.create",
-            "topics:is_legal_topic_name",
+            "broker.broker_apis:_asked",
+            "broker.broker_apis:_hidden",
+            "broker.broker_apis:_partition",
+            "broker.broker_apis:_shown",
+            "broker.broker_apis:create_internal_or_plain_topic",
+            "broker.broker_apis:handle_topic_metadata",
+            "broker.topics:Topic.is_internal",
+            "broker.topics:Topics.create",
+            "broker.topics:is_legal_topic_name",
         ),
-        "Metadata and CreateTopics make a broker ready; no coordinator answers them",
+        _TOPICS,
     ),
     **dict.fromkeys(
         (
             "log.batches:LogBatch.is_marker",
-            "lifecycle:Lifecycle.fail",
+            "group.lifecycle:Lifecycle.fail",
             "log.batches:UnreadableRecord.__str__",
-            "offsets_log:OffsetsLog._restore",
-            "offsets_log:OffsetsLog.batches",
-            "offsets_log:OffsetsLog.end_offset",
-            "offsets_log:OffsetsLog.unreadable",
+            "log.offsets_log:OffsetsLog._restore",
+            "log.offsets_log:OffsetsLog.batches",
+            "log.offsets_log:OffsetsLog.end_offset",
+            "log.offsets_log:OffsetsLog.unreadable",
         ),
         _ON_DISK,
     ),
-    "listener:_alone": "the shell around the coordinator",
-    "lifecycle:Lifecycle.on_out_of_sync": "nobody else writes to the log of the reference's brokers",
+    "broker.listener:_alone": "the shell around the coordinator",
+    "group.lifecycle:Lifecycle.on_out_of_sync": "nobody else writes to the log of the reference's brokers",
 }
 """Functions that are not mutated, with the reason of each."""
 
-_DECLARATIONS: Final = ("broker_messages", "messages")
+_DECLARATIONS: Final = ("broker.messages", "messages")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

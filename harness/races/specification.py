@@ -15,21 +15,21 @@ from harness.targets.reference import reference_profile
 from harness.trace.canonical import Canonicaliser, canonical_json
 from harness.wire.codec import Fields, decode_response, encode_request
 from harness.wire.schema import API_NAMES
-from reference_coordinator.behaviours import CoordinatorFamily
-from reference_coordinator.broker_messages import BrokerResponse
-from reference_coordinator.choices import DeterministicChoices
+from reference_coordinator.broker.cluster_state import Node
+from reference_coordinator.broker.kafka_apis import KafkaApis
+from reference_coordinator.broker.messages import BrokerResponse
 from reference_coordinator.classic.deadlines import Deadline, TimerKey
 from reference_coordinator.classic.group import ClassicGroup
-from reference_coordinator.cluster_state import Node
-from reference_coordinator.config import GroupCoordinatorConfig
-from reference_coordinator.effects import AppendRecords, Permitted, Respond
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import AppendId, GroupId, MemberId, Millis, ResponseToken
-from reference_coordinator.kafka_apis import KafkaApis
+from reference_coordinator.core.choices import DeterministicChoices
+from reference_coordinator.core.effects import AppendRecords, Permitted, Respond
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import AppendId, GroupId, MemberId, Millis, ResponseToken
+from reference_coordinator.core.records import GroupMetadataRecord
+from reference_coordinator.core.timers import Timers
 from reference_coordinator.messages import RequestContext
-from reference_coordinator.profiles import Profile
-from reference_coordinator.records import GroupMetadataRecord
-from reference_coordinator.timers import Timers
+from reference_coordinator.profile.behaviours import CoordinatorFamily
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import Profile
 from reference_coordinator.wire import RequestHeader, read_request, write_response
 
 _HORIZON_MS: Final = 5_000

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.targets.base import TargetError
-from reference_coordinator.behaviour import OLDEST, CoordinatorFamily, Row, Span, Version
-from reference_coordinator.behaviours import TABLE
+from reference_coordinator.profile.behaviour import OLDEST, CoordinatorFamily, Row, Span, Version
+from reference_coordinator.profile.behaviours import TABLE
 
 _FAMILIES: Final = {
     CoordinatorFamily.SCALA: "the Scala coordinator",
@@ -85,5 +85,5 @@ _HEAD: Final = """# Named behaviours
 
 What differs between Kafka's releases, as clients of a group coordinator see it. The reference asks its
 profile for these and never compares versions; `kafka-conformance explain --behaviour NAME` tells one of
-them. `make docs` writes this page from `reference_coordinator/behaviours.py`.
+them. `make docs` writes this page from `reference_coordinator/profile/behaviours.py`.
 """

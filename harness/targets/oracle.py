@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from harness.targets.base import CONFORMANCE_CONFIG, BrokerDescription, Capability, Target
 from harness.targets.reference import ReferenceTarget, reference_profile
-from reference_coordinator.api_versions import served_ranges
-from reference_coordinator.config import GroupCoordinatorConfig
+from reference_coordinator.profile.api_versions import served_ranges
+from reference_coordinator.profile.config import GroupCoordinatorConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,14 +34,14 @@ from harness.targets.base import (
     TargetError,
 )
 from harness.targets.prepare import Prepared, prepare
-from reference_coordinator.behaviour import CoordinatorFamily
-from reference_coordinator.choices import DeterministicChoices
-from reference_coordinator.cluster import Cluster
-from reference_coordinator.cluster_state import Node
-from reference_coordinator.config import ConfigError, GroupCoordinatorConfig
-from reference_coordinator.ids import Millis
-from reference_coordinator.listener import ConnectionId, Outgoing, SendFrame
-from reference_coordinator.profiles import Profile, UnknownProfileError, profile_for
+from reference_coordinator.broker.cluster import Cluster
+from reference_coordinator.broker.cluster_state import Node
+from reference_coordinator.broker.listener import ConnectionId, Outgoing, SendFrame
+from reference_coordinator.core.choices import DeterministicChoices
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.profile.behaviour import CoordinatorFamily
+from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import Profile, UnknownProfileError, profile_for
 
 DEFAULT_PROFILE: Final = "4.4"
 """The newest release that the reference's table tells of."""

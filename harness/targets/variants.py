@@ -5,8 +5,8 @@ from typing import Final
 
 from harness.targets.behaviours import behaviour_sheet
 from harness.targets.reference import ReferenceTarget, reference_profile
-from reference_coordinator.behaviour import Behaviour
-from reference_coordinator.profiles import Profile
+from reference_coordinator.profile.behaviour import Behaviour
+from reference_coordinator.profile.profiles import Profile
 
 COORDINATOR: Final = "coordinator"
 """Stands, among the names of behaviours, for the order of steps in which the two coordinators differ."""

@@ -26,11 +26,11 @@ from harness.targets.base import (
     Stage,
 )
 from harness.wire.codec import encode_request
-from reference_coordinator.choices import DeterministicChoices
-from reference_coordinator.config import GroupCoordinatorConfig
-from reference_coordinator.ids import Millis
-from reference_coordinator.listener import ConnectionId, Listener, Outgoing, SendFrame
-from reference_coordinator.profiles import profile_for
+from reference_coordinator.broker.listener import ConnectionId, Listener, Outgoing, SendFrame
+from reference_coordinator.core.choices import DeterministicChoices
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import profile_for
 
 PATIENCE_MS: Final = 30.0
 QUIET_MS: Final = 15.0

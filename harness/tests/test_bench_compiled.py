@@ -20,7 +20,9 @@ def small_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     package = tmp_path / "checkout" / "reference_coordinator"
     (package / "tests").mkdir(parents=True)
     (package / "__init__.py").write_text("")
-    (package / "timers.py").write_text("NUMBER: int = 1\n")
+    (package / "core").mkdir()
+    (package / "core" / "__init__.py").write_text("")
+    (package / "core" / "timers.py").write_text("NUMBER: int = 1\n")
     (package / "shard.py").write_text("def answer() -> int:\n    return 41 + 1\n")
     (package / "tests" / "test_shard.py").write_text("this is not even Python\n")
     monkeypatch.setattr(compiled, "REFERENCE_ROOT", package.parent)
@@ -35,7 +37,7 @@ def root_of(target: CompiledReferenceTarget) -> Path:
 def test_what_is_compiled_is_the_same_package_with_modules_in_c(package: Path, tmp_path: Path) -> None:
     root = root_of(CompiledReferenceTarget(cache=tmp_path / "cache"))
 
-    told = "from reference_coordinator import shard, timers\n"
+    told = "from reference_coordinator import shard\nfrom reference_coordinator.core import timers\n"
     told += "print(shard.answer(), shard.__file__, timers.__file__)"
     out = subprocess.run([sys.executable, "-c", told], cwd=root, capture_output=True, text=True, check=True)
     answer, shard_file, timers_file = out.stdout.split()

@@ -27,9 +27,9 @@ from harness.verdict import Outcome
 from reference_coordinator.classic import heartbeat
 from reference_coordinator.classic.group import ClassicGroup
 from reference_coordinator.classic.state import ClassicGroupState
-from reference_coordinator.errors import Errors
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.group.shard import Shard
 from reference_coordinator.messages import HeartbeatRequest
-from reference_coordinator.shard import Shard
 
 pytestmark = pytest.mark.broker
 pytest_plugins = ["harness.tests.spark_fixture"]

@@ -20,7 +20,7 @@ from harness.targets.program import Program
 from harness.targets.properties import NODE_ID
 from harness.targets.tcp import TcpStage, new_connect_slots
 from harness.tests.log_conversation import GROUPS, TOPIC, Told, described, tell, write
-from reference_coordinator.ids import Millis
+from reference_coordinator.core.ids import Millis
 from reference_coordinator.log.record_batch import Record, RecordBatch, encode_batch
 from reference_coordinator.tests.log_kit import opened
 

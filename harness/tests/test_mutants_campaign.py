@@ -8,7 +8,7 @@ from harness.mutants.model import Fate
 from harness.mutants.outcome import score, write_outcome, wrongly_listed
 from harness.mutants.rehearsal import Hung, Rehearsal
 from harness.scenario import Conversation, Script, leave_group, leave_group_response, record, scenario
-from reference_coordinator.profiles import Behaviour, profile_for
+from reference_coordinator.profile.profiles import Behaviour, profile_for
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 
@@ -118,7 +118,7 @@ def test_an_endless_loop_is_interrupted(tmp_path: Path, monkeypatch: pytest.Monk
         while True:
             pass
 
-    monkeypatch.setattr("reference_coordinator.service.classic_group_leave", never_ends)
+    monkeypatch.setattr("reference_coordinator.group.service.classic_group_leave", never_ends)
     rehearsal = Rehearsal(tmp_path, limit_s=0.2)
     with pytest.raises(Hung):
         rehearsal.hold(record(nobody_leaves), "4.4")

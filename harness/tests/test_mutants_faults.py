@@ -13,7 +13,7 @@ from harness.mutants.faults.fields import field_faults
 from harness.mutants.faults.guards import guard_faults
 from harness.mutants.faults.places import Fault, around_difference
 from harness.mutants.faults.timers import timer_faults
-from harness.mutants.source import Function, Source
+from harness.mutants.source import FUNCTIONS_LEFT_OUT, LEFT_OUT, Function, Source, every_source
 
 Derive = Callable[[ast.FunctionDef], Iterator[Fault]]
 
@@ -176,3 +176,22 @@ def test_a_behaviour_is_switched_if_a_function_asks_for_it_that_is_mutated() -> 
         "OUT_OF_SYNC_LOG_RELOADED",
         "UNREADABLE_RECORD_FAILS_PARTITION",
     }
+
+
+def test_what_is_not_mutated_is_there() -> None:
+    """A name that went stale would let a module or function be mutated without a word."""
+    sources = {each.name: each for each in every_source()}
+    packages = {name.rpartition(".")[0] for name in sources}
+    assert set(LEFT_OUT) - {"tests"} <= set(sources) | packages
+    for place in FUNCTIONS_LEFT_OUT:
+        module, _, qualname = place.partition(":")
+        names = set(_qualnames(sources[module].tree.body, ""))
+        assert qualname in names, place
+
+
+def _qualnames(body: list[ast.stmt], prefix: str) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            yield prefix + node.name
+        elif isinstance(node, ast.ClassDef):
+            yield from _qualnames(node.body, f"{prefix}{node.name}.")

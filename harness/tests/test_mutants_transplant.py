@@ -3,9 +3,9 @@ import pytest
 from harness.mutants.derive import derive_mutants
 from harness.mutants.model import Mutant
 from harness.mutants.transplant import forget_answers, live_function, other_than, transplanted
-from reference_coordinator.errors import Errors
-from reference_coordinator.map_order import partition_for
-from reference_coordinator.profiles import Behaviour, profile_for
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.map_order import partition_for
+from reference_coordinator.profile.profiles import Behaviour, profile_for
 
 
 def mutant(mutant_id: str) -> Mutant:
@@ -13,7 +13,7 @@ def mutant(mutant_id: str) -> Mutant:
 
 
 def test_a_function_is_another_within_the_block_and_itself_afterwards() -> None:
-    function = live_function("map_order", "utf16_length")
+    function = live_function("core.map_order", "utf16_length")
     healthy = function.__code__
     group = live_function("classic.group", "ClassicGroup.is_leader")
     with transplanted(mutant("classic.group:ClassicGroup.is_leader:comparison-reversed:0")):
@@ -36,7 +36,7 @@ def test_a_function_is_itself_again_after_a_failure() -> None:
 def test_no_answer_outlives_a_conversation() -> None:
     partition_for("group", 50)
     assert partition_for.cache_info().currsize > 0
-    forget_answers(["map_order"])
+    forget_answers(["core.map_order"])
     assert partition_for.cache_info().currsize == 0
 
 

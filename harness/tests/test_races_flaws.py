@@ -14,10 +14,9 @@ from harness.races.search import Finding, explain
 from harness.races.specification import ReferenceSpecification
 from harness.targets.base import CONFORMANCE_CONFIG
 from harness.tests.raced import Shuffled, raced
-from reference_coordinator.api_versions import Api
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import GroupId
-from reference_coordinator.listener import ConnectionId, SendFrame
+from reference_coordinator.broker.listener import ConnectionId, SendFrame
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import GroupId
 from reference_coordinator.messages import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -27,6 +26,7 @@ from reference_coordinator.messages import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
+from reference_coordinator.profile.api_versions import Api
 from reference_coordinator.wire import ReceivedRequest, read_request, write_response
 
 ROUNDS: Final = 50

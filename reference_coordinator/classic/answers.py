@@ -5,21 +5,21 @@ from collections.abc import Mapping
 from reference_coordinator.classic.group import ClassicGroup
 from reference_coordinator.classic.member import ClassicGroupMember
 from reference_coordinator.classic.state import ClassicGroupState
-from reference_coordinator.effects import Permitted
-from reference_coordinator.errors import Errors, IllegalStateError
-from reference_coordinator.ids import (
+from reference_coordinator.core.effects import Permitted
+from reference_coordinator.core.errors import Errors, IllegalStateError
+from reference_coordinator.core.ids import (
     UNKNOWN_GENERATION_ID,
     UNKNOWN_MEMBER_ID,
     MemberId,
     Millis,
 )
+from reference_coordinator.core.records import GroupMetadataRecord, GroupMetadataRecordMember
+from reference_coordinator.group.shard import Shard
 from reference_coordinator.messages import (
     JoinGroupResponse,
     JoinGroupResponseMember,
     SyncGroupResponse,
 )
-from reference_coordinator.records import GroupMetadataRecord, GroupMetadataRecordMember
-from reference_coordinator.shard import Shard
 
 _LEADER_REASON = "the leader was chosen in the order of a hash map of random member ids"
 

@@ -1,8 +1,8 @@
 """What the coordinator waits for, and what falls due when it has waited long enough."""
 
-from reference_coordinator.ids import AppendId, GenerationId, GroupId, MemberId, Millis, ResponseToken
+from reference_coordinator.core.ids import AppendId, GenerationId, GroupId, MemberId, Millis, ResponseToken
+from reference_coordinator.core.values import value
 from reference_coordinator.messages import GroupRequest
-from reference_coordinator.values import value
 
 
 @value

@@ -11,7 +11,7 @@ from reference_coordinator.classic.rebalance import (
     remove_pending_member_and_update_classic_group,
 )
 from reference_coordinator.classic.state import ClassicGroupState
-from reference_coordinator.shard import Shard
+from reference_coordinator.group.shard import Shard
 
 
 def expire_classic_group_member_heartbeat(shard: Shard, deadline: ExpireMemberHeartbeat) -> None:

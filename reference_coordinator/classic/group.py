@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
 
-from reference_coordinator.behaviours import Behaviour
-from reference_coordinator.choices import Choices
 from reference_coordinator.classic.member import ClassicGroupMember
 from reference_coordinator.classic.state import VALID_PREVIOUS_STATES, ClassicGroupState
 from reference_coordinator.classic.subscription import (
@@ -14,8 +12,9 @@ from reference_coordinator.classic.subscription import (
     SubscriptionSchemaError,
     subscribed_topics,
 )
-from reference_coordinator.errors import CoordinatorError, Errors, IllegalStateError
-from reference_coordinator.ids import (
+from reference_coordinator.core.choices import Choices
+from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
+from reference_coordinator.core.ids import (
     GenerationId,
     GroupId,
     GroupInstanceId,
@@ -24,7 +23,8 @@ from reference_coordinator.ids import (
     ResponseToken,
 )
 from reference_coordinator.messages import JoinGroupRequestProtocol
-from reference_coordinator.profiles import Profile
+from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.profile.profiles import Profile
 
 BEFORE_FIRST_GENERATION: Final = GenerationId(0)
 """The generation of a group that never completed a join phase."""

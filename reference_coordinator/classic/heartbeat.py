@@ -2,13 +2,13 @@
 
 from typing import assert_never
 
-from reference_coordinator.behaviours import Behaviour
 from reference_coordinator.classic.group import ClassicGroup
 from reference_coordinator.classic.rebalance import reschedule_classic_group_member_heartbeat
 from reference_coordinator.classic.state import ClassicGroupState
-from reference_coordinator.errors import CoordinatorError, Errors
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.group.shard import Shard
 from reference_coordinator.messages import HeartbeatRequest
-from reference_coordinator.shard import Shard
+from reference_coordinator.profile.behaviours import Behaviour
 
 
 def classic_group_heartbeat(shard: Shard, request: HeartbeatRequest) -> Errors:

@@ -2,8 +2,6 @@
 
 from typing import Final, assert_never
 
-from reference_coordinator.appends import GroupCreated
-from reference_coordinator.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.classic.answers import (
     empty_group_metadata_record,
     join_error,
@@ -25,10 +23,12 @@ from reference_coordinator.classic.state import ClassicGroupState
 from reference_coordinator.classic.static_members import (
     update_static_member_then_rebalance_or_complete_join,
 )
-from reference_coordinator.errors import CoordinatorError, Errors, IllegalStateError
-from reference_coordinator.ids import UNKNOWN_MEMBER_ID, MemberId
-from reference_coordinator.parked import Join
-from reference_coordinator.shard import Shard
+from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
+from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, MemberId
+from reference_coordinator.group.appends import GroupCreated
+from reference_coordinator.group.parked import Join
+from reference_coordinator.group.shard import Shard
+from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 
 _KNOWN_MEMBER_ID_REQUIRED_SINCE: Final = 4
 

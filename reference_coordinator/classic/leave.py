@@ -2,8 +2,6 @@
 
 from typing import assert_never
 
-from reference_coordinator.appends import AnswerStored
-from reference_coordinator.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.classic.answers import member_left
 from reference_coordinator.classic.deadlines import HeartbeatKey
 from reference_coordinator.classic.group import ClassicGroup
@@ -14,15 +12,17 @@ from reference_coordinator.classic.rebalance import (
     remove_pending_member_and_update_classic_group,
 )
 from reference_coordinator.classic.state import ClassicGroupState
-from reference_coordinator.errors import CoordinatorError, Errors, IllegalStateError
-from reference_coordinator.ids import UNKNOWN_MEMBER_ID, GroupInstanceId, MemberId, ResponseToken
+from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
+from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, GroupInstanceId, MemberId, ResponseToken
+from reference_coordinator.group.appends import AnswerStored
+from reference_coordinator.group.shard import Shard
 from reference_coordinator.messages import (
     LeaveGroupRequest,
     LeaveGroupResponse,
     MemberIdentity,
     MemberResponse,
 )
-from reference_coordinator.shard import Shard
+from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 
 
 def classic_group_leave(shard: Shard, request: LeaveGroupRequest, token: ResponseToken) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Container
 from dataclasses import dataclass
 
-from reference_coordinator.errors import IllegalStateError
-from reference_coordinator.ids import GroupInstanceId, MemberId, Millis, ResponseToken
+from reference_coordinator.core.errors import IllegalStateError
+from reference_coordinator.core.ids import GroupInstanceId, MemberId, Millis, ResponseToken
 from reference_coordinator.messages import JoinGroupRequestProtocol
 
 

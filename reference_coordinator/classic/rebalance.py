@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Final, assert_never
 
-from reference_coordinator.appends import NobodyWaits
-from reference_coordinator.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.classic.answers import (
     complete_join,
     complete_sync,
@@ -27,9 +25,11 @@ from reference_coordinator.classic.deadlines import (
 from reference_coordinator.classic.group import ClassicGroup
 from reference_coordinator.classic.member import ClassicGroupMember
 from reference_coordinator.classic.state import ClassicGroupState
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import MemberId, Millis
-from reference_coordinator.shard import Shard
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import MemberId, Millis
+from reference_coordinator.group.appends import NobodyWaits
+from reference_coordinator.group.shard import Shard
+from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = Millis(5 * 60 * 1000)
 """How long a new member may be parked. Source: GroupCoordinator.NewMemberJoinTimeoutMs (3.9.2)."""

@@ -2,9 +2,6 @@
 
 from typing import Final, assert_never
 
-from reference_coordinator.append_errors import append_group_metadata_error_to_response_error
-from reference_coordinator.appends import StaticMemberStored
-from reference_coordinator.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.classic.answers import (
     complete_join,
     complete_sync,
@@ -25,11 +22,14 @@ from reference_coordinator.classic.rebalance import (
     reschedule_classic_group_member_heartbeat,
 )
 from reference_coordinator.classic.state import ClassicGroupState
-from reference_coordinator.effects import Permitted
-from reference_coordinator.errors import Errors, IllegalStateError
-from reference_coordinator.ids import UNKNOWN_MEMBER_ID, GroupInstanceId, MemberId
-from reference_coordinator.parked import Join
-from reference_coordinator.shard import Shard
+from reference_coordinator.core.effects import Permitted
+from reference_coordinator.core.errors import Errors, IllegalStateError
+from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, GroupInstanceId, MemberId
+from reference_coordinator.group.append_errors import append_group_metadata_error_to_response_error
+from reference_coordinator.group.appends import StaticMemberStored
+from reference_coordinator.group.parked import Join
+from reference_coordinator.group.shard import Shard
+from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 
 _SKIPPING_ASSIGNMENT_SINCE: Final = 9
 

@@ -4,7 +4,7 @@ import struct
 from functools import lru_cache
 from typing import Final
 
-from reference_coordinator.errors import IllegalStateError
+from reference_coordinator.core.errors import IllegalStateError
 
 CONSUMER_PROTOCOL_TYPE: Final = "consumer"
 """Source: ConsumerProtocol.PROTOCOL_TYPE."""

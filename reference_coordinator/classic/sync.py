@@ -2,9 +2,6 @@
 
 from typing import assert_never
 
-from reference_coordinator.append_errors import append_group_metadata_error_to_response_error
-from reference_coordinator.appends import AssignmentStored
-from reference_coordinator.behaviours import Behaviour
 from reference_coordinator.classic.answers import group_metadata_record, sync_error, sync_result
 from reference_coordinator.classic.deadlines import SyncKey
 from reference_coordinator.classic.group import ClassicGroup
@@ -15,11 +12,14 @@ from reference_coordinator.classic.rebalance import (
     set_and_propagate_assignment,
 )
 from reference_coordinator.classic.state import ClassicGroupState
-from reference_coordinator.errors import CoordinatorError, Errors
-from reference_coordinator.ids import MemberId
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.ids import MemberId
+from reference_coordinator.group.append_errors import append_group_metadata_error_to_response_error
+from reference_coordinator.group.appends import AssignmentStored
+from reference_coordinator.group.parked import Sync
+from reference_coordinator.group.shard import Shard
 from reference_coordinator.messages import SyncGroupRequest
-from reference_coordinator.parked import Sync
-from reference_coordinator.shard import Shard
+from reference_coordinator.profile.behaviours import Behaviour
 
 
 def classic_group_sync(shard: Shard, sync: Sync) -> None:

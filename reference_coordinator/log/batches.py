@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from reference_coordinator.effects import Producer
-from reference_coordinator.ids import Millis
-from reference_coordinator.records import CoordinatorRecord
-from reference_coordinator.values import value
+from reference_coordinator.core.effects import Producer
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.core.values import value
 
 
 @value

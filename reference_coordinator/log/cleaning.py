@@ -9,7 +9,7 @@ Source: Cleaner#cleanSegments, UnifiedLog#replaceSegments, LogLoader#completeSwa
 from collections.abc import Sequence
 from pathlib import Path
 
-from reference_coordinator.ids import Millis
+from reference_coordinator.core.ids import Millis
 from reference_coordinator.log.compaction import compact
 from reference_coordinator.log.files import Files
 from reference_coordinator.log.record_batch import RecordBatch, encode_batch

@@ -13,16 +13,16 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.values import value
 from reference_coordinator.exit_codes import EXIT_DAMAGED, EXIT_MISSING, EXIT_OK, EXIT_UNAVAILABLE, Parser
-from reference_coordinator.ids import Millis
 from reference_coordinator.log.batches import StoredPartition, StoreError
 from reference_coordinator.log.directory import DirectoryStore, LockedDirectoryError, read_directory
 from reference_coordinator.log.files import DiskFiles
 from reference_coordinator.log.inspection import LoadedGroup, LoadedLog, LoadedOffset, load_log
 from reference_coordinator.log.placing import MisplacedGroupError, num_partitions_of
 from reference_coordinator.log.segments import Cut, DamagedLogError
-from reference_coordinator.profiles import Profile, UnknownProfileError, profile_for
-from reference_coordinator.values import value
+from reference_coordinator.profile.profiles import Profile, UnknownProfileError, profile_for
 
 COMMANDS: Final = ("load", "compact")
 _MILLIS_PER_SECOND: Final = 1000

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from reference_coordinator.ids import Millis, ProducerId
+from reference_coordinator.core.ids import Millis, ProducerId
 from reference_coordinator.log.conversion import control_type
 from reference_coordinator.log.record_batch import Record, RecordBatch
 

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from reference_coordinator.behaviours import Behaviour
-from reference_coordinator.effects import Producer
-from reference_coordinator.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerId
+from reference_coordinator.core.effects import Producer
+from reference_coordinator.core.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, ProducerId
+from reference_coordinator.core.records import CoordinatorRecord, EndTransactionMarker
 from reference_coordinator.log import codecs
 from reference_coordinator.log.batches import LogBatch, UnreadableRecord, UnwritableBatchError
 from reference_coordinator.log.record_batch import NO_SEQUENCE, Record, RecordBatch
@@ -14,8 +14,8 @@ from reference_coordinator.log.serde import (
     read_record,
     write_record,
 )
-from reference_coordinator.profiles import Profile
-from reference_coordinator.records import CoordinatorRecord, EndTransactionMarker
+from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.profile.profiles import Profile
 
 _ABORT: Final = 0
 _COMMIT: Final = 1

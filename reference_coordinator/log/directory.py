@@ -13,7 +13,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from reference_coordinator.ids import Millis
+from reference_coordinator.core.ids import Millis
 from reference_coordinator.log import codecs
 from reference_coordinator.log.batches import (
     LogBatch,
@@ -36,7 +36,7 @@ from reference_coordinator.log.segments import (
     read_partition,
     segment_name,
 )
-from reference_coordinator.profiles import Profile
+from reference_coordinator.profile.profiles import Profile
 
 DEFAULT_SEGMENT_BYTES: Final = 104_857_600
 """`offsets.topic.segment.bytes`."""

@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from operator import itemgetter
 
-from reference_coordinator.choices import DeterministicChoices
 from reference_coordinator.classic.group import ClassicGroup
-from reference_coordinator.config import GroupCoordinatorConfig
-from reference_coordinator.errors import IllegalStateError
-from reference_coordinator.ids import GroupId, Millis, ProducerId
-from reference_coordinator.loader import Loader
+from reference_coordinator.core.choices import DeterministicChoices
+from reference_coordinator.core.errors import IllegalStateError
+from reference_coordinator.core.ids import GroupId, Millis, ProducerId
+from reference_coordinator.core.values import value
+from reference_coordinator.group.loader import Loader
+from reference_coordinator.group.shard import Shard
 from reference_coordinator.log.batches import StoredPartition
-from reference_coordinator.offset_values import OffsetAndMetadata, TopicPartition
-from reference_coordinator.profiles import Profile
-from reference_coordinator.shard import Shard
-from reference_coordinator.values import value
+from reference_coordinator.offsets.values import OffsetAndMetadata, TopicPartition
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import Profile
 
 
 @value

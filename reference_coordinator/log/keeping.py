@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from reference_coordinator.ids import Millis
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.values import value
 from reference_coordinator.log.directory import DEFAULT_SEGMENT_BYTES, DirectoryStore
-from reference_coordinator.offsets_log import OffsetsLog
-from reference_coordinator.profiles import Profile
-from reference_coordinator.values import value
+from reference_coordinator.log.offsets_log import OffsetsLog
+from reference_coordinator.profile.profiles import Profile
 
 _MILLIS_PER_SECOND: Final = 1000
 

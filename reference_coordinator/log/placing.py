@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from reference_coordinator.ids import GroupId
+from reference_coordinator.core.ids import GroupId
+from reference_coordinator.core.map_order import partition_for
+from reference_coordinator.core.records import EndTransactionMarker
 from reference_coordinator.log.batches import StoredPartition
-from reference_coordinator.map_order import partition_for
-from reference_coordinator.records import EndTransactionMarker
 
 _DEFAULT_NUM_PARTITIONS: Final = 50
 _NUM_PARTITIONS: Final = "offsets.topic.num.partitions"

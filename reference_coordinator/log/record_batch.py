@@ -15,9 +15,15 @@ from kio.serial.errors import SerialError
 from kio.serial.readers import read_signed_varint, read_signed_varlong
 from kio.serial.writers import write_signed_varint, write_signed_varlong
 
-from reference_coordinator.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, Millis, ProducerEpoch, ProducerId
+from reference_coordinator.core.ids import (
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    Millis,
+    ProducerEpoch,
+    ProducerId,
+)
+from reference_coordinator.core.values import value
 from reference_coordinator.log import codecs
-from reference_coordinator.values import value
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 """Base offset, length, leader epoch, magic, CRC, attributes, last offset delta, base and maximal timestamp,

@@ -14,7 +14,7 @@ from uuid import UUID
 from kio.static.constants import EntityType
 from kio.static.primitive import i16
 
-from reference_coordinator.values import value
+from reference_coordinator.core.values import value
 
 _INT32: Final = MappingProxyType({"kafka_type": "int32"})
 _INT64: Final = MappingProxyType({"kafka_type": "int64"})

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from reference_coordinator.broker.topics import OFFSETS_TOPIC
+from reference_coordinator.core.values import value
 from reference_coordinator.log.files import Files
 from reference_coordinator.log.record_batch import (
     HEADER,
@@ -19,8 +21,6 @@ from reference_coordinator.log.record_batch import (
     RecordBatch,
     decode_batch,
 )
-from reference_coordinator.topics import OFFSETS_TOPIC
-from reference_coordinator.values import value
 
 LOG_SUFFIX: Final = ".log"
 CLEANED_SUFFIX: Final = ".log.cleaned"

@@ -11,8 +11,23 @@ from kio.serial.errors import SerialError
 from kio.serial.readers import Reader
 from kio.static.protocol import Entity
 
-from reference_coordinator.behaviours import Behaviour
-from reference_coordinator.ids import GenerationId, GroupId, GroupInstanceId, MemberId, Millis, ProducerId
+from reference_coordinator.core.ids import (
+    GenerationId,
+    GroupId,
+    GroupInstanceId,
+    MemberId,
+    Millis,
+    ProducerId,
+)
+from reference_coordinator.core.records import (
+    CoordinatorRecord,
+    EndTransactionMarker,
+    GroupMetadataRecord,
+    GroupMetadataRecordMember,
+    GroupMetadataTombstone,
+    OffsetCommitRecord,
+    OffsetCommitTombstone,
+)
 from reference_coordinator.log.schemas import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -32,16 +47,8 @@ from reference_coordinator.log.schemas import (
     OffsetCommitValueV3,
     OffsetCommitValueV4,
 )
-from reference_coordinator.profiles import Profile
-from reference_coordinator.records import (
-    CoordinatorRecord,
-    EndTransactionMarker,
-    GroupMetadataRecord,
-    GroupMetadataRecordMember,
-    GroupMetadataTombstone,
-    OffsetCommitRecord,
-    OffsetCommitTombstone,
-)
+from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.profile.profiles import Profile
 
 EntityT = TypeVar("EntityT", bound=Entity)
 

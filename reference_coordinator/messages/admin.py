@@ -1,12 +1,12 @@
 """DescribeGroups, ListGroups and DeleteGroups."""
 
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import (
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import (
     GroupId,
     GroupInstanceId,
     MemberId,
 )
-from reference_coordinator.values import value
+from reference_coordinator.core.values import value
 
 
 @value

@@ -1,14 +1,14 @@
 """JoinGroup, SyncGroup, Heartbeat and LeaveGroup, and what comes with every request."""
 
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import (
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import (
     GenerationId,
     GroupId,
     GroupInstanceId,
     MemberId,
     Millis,
 )
-from reference_coordinator.values import value
+from reference_coordinator.core.values import value
 
 
 @value

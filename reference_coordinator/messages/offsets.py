@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import (
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import (
     GenerationId,
     GroupId,
     GroupInstanceId,
@@ -11,7 +11,7 @@ from reference_coordinator.ids import (
     Millis,
     TopicId,
 )
-from reference_coordinator.values import value
+from reference_coordinator.core.values import value
 
 DEFAULT_RETENTION_TIME_MS: Final = Millis(-1)
 """Source: OffsetCommitRequest.DEFAULT_RETENTION_TIME."""

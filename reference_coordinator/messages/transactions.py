@@ -1,7 +1,7 @@
 """TxnOffsetCommit: offsets that count when their producer's transaction is committed."""
 
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import (
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import (
     UNKNOWN_GENERATION_ID,
     UNKNOWN_MEMBER_ID,
     GenerationId,
@@ -12,8 +12,8 @@ from reference_coordinator.ids import (
     ProducerId,
     TransactionalId,
 )
+from reference_coordinator.core.values import value
 from reference_coordinator.messages.offsets import OffsetCommitRequestTopic, OffsetCommitResponseTopic
-from reference_coordinator.values import value
 
 
 @value

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from reference_coordinator.effects import Respond
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import ResponseToken
+from reference_coordinator.core.effects import Respond
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import ResponseToken
 from reference_coordinator.messages import (
     HeartbeatResponse,
     JoinGroupResponse,

@@ -5,12 +5,10 @@ from itertools import count
 
 import pytest
 
-from reference_coordinator.choices import DeterministicChoices
-from reference_coordinator.config import GroupCoordinatorConfig
-from reference_coordinator.coordinator import GroupCoordinator
-from reference_coordinator.effects import AppendRecords, Effect, Respond
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import (
+from reference_coordinator.core.choices import DeterministicChoices
+from reference_coordinator.core.effects import AppendRecords, Effect, Respond
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import (
     UNKNOWN_MEMBER_ID,
     GenerationId,
     GroupId,
@@ -19,7 +17,9 @@ from reference_coordinator.ids import (
     Millis,
     ResponseToken,
 )
-from reference_coordinator.map_order import partition_for
+from reference_coordinator.core.map_order import partition_for
+from reference_coordinator.core.records import CoordinatorRecord, EndTransactionMarker
+from reference_coordinator.group.coordinator import GroupCoordinator
 from reference_coordinator.messages import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -48,8 +48,8 @@ from reference_coordinator.messages import (
     SyncGroupRequestAssignment,
     TxnOffsetCommitRequest,
 )
-from reference_coordinator.profiles import profile_for
-from reference_coordinator.records import CoordinatorRecord, EndTransactionMarker
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.calls import Call
 
 SCALA = "3.9"

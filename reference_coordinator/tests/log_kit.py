@@ -3,9 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-from reference_coordinator.effects import AppendRecords, Producer
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import (
+from reference_coordinator.broker.topics import OFFSETS_TOPIC
+from reference_coordinator.core.effects import AppendRecords, Producer
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import (
     NO_PRODUCER_ID,
     AppendId,
     GenerationId,
@@ -16,12 +17,7 @@ from reference_coordinator.ids import (
     ProducerEpoch,
     ProducerId,
 )
-from reference_coordinator.log.batches import StoredPartition
-from reference_coordinator.log.directory import DirectoryStore
-from reference_coordinator.log.inspection import LoadedGroup, load_log
-from reference_coordinator.offsets_log import MarkerHeader, OffsetsLog
-from reference_coordinator.profiles import profile_for
-from reference_coordinator.records import (
+from reference_coordinator.core.records import (
     CoordinatorRecord,
     EndTransactionMarker,
     GroupMetadataRecord,
@@ -30,7 +26,11 @@ from reference_coordinator.records import (
     OffsetCommitRecord,
     OffsetCommitTombstone,
 )
-from reference_coordinator.topics import OFFSETS_TOPIC
+from reference_coordinator.log.batches import StoredPartition
+from reference_coordinator.log.directory import DirectoryStore
+from reference_coordinator.log.inspection import LoadedGroup, load_log
+from reference_coordinator.log.offsets_log import MarkerHeader, OffsetsLog
+from reference_coordinator.profile.profiles import profile_for
 
 GROUP = GroupId("g")
 PRODUCER = Producer(producer_id=ProducerId(7), producer_epoch=ProducerEpoch(2))

@@ -2,10 +2,10 @@
 
 import pytest
 
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import GroupId
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import GroupId
+from reference_coordinator.core.records import GroupMetadataTombstone, OffsetCommitTombstone
 from reference_coordinator.messages import DescribeGroupsRequest, DescribeGroupsResponse
-from reference_coordinator.records import GroupMetadataTombstone, OffsetCommitTombstone
 from reference_coordinator.tests.kit import (
     JAVA,
     SCALA,

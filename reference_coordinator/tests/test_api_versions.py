@@ -3,8 +3,8 @@
 import pytest
 from kio.index import load_request_schema, load_response_schema
 
-from reference_coordinator.api_versions import Api, VersionRange, served_ranges
-from reference_coordinator.profiles import profile_for
+from reference_coordinator.profile.api_versions import Api, VersionRange, served_ranges
+from reference_coordinator.profile.profiles import profile_for
 
 KAFKA_3_9_2 = {
     Api.METADATA: (0, 12),

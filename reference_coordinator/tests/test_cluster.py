@@ -5,7 +5,7 @@ Group `g` is in partition 1 of two, group `h` in partition 0.
 
 import pytest
 
-from reference_coordinator.errors import Errors
+from reference_coordinator.core.errors import Errors
 from reference_coordinator.tests.kit import JAVA, both
 from reference_coordinator.tests.wire_cluster import ClusterClient, WireCluster
 

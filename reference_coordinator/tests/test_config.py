@@ -1,6 +1,6 @@
 import pytest
 
-from reference_coordinator.config import ConfigError, GroupCoordinatorConfig
+from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
 
 
 def test_what_is_left_out_has_kafkas_default() -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from reference_coordinator.door import BYTES, CLOSED, OPENED, Door, Parcel, Unpacking, header
+from reference_coordinator.server.door import BYTES, CLOSED, OPENED, Door, Parcel, Unpacking, header
 
 TIMEOUT_S = 10
 LARGE = bytes(range(256)) * 40_000

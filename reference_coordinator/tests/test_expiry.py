@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from reference_coordinator.errors import Errors
-from reference_coordinator.records import GroupMetadataTombstone
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.records import GroupMetadataTombstone
 from reference_coordinator.tests.kit import (
     JAVA,
     SCALA,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from reference_coordinator.errors import Errors
+from reference_coordinator.core.errors import Errors
 from reference_coordinator.messages import JoinGroupRequestProtocol
 from reference_coordinator.tests.kit import (
     JAVA,

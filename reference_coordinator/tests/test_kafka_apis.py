@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from reference_coordinator.errors import Errors
+from reference_coordinator.core.errors import Errors
 from reference_coordinator.tests.wire_broker import PORT, WireBroker, WireClient
 
 INVALID_REQUEST_TEXT = "This most likely occurs because of a request being malformed"

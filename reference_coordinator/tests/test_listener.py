@@ -4,8 +4,8 @@ import struct
 
 import pytest
 
-from reference_coordinator.effects import AppendRecords
-from reference_coordinator.errors import Errors
+from reference_coordinator.core.effects import AppendRecords
+from reference_coordinator.core.errors import Errors
 from reference_coordinator.tests.wire_broker import INITIAL_DELAY_MS, WireBroker, WireClient
 from reference_coordinator.tests.wire_client import request_frame
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import (
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import (
     GenerationId,
     GroupId,
     GroupInstanceId,
@@ -12,7 +12,7 @@ from reference_coordinator.ids import (
     ProducerEpoch,
     ProducerId,
 )
-from reference_coordinator.records import (
+from reference_coordinator.core.records import (
     CoordinatorRecord,
     EndTransactionMarker,
     GroupMetadataRecord,

@@ -3,15 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference_coordinator.ids import Millis
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.log.batches import StoredPartition
 from reference_coordinator.log.compaction import DELETE_RETENTION_MS, compact
 from reference_coordinator.log.conversion import to_log_batch, to_record_batch
 from reference_coordinator.log.inspection import LoadedGroup, load_log
+from reference_coordinator.log.offsets_log import OffsetsLog
 from reference_coordinator.log.record_batch import RecordBatch, decode_batch, encode_batch
-from reference_coordinator.offsets_log import OffsetsLog
-from reference_coordinator.profiles import profile_for
-from reference_coordinator.records import CoordinatorRecord
+from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.log_kit import (
     EMPTY,
     FORGOTTEN,

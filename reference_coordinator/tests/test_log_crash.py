@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import Millis
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.log.directory import DirectoryStore
 from reference_coordinator.log.inspection import LoadedGroup
+from reference_coordinator.log.offsets_log import OffsetsLog
 from reference_coordinator.log.segments import DamagedLogError
-from reference_coordinator.offsets_log import OffsetsLog
-from reference_coordinator.profiles import profile_for
-from reference_coordinator.records import CoordinatorRecord
+from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.crashing_disk import Crashed, CrashingDisk
 from reference_coordinator.tests.log_kit import (
     EMPTY,

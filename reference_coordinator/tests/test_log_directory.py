@@ -8,19 +8,19 @@ from subprocess import run
 import pytest
 from typing_extensions import override
 
-from reference_coordinator.effects import AppendRecords
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import AppendId, Millis, ProducerEpoch
+from reference_coordinator.core.effects import AppendRecords
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import AppendId, Millis, ProducerEpoch
 from reference_coordinator.log.batches import LogBatch, StoreError, UnreadableLogError
 from reference_coordinator.log.conversion import to_record_batch
 from reference_coordinator.log.directory import DirectoryStore, LockedDirectoryError
 from reference_coordinator.log.files import DiskFiles
 from reference_coordinator.log.keeping import kept_log
+from reference_coordinator.log.offsets_log import OffsetsLog
 from reference_coordinator.log.placing import MisplacedGroupError
 from reference_coordinator.log.record_batch import Record, RecordBatch, encode_batch
 from reference_coordinator.log.segments import DamagedLogError
-from reference_coordinator.offsets_log import OffsetsLog
-from reference_coordinator.profiles import profile_for
+from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.log_kit import (
     EMPTY,
     FORGOTTEN,

@@ -11,7 +11,8 @@ import cramjam
 import pytest
 from kio.serial import entity_reader, entity_writer
 
-from reference_coordinator.ids import NO_PRODUCER_ID, GenerationId, Millis
+from reference_coordinator.core.ids import NO_PRODUCER_ID, GenerationId, Millis
+from reference_coordinator.core.records import CoordinatorRecord, GroupMetadataRecord, OffsetCommitRecord
 from reference_coordinator.log import codecs
 from reference_coordinator.log.batches import LogBatch, UnreadableRecord, UnwritableBatchError
 from reference_coordinator.log.conversion import to_log_batch, to_record_batch
@@ -38,8 +39,7 @@ from reference_coordinator.log.schemas import (
     OffsetCommitValueV4,
 )
 from reference_coordinator.log.serde import UnreadableRecordError, read_record, write_record
-from reference_coordinator.profiles import profile_for
-from reference_coordinator.records import CoordinatorRecord, GroupMetadataRecord, OffsetCommitRecord
+from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.log_kit import (
     EMPTY,
     FORGOTTEN,

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from reference_coordinator.config import GroupCoordinatorConfig
-from reference_coordinator.effects import AppendRecords, Producer
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import (
+from reference_coordinator.core.effects import AppendRecords, Producer
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import (
     AppendId,
     GenerationId,
     GroupId,
@@ -17,12 +16,7 @@ from reference_coordinator.ids import (
     ProducerEpoch,
     ProducerId,
 )
-from reference_coordinator.log.batches import LogBatch
-from reference_coordinator.log.conversion import to_record_batch
-from reference_coordinator.log.record_batch import encode_batch
-from reference_coordinator.log_limits import batch_bytes, log_limits
-from reference_coordinator.profiles import profile_for
-from reference_coordinator.records import (
+from reference_coordinator.core.records import (
     CoordinatorRecord,
     EndTransactionMarker,
     GroupMetadataRecord,
@@ -31,6 +25,12 @@ from reference_coordinator.records import (
     OffsetCommitRecord,
     OffsetCommitTombstone,
 )
+from reference_coordinator.log.batches import LogBatch
+from reference_coordinator.log.conversion import to_record_batch
+from reference_coordinator.log.limits import batch_bytes, log_limits
+from reference_coordinator.log.record_batch import encode_batch
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.kit import JAVA, Broker, join, parked_members
 
 GROUP = GroupId("g" * 100)

@@ -16,8 +16,8 @@ from hypothesis.stateful import (
 )
 
 from reference_coordinator.classic.state import ClassicGroupState
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import Millis
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import Millis
 from reference_coordinator.messages import GroupRequest, JoinGroupResponse
 from reference_coordinator.tests.calls import Call
 from reference_coordinator.tests.kit import (

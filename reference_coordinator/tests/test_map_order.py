@@ -1,9 +1,8 @@
 import pytest
 
-from reference_coordinator.behaviours import CoordinatorFamily
-from reference_coordinator.choices import DeterministicChoices
-from reference_coordinator.ids import MemberId
-from reference_coordinator.map_order import (
+from reference_coordinator.core.choices import DeterministicChoices
+from reference_coordinator.core.ids import MemberId
+from reference_coordinator.core.map_order import (
     in_java_hash_map_order,
     in_scala_hash_map_order,
     partition_for,
@@ -12,6 +11,7 @@ from reference_coordinator.map_order import (
     topic_partitions_in_scala_map_order,
     utf16_length,
 )
+from reference_coordinator.profile.behaviours import CoordinatorFamily
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reference_coordinator.errors import Errors
+from reference_coordinator.core.errors import Errors
 from reference_coordinator.messages import (
     OffsetDeleteResponse,
 )

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import GroupId
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import GroupId
 from reference_coordinator.messages import (
     OffsetCommitRequest,
     OffsetFetchRequest,

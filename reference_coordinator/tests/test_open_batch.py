@@ -2,13 +2,13 @@
 
 import pytest
 
-from reference_coordinator.config import GroupCoordinatorConfig
-from reference_coordinator.effects import AppendRecords, Effect
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import MemberId
-from reference_coordinator.log_limits import log_limits
+from reference_coordinator.core.effects import AppendRecords, Effect
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import MemberId
+from reference_coordinator.log.limits import log_limits
 from reference_coordinator.messages import OffsetFetchResponse
-from reference_coordinator.profiles import profile_for
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.kit import Broker, commit, fetch, heartbeat, join, leave, stable_group, sync
 
 SMALL_LOG = {

@@ -2,8 +2,15 @@
 
 import pytest
 
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import GenerationId, GroupId, MemberId, Millis
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import GenerationId, GroupId, MemberId, Millis
+from reference_coordinator.core.records import (
+    CoordinatorRecord,
+    GroupMetadataRecord,
+    GroupMetadataTombstone,
+    OffsetCommitRecord,
+    OffsetCommitTombstone,
+)
 from reference_coordinator.messages import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -11,13 +18,6 @@ from reference_coordinator.messages import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchResponse,
-)
-from reference_coordinator.records import (
-    CoordinatorRecord,
-    GroupMetadataRecord,
-    GroupMetadataTombstone,
-    OffsetCommitRecord,
-    OffsetCommitTombstone,
 )
 from reference_coordinator.tests.calls import Call
 from reference_coordinator.tests.kit import (

@@ -5,8 +5,9 @@ Group `a` is in partition 1 and group `b` in partition 0 of two.
 
 import pytest
 
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import GroupId
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import GroupId
+from reference_coordinator.group.partitions import Ownership
 from reference_coordinator.messages import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
@@ -17,7 +18,6 @@ from reference_coordinator.messages import (
     OffsetFetchRequestGroup,
     OffsetFetchResponse,
 )
-from reference_coordinator.partitions import Ownership
 from reference_coordinator.tests.kit import (
     JAVA,
     SCALA,

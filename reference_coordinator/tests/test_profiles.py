@@ -1,7 +1,7 @@
 import pytest
 
-from reference_coordinator.behaviours import TABLE
-from reference_coordinator.profiles import (
+from reference_coordinator.profile.behaviours import TABLE
+from reference_coordinator.profile.profiles import (
     Behaviour,
     CoordinatorFamily,
     UnknownProfileError,

@@ -10,12 +10,12 @@ from typing import Any, Self
 import pytest
 from confluent_kafka.admin import AdminClient as ConfluentAdminClient
 
-from reference_coordinator.choices import DeterministicChoices
-from reference_coordinator.config import GroupCoordinatorConfig
-from reference_coordinator.errors import Errors
-from reference_coordinator.listener import Listener
-from reference_coordinator.profiles import profile_for
-from reference_coordinator.server import serving
+from reference_coordinator.broker.listener import Listener
+from reference_coordinator.core.choices import DeterministicChoices
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import profile_for
+from reference_coordinator.server.server import serving
 from reference_coordinator.tests.wire_client import read_response, request_frame
 
 TIMEOUT_S = 10

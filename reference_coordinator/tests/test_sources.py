@@ -11,6 +11,7 @@ import reference_coordinator
 
 ROOT = Path(reference_coordinator.__file__).parent
 HANDLERS = [
+    "broker/topic_apis.py",
     "classic/expiry.py",
     "classic/heartbeat.py",
     "classic/join.py",
@@ -18,19 +19,18 @@ HANDLERS = [
     "classic/rebalance.py",
     "classic/static_members.py",
     "classic/sync.py",
-    "admin.py",
-    "append_completion.py",
-    "lifecycle.py",
-    "offset_commit.py",
-    "offset_delete.py",
-    "offset_answers.py",
-    "offset_fetch.py",
-    "offset_storing.py",
-    "removal.py",
-    "topic_apis.py",
+    "group/admin.py",
+    "group/append_completion.py",
+    "group/lifecycle.py",
+    "group/removal.py",
+    "offsets/answers.py",
+    "offsets/commit.py",
+    "offsets/delete.py",
+    "offsets/fetch.py",
+    "offsets/storing.py",
+    "offsets/txn_commit.py",
+    "offsets/txn_completion.py",
     "transactions/coordinator.py",
-    "txn_completion.py",
-    "txn_offset_commit.py",
 ]
 NOT_KAFKAS = {"leave_result", "in_answer_order"}
 CITATION = re.compile(r"\w+#\w+")

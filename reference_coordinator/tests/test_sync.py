@@ -2,8 +2,8 @@
 
 import pytest
 
-from reference_coordinator.errors import Errors
-from reference_coordinator.records import GroupMetadataRecord
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.records import GroupMetadataRecord
 from reference_coordinator.tests.kit import (
     JAVA,
     REBALANCE_MS,

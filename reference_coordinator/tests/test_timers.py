@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference_coordinator.ids import Millis
-from reference_coordinator.timers import Timers
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.timers import Timers
 
 
 def fired(timers: Timers[str, str], now_ms: int) -> list[tuple[int, str]]:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import Millis, ProducerEpoch, ProducerId, TransactionalId
-from reference_coordinator.profiles import profile_for
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import Millis, ProducerEpoch, ProducerId, TransactionalId
+from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.transactions.coordinator import Markers, TransactionCoordinator, TransactionStore
 from reference_coordinator.transactions.messages import EndTxnRequest, InitProducerIdRequest
 from reference_coordinator.transactions.state import VALID_PREVIOUS_STATES, TransactionState

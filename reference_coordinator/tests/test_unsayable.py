@@ -2,7 +2,7 @@
 
 import pytest
 
-from reference_coordinator.errors import Errors
+from reference_coordinator.core.errors import Errors
 from reference_coordinator.tests.wire_broker import INITIAL_DELAY_MS, WireBroker, WireClient
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from reference_coordinator.values import value
+from reference_coordinator.core.values import value
 
 ROOT = Path(__file__).parents[2]
 CHANGES_A_VALUE = """
-from reference_coordinator.ids import ResponseToken
-from reference_coordinator.effects import Respond
+from reference_coordinator.core.ids import ResponseToken
+from reference_coordinator.core.effects import Respond
 
 respond = Respond(token=ResponseToken(1), response="answer")
 respond.token = ResponseToken(2)

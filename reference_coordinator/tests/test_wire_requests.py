@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference_coordinator.api_versions import Api, served_ranges
-from reference_coordinator.broker_messages import (
+from reference_coordinator.broker.messages import (
     ApiVersionsRequest,
     CreatableTopic,
     CreateTopicsRequest,
@@ -18,7 +17,7 @@ from reference_coordinator.broker_messages import (
     MetadataRequest,
     MetadataRequestTopic,
 )
-from reference_coordinator.ids import (
+from reference_coordinator.core.ids import (
     GenerationId,
     GroupId,
     GroupInstanceId,
@@ -45,7 +44,8 @@ from reference_coordinator.messages import (
     SyncGroupRequest,
     SyncGroupRequestAssignment,
 )
-from reference_coordinator.profiles import profile_for
+from reference_coordinator.profile.api_versions import Api, served_ranges
+from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.wire_client import received, request_frame
 from reference_coordinator.wire import MalformedRequestError, read_request
 

@@ -2,10 +2,9 @@
 
 import pytest
 
-from reference_coordinator.api_versions import Api
-from reference_coordinator.broker_messages import Coordinator, FindCoordinatorResponse
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import GenerationId, GroupId, GroupInstanceId, MemberId, TopicId
+from reference_coordinator.broker.messages import Coordinator, FindCoordinatorResponse
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import GenerationId, GroupId, GroupInstanceId, MemberId, TopicId
 from reference_coordinator.messages import (
     DeletableGroupResult,
     DeleteGroupsResponse,
@@ -29,6 +28,7 @@ from reference_coordinator.messages import (
     OffsetFetchResponseTopic,
     SyncGroupResponse,
 )
+from reference_coordinator.profile.api_versions import Api
 from reference_coordinator.tests.wire_client import written
 from reference_coordinator.wire import RequestHeader, UnwritableResponseError, write_response
 

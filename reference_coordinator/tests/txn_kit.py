@@ -1,8 +1,7 @@
 """Offsets of transactions, and the ends of these, for a coordinator under test."""
 
-from reference_coordinator.config import GroupCoordinatorConfig
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import (
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import (
     GenerationId,
     GroupId,
     GroupInstanceId,
@@ -11,13 +10,14 @@ from reference_coordinator.ids import (
     ProducerId,
     TransactionalId,
 )
-from reference_coordinator.map_order import partition_for
+from reference_coordinator.core.map_order import partition_for
+from reference_coordinator.core.records import EndTransactionMarker
 from reference_coordinator.messages import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     TxnOffsetCommitRequest,
 )
-from reference_coordinator.records import EndTransactionMarker
+from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.tests.kit import Broker
 
 

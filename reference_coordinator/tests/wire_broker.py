@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from reference_coordinator.choices import DeterministicChoices
-from reference_coordinator.config import GroupCoordinatorConfig
-from reference_coordinator.ids import Millis
-from reference_coordinator.listener import CloseConnection, ConnectionId, Listener, Outgoing, SendFrame
-from reference_coordinator.profiles import profile_for
+from reference_coordinator.broker.listener import CloseConnection, ConnectionId, Listener, Outgoing, SendFrame
+from reference_coordinator.core.choices import DeterministicChoices
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.wire_client import read_response, request_frame
 
 PORT = 9092

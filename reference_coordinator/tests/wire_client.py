@@ -9,8 +9,8 @@ from kio.index import load_request_schema, load_response_schema
 from kio.schema.index import api_key_map
 from kio.serial import entity_reader, entity_writer
 
-from reference_coordinator.api_versions import Api, ApiRanges
-from reference_coordinator.broker_messages import BrokerRequest, BrokerResponse
+from reference_coordinator.broker.messages import BrokerRequest, BrokerResponse
+from reference_coordinator.profile.api_versions import Api, ApiRanges
 from reference_coordinator.wire import RequestHeader, read_request, write_response
 
 _KEYS = {name: key for key, name in api_key_map.items()}

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from reference_coordinator.choices import DeterministicChoices
-from reference_coordinator.cluster import Cluster
-from reference_coordinator.cluster_state import Node
-from reference_coordinator.config import GroupCoordinatorConfig
-from reference_coordinator.ids import Millis
-from reference_coordinator.listener import CloseConnection, Outgoing, SendFrame
-from reference_coordinator.profiles import profile_for
+from reference_coordinator.broker.cluster import Cluster
+from reference_coordinator.broker.cluster_state import Node
+from reference_coordinator.broker.listener import CloseConnection, Outgoing, SendFrame
+from reference_coordinator.core.choices import DeterministicChoices
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.wire_client import read_response, request_frame
 
 CONFIG = {

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reference_coordinator.errors import Errors
+from reference_coordinator.core.errors import Errors
 from reference_coordinator.tests.wire_broker import WireBroker, WireClient
 
 

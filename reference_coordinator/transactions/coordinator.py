@@ -5,16 +5,17 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Final, Self, assert_never
 
-from reference_coordinator.behaviours import Behaviour
-from reference_coordinator.errors import CoordinatorError, Errors
-from reference_coordinator.ids import (
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.ids import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     ProducerEpoch,
     ProducerId,
     TransactionalId,
 )
-from reference_coordinator.profiles import Profile
+from reference_coordinator.core.values import value
+from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.profile.profiles import Profile
 from reference_coordinator.transactions.messages import (
     EndTxnRequest,
     EndTxnResponse,
@@ -23,7 +24,6 @@ from reference_coordinator.transactions.messages import (
 )
 from reference_coordinator.transactions.metadata import TransactionMetadata
 from reference_coordinator.transactions.state import TransactionState
-from reference_coordinator.values import value
 
 TRANSACTION_MAX_TIMEOUT_MS: Final = 900_000
 """`transaction.max.timeout.ms`, which is what it is here. Source: TransactionStateManagerConfig (4.3.1)."""

@@ -1,7 +1,7 @@
 """Requests and responses of transactions, free of versions, but for TxnOffsetCommit, which is the group's."""
 
-from reference_coordinator.errors import Errors
-from reference_coordinator.ids import (
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     GroupId,
@@ -10,7 +10,7 @@ from reference_coordinator.ids import (
     ProducerId,
     TransactionalId,
 )
-from reference_coordinator.values import value
+from reference_coordinator.core.values import value
 
 
 @value

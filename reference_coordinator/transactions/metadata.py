@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from reference_coordinator.errors import CoordinatorError, Errors
-from reference_coordinator.ids import NO_PRODUCER_EPOCH, ProducerEpoch, ProducerId, TransactionalId
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.ids import NO_PRODUCER_EPOCH, ProducerEpoch, ProducerId, TransactionalId
 from reference_coordinator.transactions.state import VALID_PREVIOUS_STATES, TransactionState
 
 

@@ -11,7 +11,7 @@ import typing
 from types import UnionType
 from typing import Any
 
-from reference_coordinator.values import value
+from reference_coordinator.core.values import value
 
 
 class MalformedRequestError(Exception):

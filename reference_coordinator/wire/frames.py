@@ -11,9 +11,9 @@ from kio.index import load_request_schema, load_response_schema
 from kio.schema.request_header.v1.header import RequestHeader as LegacyRequestHeader
 from kio.static.protocol import RequestPayload, ResponsePayload
 
-from reference_coordinator.api_versions import Api, ApiRanges
-from reference_coordinator.broker_messages import ApiVersionsRequest, BrokerRequest, BrokerResponse
-from reference_coordinator.values import value
+from reference_coordinator.broker.messages import ApiVersionsRequest, BrokerRequest, BrokerResponse
+from reference_coordinator.core.values import value
+from reference_coordinator.profile.api_versions import Api, ApiRanges
 from reference_coordinator.wire.entities import MalformedRequestError, describe
 from reference_coordinator.wire.reading import read_entity, skip_tags
 from reference_coordinator.wire.requests import request_message

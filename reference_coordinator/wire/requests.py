@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from reference_coordinator.api_versions import Api
-from reference_coordinator.broker_messages import (
+from reference_coordinator.broker.messages import (
     ApiVersionsRequest,
     BrokerRequest,
     CreatableTopic,
@@ -20,7 +19,7 @@ from reference_coordinator.broker_messages import (
     MetadataRequest,
     MetadataRequestTopic,
 )
-from reference_coordinator.ids import TopicId
+from reference_coordinator.core.ids import TopicId
 from reference_coordinator.messages import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
@@ -41,6 +40,7 @@ from reference_coordinator.messages import (
     SyncGroupRequest,
     SyncGroupRequestAssignment,
 )
+from reference_coordinator.profile.api_versions import Api
 from reference_coordinator.wire.reading import ReadEntity
 from reference_coordinator.wire.transactions import (
     add_offsets_to_txn,

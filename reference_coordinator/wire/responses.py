@@ -7,15 +7,15 @@ the versions whose shape is another, as Kafka's own response classes make them.
 from dataclasses import replace
 from typing import Final
 
-from reference_coordinator.broker_messages import BrokerResponse, FindCoordinatorResponse
-from reference_coordinator.errors import Errors
+from reference_coordinator.broker.messages import BrokerResponse, FindCoordinatorResponse
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.values import value
 from reference_coordinator.messages import (
     JoinGroupResponse,
     LeaveGroupResponse,
     OffsetFetchResponse,
     OffsetFetchResponseTopic,
 )
-from reference_coordinator.values import value
 
 _FIRST_NULLABLE_PROTOCOL_NAME: Final = 7
 _FIRST_BATCHED_FIND_COORDINATOR: Final = 4

@@ -1,0 +1,264 @@
+"""What a broker answers from its own metadata: versions, topics, and who coordinates."""
+
+import re
+from typing import Final
+
+from reference_coordinator.broker.cluster_state import ClusterState, Node
+from reference_coordinator.broker.messages import (
+    AUTHORIZED_OPERATIONS_OMITTED,
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from reference_coordinator.broker.topics import (
+    OFFSETS_TOPIC,
+    SHARE_STATE_TOPIC,
+    TRANSACTION_STATE_TOPIC,
+    Topic,
+    Topics,
+    is_legal_topic_name,
+)
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.map_order import partition_for
+from reference_coordinator.core.values import value
+from reference_coordinator.messages import RequestContext
+from reference_coordinator.profile.api_versions import Api, ApiRanges
+from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import Profile
+
+_CLUSTER_ID: Final = "reference-coordinator"
+_SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+_FIRST_SOFTWARE_NAME: Final = 3
+_FIRST_BATCHED_FIND_COORDINATOR: Final = 4
+_FIRST_SHARE_COORDINATOR: Final = 6
+_FIRST_TOPIC_IDS_IN_METADATA_REQUEST: Final = 12
+_CLUSTER_OPERATIONS_VERSIONS: Final = range(8, 11)
+DEFAULT_NUM_PARTITIONS: Final = 1
+_TRANSACTION_STATE_PARTITIONS: Final = 50
+# Without an authorizer everything is allowed: one bit for each operation that the resource has.
+_CLUSTER_OPERATIONS: Final = 8096
+_TOPIC_OPERATIONS: Final = 3576
+_LOG_OF_TYPE: Final = {0: OFFSETS_TOPIC, 1: TRANSACTION_STATE_TOPIC, 2: SHARE_STATE_TOPIC}
+"""Where the coordinators of groups, transactions and share groups keep them, by FindCoordinator's type."""
+_SHARE_KEY: Final = re.compile(r".+:[A-Za-z0-9_-]{22}:\d+")
+_MESSAGES: Final = {
+    Errors.NONE: "NONE",
+    Errors.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    Errors.INVALID_REQUEST: (
+        "This most likely occurs because of a request being malformed by the client library or the "
+        "message was sent to an incompatible broker. See the broker logs for more details."
+    ),
+    Errors.UNKNOWN_SERVER_ERROR: ("The server experienced an unexpected error when processing the request."),
+}
+"""Kafka's texts on the wire. Source: Errors (4.3.1)."""
+Found = Node | Errors
+"""Who coordinates a key, or why nobody does."""
+
+
+@value
+class Broker:
+    """What the answers here are made of."""
+
+    node: Node
+    ranges: ApiRanges
+    cluster: ClusterState
+    config: GroupCoordinatorConfig
+    profile: Profile
+
+    @property
+    def topics(self) -> Topics:
+        """The cluster's topics."""
+        return self.cluster.topics
+
+
+def handle_api_versions(
+    broker: Broker, request: ApiVersionsRequest, context: RequestContext
+) -> ApiVersionsResponse:
+    """Tell which versions are served.
+
+    Source: KafkaApis#handleApiVersionsRequest, ApiVersionsRequest#getErrorResponse (4.3.1).
+    """
+    if request.unsupported:
+        return ApiVersionsResponse(
+            error_code=Errors.UNSUPPORTED_VERSION, api_keys=(_api_version(broker, Api.API_VERSIONS),)
+        )
+    if context.api_version >= _FIRST_SOFTWARE_NAME and not (
+        _SOFTWARE.fullmatch(request.client_software_name)
+        and _SOFTWARE.fullmatch(request.client_software_version)
+    ):
+        return ApiVersionsResponse(error_code=Errors.INVALID_REQUEST, api_keys=())
+    return ApiVersionsResponse(
+        error_code=Errors.NONE, api_keys=tuple(_api_version(broker, api) for api in sorted(broker.ranges))
+    )
+
+
+def _api_version(broker: Broker, api: Api) -> ApiVersion:
+    served = broker.ranges[api]
+    return ApiVersion(api_key=api, min_version=served.min_version, max_version=served.max_version)
+
+
+def handle_topic_metadata(
+    broker: Broker, request: MetadataRequest, context: RequestContext
+) -> MetadataResponse:
+    """Tell of the broker and of topics; a missing topic may be created by asking for it.
+
+    Source: KafkaApis#handleTopicMetadataRequest (3.9.2).
+    """
+    operations = (
+        _TOPIC_OPERATIONS if request.include_topic_authorized_operations else AUTHORIZED_OPERATIONS_OMITTED
+    )
+    if request.topics is None:
+        topics = tuple(_shown(broker, topic, operations) for topic in broker.topics)
+    elif (
+        any(topic.name is None or topic.topic_id for topic in request.topics)
+        and context.api_version < _FIRST_TOPIC_IDS_IN_METADATA_REQUEST
+    ):
+        topics = tuple(_hidden(topic, Errors.INVALID_REQUEST) for topic in request.topics)
+    else:
+        topics = tuple(_asked(broker, request, topic, operations) for topic in dict.fromkeys(request.topics))
+    wants_cluster = (
+        request.include_cluster_authorized_operations and context.api_version in _CLUSTER_OPERATIONS_VERSIONS
+    )
+    return MetadataResponse(
+        brokers=tuple(
+            MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port)
+            for node in broker.cluster.nodes
+        ),
+        cluster_id=_CLUSTER_ID,
+        controller_id=broker.cluster.controller_id,
+        topics=topics,
+        cluster_authorized_operations=_CLUSTER_OPERATIONS if wants_cluster else AUTHORIZED_OPERATIONS_OMITTED,
+    )
+
+
+def _asked(
+    broker: Broker, request: MetadataRequest, asked: MetadataRequestTopic, operations: int
+) -> MetadataResponseTopic:
+    if asked.topic_id is not None:
+        topic = broker.topics.get_by_id(asked.topic_id)
+        return _hidden(asked, Errors.UNKNOWN_TOPIC_ID) if topic is None else _shown(broker, topic, operations)
+    name = asked.name or ""
+    topic = broker.topics.get(name)
+    if topic is not None:
+        return _shown(broker, topic, operations)
+    if not is_legal_topic_name(name):
+        return _hidden(asked, Errors.INVALID_TOPIC_EXCEPTION)
+    if request.allow_auto_topic_creation:
+        create_internal_or_plain_topic(broker, name)
+    return _hidden(asked, Errors.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def create_internal_or_plain_topic(broker: Broker, name: str) -> None:
+    """Create a topic that somebody merely asked for. Source: AutoTopicCreationManager (3.9.2)."""
+    internal = {
+        OFFSETS_TOPIC: broker.config.offsets_topic_num_partitions,
+        TRANSACTION_STATE_TOPIC: _TRANSACTION_STATE_PARTITIONS,
+    }
+    broker.topics.create(name, internal.get(name, DEFAULT_NUM_PARTITIONS))
+
+
+def _shown(broker: Broker, topic: Topic, operations: int) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        error_code=Errors.NONE,
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.is_internal,
+        partitions=tuple(_partition(broker, topic, index) for index in range(topic.num_partitions)),
+        topic_authorized_operations=operations,
+    )
+
+
+def _partition(broker: Broker, topic: Topic, partition_index: int) -> MetadataResponsePartition:
+    leader = broker.cluster.leader(topic.name, partition_index)
+    replicas = tuple(each.node_id for each in broker.cluster.nodes)
+    return MetadataResponsePartition(
+        error_code=Errors.LEADER_NOT_AVAILABLE if leader is None else Errors.NONE,
+        partition_index=partition_index,
+        leader_id=-1 if leader is None else leader.node_id,
+        leader_epoch=broker.cluster.leader_epoch(topic.name, partition_index),
+        replica_nodes=replicas,
+        isr_nodes=replicas,
+    )
+
+
+def _hidden(asked: MetadataRequestTopic, error: Errors) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        error_code=error,
+        name=None if error is Errors.UNKNOWN_TOPIC_ID else asked.name or "",
+        topic_id=asked.topic_id,
+        is_internal=False,
+        partitions=(),
+        topic_authorized_operations=AUTHORIZED_OPERATIONS_OMITTED,
+    )
+
+
+def handle_find_coordinator(
+    broker: Broker, request: FindCoordinatorRequest, context: RequestContext
+) -> FindCoordinatorResponse:
+    """Tell who coordinates each key. The first question about a type creates its log and gets no answer.
+
+    Source: KafkaApis#handleFindCoordinatorRequest (4.3.1).
+    """
+    log = _log_of_type(broker, request.key_type)
+    if log is None:
+        # An exception goes through the request's error response, which brings a text in every version.
+        found: Found = _unknown_type_error(broker.profile)
+        answers = tuple(_coordinator(key, found, has_message=True) for key in request.coordinator_keys)
+        return FindCoordinatorResponse(coordinators=answers)
+    has_message = context.api_version < _FIRST_BATCHED_FIND_COORDINATOR
+    answers = tuple(
+        _coordinator(key, _get_coordinator(broker, log, key, context), has_message=has_message)
+        for key in request.coordinator_keys
+    )
+    if log != SHARE_STATE_TOPIC and answers and broker.topics.get(log) is None:
+        create_internal_or_plain_topic(broker, log)
+    return FindCoordinatorResponse(coordinators=answers)
+
+
+def _log_of_type(broker: Broker, key_type: int) -> str | None:
+    log = _LOG_OF_TYPE.get(key_type)
+    knows_share = _FIRST_SHARE_COORDINATOR in broker.ranges[Api.FIND_COORDINATOR]
+    return None if log == SHARE_STATE_TOPIC and not knows_share else log
+
+
+def _unknown_type_error(profile: Profile) -> Errors:
+    if profile.has(Behaviour.COORDINATOR_TYPE_VALIDATED):
+        return Errors.INVALID_REQUEST
+    return Errors.UNKNOWN_SERVER_ERROR
+
+
+def _get_coordinator(broker: Broker, log: str, key: str, context: RequestContext) -> Found:
+    """Find who coordinates a key. Source: KafkaApis#getCoordinator (4.3.1)."""
+    if log == SHARE_STATE_TOPIC:
+        is_too_old = context.api_version < _FIRST_SHARE_COORDINATOR
+        is_missing = broker.profile.has(Behaviour.SHARE_COORDINATOR_MISSING)
+        validates = broker.profile.has(Behaviour.SHARE_COORDINATOR_KEY_VALIDATED)
+        if is_too_old or is_missing or (validates and not _SHARE_KEY.fullmatch(key)):
+            return Errors.INVALID_REQUEST
+    topic = broker.topics.get(log)
+    if topic is None:
+        return Errors.COORDINATOR_NOT_AVAILABLE
+    leader = broker.cluster.leader(log, partition_for(key, topic.num_partitions))
+    return Errors.COORDINATOR_NOT_AVAILABLE if leader is None else leader
+
+
+def _coordinator(key: str, found: Found, *, has_message: bool) -> Coordinator:
+    error = Errors.NONE if isinstance(found, Node) else found
+    return Coordinator(
+        key=key,
+        node_id=found.node_id if isinstance(found, Node) else -1,
+        host=found.host if isinstance(found, Node) else "",
+        port=found.port if isinstance(found, Node) else -1,
+        error_code=error,
+        error_message=_MESSAGES[error] if has_message else "",
+    )

@@ -1,0 +1,173 @@
+"""Several brokers and what may befall them, sans-IO: listeners over one state, and one clock for all.
+
+With one broker it is that broker. Connections have ids of their own in the whole cluster, so that nobody has
+to say which broker one goes to after it was opened.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from reference_coordinator.broker.cluster_state import ClusterState, Node
+from reference_coordinator.broker.listener import ConnectionId, Listener, Outgoing, Shared
+from reference_coordinator.broker.topics import OFFSETS_TOPIC
+from reference_coordinator.core.choices import Choices
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import Profile
+
+_NO_TOPICS: Final[Mapping[str, int]] = MappingProxyType({})
+
+
+class Cluster:
+    """Brokers that share their topics and logs. The first of them coordinates all groups to begin with."""
+
+    def __init__(
+        self,
+        *,
+        profile: Profile,
+        config: GroupCoordinatorConfig,
+        choices: Choices,
+        nodes: Sequence[Node],
+        topics: Mapping[str, int] = _NO_TOPICS,
+    ) -> None:
+        self.state = ClusterState()
+        for name, num_partitions in topics.items():
+            self.state.topics.create(name, num_partitions)
+        shared = Shared(state=self.state)
+        self._listeners = {
+            node.node_id: Listener(
+                profile=profile,
+                config=config,
+                choices=choices,
+                host=node.host,
+                port=node.port,
+                node_id=node.node_id,
+                shared=shared,
+            )
+            for node in nodes
+        }
+        self._homes: dict[ConnectionId, int] = {}
+        self._paused: dict[int, list[tuple[ConnectionId, bytes]]] = {}
+        """By broker that stands still, the frames that wait for it to go on."""
+        self._down: set[int] = set()
+
+    @property
+    def coordinator_id(self) -> int | None:
+        """Who coordinates the groups of the first partition, and all others unless partitions were moved."""
+        leader = self.state.leader(OFFSETS_TOPIC, 0)
+        return None if leader is None else leader.node_id
+
+    @property
+    def node_ids_up(self) -> tuple[int, ...]:
+        """The brokers that are up, be it that they stand still."""
+        return tuple(node.node_id for node in self.state.nodes)
+
+    def listener(self, node_id: int) -> Listener:
+        """One of the brokers."""
+        return self._listeners[node_id]
+
+    def connected(self, node_id: int, *, client_host: str) -> ConnectionId:
+        """Open a connection to a broker that is up."""
+        assert node_id not in self._down, f"broker {node_id} is down"
+        connection = self._listeners[node_id].connected(client_host=client_host)
+        self._homes[connection] = node_id
+        return connection
+
+    def received(self, connection: ConnectionId, frame: bytes, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Take a frame; without effect on a connection that was closed from this side."""
+        node_id = self._homes[connection]
+        if node_id in self._paused:
+            self._paused[node_id].append((connection, frame))
+            return ()
+        outgoing = self._listeners[node_id].received(connection, frame, now_ms=now_ms)
+        return outgoing + self._published(now_ms=now_ms)
+
+    def disconnected(self, connection: ConnectionId, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Forget a connection."""
+        return self._listeners[self._homes.pop(connection)].disconnected(connection, now_ms=now_ms)
+
+    def advance(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Let every deadline fire that is due, wherever it is not standing still."""
+        outgoing: list[Outgoing] = []
+        for _, listener in self._running():
+            outgoing.extend(listener.advance(now_ms=now_ms))
+        return tuple(outgoing)
+
+    def next_deadline(self) -> Millis | None:
+        """Return when `advance` is due."""
+        deadlines = (listener.next_deadline() for _, listener in self._running())
+        return min((each for each in deadlines if each is not None), default=None)
+
+    def move(
+        self, to: int, *, now_ms: Millis, partitions: Collection[int] | None = None
+    ) -> tuple[Outgoing, ...]:
+        """Let another broker lead partitions of `__consumer_offsets`; by default all, and transactions."""
+        self.state.move(partitions, to)
+        return self._published(now_ms=now_ms)
+
+    def kill(self, node_id: int, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """End a broker without a word; another one that is up leads what it led."""
+        self._paused.pop(node_id, None)
+        self._down.add(node_id)
+        closed = self._listeners[node_id].stop()
+        self.state.fence(node_id)
+        return closed + self._published(now_ms=now_ms)
+
+    def restart(
+        self, node_id: int, *, now_ms: Millis, config: GroupCoordinatorConfig | None = None
+    ) -> tuple[Outgoing, ...]:
+        """Start a broker anew, which goes on to lead what nobody else does; perhaps configured otherwise."""
+        self._paused.pop(node_id, None)
+        self._down.discard(node_id)
+        outgoing = self._listeners[node_id].restart(now_ms=now_ms, config=config)
+        return outgoing + self._published(now_ms=now_ms)
+
+    def pause(self, node_id: int) -> None:
+        """Let a broker stand still: it takes nothing in and lets nothing fall due, and leads all the same."""
+        self._paused.setdefault(node_id, [])
+
+    def resume(self, node_id: int, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Let a broker go on: first with what fell due meanwhile, then with what came."""
+        waiting = self._paused.pop(node_id, [])
+        listener = self._listeners[node_id]
+        outgoing = list(self._published(now_ms=now_ms))
+        outgoing.extend(listener.advance(now_ms=now_ms))
+        outgoing.extend(listener.write_held_markers(now_ms=now_ms))
+        for connection, frame in waiting:
+            outgoing.extend(listener.received(connection, frame, now_ms=now_ms))
+        return (*outgoing, *self._published(now_ms=now_ms))
+
+    def hold_loading(self) -> None:
+        """Let every log that is to be loaded wait from now on."""
+        for listener in self._listeners.values():
+            listener.hold_loading()
+
+    def release_loading(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Load what waits for it, and let nothing wait any more."""
+        return _all(listener.release_loading(now_ms=now_ms) for listener in self._listeners.values())
+
+    def hold_dead(self) -> None:
+        """Let groups that DeleteGroups has marked Dead wait for their removal from now on."""
+        for listener in self._listeners.values():
+            listener.hold_dead()
+
+    def release_dead(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Remove the groups that wait for it, and let none wait any more."""
+        return _all(listener.release_dead(now_ms=now_ms) for listener in self._listeners.values())
+
+    def _running(self) -> list[tuple[int, Listener]]:
+        return [
+            (node_id, listener)
+            for node_id, listener in self._listeners.items()
+            if node_id not in self._down and node_id not in self._paused
+        ]
+
+    def _published(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Let every broker find out what has changed: those that lose something before those that win it."""
+        running = [listener for _, listener in self._running()]
+        return _all(listener.publish(now_ms=now_ms) for listener in running)
+
+
+def _all(outgoing: Iterable[tuple[Outgoing, ...]]) -> tuple[Outgoing, ...]:
+    return tuple(each for some in outgoing for each in some)

@@ -1,0 +1,342 @@
+"""The broker around the coordinator: checks and routing before it, the log behind it, its lifecycle.
+
+Sans-IO as the coordinator is, with the same four methods, and `publish` for what others have changed.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import assert_never, cast
+
+from reference_coordinator.broker.broker_apis import (
+    Broker,
+    handle_api_versions,
+    handle_find_coordinator,
+    handle_topic_metadata,
+)
+from reference_coordinator.broker.cluster_state import ClusterState, Leadership, Node
+from reference_coordinator.broker.messages import (
+    ApiVersionsRequest,
+    BrokerRequest,
+    BrokerResponse,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+    FindCoordinatorRequest,
+    MetadataRequest,
+)
+from reference_coordinator.broker.offset_apis import (
+    Finish,
+    Forward,
+)
+from reference_coordinator.broker.routing import route
+from reference_coordinator.broker.topic_apis import handle_create_topics, handle_delete_topics
+from reference_coordinator.broker.transaction_apis import TransactionApis
+from reference_coordinator.broker.unsayable import as_far_as_sayable
+from reference_coordinator.core.choices import Choices
+from reference_coordinator.core.effects import AppendRecords, Effect, Permitted, Respond
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import AppendId, Millis, ResponseToken
+from reference_coordinator.core.records import CoordinatorRecord, EndTransactionMarker
+from reference_coordinator.group.coordinator import GroupCoordinator
+from reference_coordinator.group.partitions import Ownership
+from reference_coordinator.log.batches import UnreadableLogError
+from reference_coordinator.log.limits import log_limits
+from reference_coordinator.messages import (
+    GroupRequest,
+    GroupResponse,
+    RequestContext,
+)
+from reference_coordinator.profile.api_versions import served_ranges
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import Behaviour, CoordinatorFamily, Profile
+from reference_coordinator.transactions.messages import (
+    AddOffsetsToTxnRequest,
+    EndTxnRequest,
+    InitProducerIdRequest,
+    TransactionRequest,
+    WriteTxnMarkersRequest,
+)
+
+AppendOutcome = Callable[[AppendRecords], Errors | None]
+"""Decides how a write ends; None leaves it open until `append_completed` is called."""
+
+Answers = tuple[Respond[BrokerResponse], ...]
+
+
+class KafkaApis:
+    """A broker with a group coordinator, alone or one of a cluster, whose log and topics are in memory.
+
+    Until `__consumer_offsets` exists (FindCoordinator creates it), nobody coordinates.
+    """
+
+    def __init__(
+        self,
+        *,
+        config: GroupCoordinatorConfig,
+        profile: Profile,
+        choices: Choices,
+        node: Node,
+        cluster: ClusterState | None = None,
+    ) -> None:
+        self.cluster = ClusterState() if cluster is None else cluster
+        """What it shares with the others."""
+        self.broker = Broker(
+            node=node, ranges=served_ranges(profile), cluster=self.cluster, config=config, profile=profile
+        )
+        self.append_outcome: AppendOutcome = log_limits(config, profile)
+        """Replaced where writes are to fail or to take their time."""
+        self.holds_loading = False
+        """Whether logs that are to be loaded wait for `release_loading`."""
+        self._coordinator = GroupCoordinator(config=config, profile=profile, choices=choices)
+        self._finishes: dict[ResponseToken, Finish] = {}
+        self._open_appends: dict[AppendId, AppendRecords] = {}
+        self._leader_epochs: dict[int, int] = {}
+        """Of the partitions that it knows to lead."""
+        self._version = 0
+        self._deletions = len(self.cluster.deletions)
+        self._unsettled: list[Effect] = []
+        self.transactions = TransactionApis(
+            profile=profile,
+            cluster=self.cluster,
+            node_id=node.node_id,
+            num_partitions=config.offsets_topic_num_partitions,
+        )
+        self.cluster.register(node, self)
+
+    @property
+    def append_log(self) -> list[CoordinatorRecord]:
+        """The records of the log, oldest first."""
+        return self.cluster.log.records
+
+    def coordinates(self, partition: int) -> bool:
+        """Whether a partition of `__consumer_offsets` is loaded here."""
+        return self._coordinator.ownership(partition) is Ownership.OWNED
+
+    def transaction_ended(self, marker: EndTransactionMarker) -> None:
+        """Learn that a marker is in the log of a partition that this broker leads."""
+        # Whoever has written the marker answers first; what comes of it is carried out after that.
+        effects = self._coordinator.transaction_ended(marker, now_ms=self.cluster.now_ms)
+        self._unsettled.extend(effects)
+
+    def handle(
+        self, request: BrokerRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
+    ) -> Answers:
+        """Take a request; its answer comes now or from a later call. Source: KafkaApis#handle (4.3.1)."""
+        match request:
+            case ApiVersionsRequest():
+                return _answer(token, handle_api_versions(self.broker, request, context))
+            case MetadataRequest():
+                metadata = _answer(token, handle_topic_metadata(self.broker, request, context))
+                return metadata + self._published_anew(now_ms=now_ms)
+            case CreateTopicsRequest():
+                created = _answer(token, handle_create_topics(self.broker, request))
+                return created + self._published_anew(now_ms=now_ms)
+            case DeleteTopicsRequest():
+                return self._delete_topics(request, token, now_ms=now_ms)
+            case (
+                InitProducerIdRequest()
+                | AddOffsetsToTxnRequest()
+                | EndTxnRequest()
+                | WriteTxnMarkersRequest()
+            ):
+                return self._handle_transaction(request, context, token, now_ms=now_ms)
+            case FindCoordinatorRequest():
+                found = _answer(token, handle_find_coordinator(self.broker, request, context))
+                return found + self._published_anew(now_ms=now_ms)
+            case _:
+                return self._handle_group_request(request, context, token, now_ms=now_ms)
+
+    def advance(self, *, now_ms: Millis) -> Answers:
+        """Fire every deadline that is due."""
+        return self._settle(self._coordinator.advance(now_ms=now_ms), now_ms=now_ms)
+
+    def append_completed(self, append_id: AppendId, error: Errors, *, now_ms: Millis) -> Answers:
+        """End a write that `append_outcome` left open."""
+        append = self._open_appends.pop(append_id)
+        return self._settle(self._end_append(append, error, now_ms=now_ms), now_ms=now_ms)
+
+    def next_deadline(self) -> Millis | None:
+        """Return when `advance` is due."""
+        return self._coordinator.next_deadline()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something in the cluster has changed that it did not find out about."""
+        return self._version != self.cluster.version
+
+    def publish(self, *, now_ms: Millis) -> Answers:
+        """Find out what has changed in the cluster, and do what comes of it.
+
+        Source: BrokerMetadataPublisher#onMetadataUpdate (4.3.1).
+        """
+        self.cluster.now_ms = now_ms
+        answers: Answers = ()
+        if self.is_behind:
+            self._version = self.cluster.version
+            answers = self._see_deletions(now_ms=now_ms) + self._see_leaders(now_ms=now_ms)
+            answers += self._load(now_ms=now_ms)
+        return answers + self._settle(self._take_unsettled(), now_ms=now_ms)
+
+    def hold_loading(self) -> None:
+        """Let logs that are to be loaded wait from now on."""
+        self.holds_loading = True
+
+    def release_loading(self, *, now_ms: Millis) -> Answers:
+        """Load what waits for it; nothing happens if nothing does."""
+        self.holds_loading = False
+        self.cluster.now_ms = now_ms
+        answers = self._load(now_ms=now_ms)
+        return answers + self._settle(self._take_unsettled(), now_ms=now_ms)
+
+    def hold_dead(self) -> None:
+        """Let groups that DeleteGroups has marked Dead wait for their removal from now on."""
+        self._coordinator.hold_dead()
+
+    def release_dead(self, *, now_ms: Millis) -> Answers:
+        """Remove the groups that wait for it."""
+        return self._settle(self._coordinator.release_dead(now_ms=now_ms), now_ms=now_ms)
+
+    def write_held_markers(self, *, now_ms: Millis) -> Answers:
+        """Try again to write the ends of transactions, now that somebody may be there to take them."""
+        self.cluster.now_ms = now_ms
+        self.transactions.write_held_markers()
+        return self._settle(self._take_unsettled(), now_ms=now_ms)
+
+    def _handle_transaction(
+        self, request: TransactionRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
+    ) -> Answers:
+        self.cluster.now_ms = now_ms
+        answer = _answer(token, self.transactions.handle(request, context))
+        return answer + self._settle(self._take_unsettled(), now_ms=now_ms)
+
+    def _take_unsettled(self) -> list[Effect]:
+        unsettled, self._unsettled = self._unsettled, []
+        return unsettled
+
+    def _delete_topics(
+        self, request: DeleteTopicsRequest, token: ResponseToken, *, now_ms: Millis
+    ) -> Answers:
+        response = handle_delete_topics(self.broker, request)
+        deleted = (each.name for each in response.responses if each.error_code is Errors.NONE)
+        self.cluster.topics_deleted(tuple(name for name in deleted if name))
+        return _answer(token, response) + self.publish(now_ms=now_ms)
+
+    def _published_anew(self, *, now_ms: Millis) -> Answers:
+        """Have leaders elected for logs that were created just now."""
+        self.cluster.elect_leaders()
+        return self.publish(now_ms=now_ms)
+
+    def _see_deletions(self, *, now_ms: Millis) -> Answers:
+        unseen = self.cluster.deletions[self._deletions :]
+        self._deletions = len(self.cluster.deletions)
+        answers: Answers = ()
+        for names in unseen:
+            effects = self._coordinator.topics_deleted(names, now_ms=now_ms)
+            answers += self._settle(effects, now_ms=now_ms)
+        return answers
+
+    def _see_leaders(self, *, now_ms: Millis) -> Answers:
+        """Source: BrokerMetadataPublisher#updateCoordinator (4.3.1)."""
+        answers: Answers = ()
+        leaderships = self.cluster.leaderships()
+        for partition in tuple(self._leader_epochs):
+            leadership = leaderships.get(partition)
+            if leadership is None or leadership.leader != self.broker.node.node_id:
+                answers += self._resign(partition, leadership, now_ms=now_ms)
+        for partition, leadership in leaderships.items():
+            is_news = self._leader_epochs.get(partition) != leadership.epoch
+            if leadership.leader == self.broker.node.node_id and is_news:
+                self._leader_epochs[partition] = leadership.epoch
+                effects = self._coordinator.begin_loading(partition, epoch=leadership.epoch, now_ms=now_ms)
+                answers += self._settle(effects, now_ms=now_ms)
+        return answers
+
+    def _resign(self, partition: int, leadership: Leadership | None, *, now_ms: Millis) -> Answers:
+        """Cease to coordinate a partition that another one leads, or whose log is no more.
+
+        Source: ReplicaManager#applyDelta (4.3.1), KAFKA-19274 (4.0.1).
+        """
+        profile = self.broker.profile
+        if leadership is None and profile.has(Behaviour.GROUPS_OUTLIVE_THEIR_LOG):
+            return ()
+        del self._leader_epochs[partition]
+        answers: Answers = ()
+        error = Errors.UNKNOWN_TOPIC_OR_PARTITION if leadership is None else Errors.NOT_LEADER_OR_FOLLOWER
+        for append in tuple(self._open_appends.values()):
+            if append.partition == partition:
+                del self._open_appends[append.append_id]
+                if profile.coordinator is CoordinatorFamily.SCALA:
+                    effects = self._coordinator.append_completed(append.append_id, error, now_ms=now_ms)
+                    answers += self._settle(effects, now_ms=now_ms)
+        epoch = None if leadership is None else leadership.epoch
+        effects = self._coordinator.unload(partition, epoch=epoch, now_ms=now_ms)
+        return answers + self._settle(effects, now_ms=now_ms)
+
+    def _load(self, *, now_ms: Millis) -> Answers:
+        """Load one log after the other; whoever holds the first holds them all."""
+        answers: Answers = ()
+        while not self.holds_loading and (partition := self._coordinator.partition_to_load) is not None:
+            try:
+                self._coordinator.load(partition, self.cluster.log.read(partition))
+            except UnreadableLogError:
+                effects = self._coordinator.load_failed(partition, now_ms=now_ms)
+            else:
+                effects = self._coordinator.finish_loading(partition, now_ms=now_ms)
+            answers += self._settle(effects, now_ms=now_ms)
+            self.transactions.write_held_markers()
+        return answers
+
+    def _handle_group_request(
+        self, request: GroupRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
+    ) -> Answers:
+        routed = route(self.broker, self.transactions, request, context)
+        if not isinstance(routed, Forward):
+            return _answer(token, routed)
+        profile, finish = self.broker.profile, routed.finish
+        self._finishes[token] = lambda response: as_far_as_sayable(finish(response), context, profile)
+        effects = self._coordinator.handle(routed.request, context, token, now_ms=now_ms)
+        return self._settle(effects, now_ms=now_ms)
+
+    def _settle(self, effects: Iterable[Effect], *, now_ms: Millis) -> Answers:
+        """Carry out writes until nothing but answers is left."""
+        answers: list[Respond[BrokerResponse]] = []
+        pending = deque(effects)
+        while pending:
+            effect = pending.popleft()
+            match effect:
+                case Respond():
+                    answers.append(self._finish(effect))
+                case AppendRecords():
+                    pending.extend(self._append(effect, now_ms=now_ms))
+                case _:
+                    assert_never(effect)
+        return tuple(answers)
+
+    def _append(self, append: AppendRecords, *, now_ms: Millis) -> tuple[Effect, ...]:
+        outcome = self.append_outcome(append)
+        if outcome is None:
+            self._open_appends[append.append_id] = append
+            return ()
+        return self._end_append(append, outcome, now_ms=now_ms)
+
+    def _end_append(self, append: AppendRecords, error: Errors, *, now_ms: Millis) -> tuple[Effect, ...]:
+        if error is Errors.NONE:
+            error = self.cluster.log.append(append)
+        return self._coordinator.append_completed(append.append_id, error, now_ms=now_ms)
+
+    def _finish(self, effect: Respond[object]) -> Respond[BrokerResponse]:
+        # Effect says object because effects know no messages; the coordinator answers with its own.
+        response = cast("GroupResponse", effect.response)
+        finish = self._finishes.pop(effect.token)
+        permitted = tuple(_finished(choice, response, finish) for choice in effect.permitted)
+        return Respond(token=effect.token, response=finish(response), permitted=permitted)
+
+
+def _answer(token: ResponseToken, response: BrokerResponse) -> Answers:
+    return (Respond(token=token, response=response),)
+
+
+def _finished(choice: Permitted, response: GroupResponse, finish: Finish) -> Permitted:
+    """Make the client's values of those that the coordinator permits."""
+    others = (replace(response, **{choice.field: value}) for value in choice.any_of)  # type: ignore[arg-type] # a choice names a field of its response
+    return replace(choice, any_of=tuple(getattr(finish(other), choice.field) for other in others))

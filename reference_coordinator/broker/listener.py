@@ -1,0 +1,310 @@
+"""The broker's front of frames, sans-IO: what the TCP server and a harness in the same process share.
+
+A connection has one request in progress; what comes behind it waits until the answer has left, as Kafka
+mutes a channel. A malformed frame closes its connection and nothing else.
+
+Source: SocketServer.Processor#processCompletedReceives (3.9.2).
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import count
+from types import MappingProxyType
+from typing import Final, NewType
+
+from reference_coordinator.broker.cluster_state import ClusterState, Node
+from reference_coordinator.broker.kafka_apis import Answers, KafkaApis
+from reference_coordinator.broker.messages import BrokerResponse
+from reference_coordinator.broker.topics import OFFSETS_TOPIC
+from reference_coordinator.core.choices import Choices
+from reference_coordinator.core.effects import Permitted, Respond
+from reference_coordinator.core.ids import Millis, ResponseToken
+from reference_coordinator.core.values import value
+from reference_coordinator.log.offsets_log import OffsetsLog
+from reference_coordinator.messages import RequestContext
+from reference_coordinator.profile.api_versions import ApiRanges
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import Profile
+from reference_coordinator.wire import (
+    MalformedRequestError,
+    RequestHeader,
+    UnwritableResponseError,
+    read_request,
+    write_response,
+)
+
+ConnectionId = NewType("ConnectionId", int)
+_REMEMBERED_CONTEXTS: Final = 256
+_NO_TOPICS: Final[Mapping[str, int]] = MappingProxyType({})
+
+
+@value
+class PermittedFrames:
+    """Frames that Kafka may send instead of one, where its choice hangs on map order or a race."""
+
+    field: str
+    """The top-level field in which they differ."""
+    frames: tuple[bytes, ...]
+    """One for each value that is right; that of the frame that is sent is among them."""
+    reason: str
+
+
+@value
+class SendFrame:
+    """Send a frame, without its size prefix, to a connection."""
+
+    connection: ConnectionId
+    frame: bytes
+    permitted: tuple[PermittedFrames, ...] = ()
+    """What Kafka may send instead."""
+
+
+@value
+class CloseConnection:
+    """Close a connection, which the listener has forgotten already."""
+
+    connection: ConnectionId
+    reason: str
+
+
+Outgoing = SendFrame | CloseConnection
+
+
+@dataclass(slots=True, kw_only=True)
+class _Channel:
+    client_host: str
+    waiting: deque[bytes] = field(default_factory=deque)
+    is_muted: bool = False
+
+
+@value
+class _InProgress:
+    connection: ConnectionId
+    header: RequestHeader
+
+
+@value
+class Shared:
+    """What the listeners of a cluster have in common."""
+
+    state: ClusterState
+    connection_ids: Iterator[int] = field(default_factory=lambda: count(1))
+    tokens: Iterator[int] = field(default_factory=lambda: count(1))
+
+
+class Listener:
+    """One broker, reached through frames."""
+
+    def __init__(
+        self,
+        *,
+        profile: Profile,
+        config: GroupCoordinatorConfig,
+        choices: Choices,
+        host: str,
+        port: int,
+        node_id: int = 1,
+        topics: Mapping[str, int] = _NO_TOPICS,
+        log: OffsetsLog | None = None,
+        shared: Shared | None = None,
+    ) -> None:
+        """Start a broker; a log that has records is loaded before the first request.
+
+        Args:
+            profile: the release that it behaves as.
+            config: its configuration.
+            choices: ids and ties.
+            host: what clients are told to reach it by.
+            port: likewise.
+            node_id: likewise.
+            topics: to begin with, by name, with partition counts; of a broker alone.
+            log: `__consumer_offsets`, if it outlives the broker; of a broker alone.
+            shared: what it shares with the rest of its cluster, if it is not alone.
+        """
+        self._profile = profile
+        self._choices = choices
+        self._node = Node(node_id=node_id, host=host, port=port)
+        self._shared = _alone(config, topics, log) if shared is None else shared
+        self.apis = self._started(config)
+        """The broker behind the frames, for who wants to make its writes fail."""
+        self._channels: dict[ConnectionId, _Channel] = {}
+        self._in_progress: dict[ResponseToken, _InProgress] = {}
+
+    def _started(self, config: GroupCoordinatorConfig) -> KafkaApis:
+        return KafkaApis(
+            config=config,
+            profile=self._profile,
+            choices=self._choices,
+            node=self._node,
+            cluster=self._shared.state,
+        )
+
+    @property
+    def ranges(self) -> ApiRanges:
+        """The API versions that the broker advertises."""
+        return self.apis.broker.ranges
+
+    def connected(self, *, client_host: str) -> ConnectionId:
+        """Open a connection from an address, e.g. `127.0.0.1`; groups show it as Java prints it."""
+        connection = ConnectionId(next(self._shared.connection_ids))
+        self._channels[connection] = _Channel(client_host=f"/{client_host}")
+        return connection
+
+    def received(self, connection: ConnectionId, frame: bytes, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Take a frame; without effect on a connection that was closed from this side."""
+        channel = self._channels.get(connection)
+        if channel is None:
+            return ()
+        found_out = self.publish(now_ms=now_ms) if self.apis.is_behind else ()
+        channel.waiting.append(frame)
+        if channel.is_muted:
+            return found_out
+        return found_out + self._process(deque((connection,)), now_ms=now_ms)
+
+    def disconnected(self, connection: ConnectionId, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Forget a connection. Its request in progress goes on, and its answer is dropped."""
+        del now_ms  # No group notices that a connection is gone.
+        self._channels.pop(connection, None)
+        return ()
+
+    def advance(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Let every deadline fire that is due."""
+        return self._send(self.apis.advance(now_ms=now_ms), now_ms=now_ms)
+
+    def next_deadline(self) -> Millis | None:
+        """Return when `advance` is due."""
+        return self.apis.next_deadline()
+
+    def publish(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Let the broker find out what has changed in its cluster."""
+        return self._send(self.apis.publish(now_ms=now_ms), now_ms=now_ms)
+
+    def stop(self) -> tuple[Outgoing, ...]:
+        """End the broker without a word: its connections close, and what it did not write is lost."""
+        closed = tuple(self._close(each, "the broker ended") for each in tuple(self._channels))
+        self._in_progress.clear()
+        return closed
+
+    def restart(
+        self, *, now_ms: Millis, config: GroupCoordinatorConfig | None = None
+    ) -> tuple[Outgoing, ...]:
+        """End the broker and start it over its log, perhaps with another configuration."""
+        closed = self.stop()
+        former = self.apis
+        self.apis = self._started(former.broker.config if config is None else config)
+        self.apis.holds_loading = former.holds_loading
+        return closed + self.publish(now_ms=now_ms)
+
+    def hold_loading(self) -> None:
+        """Let logs that are to be loaded wait from now on."""
+        self.apis.hold_loading()
+
+    def release_loading(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Load what waits for it."""
+        return self._send(self.apis.release_loading(now_ms=now_ms), now_ms=now_ms)
+
+    def hold_dead(self) -> None:
+        """Let groups that DeleteGroups has marked Dead wait for their removal from now on."""
+        self.apis.hold_dead()
+
+    def release_dead(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Remove the groups that wait for it."""
+        return self._send(self.apis.release_dead(now_ms=now_ms), now_ms=now_ms)
+
+    def write_held_markers(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Try again to write the ends of transactions that nobody could take."""
+        return self._send(self.apis.write_held_markers(now_ms=now_ms), now_ms=now_ms)
+
+    def _send(self, answers: Answers, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        if not answers:
+            return ()
+        unmuted: deque[ConnectionId] = deque()
+        outgoing = tuple(self._outgoing(answers, unmuted))
+        return outgoing + self._process(unmuted, now_ms=now_ms)
+
+    def _process(self, ready: deque[ConnectionId], *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Work off the waiting frames of connections, and of those that become free by it."""
+        outgoing: list[Outgoing] = []
+        while ready:
+            connection = ready.popleft()
+            channel = self._channels.get(connection)
+            if channel is None or channel.is_muted or not channel.waiting:
+                continue
+            frame = channel.waiting.popleft()
+            if channel.waiting:
+                ready.append(connection)
+            try:
+                answers = self._handle(connection, channel, frame, now_ms=now_ms)
+            except MalformedRequestError as error:
+                outgoing.append(self._close(connection, str(error)))
+            else:
+                outgoing.extend(self._outgoing(answers, ready))
+        return tuple(outgoing)
+
+    def _handle(
+        self, connection: ConnectionId, channel: _Channel, frame: bytes, *, now_ms: Millis
+    ) -> Answers:
+        request = read_request(frame, ranges=self.ranges)
+        token = ResponseToken(next(self._shared.tokens))
+        self._in_progress[token] = _InProgress(connection=connection, header=request.header)
+        channel.is_muted = True
+        header = request.header
+        context = _context(header.api_version, header.client_id, channel.client_host)
+        return self.apis.handle(request.message, context, token, now_ms=now_ms)
+
+    def _outgoing(self, answers: Answers, unmuted: deque[ConnectionId]) -> list[Outgoing]:
+        outgoing: list[Outgoing] = []
+        for answer in answers:
+            answered = self._in_progress.pop(answer.token)
+            channel = self._channels.get(answered.connection)
+            if channel is None:
+                continue
+            channel.is_muted = False
+            if channel.waiting:
+                unmuted.append(answered.connection)
+            outgoing.append(self._frame(answered, answer))
+        return outgoing
+
+    def _frame(self, answered: _InProgress, answer: Respond[BrokerResponse]) -> Outgoing:
+        try:
+            frame = write_response(answered.header, answer.response)
+            permitted = _all_permitted_frames(answered, answer) if answer.permitted else ()
+        except UnwritableResponseError as error:
+            return self._close(answered.connection, str(error))
+        return SendFrame(connection=answered.connection, frame=frame, permitted=permitted)
+
+    def _close(self, connection: ConnectionId, reason: str) -> CloseConnection:
+        del self._channels[connection]
+        return CloseConnection(connection=connection, reason=reason)
+
+
+def _alone(config: GroupCoordinatorConfig, topics: Mapping[str, int], log: OffsetsLog | None) -> Shared:
+    state = ClusterState(log)
+    for name, num_partitions in topics.items():
+        state.topics.create(name, num_partitions)
+    if state.log.partitions():
+        state.topics.create(OFFSETS_TOPIC, config.offsets_topic_num_partitions)
+    return Shared(state=state)
+
+
+def _all_permitted_frames(
+    answered: _InProgress, answer: Respond[BrokerResponse]
+) -> tuple[PermittedFrames, ...]:
+    return tuple(_permitted_frames(answered, answer, choice) for choice in answer.permitted)
+
+
+@lru_cache(maxsize=_REMEMBERED_CONTEXTS)
+def _context(api_version: int, client_id: str | None, client_host: str) -> RequestContext:
+    return RequestContext(api_version=api_version, client_id=client_id, client_host=client_host)
+
+
+def _permitted_frames(
+    answered: _InProgress, answer: Respond[BrokerResponse], choice: Permitted
+) -> PermittedFrames:
+    frames = tuple(
+        write_response(answered.header, replace(answer.response, **{choice.field: value}))  # type: ignore[arg-type] # a choice names a field of its response
+        for value in choice.any_of
+    )
+    return PermittedFrames(field=choice.field, frames=frames, reason=choice.reason)

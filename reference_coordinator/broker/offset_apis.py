@@ -1,0 +1,333 @@
+"""What Kafka does to offset requests around the coordinator: topics that do not exist, topic ids, shapes.
+
+A handler answers at once, or forwards what is left of the request together with how the coordinator's
+answer becomes the client's.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Final, Generic, TypeVar
+
+from reference_coordinator.broker.topics import Topics
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import TopicId
+from reference_coordinator.core.values import value
+from reference_coordinator.messages import (
+    GroupRequest,
+    GroupResponse,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+    OffsetDeleteRequest,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic,
+    RequestContext,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+)
+from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.profile.profiles import Profile
+
+_FIRST_TOPIC_IDS: Final = 10
+_FIRST_TOP_LEVEL_FETCH_ERROR: Final = 2
+_FIRST_LOADING_TXN_COMMIT: Final = 2
+
+Finish = Callable[[GroupResponse], GroupResponse]
+"""Makes the client's answer of the coordinator's."""
+
+
+@value
+class Forward:
+    """What the coordinator is asked, and what becomes of its answer."""
+
+    request: GroupRequest
+    finish: Finish
+
+
+_KeyT = TypeVar("_KeyT")
+_PartitionT = TypeVar("_PartitionT")
+
+
+class _Builder(Generic[_KeyT, _PartitionT]):
+    """Collects refused partitions by topic, and merges the coordinator's with them."""
+
+    def __init__(self) -> None:
+        self._topics: dict[_KeyT, list[_PartitionT]] = {}
+
+    def add(self, key: _KeyT, partitions: Iterable[_PartitionT]) -> None:
+        self._topics.setdefault(key, []).extend(partitions)
+
+    def merge(
+        self, answered: Iterable[tuple[_KeyT, tuple[_PartitionT, ...]]]
+    ) -> tuple[tuple[_KeyT, tuple[_PartitionT, ...]], ...]:
+        """Return the topics, refused partitions first; untouched where nothing was refused."""
+        if not self._topics:
+            return tuple(answered)
+        for key, partitions in answered:
+            self.add(key, partitions)
+        return tuple((key, tuple(partitions)) for key, partitions in self._topics.items())
+
+
+@value
+class _CommitKey:
+    name: str
+    topic_id: TopicId | None
+
+
+def handle_offset_commit(
+    request: OffsetCommitRequest, context: RequestContext, topics: Topics, profile: Profile
+) -> OffsetCommitResponse | Forward:
+    """Refuse partitions that do not exist; the coordinator is not asked if nothing is left.
+
+    Source: KafkaApis#handleOffsetCommitRequest (4.3.1).
+    """
+    answers_all = profile.has(Behaviour.EMPTY_UNKNOWN_TOPIC_ANSWERED)
+    uses_ids = context.api_version >= _FIRST_TOPIC_IDS
+    builder = _Builder[_CommitKey, OffsetCommitResponsePartition]()
+    left: list[OffsetCommitRequestTopic] = []
+    for asked in request.topics:
+        topic = _with_name(asked, topics) if uses_ids else asked
+        key = _CommitKey(name=topic.name, topic_id=topic.topic_id if uses_ids else None)
+        known, unknown = _split(topic.partitions, topic.name, topics)
+        error = Errors.UNKNOWN_TOPIC_OR_PARTITION if topic.name or not uses_ids else Errors.UNKNOWN_TOPIC_ID
+        if unknown or (answers_all and topics.get(topic.name) is None):
+            builder.add(key, (_refused_commit(each, error) for each in unknown))
+        if known:
+            left.append(replace(topic, partitions=known))
+    if not left:
+        return OffsetCommitResponse(topics=_commit_topics(builder.merge(())))
+
+    def finish(response: GroupResponse) -> GroupResponse:
+        assert isinstance(response, OffsetCommitResponse)
+        answered = (
+            (_commit_key(topic, topics, uses_ids=uses_ids), topic.partitions) for topic in response.topics
+        )
+        return OffsetCommitResponse(topics=_commit_topics(builder.merge(answered)))
+
+    return Forward(request=replace(request, topics=tuple(left)), finish=finish)
+
+
+def _split(
+    partitions: tuple[OffsetCommitRequestPartition, ...], name: str, topics: Topics
+) -> tuple[tuple[OffsetCommitRequestPartition, ...], tuple[OffsetCommitRequestPartition, ...]]:
+    known = tuple(each for each in partitions if topics.has_partition(name, each.partition_index))
+    unknown = tuple(each for each in partitions if not topics.has_partition(name, each.partition_index))
+    return known, unknown
+
+
+def _commit_key(topic: OffsetCommitResponseTopic, topics: Topics, *, uses_ids: bool) -> _CommitKey:
+    return _CommitKey(name=topic.name, topic_id=_id_of(topic.name, topics) if uses_ids else None)
+
+
+def _commit_topics(
+    merged: tuple[tuple[_CommitKey, tuple[OffsetCommitResponsePartition, ...]], ...],
+) -> tuple[OffsetCommitResponseTopic, ...]:
+    return tuple(
+        OffsetCommitResponseTopic(name=key.name, topic_id=key.topic_id, partitions=partitions)
+        for key, partitions in merged
+    )
+
+
+def _refused_commit(partition: OffsetCommitRequestPartition, error: Errors) -> OffsetCommitResponsePartition:
+    return OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=error)
+
+
+def handle_txn_offset_commit(
+    request: TxnOffsetCommitRequest, context: RequestContext, topics: Topics, profile: Profile
+) -> TxnOffsetCommitResponse | Forward:
+    """Refuse partitions that do not exist; the coordinator is not asked if nothing is left.
+
+    Source: KafkaApis#handleTxnOffsetCommitRequest (4.3.1).
+    """
+    answers_all = profile.has(Behaviour.EMPTY_UNKNOWN_TOPIC_ANSWERED)
+    builder = _Builder[str, OffsetCommitResponsePartition]()
+    left: list[OffsetCommitRequestTopic] = []
+    for topic in request.topics:
+        known, unknown = _split(topic.partitions, topic.name, topics)
+        if unknown or (answers_all and topics.get(topic.name) is None):
+            refused = (_refused_commit(each, Errors.UNKNOWN_TOPIC_OR_PARTITION) for each in unknown)
+            builder.add(topic.name, refused)
+        if known:
+            left.append(replace(topic, partitions=known))
+    if not left:
+        return TxnOffsetCommitResponse(topics=_txn_commit_topics(builder.merge(())))
+    hides_loading = context.api_version < _FIRST_LOADING_TXN_COMMIT and profile.has(
+        Behaviour.TXN_COMMIT_HIDES_LOADING
+    )
+
+    def finish(response: GroupResponse) -> GroupResponse:
+        assert isinstance(response, TxnOffsetCommitResponse)
+        merged = builder.merge((topic.name, topic.partitions) for topic in response.topics)
+        answered = _txn_commit_topics(merged)
+        return TxnOffsetCommitResponse(topics=_without_loading(answered) if hides_loading else answered)
+
+    return Forward(request=replace(request, topics=tuple(left)), finish=finish)
+
+
+def _txn_commit_topics(
+    merged: tuple[tuple[str, tuple[OffsetCommitResponsePartition, ...]], ...],
+) -> tuple[OffsetCommitResponseTopic, ...]:
+    return tuple(OffsetCommitResponseTopic(name=name, partitions=partitions) for name, partitions in merged)
+
+
+def _without_loading(
+    topics: tuple[OffsetCommitResponseTopic, ...],
+) -> tuple[OffsetCommitResponseTopic, ...]:
+    """Hide from old producers what they cannot bear to hear (KAFKA-7296)."""
+    return tuple(
+        replace(
+            topic,
+            partitions=tuple(
+                replace(each, error_code=Errors.COORDINATOR_NOT_AVAILABLE)
+                if each.error_code is Errors.COORDINATOR_LOAD_IN_PROGRESS
+                else each
+                for each in topic.partitions
+            ),
+        )
+        for topic in topics
+    )
+
+
+def handle_offset_fetch(
+    request: OffsetFetchRequest, context: RequestContext, topics: Topics, profile: Profile
+) -> Forward:
+    """Resolve topic ids, and shape a group's error as the version does.
+
+    Source: KafkaApis#handleOffsetFetchRequest, OffsetFetchResponse#groupError (4.3.1).
+    """
+    groups = request.groups
+    if profile.has(Behaviour.FETCH_COLLAPSES_DUPLICATE_GROUPS):
+        groups = tuple({group.group_id: group for group in groups}.values())
+    uses_ids = context.api_version >= _FIRST_TOPIC_IDS
+    asked = tuple(_with_names(group, topics) for group in groups) if uses_ids else groups
+
+    def finish(response: GroupResponse) -> GroupResponse:
+        assert isinstance(response, OffsetFetchResponse)
+        return OffsetFetchResponse(
+            groups=tuple(
+                _fetched(group, answered, context, topics, profile)
+                for group, answered in zip(asked, response.groups, strict=True)
+            )
+        )
+
+    forwarded = tuple(_without_unknown_ids(group) for group in asked) if uses_ids else asked
+    return Forward(request=replace(request, groups=forwarded), finish=finish)
+
+
+def _with_names(group: OffsetFetchRequestGroup, topics: Topics) -> OffsetFetchRequestGroup:
+    if group.topics is None:
+        return group
+    return replace(group, topics=tuple(_with_name(topic, topics) for topic in group.topics))
+
+
+def _without_unknown_ids(group: OffsetFetchRequestGroup) -> OffsetFetchRequestGroup:
+    if group.topics is None:
+        return group
+    return replace(group, topics=tuple(topic for topic in group.topics if topic.name))
+
+
+def _fetched(
+    asked: OffsetFetchRequestGroup,
+    answered: OffsetFetchResponseGroup,
+    context: RequestContext,
+    topics: Topics,
+    profile: Profile,
+) -> OffsetFetchResponseGroup:
+    if answered.error_code is not Errors.NONE:
+        if context.api_version >= _FIRST_TOP_LEVEL_FETCH_ERROR or profile.has(
+            Behaviour.FETCH_V1_DROPS_GROUP_ERROR
+        ):
+            return answered
+        return replace(
+            answered, topics=tuple(_failed_fetch(topic, answered.error_code) for topic in asked.topics or ())
+        )
+    if context.api_version < _FIRST_TOPIC_IDS:
+        return answered
+    with_ids = tuple(replace(topic, topic_id=_id_of(topic.name, topics)) for topic in answered.topics)
+    unknown = tuple(
+        _failed_fetch(topic, Errors.UNKNOWN_TOPIC_ID) for topic in asked.topics or () if not topic.name
+    )
+    return replace(answered, topics=tuple(topic for topic in with_ids if topic.topic_id) + unknown)
+
+
+def _failed_fetch(topic: OffsetFetchRequestTopic, error: Errors) -> OffsetFetchResponseTopic:
+    return OffsetFetchResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        partitions=tuple(
+            OffsetFetchResponsePartition(
+                partition_index=partition_index,
+                committed_offset=-1,
+                committed_leader_epoch=-1,
+                metadata="",
+                error_code=error,
+            )
+            for partition_index in topic.partition_indexes
+        ),
+    )
+
+
+def handle_offset_delete(request: OffsetDeleteRequest, topics: Topics, profile: Profile) -> Forward:
+    """Refuse partitions that do not exist; the coordinator is asked in any case, and its error wins.
+
+    Source: KafkaApis#handleOffsetDeleteRequest, OffsetDeleteResponse.Builder#merge (4.3.1).
+    """
+    answers_all = profile.has(Behaviour.EMPTY_UNKNOWN_TOPIC_ANSWERED)
+    builder = _Builder[str, OffsetDeleteResponsePartition]()
+    left: list[OffsetDeleteRequestTopic] = []
+    for topic in request.topics:
+        known = tuple(each for each in topic.partition_indexes if topics.has_partition(topic.name, each))
+        unknown = tuple(each for each in topic.partition_indexes if each not in known)
+        if unknown or (answers_all and topics.get(topic.name) is None):
+            builder.add(topic.name, (_refused_delete(each) for each in unknown))
+        if known:
+            left.append(replace(topic, partition_indexes=known))
+
+    def finish(response: GroupResponse) -> GroupResponse:
+        assert isinstance(response, OffsetDeleteResponse)
+        if response.error_code is not Errors.NONE:
+            return replace(response, topics=())
+        merged = builder.merge((topic.name, topic.partitions) for topic in response.topics)
+        repeats = profile.has(Behaviour.OFFSET_DELETE_REPEATS_TOPICS)
+        return replace(
+            response,
+            topics=tuple(
+                OffsetDeleteResponseTopic(name=name, partitions=partitions)
+                for name, partitions in merged
+                for _ in (partitions if repeats else (None,))
+            ),
+        )
+
+    return Forward(request=replace(request, topics=tuple(left)), finish=finish)
+
+
+def _refused_delete(partition_index: int) -> OffsetDeleteResponsePartition:
+    return OffsetDeleteResponsePartition(
+        partition_index=partition_index, error_code=Errors.UNKNOWN_TOPIC_OR_PARTITION
+    )
+
+
+_TopicT = TypeVar("_TopicT", OffsetCommitRequestTopic, OffsetFetchRequestTopic)
+
+
+def _with_name(topic: _TopicT, topics: Topics) -> _TopicT:
+    """Name a topic that came by its id; an id that nobody knows leaves the name empty."""
+    found = None if topic.topic_id is None else topics.get_by_id(topic.topic_id)
+    return replace(topic, name="" if found is None else found.name)
+
+
+def _id_of(name: str, topics: Topics) -> TopicId | None:
+    topic = topics.get(name)
+    return None if topic is None else topic.topic_id

@@ -1,0 +1,86 @@
+"""What KafkaApis does to requests about groups before the coordinator sees them."""
+
+from dataclasses import replace
+from typing import Final
+
+from reference_coordinator.broker.broker_apis import Broker
+from reference_coordinator.broker.offset_apis import (
+    Forward,
+    handle_offset_commit,
+    handle_offset_delete,
+    handle_offset_fetch,
+    handle_txn_offset_commit,
+)
+from reference_coordinator.broker.transaction_apis import TransactionApis
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.messages import (
+    DeleteGroupsRequest,
+    GroupRequest,
+    GroupResponse,
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+    OffsetFetchRequest,
+    RequestContext,
+    SyncGroupRequest,
+    SyncGroupResponse,
+    TxnOffsetCommitRequest,
+)
+
+_FIRST_MANDATORY_SYNC_PROTOCOL: Final = 5
+
+
+def route(
+    broker: Broker, transactions: TransactionApis, request: GroupRequest, context: RequestContext
+) -> GroupResponse | Forward:
+    """Answer what the broker can answer by itself, and hand on the rest. Source: KafkaApis#handle (4.3.1)."""
+    topics, profile = broker.topics, broker.profile
+    match request:
+        case SyncGroupRequest() if _lacks_mandatory_protocol(request, context):
+            return SyncGroupResponse(
+                error_code=Errors.INCONSISTENT_GROUP_PROTOCOL,
+                protocol_type=None,
+                protocol_name=None,
+                assignment=b"",
+            )
+        case OffsetCommitRequest():
+            return handle_offset_commit(request, context, topics, profile)
+        case TxnOffsetCommitRequest():
+            return _route_txn_offset_commit(broker, transactions, request, context)
+        case OffsetFetchRequest():
+            return handle_offset_fetch(request, context, topics, profile)
+        case OffsetDeleteRequest():
+            return handle_offset_delete(request, topics, profile)
+        case DeleteGroupsRequest():
+            return _unchanged(_with_distinct_groups(request))
+        case _:
+            return _unchanged(request)
+
+
+def _route_txn_offset_commit(
+    broker: Broker, transactions: TransactionApis, request: TxnOffsetCommitRequest, context: RequestContext
+) -> GroupResponse | Forward:
+    routed = handle_txn_offset_commit(request, context, broker.topics, broker.profile)
+    if not isinstance(routed, Forward):
+        return routed
+    assert isinstance(routed.request, TxnOffsetCommitRequest)
+    verification = transactions.verify(request, context)
+    return replace(routed, request=replace(routed.request, verification=verification))
+
+
+def _unchanged(request: GroupRequest) -> Forward:
+    return Forward(request=request, finish=lambda response: response)
+
+
+def _lacks_mandatory_protocol(request: SyncGroupRequest, context: RequestContext) -> bool:
+    """Whether type or name is missing though mandatory.
+
+    Source: SyncGroupRequest#areMandatoryProtocolTypeAndNamePresent (4.3.1).
+    """
+    return context.api_version >= _FIRST_MANDATORY_SYNC_PROTOCOL and (
+        request.protocol_type is None or request.protocol_name is None
+    )
+
+
+def _with_distinct_groups(request: DeleteGroupsRequest) -> DeleteGroupsRequest:
+    """Name each group once. Source: KafkaApis#handleDeleteGroupsRequest (4.3.1)."""
+    return DeleteGroupsRequest(groups_names=tuple(dict.fromkeys(request.groups_names)))

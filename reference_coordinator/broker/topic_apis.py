@@ -1,0 +1,79 @@
+"""CreateTopics and DeleteTopics, as far as the reference has topics."""
+
+from reference_coordinator.broker.broker_apis import DEFAULT_NUM_PARTITIONS, Broker
+from reference_coordinator.broker.messages import (
+    CreatableTopic,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+from reference_coordinator.broker.topics import Topic, is_legal_topic_name
+from reference_coordinator.core.errors import Errors
+
+
+def handle_create_topics(broker: Broker, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    """Create topics. Source: ReplicationControlManager#createTopics (4.3.1)."""
+    names = [topic.name for topic in request.topics]
+    return CreateTopicsResponse(
+        topics=tuple(
+            _refused(topic.name, Errors.INVALID_REQUEST, "the request names this topic twice")
+            if names.count(topic.name) > 1
+            else _create_topic(broker, topic, validate_only=request.validate_only)
+            for topic in request.topics
+        )
+    )
+
+
+def _create_topic(broker: Broker, topic: CreatableTopic, *, validate_only: bool) -> CreatableTopicResult:
+    num_partitions = DEFAULT_NUM_PARTITIONS if topic.num_partitions == -1 else topic.num_partitions
+    if not is_legal_topic_name(topic.name):
+        return _refused(topic.name, Errors.INVALID_TOPIC_EXCEPTION, "not a legal topic name")
+    if broker.topics.get(topic.name) is not None:
+        return _refused(topic.name, Errors.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
+    if topic.has_assignments:
+        return _refused(topic.name, Errors.INVALID_REPLICA_ASSIGNMENT, "leave the assignment to the broker")
+    if topic.replication_factor not in {-1, 1}:
+        return _refused(topic.name, Errors.INVALID_REPLICATION_FACTOR, "there is one broker")
+    if num_partitions < 1:
+        return _refused(topic.name, Errors.INVALID_PARTITIONS, "a topic has at least one partition")
+    created = None if validate_only else broker.topics.create(topic.name, num_partitions)
+    return CreatableTopicResult(
+        name=topic.name,
+        error_code=Errors.NONE,
+        topic_id=None if created is None else created.topic_id,
+        num_partitions=num_partitions,
+        replication_factor=1,
+    )
+
+
+def _refused(name: str, error: Errors, why: str) -> CreatableTopicResult:
+    return CreatableTopicResult(name=name, error_code=error, error_message=why)
+
+
+def handle_delete_topics(broker: Broker, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+    """Delete topics. Source: ReplicationControlManager#deleteTopics (4.3.1)."""
+    return DeleteTopicsResponse(responses=tuple(_delete_topic(broker, each) for each in request.topics))
+
+
+def _delete_topic(broker: Broker, asked: DeleteTopicState) -> DeletableTopicResult:
+    topic = _named(broker, asked)
+    if topic is None:
+        by_id = asked.topic_id is not None
+        return DeletableTopicResult(
+            name=asked.name,
+            topic_id=asked.topic_id,
+            error_code=Errors.UNKNOWN_TOPIC_ID if by_id else Errors.UNKNOWN_TOPIC_OR_PARTITION,
+            error_message="This server does not host this topic" + (" ID." if by_id else "-partition."),
+        )
+    broker.topics.delete(topic.name)
+    return DeletableTopicResult(name=topic.name, topic_id=topic.topic_id, error_code=Errors.NONE)
+
+
+def _named(broker: Broker, asked: DeleteTopicState) -> Topic | None:
+    if asked.topic_id is not None:
+        return broker.topics.get_by_id(asked.topic_id)
+    return broker.topics.get(asked.name or "")

@@ -1,0 +1,78 @@
+"""The topics that the broker knows: names, partitions and ids, in memory."""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from reference_coordinator.core.ids import TopicId
+from reference_coordinator.core.values import value
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+TRANSACTION_STATE_TOPIC: Final = "__transaction_state"
+SHARE_STATE_TOPIC: Final = "__share_group_state"
+_INTERNAL: Final = frozenset({OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, SHARE_STATE_TOPIC})
+_LEGAL_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+
+
+@value
+class Topic:
+    """A topic; its partitions are numbered from 0."""
+
+    name: str
+    topic_id: TopicId
+    """Made of the name and how often it was created, so that every run gives a topic the same id."""
+    num_partitions: int
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether it is a coordinator's log."""
+        return self.name in _INTERNAL
+
+
+class Topics:
+    """What Kafka's metadata cache knows of topics."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Topic] = {}
+        self._creations: Counter[str] = Counter()
+
+    def __iter__(self) -> Iterator[Topic]:
+        return iter(self._by_name.values())
+
+    def create(self, name: str, num_partitions: int) -> Topic:
+        """Add a topic; its name is legal and not taken."""
+        assert name not in self._by_name, name
+        topic_id = _topic_id(f"{name}#{self._creations[name]}" if self._creations[name] else name)
+        self._creations[name] += 1
+        topic = Topic(name=name, topic_id=topic_id, num_partitions=num_partitions)
+        self._by_name[name] = topic
+        return topic
+
+    def delete(self, name: str) -> Topic | None:
+        """Take away a topic, if it is there; one of the same name will have another id."""
+        return self._by_name.pop(name, None)
+
+    def get(self, name: str) -> Topic | None:
+        """Return the topic of that name."""
+        return self._by_name.get(name)
+
+    def get_by_id(self, topic_id: TopicId) -> Topic | None:
+        """Return the topic with that id."""
+        return next((topic for topic in self if topic.topic_id == topic_id), None)
+
+    def has_partition(self, name: str, partition_index: int) -> bool:
+        """Whether that partition exists."""
+        topic = self._by_name.get(name)
+        return topic is not None and 0 <= partition_index < topic.num_partitions
+
+
+def is_legal_topic_name(name: str) -> bool:
+    """Whether Kafka would create a topic of that name. Source: Topic#validate (4.3.1)."""
+    return name not in {".", ".."} and _LEGAL_NAME.fullmatch(name) is not None
+
+
+def _topic_id(name: str) -> TopicId:
+    digits = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()
+    return TopicId("-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32])))

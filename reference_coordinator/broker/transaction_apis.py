@@ -1,0 +1,256 @@
+"""What Kafka does to requests of transactions around its coordinators: routing, error codes by version."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final, assert_never
+
+from reference_coordinator.broker.cluster_state import ClusterState
+from reference_coordinator.broker.topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from reference_coordinator.core.map_order import partition_for
+from reference_coordinator.core.records import EndTransactionMarker
+from reference_coordinator.log.offsets_log import MarkerHeader
+from reference_coordinator.messages import RequestContext, TxnOffsetCommitRequest
+from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
+from reference_coordinator.profile.profiles import Profile
+from reference_coordinator.transactions.coordinator import Markers, TransactionCoordinator
+from reference_coordinator.transactions.messages import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
+    EndTxnRequest,
+    EndTxnResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    TransactionRequest,
+    TransactionResponse,
+    WritableTxnMarker,
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopic,
+    WritableTxnMarkerTopicResult,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+
+_FIRST_FENCED_ADD_OFFSETS: Final = 2
+_FIRST_FENCED_END_TXN: Final = 2
+_FIRST_FENCED_INIT_PRODUCER_ID: Final = 4
+_FIRST_EPOCH_BUMP_END_TXN: Final = 5
+_FIRST_ABORTABLE_TXN_OFFSET_COMMIT: Final = 4
+_FIRST_IMPLICIT_TXN_OFFSET_COMMIT: Final = 5
+
+
+@dataclass(slots=True, kw_only=True)
+class TransactionApis:
+    """A broker's transaction coordinator, and what other APIs ask whoever coordinates a transaction."""
+
+    profile: Profile
+    cluster: ClusterState
+    node_id: int
+    num_partitions: int
+    """Of `__consumer_offsets`."""
+    _coordinator: TransactionCoordinator = field(init=False)
+    _leader: TransactionCoordinator = field(init=False)
+    """The coordinator wherever it is, as brokers reach it."""
+
+    def __post_init__(self) -> None:
+        store = self.cluster.transactions
+        self._coordinator = TransactionCoordinator(
+            profile=self.profile, owns_log=lambda: self._leader_id() == self.node_id, store=store
+        )
+        self._leader = TransactionCoordinator(
+            profile=self.profile, owns_log=lambda: self._leader_id() is not None, store=store
+        )
+
+    def handle(self, request: TransactionRequest, context: RequestContext) -> TransactionResponse:
+        """Answer a request, and write what markers come of it. Source: KafkaApis#handle (4.3.1)."""
+        match request:
+            case InitProducerIdRequest():
+                return self._handle_init_producer_id(request, context)
+            case AddOffsetsToTxnRequest():
+                return self._handle_add_offsets_to_txn(request, context)
+            case EndTxnRequest():
+                return self._handle_end_txn(request, context)
+            case WriteTxnMarkersRequest():
+                return self._handle_write_txn_markers(request)
+            case _:
+                assert_never(request)
+
+    def write_held_markers(self) -> None:
+        """Try again to write markers, now that the group coordinator is there."""
+        held = tuple(self.cluster.transactions.held)
+        self.cluster.transactions.held.clear()
+        for markers in held:
+            if markers.are_written:
+                self._end(markers)
+            else:
+                self._write(markers)
+
+    def verify(self, request: TxnOffsetCommitRequest, context: RequestContext) -> Errors:
+        """Ask whether a transaction knows of the group; from v5 on, have it know.
+
+        Source: ReplicaManager#maybeSendPartitionToTransactionCoordinator,
+        AddPartitionsToTxnManager#addOrVerifyTransaction (4.3.1).
+        """
+        if not request.group_id or not self.profile.has(Behaviour.TXN_COMMIT_VERIFIED):
+            return Errors.NONE
+        partition = partition_for(request.group_id, self.num_partitions)
+        by_epoch = self.profile.has(Behaviour.VERIFIED_ANEW_FOR_OTHER_EPOCH)
+        epoch = request.producer_epoch if by_epoch else None
+        if self.cluster.log.has_ongoing_transaction(partition, request.producer_id, epoch):
+            return Errors.NONE
+        if self._leader_id() is None:
+            return Errors.COORDINATOR_NOT_AVAILABLE
+        adds = context.api_version >= _FIRST_IMPLICIT_TXN_OFFSET_COMMIT
+        ask = (
+            self._leader.handle_add_partitions_to_transaction
+            if adds
+            else self._leader.handle_verify_partitions_in_transaction
+        )
+        error = ask(request.transactional_id, request.producer_id, request.producer_epoch, partition)
+        if error is Errors.PRODUCER_FENCED:
+            return Errors.INVALID_PRODUCER_EPOCH
+        if error is Errors.TRANSACTION_ABORTABLE and context.api_version < _FIRST_ABORTABLE_TXN_OFFSET_COMMIT:
+            return Errors.INVALID_TXN_STATE
+        return error
+
+    def _leader_id(self) -> int | None:
+        # Transactions are not spread over brokers: who leads one partition of their log leads them all.
+        leader = self.cluster.leader(TRANSACTION_STATE_TOPIC, 0)
+        return None if leader is None else leader.node_id
+
+    def _handle_init_producer_id(
+        self, request: InitProducerIdRequest, context: RequestContext
+    ) -> InitProducerIdResponse:
+        """Source: KafkaApis#handleInitProducerIdRequest (4.3.1)."""
+        if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
+            return InitProducerIdResponse(
+                error_code=Errors.INVALID_REQUEST,
+                producer_id=NO_PRODUCER_ID,
+                producer_epoch=NO_PRODUCER_EPOCH,
+            )
+        response, markers = self._coordinator.handle_init_producer_id(request)
+        if markers is not None:
+            self._write(markers)
+        told = _fenced(response.error_code, context, _FIRST_FENCED_INIT_PRODUCER_ID)
+        return replace(response, error_code=told)
+
+    def _handle_add_offsets_to_txn(
+        self, request: AddOffsetsToTxnRequest, context: RequestContext
+    ) -> AddOffsetsToTxnResponse:
+        """Source: KafkaApis#handleAddOffsetsToTxnRequest (4.3.1)."""
+        error = self._coordinator.handle_add_partitions_to_transaction(
+            request.transactional_id,
+            request.producer_id,
+            request.producer_epoch,
+            partition_for(request.group_id, self.num_partitions),
+        )
+        return AddOffsetsToTxnResponse(error_code=_fenced(error, context, _FIRST_FENCED_ADD_OFFSETS))
+
+    def _handle_end_txn(self, request: EndTxnRequest, context: RequestContext) -> EndTxnResponse:
+        """Source: KafkaApis#handleEndTxnRequest (4.3.1)."""
+        response, markers = self._coordinator.handle_end_transaction(
+            request, bumps_epoch=context.api_version >= _FIRST_EPOCH_BUMP_END_TXN
+        )
+        if markers is not None:
+            self._write(markers)
+        return replace(response, error_code=_fenced(response.error_code, context, _FIRST_FENCED_END_TXN))
+
+    def _write(self, markers: Markers) -> None:
+        """Write a transaction's markers; a log that has seen a newer producer refuses, and it never ends.
+
+        Source: TransactionMarkerRequestCompletionHandler#onComplete (4.3.1).
+        """
+        for partition in markers.partitions:
+            marker = EndTransactionMarker(
+                partition=partition,
+                producer_id=markers.producer_id,
+                producer_epoch=markers.producer_epoch,
+                is_commit=markers.is_commit,
+            )
+            error = self._write_marker(OFFSETS_TOPIC, marker, MarkerHeader())
+            if error is Errors.NONE:
+                self._end(replace(markers, partitions=(partition,), are_written=True))
+            elif error is Errors.NOT_LEADER_OR_FOLLOWER:
+                self.cluster.transactions.held.append(replace(markers, partitions=(partition,)))
+
+    def _end(self, markers: Markers) -> None:
+        """End a transaction whose markers are in the log, unless its end has to wait until they are loaded.
+
+        Source: KafkaApis#handleWriteTxnMarkersRequest (3.9.2).
+        """
+        for partition in markers.partitions:
+            leader = self.cluster.leading_peer(partition)
+            is_loaded = leader is not None and leader.coordinates(partition)
+            if is_loaded or not self.profile.has(Behaviour.TXN_END_WAITS_FOR_LOAD):
+                self._coordinator.marker_written(markers, partition)
+            else:
+                self.cluster.transactions.held.append(replace(markers, partitions=(partition,)))
+
+    def _handle_write_txn_markers(self, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+        """Source: KafkaApis#handleWriteTxnMarkersRequest (4.3.1)."""
+        return WriteTxnMarkersResponse(
+            markers=tuple(
+                WritableTxnMarkerResult(
+                    producer_id=marker.producer_id,
+                    topics=tuple(
+                        WritableTxnMarkerTopicResult(
+                            name=topic.name, partitions=tuple(self._write_to(topic, marker))
+                        )
+                        for topic in marker.topics
+                    ),
+                )
+                for marker in request.markers
+            )
+        )
+
+    def _write_to(
+        self, topic: WritableTxnMarkerTopic, asked: WritableTxnMarker
+    ) -> Iterable[WritableTxnMarkerPartitionResult]:
+        header = MarkerHeader(
+            coordinator_epoch=asked.coordinator_epoch, transaction_version=asked.transaction_version
+        )
+        for index in topic.partition_indexes:
+            error = Errors.UNKNOWN_TOPIC_OR_PARTITION
+            if self.cluster.topics.has_partition(topic.name, index):
+                marker = EndTransactionMarker(
+                    partition=index,
+                    producer_id=asked.producer_id,
+                    producer_epoch=asked.producer_epoch,
+                    is_commit=asked.transaction_result,
+                )
+                leads = topic.name != OFFSETS_TOPIC or self._leads(index)
+                error = (
+                    self._write_marker(topic.name, marker, header) if leads else Errors.NOT_LEADER_OR_FOLLOWER
+                )
+            yield WritableTxnMarkerPartitionResult(partition_index=index, error_code=error)
+
+    def _leads(self, partition: int) -> bool:
+        leader = self.cluster.leader(OFFSETS_TOPIC, partition)
+        return leader is not None and leader.node_id == self.node_id
+
+    def _write_marker(self, topic: str, marker: EndTransactionMarker, header: MarkerHeader) -> Errors:
+        """Write one marker, through who leads the partition.
+
+        The Java group coordinator writes its own, which it must be able to.
+
+        Source: KafkaApis#handleWriteTxnMarkersRequest (4.3.1).
+        """
+        if topic != OFFSETS_TOPIC:
+            return self.cluster.log.append_marker(topic, marker, header)
+        leader = self.cluster.leading_peer(marker.partition)
+        is_java = self.profile.coordinator is CoordinatorFamily.JAVA
+        if leader is None or (is_java and not leader.coordinates(marker.partition)):
+            return Errors.NOT_LEADER_OR_FOLLOWER
+        error = self.cluster.log.append_marker(topic, marker, header)
+        if error is Errors.NONE:
+            leader.transaction_ended(marker)
+        return error
+
+
+def _fenced(error: Errors, context: RequestContext, since: int) -> Errors:
+    """Say "fenced" as the version says it: older clients know another code for it."""
+    if error is Errors.PRODUCER_FENCED and context.api_version < since:
+        return Errors.INVALID_PRODUCER_EPOCH
+    return error

@@ -1,0 +1,1 @@
+"""What all parts are made of: ids, errors, effects, records, timers, and what Kafka leaves to chance."""

@@ -1,0 +1,264 @@
+"""The log behind the coordinator: records by partition, and what it remembers of their producers.
+
+Records are kept as they are; bytes are made where a store wants them. Producers of other topics are
+remembered too, since the end of a transaction may be written there.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from reference_coordinator.broker.topics import OFFSETS_TOPIC
+from reference_coordinator.core.effects import AppendRecords, Producer
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import NO_PRODUCER_EPOCH, Millis, ProducerEpoch, ProducerId
+from reference_coordinator.core.records import (
+    CoordinatorRecord,
+    EndTransactionMarker,
+    GroupMetadataRecord,
+    OffsetCommitRecord,
+)
+from reference_coordinator.core.values import value
+from reference_coordinator.log.batches import (
+    LogBatch,
+    RecordStore,
+    StoredPartition,
+    StoreError,
+    UnreadableLogError,
+    UnreadableRecord,
+    UnwritableBatchError,
+)
+
+_FIRST_STRICT_TRANSACTION_VERSION: Final = 2
+_SHORT_MAX: Final = 2**15 - 1
+_NO_COORDINATOR_EPOCH: Final = -1
+_PartitionOfProducer = tuple[str, int, ProducerId]
+
+
+@dataclass(slots=True, kw_only=True)
+class ProducerState:
+    """What a partition remembers of a producer. Source: ProducerStateEntry (4.3.1)."""
+
+    producer_epoch: ProducerEpoch = NO_PRODUCER_EPOCH
+    coordinator_epoch: int = _NO_COORDINATOR_EPOCH
+    has_ongoing_transaction: bool = False
+
+
+@value
+class MarkerHeader:
+    """What comes with the end of a transaction, beside what it says."""
+
+    coordinator_epoch: int = 0
+    transaction_version: int = 0
+
+
+@dataclass(slots=True)
+class _Partition:
+    batches: list[LogBatch]
+    end_offset: int
+    timestamp_ms: Millis
+    """The latest that a record brought; those that bring none have it too."""
+    unreadable: UnreadableRecord | None
+
+
+class OffsetsLog:
+    """Source: UnifiedLog, ProducerStateManager (4.3.1)."""
+
+    def __init__(self, store: RecordStore | None = None) -> None:
+        """Begin with what the store has, or with nothing, and nowhere to keep it."""
+        self._store = store
+        self._partitions: dict[int, _Partition] = {}
+        self._producers: dict[_PartitionOfProducer, ProducerState] = {}
+        self.records: list[CoordinatorRecord] = []
+        """Those of all partitions: first what the store had, then what was appended, oldest first."""
+        for partition, stored in sorted(store.load().items()) if store else ():
+            self._restore(partition, stored)
+
+    def append(self, append: AppendRecords) -> Errors:
+        """Take in records, unless their producer's epoch is older than one that was seen.
+
+        On NONE they are in the store, if there is one. KAFKA_STORAGE_ERROR says that nobody knows.
+
+        Source: ProducerAppendInfo#appendDataBatch (4.3.1).
+        """
+        producer = append.producer
+        if producer is not None:
+            known = self._producer(OFFSETS_TOPIC, append.partition, producer.producer_id)
+            if producer.producer_epoch < known.producer_epoch:
+                return Errors.INVALID_PRODUCER_EPOCH
+        error = self._write(append.partition, append.records, producer, None)
+        if producer is not None and error is Errors.NONE:
+            self._data_written(append.partition, producer)
+        return error
+
+    def append_marker(self, topic: str, marker: EndTransactionMarker, header: MarkerHeader) -> Errors:
+        """Take in the end of a transaction.
+
+        Source: ProducerAppendInfo#appendEndTxnMarker (4.3.1).
+        """
+        known = self._producer(topic, marker.partition, marker.producer_id)
+        if _is_too_old(known, marker.producer_epoch, header.transaction_version):
+            return Errors.INVALID_PRODUCER_EPOCH
+        if header.coordinator_epoch < known.coordinator_epoch:
+            return Errors.TRANSACTION_COORDINATOR_FENCED
+        producer = Producer(producer_id=marker.producer_id, producer_epoch=marker.producer_epoch)
+        if topic == OFFSETS_TOPIC:
+            error = self._write(marker.partition, (marker,), producer, header.coordinator_epoch)
+            if error is not Errors.NONE:
+                return error
+        self._marker_written(topic, marker.partition, producer, header.coordinator_epoch)
+        return Errors.NONE
+
+    def read(self, partition: int) -> Iterable[CoordinatorRecord]:
+        """What a loader replays of a partition, markers included, oldest first.
+
+        Raises:
+            UnreadableLogError: the profile's loader fails on a record, at once and not on the way there:
+                `Lifecycle.fail` says what comes of it.
+        """
+        return (record for _, record in self.read_with_offsets(partition))
+
+    def read_with_offsets(self, partition: int) -> Iterator[tuple[int, CoordinatorRecord]]:
+        """The same, each record with its offset; the numbers have gaps where records were compacted away.
+
+        Raises:
+            UnreadableLogError: as `read`.
+        """
+        found = self._partitions.get(partition)
+        if found is None:
+            return iter(())
+        if found.unreadable is not None:
+            raise UnreadableLogError(str(found.unreadable))
+        return (each for batch in tuple(found.batches) for each in batch.with_offsets())
+
+    def batches(self, partition: int) -> tuple[LogBatch, ...]:
+        """What a partition is made of, for who writes it elsewhere."""
+        found = self._partitions.get(partition)
+        return () if found is None else tuple(found.batches)
+
+    def end_offset(self, partition: int) -> int:
+        """Where the partition's next record will stand. Source: UnifiedLog#logEndOffset (4.3.1)."""
+        found = self._partitions.get(partition)
+        return 0 if found is None else found.end_offset
+
+    def partitions(self) -> tuple[int, ...]:
+        """The partitions that anything was ever appended to."""
+        return tuple(sorted(self._partitions))
+
+    def unreadable(self) -> tuple[UnreadableRecord, ...]:
+        """What loaders fail on, at most one record of each partition."""
+        found = (self._partitions[partition].unreadable for partition in self.partitions())
+        return tuple(each for each in found if each is not None)
+
+    def delete(self) -> None:
+        """Lose everything, as the topic of this name is no more."""
+        if self._store is not None:
+            with suppress(StoreError):  # which then takes nothing more
+                self._store.delete()
+        self.records.clear()
+        self._partitions.clear()
+        for known in [each for each in self._producers if each[0] == OFFSETS_TOPIC]:
+            del self._producers[known]
+
+    def has_ongoing_transaction(
+        self, partition: int, producer_id: ProducerId, producer_epoch: ProducerEpoch | None
+    ) -> bool:
+        """Whether a producer, of that epoch if one is given, has written to a partition and not ended it.
+
+        Source: UnifiedLog#hasOngoingTransaction (4.3.1).
+        """
+        known = self._producers.get((OFFSETS_TOPIC, partition, producer_id))
+        return (
+            known is not None
+            and known.has_ongoing_transaction
+            and producer_epoch in {None, known.producer_epoch}
+        )
+
+    def largest_producer_id(self) -> int:
+        """The largest that any partition remembers, -1 for none: who gives out ids goes on behind it."""
+        return max((producer_id for _, _, producer_id in self._producers), default=-1)
+
+    def _write(
+        self,
+        partition: int,
+        records: tuple[CoordinatorRecord, ...],
+        producer: Producer | None,
+        coordinator_epoch: int | None,
+    ) -> Errors:
+        if not records:
+            return Errors.NONE
+        found = self._partitions.get(partition)
+        if found is None:
+            found = self._partitions[partition] = _Partition([], 0, Millis(0), None)
+        batch = LogBatch(
+            base_offset=found.end_offset,
+            timestamp_ms=max(found.timestamp_ms, *map(_timestamp_ms, records)),
+            records=records,
+            producer=producer,
+            coordinator_epoch=coordinator_epoch,
+        )
+        if self._store is not None:
+            try:
+                self._store.append(partition, batch)
+            except StoreError:
+                return Errors.KAFKA_STORAGE_ERROR
+            except UnwritableBatchError:
+                return Errors.UNKNOWN_SERVER_ERROR
+        found.batches.append(batch)
+        found.end_offset += len(records)
+        found.timestamp_ms = batch.timestamp_ms
+        self.records.extend(records)
+        return Errors.NONE
+
+    def _restore(self, partition: int, stored: StoredPartition) -> None:
+        """Source: ProducerStateManager#update (4.3.1)."""
+        timestamp_ms = max((batch.timestamp_ms for batch in stored.batches), default=Millis(0))
+        self._partitions[partition] = _Partition(
+            list(stored.batches), stored.end_offset, timestamp_ms, stored.unreadable
+        )
+        if stored.unreadable is None:
+            self.records.extend(record for batch in stored.batches for record in batch.records)
+        for batch in stored.batches:
+            if batch.producer is not None and batch.coordinator_epoch is not None:
+                self._marker_written(OFFSETS_TOPIC, partition, batch.producer, batch.coordinator_epoch)
+            elif batch.producer is not None:
+                self._data_written(partition, batch.producer)
+
+    def _data_written(self, partition: int, producer: Producer) -> None:
+        known = self._producer(OFFSETS_TOPIC, partition, producer.producer_id)
+        known.producer_epoch = producer.producer_epoch
+        known.has_ongoing_transaction = True
+
+    def _marker_written(self, topic: str, partition: int, producer: Producer, coordinator_epoch: int) -> None:
+        known = self._producer(topic, partition, producer.producer_id)
+        known.producer_epoch = producer.producer_epoch
+        known.coordinator_epoch = coordinator_epoch
+        known.has_ongoing_transaction = False
+
+    def _producer(self, topic: str, partition: int, producer_id: ProducerId) -> ProducerState:
+        return self._producers.setdefault((topic, partition, producer_id), ProducerState())
+
+
+def _timestamp_ms(record: CoordinatorRecord) -> Millis:
+    """When a record was written, as far as it says so.
+
+    The core tells its log no time, and what a tombstone or a marker was written at shows nowhere.
+    """
+    match record:
+        case OffsetCommitRecord():
+            return record.commit_timestamp_ms
+        case GroupMetadataRecord():
+            return record.current_state_timestamp_ms
+        case _:
+            return Millis(0)
+
+
+def _is_too_old(known: ProducerState, producer_epoch: ProducerEpoch, transaction_version: int) -> bool:
+    """Source: ProducerAppendInfo#checkProducerEpoch (4.3.1)."""
+    if transaction_version < _FIRST_STRICT_TRANSACTION_VERSION:
+        return producer_epoch < known.producer_epoch
+    is_repeated = producer_epoch == known.producer_epoch and (
+        not known.has_ongoing_transaction or producer_epoch == _SHORT_MAX
+    )
+    return producer_epoch <= known.producer_epoch and not is_repeated

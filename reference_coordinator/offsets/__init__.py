@@ -1,0 +1,1 @@
+"""Offsets of groups: committed, on their way, held by transactions, fetched, deleted."""

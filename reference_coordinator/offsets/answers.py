@@ -1,0 +1,77 @@
+"""What OffsetCommit and TxnOffsetCommit answer: an error for each partition."""
+
+from collections.abc import Iterable
+
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.messages import (
+    OffsetCommitRequestTopic,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from reference_coordinator.offsets.values import TopicPartition
+from reference_coordinator.profile.profiles import Behaviour, Profile
+
+Verdicts = list[tuple[TopicPartition, Errors]]
+ResponseTopics = tuple[OffsetCommitResponseTopic, ...]
+
+
+def commit_topics(
+    profile: Profile, asked: Iterable[OffsetCommitRequestTopic], verdicts: Verdicts
+) -> ResponseTopics:
+    """The verdicts by topic, given in the order of the request; the Scala coordinator has one a partition.
+
+    Source: OffsetMetadataManager#commitOffset (4.3.1), GroupCoordinatorAdapter#commitOffsets (3.9.2).
+    """
+    if profile.has(Behaviour.DUPLICATE_PARTITIONS_ANSWERED_EACH):
+        left = iter(verdicts)
+        return tuple(_response_topic(topic.name, [next(left) for _ in topic.partitions]) for topic in asked)
+    last = dict(verdicts)
+    names = dict.fromkeys(each.topic for each in last)
+    return tuple(
+        _response_topic(name, [pair for pair in last.items() if pair[0].topic == name]) for name in names
+    )
+
+
+def refused_topics(
+    profile: Profile, asked: Iterable[OffsetCommitRequestTopic], error: Errors
+) -> ResponseTopics:
+    """One error on every partition.
+
+    Source: OffsetCommitRequest#getErrorResponse, TxnOffsetCommitRequest#getErrorResponse (4.3.1).
+    """
+    topics = tuple(asked)
+    verdicts = [
+        (TopicPartition(topic=topic.name, partition=each.partition_index), error)
+        for topic in topics
+        for each in topic.partitions
+    ]
+    return commit_topics(profile, topics, verdicts)
+
+
+def with_none_replaced(topics: ResponseTopics, error: Errors) -> ResponseTopics:
+    """What else would have been NONE; a partition that was refused for a reason of its own keeps it.
+
+    Source: GroupMetadataManager#createPutCacheCallback (3.9.2).
+    """
+    return tuple(
+        OffsetCommitResponseTopic(
+            name=topic.name,
+            partitions=tuple(
+                each
+                if each.error_code is not Errors.NONE
+                else OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=error)
+                for each in topic.partitions
+            ),
+        )
+        for topic in topics
+    )
+
+
+def _response_topic(name: str, verdicts: Verdicts) -> OffsetCommitResponseTopic:
+    return OffsetCommitResponseTopic(
+        name=name,
+        partitions=tuple(
+            OffsetCommitResponsePartition(partition_index=each.partition, error_code=error)
+            for each, error in verdicts
+        ),
+    )

@@ -1,0 +1,106 @@
+"""Offsets that wait for the end of their producers' transactions."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from reference_coordinator.core.ids import GroupId, ProducerId
+from reference_coordinator.offsets.values import OffsetAndMetadata, TopicPartition
+
+Offsets = dict[TopicPartition, OffsetAndMetadata]
+
+
+@dataclass(slots=True)
+class TransactionalOffsets:
+    """Offsets by producer, group and partition, in the order in which the first of each came.
+
+    A producer stays on the books of a group, be it without offsets, until its transaction ends: the Scala
+    coordinator keeps the group for it.
+
+    Source: OffsetMetadataManager.pendingTransactionalOffsets (4.3.1),
+    GroupMetadata#pendingTransactionalOffsetCommits (3.9.2).
+    """
+
+    _by_producer: dict[ProducerId, dict[GroupId, Offsets]] = field(default_factory=dict)
+
+    def prepare(
+        self, producer_id: ProducerId, group_id: GroupId, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    ) -> None:
+        """Note offsets, be they in the log already or on their way.
+
+        Source: GroupMetadata#prepareTxnOffsetCommit (3.9.2).
+        """
+        self._by_producer.setdefault(producer_id, {}).setdefault(group_id, {}).update(offsets)
+
+    def appended(
+        self,
+        producer_id: ProducerId,
+        group_id: GroupId,
+        partition: TopicPartition,
+        offset: OffsetAndMetadata,
+        *,
+        record_offset: int,
+    ) -> None:
+        """Note where in the log an offset stands that was on its way.
+
+        Source: GroupMetadata#onTxnOffsetCommitAppend (3.9.2).
+        """
+        offsets = self._by_producer.get(producer_id, {}).get(group_id, {})
+        if offsets.get(partition) == offset:
+            offsets[partition] = replace(offset, record_offset=record_offset)
+
+    def fail(self, producer_id: ProducerId, group_id: GroupId, partition: TopicPartition) -> None:
+        """Forget a partition's offset, whichever it is, since one could not be written.
+
+        Source: GroupMetadata#failPendingTxnOffsetCommit (3.9.2).
+        """
+        groups = self._by_producer.get(producer_id, {})
+        offsets = groups.get(group_id, {})
+        offsets.pop(partition, None)
+        if not offsets:
+            groups.pop(group_id, None)
+
+    def take(self, producer_id: ProducerId, wanted: Callable[[GroupId], bool]) -> dict[GroupId, Offsets]:
+        """End a producer's transaction for some groups and return what they have of it."""
+        groups = self._by_producer.get(producer_id, {})
+        return {group_id: groups.pop(group_id) for group_id in tuple(groups) if wanted(group_id)}
+
+    def forget(self, group_id: GroupId, partition: TopicPartition) -> None:
+        """Forget a partition's offsets, of whatever producers.
+
+        Source: OpenTransactions#clear (4.3.1), GroupMetadata#removeOffsets (3.9.2).
+        """
+        for groups in self._by_producer.values():
+            groups.get(group_id, {}).pop(partition, None)
+
+    def forget_group(self, group_id: GroupId) -> None:
+        """Forget everything about a group."""
+        for groups in self._by_producer.values():
+            groups.pop(group_id, None)
+
+    def group_ids(self) -> tuple[GroupId, ...]:
+        """The groups on whose books a producer is."""
+        return tuple(dict.fromkeys(each for groups in self._by_producer.values() for each in groups))
+
+    def partitions(self, group_id: GroupId) -> tuple[TopicPartition, ...]:
+        """The partitions of a group that have offsets.
+
+        Source: OpenTransactions#forEachTopicPartition (4.3.1).
+        """
+        return tuple(
+            dict.fromkeys(each for groups in self._by_producer.values() for each in groups.get(group_id, {}))
+        )
+
+    def has(self, group_id: GroupId, partition: TopicPartition) -> bool:
+        """Whether a partition has offsets. Source: OpenTransactions#contains (4.3.1)."""
+        return any(partition in groups.get(group_id, {}) for groups in self._by_producer.values())
+
+    def by_producer(self) -> Iterator[tuple[ProducerId, GroupId, TopicPartition, OffsetAndMetadata]]:
+        """Every offset, with whose transaction and which group's it is."""
+        for producer_id, groups in self._by_producer.items():
+            for group_id, offsets in groups.items():
+                for partition, offset in offsets.items():
+                    yield producer_id, group_id, partition, offset
+
+    def has_transactions(self, group_id: GroupId) -> bool:
+        """Whether a producer is on a group's books, with offsets or without."""
+        return any(group_id in groups for groups in self._by_producer.values())

@@ -1,0 +1,44 @@
+"""The end of a transaction: its offsets count, or are forgotten."""
+
+from reference_coordinator.core.errors import IllegalStateError
+from reference_coordinator.core.ids import GroupId
+from reference_coordinator.core.map_order import topic_partitions_in_scala_map_order
+from reference_coordinator.core.records import EndTransactionMarker
+from reference_coordinator.group.shard import Shard
+from reference_coordinator.offsets.transactional import Offsets
+from reference_coordinator.offsets.values import TopicPartition
+
+
+def complete_transaction(shard: Shard, marker: EndTransactionMarker) -> None:
+    """Let a transaction's offsets count, or forget them.
+
+    Source: OffsetMetadataManager#replayEndTransactionMarker (4.3.1),
+    GroupMetadataManager#handleTxnCompletion (3.9.2).
+    """
+    ended = shard.offsets.transactions.take(
+        marker.producer_id, lambda group_id: shard.partition_for(group_id) == marker.partition
+    )
+    if not marker.is_commit:
+        return
+    for group_id, offsets in ended.items():
+        try:
+            complete_pending_txn_offset_commit(shard, group_id, offsets)
+        except IllegalStateError:
+            # Nobody is told: it happens on a thread of its own.
+            return
+
+
+def complete_pending_txn_offset_commit(shard: Shard, group_id: GroupId, offsets: Offsets) -> None:
+    """Let one group's offsets of a transaction count, unless later ones already do.
+
+    Raises:
+        IllegalStateError: an offset never got into the log; those behind it in the map are lost.
+
+    Source: GroupMetadata#completePendingTxnOffsetCommit (3.9.2).
+    """
+    in_order = topic_partitions_in_scala_map_order((each.topic, each.partition) for each in offsets)
+    for topic, partition in in_order:
+        named = TopicPartition(topic=topic, partition=partition)
+        if offsets[named].record_offset is None:
+            raise IllegalStateError("an offset that was never written is to be committed")
+        shard.offsets.put_if_newer(group_id, named, offsets[named])

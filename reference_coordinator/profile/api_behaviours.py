@@ -1,0 +1,89 @@
+"""What differs between Kafka's releases around the coordinator: what is checked, and how it is said."""
+
+from typing import Final
+
+from reference_coordinator.profile.behaviour import Behaviour, CoordinatorFamily, Row, Span, since, until
+
+OF_KAFKA_APIS: Final = (
+    Row(
+        behaviour=Behaviour.OFFSET_DELETE_REPEATS_TOPICS,
+        spans=until(2, 6, 0),
+        meaning="OffsetDelete answers a topic once for each of its partitions, whole each time.",
+        source="pull request 8485, KafkaApis#handleOffsetDeleteRequest (2.4.1)",
+    ),
+    Row(
+        behaviour=Behaviour.JOIN_BEFORE_V5_NAMES_NO_INSTANCE,
+        spans=(Span(since=(2, 5, 0), until=(3, 3, 2)),),
+        meaning="A leader that joins below v5 is told UNSUPPORTED_VERSION if any member is static.",
+        source="KAFKA-14422",
+    ),
+    Row(
+        behaviour=Behaviour.DESCRIBE_BEFORE_V4_NAMES_NO_INSTANCE,
+        spans=(Span(since=(2, 5, 0), until=(2, 5, 1)),),
+        meaning="DescribeGroups below v4 is answered UNSUPPORTED_VERSION if any member is static.",
+        source="KAFKA-10239",
+    ),
+    Row(
+        behaviour=Behaviour.LEAVE_BEFORE_V3_NEEDS_MEMBER,
+        spans=(Span(since=(3, 4, 0), until=(3, 5, 2)), Span(since=(3, 6, 0), until=(3, 6, 1))),
+        meaning="A LeaveGroup below v3 that is refused as a whole is answered UNSUPPORTED_VERSION.",
+        source="KAFKA-15755",
+    ),
+    Row(
+        behaviour=Behaviour.GROUPS_OUTLIVE_THEIR_LOG,
+        spans=(Span(until=(4, 0, 1), family=CoordinatorFamily.JAVA),),
+        meaning="When `__consumer_offsets` is deleted, the broker goes on coordinating its groups.",
+        source="KAFKA-19274",
+    ),
+    Row(
+        behaviour=Behaviour.COORDINATOR_TYPE_VALIDATED,
+        spans=since(2, 8, 0),
+        meaning="FindCoordinator refuses a type that it does not know with INVALID_REQUEST instead of "
+        "UNKNOWN_SERVER_ERROR.",
+        source="FindCoordinatorRequest.CoordinatorType#forId (2.8.0)",
+    ),
+    Row(
+        behaviour=Behaviour.FETCH_COLLAPSES_DUPLICATE_GROUPS,
+        spans=(Span(since=(3, 0, 0), until=(3, 5, 0)),),
+        meaning="A group that an OffsetFetch names twice is answered once.",
+        source="KafkaApis#handleOffsetFetchRequestFromCoordinator (3.4.0)",
+    ),
+    Row(
+        behaviour=Behaviour.FETCH_V1_DROPS_GROUP_ERROR,
+        spans=(Span(since=(3, 5, 0), until=(3, 9, 2)), Span(since=(4, 0, 0), until=(4, 0, 2))),
+        meaning="OffsetFetch v1 answers a group's error with no topics, and so with no error at all.",
+        source="OffsetFetchResponse#<init> (3.9.1), #groupError (3.9.2)",
+    ),
+    Row(
+        behaviour=Behaviour.TXN_COMMIT_HIDES_LOADING,
+        spans=since(2, 6, 0),
+        meaning="TxnOffsetCommit v0 and v1 are told COORDINATOR_NOT_AVAILABLE while the group is loading.",
+        source="KafkaApis#handleTxnOffsetCommitRequest (2.6.0)",
+    ),
+    Row(
+        behaviour=Behaviour.SHARE_COORDINATOR_KEY_VALIDATED,
+        spans=since(4, 0, 0),
+        meaning="FindCoordinator refuses a share group's key that is not group:topic-id:partition.",
+        source="KafkaApis#getCoordinator (4.3.1)",
+    ),
+    Row(
+        behaviour=Behaviour.SHARE_COORDINATOR_MISSING,
+        spans=(Span(since=(4, 0, 0), until=(4, 1, 0)),),
+        meaning="Without share groups, FindCoordinator refuses every key of one with INVALID_REQUEST.",
+        source="KafkaApis#getCoordinator (4.0.2)",
+    ),
+    Row(
+        behaviour=Behaviour.SYNC_V4_INTERNAL_ERROR_UNANSWERED,
+        spans=until(2, 5, 0),
+        meaning="A SyncGroup v4 that fails inside the coordinator is never answered.",
+        source="SyncGroupRequest#getErrorResponse (2.4.1)",
+    ),
+    Row(
+        behaviour=Behaviour.EMPTY_UNKNOWN_TOPIC_ANSWERED,
+        spans=since(3, 5, 0),
+        meaning="OffsetCommit, TxnOffsetCommit and OffsetDelete answer a topic that does not exist even if "
+        "they name no partition of it.",
+        source="KafkaApis#handleOffsetCommitRequest (3.5.0)",
+    ),
+)
+"""Every such behaviour once."""

@@ -1,0 +1,175 @@
+"""The API versions that each release advertises, and what of them the reference serves."""
+
+from collections.abc import Mapping
+from enum import IntEnum, unique
+from types import MappingProxyType
+from typing import Final
+
+from reference_coordinator.core.values import value
+from reference_coordinator.profile.behaviours import Version
+from reference_coordinator.profile.profiles import Profile
+
+
+@unique
+class Api(IntEnum):
+    """The APIs that the reference serves, by Kafka's keys. Source: ApiKeys (4.3.1)."""
+
+    METADATA = 3
+    OFFSET_COMMIT = 8
+    OFFSET_FETCH = 9
+    FIND_COORDINATOR = 10
+    JOIN_GROUP = 11
+    HEARTBEAT = 12
+    LEAVE_GROUP = 13
+    SYNC_GROUP = 14
+    DESCRIBE_GROUPS = 15
+    LIST_GROUPS = 16
+    API_VERSIONS = 18
+    CREATE_TOPICS = 19
+    DELETE_TOPICS = 20
+    INIT_PRODUCER_ID = 22
+    ADD_OFFSETS_TO_TXN = 25
+    END_TXN = 26
+    WRITE_TXN_MARKERS = 27
+    TXN_OFFSET_COMMIT = 28
+    DELETE_GROUPS = 42
+    OFFSET_DELETE = 47
+
+
+@value
+class VersionRange:
+    """Versions of one API, both ends included."""
+
+    min_version: int
+    max_version: int
+
+    def __contains__(self, version: int) -> bool:
+        return self.min_version <= version <= self.max_version
+
+
+ApiRanges = Mapping[Api, VersionRange]
+"""What a broker advertises, in the order of Kafka's keys."""
+
+_Advertised = tuple[tuple[Version, int, int], ...]
+
+_ADVERTISED: Final[Mapping[Api, _Advertised]] = MappingProxyType(
+    {
+        Api.METADATA: (
+            ((2, 4, 0), 0, 9),
+            ((2, 8, 0), 0, 11),
+            ((3, 1, 0), 0, 12),
+            ((4, 0, 0), 0, 13),
+        ),
+        Api.OFFSET_COMMIT: (
+            ((2, 4, 0), 0, 8),
+            ((3, 7, 0), 0, 9),
+            ((4, 0, 0), 2, 9),
+            ((4, 2, 0), 2, 10),
+        ),
+        Api.OFFSET_FETCH: (
+            ((2, 4, 0), 0, 6),
+            ((2, 5, 0), 0, 7),
+            ((3, 0, 0), 0, 8),
+            ((3, 7, 0), 0, 9),
+            ((4, 0, 0), 1, 9),
+            ((4, 2, 0), 1, 10),
+        ),
+        Api.FIND_COORDINATOR: (
+            ((2, 4, 0), 0, 3),
+            ((3, 0, 0), 0, 4),
+            ((3, 8, 0), 0, 5),
+            ((3, 9, 0), 0, 6),
+        ),
+        Api.JOIN_GROUP: (
+            ((2, 4, 0), 0, 6),
+            ((2, 5, 0), 0, 7),
+            ((3, 2, 0), 0, 9),
+            ((4, 0, 0), 2, 9),
+            ((4, 0, 1), 0, 9),
+        ),
+        Api.HEARTBEAT: (((2, 4, 0), 0, 4),),
+        Api.LEAVE_GROUP: (((2, 4, 0), 0, 4), ((3, 2, 0), 0, 5)),
+        Api.SYNC_GROUP: (((2, 4, 0), 0, 4), ((2, 5, 0), 0, 5)),
+        Api.DESCRIBE_GROUPS: (((2, 4, 0), 0, 5), ((4, 0, 0), 0, 6)),
+        Api.LIST_GROUPS: (((2, 4, 0), 0, 3), ((2, 6, 0), 0, 4), ((3, 8, 0), 0, 5)),
+        Api.API_VERSIONS: (((2, 4, 0), 0, 3), ((3, 9, 0), 0, 4)),
+        Api.CREATE_TOPICS: (
+            ((2, 4, 0), 0, 5),
+            ((2, 7, 0), 0, 6),
+            ((2, 8, 0), 0, 7),
+            ((4, 0, 0), 2, 7),
+        ),
+        Api.DELETE_TOPICS: (
+            ((2, 4, 0), 0, 4),
+            ((2, 7, 0), 0, 5),
+            ((2, 8, 0), 0, 6),
+            ((4, 0, 0), 1, 6),
+        ),
+        Api.INIT_PRODUCER_ID: (
+            ((2, 4, 0), 0, 2),
+            ((2, 5, 0), 0, 3),
+            ((2, 7, 0), 0, 4),
+            ((3, 8, 0), 0, 5),
+        ),
+        Api.ADD_OFFSETS_TO_TXN: (
+            ((2, 4, 0), 0, 1),
+            ((2, 7, 0), 0, 2),
+            ((2, 8, 0), 0, 3),
+            ((3, 8, 0), 0, 4),
+        ),
+        Api.END_TXN: (
+            ((2, 4, 0), 0, 1),
+            ((2, 7, 0), 0, 2),
+            ((2, 8, 0), 0, 3),
+            ((3, 8, 0), 0, 4),
+            ((4, 0, 0), 0, 5),
+        ),
+        Api.WRITE_TXN_MARKERS: (
+            ((2, 4, 0), 0, 0),
+            ((2, 8, 0), 0, 1),
+            ((4, 0, 0), 1, 1),
+            ((4, 2, 0), 1, 2),
+        ),
+        Api.TXN_OFFSET_COMMIT: (
+            ((2, 4, 0), 0, 2),
+            ((2, 5, 0), 0, 3),
+            ((3, 8, 0), 0, 4),
+            ((4, 0, 0), 0, 5),
+            ((4, 4, 0), 0, 6),
+        ),
+        Api.DELETE_GROUPS: (((2, 4, 0), 0, 2), ((4, 4, 0), 0, 3)),
+        Api.OFFSET_DELETE: (((2, 4, 0), 0, 0),),
+    }
+)
+"""Each release's ranges from the one where they changed. Source: the message definitions of each release."""
+
+_DECODABLE: Final[Mapping[Api, VersionRange]] = MappingProxyType(
+    {
+        Api.OFFSET_COMMIT: VersionRange(min_version=2, max_version=10),
+        Api.OFFSET_FETCH: VersionRange(min_version=1, max_version=10),
+        Api.CREATE_TOPICS: VersionRange(min_version=2, max_version=7),
+        Api.DELETE_TOPICS: VersionRange(min_version=1, max_version=6),
+        Api.WRITE_TXN_MARKERS: VersionRange(min_version=1, max_version=2),
+        Api.TXN_OFFSET_COMMIT: VersionRange(min_version=0, max_version=5),
+        Api.DELETE_GROUPS: VersionRange(min_version=0, max_version=2),
+    }
+)
+"""Where kio knows fewer versions than Kafka had; what cannot be read is not advertised."""
+
+
+def served_ranges(profile: Profile) -> ApiRanges:
+    """Return what a broker of that release advertises, less what the reference cannot serve."""
+    served = {api: _served(api, profile.version) for api in _ADVERTISED}
+    return MappingProxyType({api: versions for api, versions in served.items() if versions is not None})
+
+
+def _served(api: Api, version: Version) -> VersionRange | None:
+    """Return what is served of an API; None where every version of it is beyond us."""
+    _, lowest, highest = max(row for row in _ADVERTISED[api] if row[0] <= version)
+    decodable = _DECODABLE.get(api, VersionRange(min_version=lowest, max_version=highest))
+    if highest < decodable.min_version:
+        return None
+    return VersionRange(
+        min_version=max(lowest, decodable.min_version),
+        max_version=min(highest, decodable.max_version),
+    )

@@ -1,0 +1,154 @@
+"""What a named behaviour is: its name, the releases in which it holds, and where Kafka decides it."""
+
+from enum import Enum, auto, unique
+from typing import Final
+
+from reference_coordinator.core.values import value
+
+OLDEST: Final = (2, 4, 0)
+"""The first release that has a profile."""
+
+Version = tuple[int, int, int]
+
+
+@unique
+class CoordinatorFamily(Enum):
+    """Which of Kafka's two implementations of the group coordinator serves."""
+
+    SCALA = "scala"
+    """kafka.coordinator.group, the default until 3.9."""
+    JAVA = "java"
+    """org.apache.kafka.coordinator.group, by choice from 3.7, the only one of 4.x."""
+
+
+@unique
+class Behaviour(Enum):
+    """A named difference between releases; `TABLE` says what it means and when it holds."""
+
+    NEW_MEMBER_HEARTBEAT_COUNTS = auto()
+    STATIC_REPLACEMENT_IN_COMPLETING_REBALANCES = auto()
+    JOIN_V6_INTERNAL_ERROR_UNANSWERED = auto()
+    AUTHORIZED_OPERATIONS_OMITTED = auto()
+    GROUP_SIZE_LIMITS_PENDING_MEMBERS = auto()
+    HEARTBEAT_IN_COMPLETING_REBALANCE_IS_FINE = auto()
+    STATIC_REPLACEMENT_PERSISTED = auto()
+    MALFORMED_SUBSCRIPTION_THROWS = auto()
+    REJECTION_ERASES_STATIC_MAPPING = auto()
+    PENDING_SYNC_EXPIRES = auto()
+    ONLY_STABLE_GROUPS_EXPIRE_OFFSETS = auto()
+    UNKNOWN_INSTANCE_ID_REFUSED = auto()
+    LEAVING_PENDING_MEMBER_MAY_NAME_INSTANCE = auto()
+    REMOVAL_FORGETS_PENDING_MEMBER = auto()
+    SIMPLE_COMMIT_CHECKS_IDS = auto()
+    NULL_CLIENT_ID_IS_EMPTY = auto()
+    REJOIN_UPDATES_TIMEOUTS = auto()
+    STATES_FILTER_IGNORES_CASE = auto()
+    REJECTED_COMMIT_STAYS_PENDING = auto()
+    SESSION_TIMEOUT_CHECKED_BEFORE_COORDINATOR = auto()
+    GROUP_OPERATIONS_INCLUDE_CONFIGS = auto()
+    MIN_INSYNC_REPLICAS_CAPPED = auto()
+
+    SYNC_IN_STABLE_REFRESHES_SESSION = auto()
+    ONLY_FIRST_GENERATION_EXTENDS_INITIAL_DELAY = auto()
+    NEWNESS_SURVIVES_REPLACEMENT = auto()
+    UNKNOWN_TAGS_MAKE_PROTOCOLS_DIFFER = auto()
+    SYNC_WHILE_LOADING_MEANS_REJOIN = auto()
+    COORDINATOR_ERRORS_ECHO_MEMBER_ID = auto()
+    SYNC_TOLERATES_UNSELECTED_PROTOCOL = auto()
+    DESCRIBE_SHOWS_ASSIGNMENT_IN_REBALANCE = auto()
+    GROUP_CREATION_IS_WRITTEN = auto()
+    EMPTYING_AWAITS_APPEND = auto()
+    DELETION_AWAITS_APPEND = auto()
+    DUPLICATE_PARTITIONS_ANSWERED_EACH = auto()
+    COMMIT_V9_NAMES_MISSING_GROUP = auto()
+    STATES_FILTER_TRIMMED = auto()
+    TOMBSTONED_GROUP_LOSES_OFFSETS = auto()
+    EMPTIED_SIMPLE_GROUP_STAYS = auto()
+    TOO_LARGE_WRITE_LEAVES_BATCH_OPEN = auto()
+    TOO_LARGE_WRITE_KEEPS_NEW_GROUP = auto()
+    EMPTY_BATCH_HOLDS_ANSWERS = auto()
+    LEAVE_TELLS_ERROR_OF_LOG = auto()
+    FAILED_FETCH_MEANS_NOT_COORDINATOR = auto()
+
+    PARTITION_EPOCHS_TRACKED = auto()
+    OUT_OF_SYNC_LOG_RELOADED = auto()
+
+    SYNC_V4_INTERNAL_ERROR_UNANSWERED = auto()
+    EMPTY_UNKNOWN_TOPIC_ANSWERED = auto()
+    COORDINATOR_TYPE_VALIDATED = auto()
+    SHARE_COORDINATOR_KEY_VALIDATED = auto()
+    SHARE_COORDINATOR_MISSING = auto()
+    FETCH_V1_DROPS_GROUP_ERROR = auto()
+    FETCH_COLLAPSES_DUPLICATE_GROUPS = auto()
+    OFFSET_DELETE_REPEATS_TOPICS = auto()
+    JOIN_BEFORE_V5_NAMES_NO_INSTANCE = auto()
+    DESCRIBE_BEFORE_V4_NAMES_NO_INSTANCE = auto()
+    LEAVE_BEFORE_V3_NEEDS_MEMBER = auto()
+    GROUPS_OUTLIVE_THEIR_LOG = auto()
+    TXN_COMMIT_HIDES_LOADING = auto()
+
+    TXN_COMMIT_CHECKS_MEMBER = auto()
+    TXN_COMMIT_CHECKED_AS_COMMIT = auto()
+    TXN_COMMIT_VERIFIED = auto()
+    VERIFIED_ANEW_FOR_OTHER_EPOCH = auto()
+    PENDING_OFFSETS_KEEP_GROUP = auto()
+    PENDING_OFFSETS_EXPIRE_UNDERNEATH = auto()
+    NO_PRODUCER_ID_COMMITS_AT_ONCE = auto()
+    FENCING_BUMPS_EPOCH_TWICE = auto()
+    TRANSACTIONS_OF_VERSION_2 = auto()
+    VERIFICATIONS_SHARE_A_BATCH = auto()
+    END_TXN_TAKES_FUTURE_EPOCH = auto()
+    TXN_END_WAITS_FOR_LOAD = auto()
+    PENDING_TXN_CHECKED_FIRST = auto()
+
+    FLEXIBLE_RECORDS_READ = auto()
+    OFFSETS_WRITTEN_FLEXIBLE = auto()
+    UNREADABLE_RECORD_FAILS_PARTITION = auto()
+
+
+@value
+class Span:
+    """The releases in which something holds: from `since` until `until`, of one family or both."""
+
+    since: Version = OLDEST
+    until: Version | None = None
+    family: CoordinatorFamily | None = None
+
+    def holds(self, version: Version, family: CoordinatorFamily) -> bool:
+        """Whether a release of that family is within."""
+        return (
+            self.since <= version
+            and (self.until is None or version < self.until)
+            and self.family in {None, family}
+        )
+
+
+@value
+class Row:
+    """One behaviour: when it holds, what it is, and where Kafka decides it."""
+
+    behaviour: Behaviour
+    spans: tuple[Span, ...]
+    meaning: str
+    source: str
+
+
+SCALA: Final = (Span(family=CoordinatorFamily.SCALA),)
+JAVA: Final = (Span(family=CoordinatorFamily.JAVA),)
+REFUSING_TOO_LARGE_WRITES: Final = (
+    Span(since=(3, 8, 0), until=(4, 0, 2), family=CoordinatorFamily.JAVA),
+    Span(since=(4, 1, 0), until=(4, 1, 2), family=CoordinatorFamily.JAVA),
+)
+"""The Java coordinator that refuses a write by its size and leaves that to the log no more (KAFKA-16770)."""
+
+
+def since(*version: int) -> tuple[Span, ...]:
+    """All releases from one on."""
+    major, minor, patch = version
+    return (Span(since=(major, minor, patch)),)
+
+
+def until(*version: int) -> tuple[Span, ...]:
+    """All releases before one."""
+    major, minor, patch = version
+    return (Span(until=(major, minor, patch)),)

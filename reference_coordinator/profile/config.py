@@ -1,0 +1,131 @@
+"""The broker properties that the coordinator and its log read, by Kafka's names and with its defaults."""
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import field, fields
+from typing import Final, Self
+
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.values import value
+
+INT_MAX: Final = 2**31 - 1
+INT_MIN: Final = -(2**31)
+LONG_MAX: Final = 2**63 - 1
+_MILLIS_PER_MINUTE: Final = 60_000
+# Integer.parseInt takes a sign and digits, and nothing of what Python's int() allows beside them.
+_JAVA_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+
+
+class ConfigError(Exception):
+    """A property or its value is not one that Kafka takes; the message names both and the remedy."""
+
+
+@value
+class _Property:
+    name: str
+    at_least: int
+    at_most: int
+
+
+def _property(name: str, default: int, *, at_least: int, at_most: int = INT_MAX) -> int:
+    declared = _Property(name=name, at_least=at_least, at_most=at_most)
+    # dataclasses.field is typed as the value that it stands for.
+    return field(default=default, metadata={"property": declared})
+
+
+@value
+class GroupCoordinatorConfig:
+    """How one coordinator is configured; a field per property.
+
+    Source: GroupCoordinatorConfig (4.3.1), whose bounds these are.
+    """
+
+    group_initial_rebalance_delay_ms: int = _property(
+        "group.initial.rebalance.delay.ms", 3_000, at_least=INT_MIN
+    )
+    """`group.initial.rebalance.delay.ms`: how long an empty group waits for more members."""
+    group_min_session_timeout_ms: int = _property("group.min.session.timeout.ms", 6_000, at_least=INT_MIN)
+    """`group.min.session.timeout.ms`: the shortest session timeout that a member may ask for."""
+    group_max_session_timeout_ms: int = _property("group.max.session.timeout.ms", 1_800_000, at_least=INT_MIN)
+    """`group.max.session.timeout.ms`: the longest session timeout that a member may ask for."""
+    group_max_size: int = _property("group.max.size", INT_MAX, at_least=1)
+    """`group.max.size`: the members that a group takes."""
+    offset_metadata_max_bytes: int = _property("offset.metadata.max.bytes", 4_096, at_least=INT_MIN)
+    """`offset.metadata.max.bytes`: the UTF-16 units (not bytes) of metadata that a commit may carry."""
+    offsets_commit_timeout_ms: int = _property("offsets.commit.timeout.ms", 5_000, at_least=1)
+    """`offsets.commit.timeout.ms`: how long a write may take until who asked for it is told so."""
+    offsets_retention_minutes: int = _property("offsets.retention.minutes", 10_080, at_least=1)
+    """`offsets.retention.minutes`: how long offsets outlive their last use."""
+    offsets_retention_check_interval_ms: int = _property(
+        "offsets.retention.check.interval.ms", 600_000, at_least=1, at_most=LONG_MAX
+    )
+    """`offsets.retention.check.interval.ms`: how often offsets are looked through for expired ones."""
+    offsets_topic_num_partitions: int = _property("offsets.topic.num.partitions", 50, at_least=1)
+    """`offsets.topic.num.partitions`: the partitions of `__consumer_offsets`."""
+
+    message_max_bytes: int = _property("message.max.bytes", 1_048_588, at_least=0)
+    """`message.max.bytes`: the largest batch that the log takes."""
+    min_insync_replicas: int = _property("min.insync.replicas", 1, at_least=1)
+    """`min.insync.replicas`: the replicas that a write needs; there is one."""
+    offsets_topic_compression_codec: int = _property("offsets.topic.compression.codec", 0, at_least=0)
+    """`offsets.topic.compression.codec`: how the log is compressed, by Kafka's number; nobody sees it."""
+
+    @property
+    def offsets_retention_ms(self) -> Millis:
+        """How long offsets outlive their last use."""
+        return Millis(self.offsets_retention_minutes * _MILLIS_PER_MINUTE)
+
+    @classmethod
+    def property_names(cls) -> tuple[str, ...]:
+        """Every property that `from_properties` takes."""
+        return tuple(_properties())
+
+    @classmethod
+    def from_properties(cls, properties: Mapping[str, str]) -> Self:
+        """Read a configuration as Kafka reads its properties; what is left out has Kafka's default.
+
+        Raises:
+            ConfigError: a property that the coordinator does not read, a value that is no integer, or
+                one out of Kafka's bounds.
+
+        Source: ConfigDef#parseType (4.3.1).
+        """
+        declared = _properties()
+        values: dict[str, int] = {}
+        for name, text in properties.items():
+            if name not in declared:
+                raise ConfigError(_unknown(name, tuple(declared)))
+            field_name, bounds = declared[name]
+            values[field_name] = _parse(bounds, text)
+        return cls(**values)
+
+
+def _properties() -> dict[str, tuple[str, _Property]]:
+    found: dict[str, tuple[str, _Property]] = {}
+    for each in fields(GroupCoordinatorConfig):
+        declared: _Property = each.metadata["property"]
+        found[declared.name] = (each.name, declared)
+    return found
+
+
+def _unknown(name: str, known: tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(name, known, n=3)
+    meant = f" Did you mean {', '.join(close)}?" if close else ""
+    return f"unknown property {name!r}.{meant} Known are: {', '.join(known)}."
+
+
+def _parse(declared: _Property, text: str) -> int:
+    trimmed = text.strip()
+    if not _JAVA_INTEGER.fullmatch(trimmed):
+        raise ConfigError(
+            f"{declared.name} is {text!r}, which is not an integer; "
+            f"give a whole number from {declared.at_least} to {declared.at_most}."
+        )
+    value = int(trimmed)
+    if not declared.at_least <= value <= declared.at_most:
+        raise ConfigError(
+            f"{declared.name} is {value}, which Kafka refuses; "
+            f"give a value from {declared.at_least} to {declared.at_most}."
+        )
+    return value
