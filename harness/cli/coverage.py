@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +25,7 @@ _RUN = typer.Argument(
     help="A run's folder; the newest below reports/ if none is given.", metavar="[RUN]", show_default=False
 )
 _LATEST = Path("reports", LATEST)
+_ANY_WIDTH = 10_000
 
 
 @ends_with_exit_code
@@ -69,7 +71,7 @@ def _print(looked_at: Coverage, console: Console) -> None:
             console.print(f"[bold]{title}[/]")
             console.print(_grid([(line.clause, line.statement) for line in lines]))
             console.print()
-    console.print(_sections(looked_at))
+    console.print(_fitting_sections(looked_at, console))
     exercised = len(looked_at.due) - len(looked_at.missing)
     excluded = ", ".join(f"{count} {why}" for why, count in sorted(looked_at.exclusions().items()))
     console.print(
@@ -90,18 +92,26 @@ def _grid(rows: list[tuple[str, str]]) -> Table:
     return grid
 
 
-def _sections(looked_at: Coverage) -> Table:
+def _fitting_sections(looked_at: Coverage, console: Console) -> Table:
+    """Return the sections with a column a target, or without any where they would not fit."""
+    whole = _sections(looked_at, looked_at.targets)
+    is_fitting = (
+        console.measure(whole, options=console.options.update(max_width=_ANY_WIDTH)).maximum <= console.width
+    )
+    return whole if is_fitting else _sections(looked_at, ())
+
+
+def _sections(looked_at: Coverage, targets: Sequence[str]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("section")
-    for title in ("rows due", "exercised", *looked_at.targets):
+    for title in ("rows due", "exercised", *targets):
         table.add_column(title, justify="right")
     for title, lines in looked_at.sections():
         due = [line for line in lines if line.is_due]
         if due:
             exercised = sum(line.is_exercised for line in due)
-            table.add_row(
-                title, str(len(due)), str(exercised), *(_standings(due, name) for name in looked_at.targets)
-            )
+            standings = (_standings(due, name) for name in targets)
+            table.add_row(title, str(len(due)), str(exercised), *standings)
     return table
 
 

@@ -164,6 +164,22 @@ def test_the_command_ends_with_1_below_the_minimum(tmp_path: Path) -> None:
     assert (tmp_path / "c.md").read_text().startswith(f"# Coverage: run {RUN_ID}")
 
 
+def test_targets_that_would_not_fit_beside_each_other_are_told_below_the_sections(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = small_run()
+    made.coverage = [AGREED]
+    folder = made.write(tmp_path)
+    told = {}
+    for columns in (200, 30):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        told[columns] = CliRunner().invoke(app, ["coverage", str(folder)]).stdout.splitlines()
+
+    assert SCALA in told[200][0]
+    assert told[30][0].split() == ["section", "rows", "due", "exercised"]
+    assert any(line.strip().startswith(SCALA) for line in told[30])
+
+
 def test_a_run_whose_tables_lack_the_coverage_says_what_to_do(tmp_path: Path) -> None:
     folder = small_run().write(tmp_path)
     for file in (folder / "tables" / "clause_coverage").iterdir():
