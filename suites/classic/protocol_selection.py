@@ -127,7 +127,7 @@ def the_protocol_type_outlives_the_members(talk: Conversation) -> None:
     "classic/leader/first-added-member",
     source="ClassicGroup#add",
     clauses=("LD-01", "LD-04", "CX-03"),
-    broker_config={"group.initial.rebalance.delay.ms": "1000"},
+    broker_config={"group.initial.rebalance.delay.ms": "2000"},
 )
 def the_first_added_member_leads(talk: Conversation) -> None:
     """Of several members of a first generation the one added first leads, whoever got its id first."""

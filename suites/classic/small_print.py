@@ -102,21 +102,21 @@ def software_needs_a_proper_name(talk: Conversation) -> None:
     "classic/initial-delay/never-beyond-the-rebalance-timeout",
     source="GroupMetadataManager#tryCompleteInitialRebalanceElseSchedule",
     clauses=("RB-02",),
-    broker_config={"group.initial.rebalance.delay.ms": "1000"},
+    broker_config={"group.initial.rebalance.delay.ms": "2000"},
 )
 def the_initial_delay_ends_with_the_rebalance_timeout(talk: Conversation) -> None:
     """However many arrive, the initial delay is never extended beyond the rebalance timeout."""
     ana, bob, carol = talk.actors("ana", "bob", "carol")
-    ana.sends(join_group(version=3, rebalance_timeout_ms=2_600))
-    talk.elapses(500)
-    bob.sends(join_group(version=3, rebalance_timeout_ms=2_600))
-    talk.elapses(900)
-    carol.sends(join_group(version=3, rebalance_timeout_ms=2_600))
+    ana.sends(join_group(version=3, rebalance_timeout_ms=5_200))
+    talk.elapses(1_000)
+    bob.sends(join_group(version=3, rebalance_timeout_ms=5_200))
+    talk.elapses(1_800)
+    carol.sends(join_group(version=3, rebalance_timeout_ms=5_200))
 
     ana.receives(
         join_group_response(error_code="NONE", generation_id=1, members=in_any_order({}, {}, {})),
-        not_before_ms=2_500,
-        not_after_ms=2_950,
+        not_before_ms=5_000,
+        not_after_ms=5_900,
     )
     bob.receives(join_group_response(error_code="NONE", members=()))
     carol.receives(join_group_response(error_code="NONE", members=()))

@@ -12,7 +12,7 @@ from harness.scenario import (
     scenario,
 )
 
-DELAY = {"group.initial.rebalance.delay.ms": "1000"}
+DELAY = {"group.initial.rebalance.delay.ms": "2000"}
 
 
 @scenario(
@@ -26,12 +26,12 @@ def a_restart_does_not_extend_the_initial_delay(talk: Conversation) -> None:
     ana = talk.actor("ana", group_instance_id="seat-a")
     again = talk.actor("ana-again", group_instance_id="seat-a")
     ana.sends(join_group())
-    talk.elapses(300)
+    talk.elapses(800)
 
     again.sends(join_group())
     ana.receives(join_group_response(error_code="FENCED_INSTANCE_ID"))
     again.receives(
-        join_group_response(error_code="NONE", generation_id=1), not_before_ms=100, not_after_ms=1300
+        join_group_response(error_code="NONE", generation_id=1), not_before_ms=200, not_after_ms=2600
     )
 
 

@@ -104,7 +104,7 @@ def a_restart_completes_the_join_phase(talk: Conversation) -> None:
     "static_membership/rebalance/restart-in-initial-delay",
     source=REPLACES,
     clauses=("ST-17", "RB-01"),
-    broker_config={"group.initial.rebalance.delay.ms": "1000"},
+    broker_config={"group.initial.rebalance.delay.ms": "2000"},
 )
 def a_restart_in_the_initial_delay_replaces_the_first_join(talk: Conversation) -> None:
     """Of two joins with one instance id in the initial delay the first is fenced at once."""

@@ -43,7 +43,7 @@ def a_successor_that_falls_silent_is_dropped(talk: Conversation) -> None:
     "static_membership/successor/of-a-new-member",
     source="ClassicGroup#replaceStaticMember",
     clauses=("ST-18",),
-    broker_config={"group.initial.rebalance.delay.ms": "1000"} | SHORT_SESSIONS,
+    broker_config={"group.initial.rebalance.delay.ms": "2000"} | SHORT_SESSIONS,
 )
 def the_successor_of_a_new_member(talk: Conversation) -> None:
     """A static member that restarts in the initial delay is new itself or not: its session may end meanwhile.
