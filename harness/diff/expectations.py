@@ -7,11 +7,13 @@
     signature = "9c1e0b77a2d4"                       # only this finding; otherwise any
     reason    = "why this is as it is"
     link      = "KAFKA-12345"                        # a KAFKA-number, a KIP or an address
+    sometimes = true                                 # a race: it may show or not; needs a signature
     expires   = "2027-01-01"                         # the last day on which the entry holds
     owner     = "who looks after it"
 
 An entry explains what happened and excuses nothing else: another finding than the pinned one is unexpected,
-and an entry whose difference does not show any more, or that has expired, is stale. Both are red.
+and an entry whose difference does not show any more, or that has expired, is stale. Both are red. What
+happens sometimes is not stale for staying away.
 """
 
 import re
@@ -21,9 +23,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from harness.diff.judge import TargetInfo
@@ -75,10 +77,17 @@ class Entry(BaseModel):
     targets: Annotated[list[Annotated[str, BeforeValidator(_targeted)]], Field(min_length=1)]
     outcome: Literal["diverges", "lenient", "indeterminate"] = "diverges"
     signature: Annotated[str, Field(pattern=_SIGNATURE_PATTERN)] | None = None
+    sometimes: bool = False
     reason: Annotated[str, BeforeValidator(_explained)]
     link: Annotated[str, BeforeValidator(_linked)]
     expires: Annotated[date, BeforeValidator(_dated)] | None = None
     owner: str | None = None
+
+    @model_validator(mode="after")
+    def _pinned_if_sometimes(self) -> Self:
+        if self.sometimes and self.signature is None:
+            raise ValueError("'sometimes' needs the 'signature' of the finding, or it would hide any other")
+        return self
 
     def concerns(self, scenario_id: str, info: TargetInfo) -> bool:
         """Tell whether the entry speaks of a scenario with a target."""
@@ -94,6 +103,10 @@ class Entry(BaseModel):
     def has_expired(self, today: date) -> bool:
         """Tell whether its last day is over."""
         return self.expires is not None and self.expires < today
+
+    def may_stay_away(self, today: date) -> bool:
+        """Tell whether it holds though its difference does not show."""
+        return self.sometimes and not self.has_expired(today)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +184,8 @@ def apply_expectations(
         if judgement.outcome == Outcome.NOT_APPLICABLE:
             continue
         for one in concerned:
+            if one.entry.may_stay_away(today):
+                continue
             spoken_of.setdefault(one.source, _stale(one, today))
             if one.entry.foresaw(judgement) and not one.entry.has_expired(today):
                 fired.add(one.source)
@@ -179,14 +194,12 @@ def apply_expectations(
 
 
 def _with_expectation(judgement: Judgement, concerned: Sequence[SourcedEntry], today: date) -> Judgement:
-    if judgement.outcome in (Outcome.NOT_APPLICABLE, Outcome.HARNESS_ERROR) or not concerned:
-        is_quiet = judgement.outcome in _QUIET
-        return replace(
-            judgement, expectation=(Expectation.EXPECTED if is_quiet else Expectation.UNEXPECTED).value
-        )
+    if judgement.outcome in (Outcome.NOT_APPLICABLE, Outcome.HARNESS_ERROR):
+        return _without_entry(judgement)
     firing = [one for one in concerned if one.entry.foresaw(judgement)]
     if not firing:
-        return _not_foreseen(judgement, concerned)
+        awaited = [one for one in concerned if not one.entry.may_stay_away(today)]
+        return _not_foreseen(judgement, awaited) if awaited else _without_entry(judgement)
     firing.sort(key=lambda one: one.entry.has_expired(today))
     entry = firing[0].entry
     if entry.has_expired(today):
@@ -202,6 +215,13 @@ def _with_expectation(judgement: Judgement, concerned: Sequence[SourcedEntry], t
         expectation=Expectation.EXPECTED.value,
         reason=f"{entry.reason} [{judgement.reason}]",
         link=entry.link,
+    )
+
+
+def _without_entry(judgement: Judgement) -> Judgement:
+    is_quiet = judgement.outcome in _QUIET
+    return replace(
+        judgement, expectation=(Expectation.EXPECTED if is_quiet else Expectation.UNEXPECTED).value
     )
 
 

@@ -96,6 +96,8 @@ def _outworn(
 ) -> str:
     if one.entry.has_expired(today):
         return f"expired on {one.entry.expires}"
+    if one.entry.may_stay_away(today):
+        return ""
     concerned = [
         judgement
         for checked, infos in runs

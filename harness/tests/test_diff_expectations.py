@@ -94,6 +94,27 @@ def test_another_finding_than_the_pinned_one_is_unexpected(tmp_path: Path) -> No
     assert len(other.stale_entries) == 1
 
 
+def test_what_happens_sometimes_may_stay_away_and_hides_nothing_else(tmp_path: Path) -> None:
+    race = f'{KNOWN}signature = "0123456789ab"\nsometimes = true\n'
+    known = entries(tmp_path, race)
+    quiet, shown, other = (
+        applied([judgement(outcome, signature)], known)
+        for outcome, signature in (
+            (Outcome.CONFORMS, None),
+            (Outcome.DIVERGES, "0123456789ab"),
+            (Outcome.DIVERGES, "ba9876543210"),
+        )
+    )
+    assert [one.judgements[0].expectation for one in (quiet, shown, other)] == [
+        Expectation.EXPECTED,
+        Expectation.EXPECTED,
+        Expectation.UNEXPECTED,
+    ]
+    assert quiet.stale_entries == shown.stale_entries == other.stale_entries == ()
+    expired = applied([judgement(Outcome.CONFORMS)], entries(tmp_path, f'{race}expires = "2026-11-20"'))
+    assert [entry.why for entry in expired.stale_entries] == ["expired on 2026-11-20"]
+
+
 def test_a_foreseen_divergence_does_not_excuse_a_conversation_that_broke_off(tmp_path: Path) -> None:
     one = applied([judgement(Outcome.INDETERMINATE)], entries(tmp_path)).judgements[0]
     assert one.expectation == Expectation.UNEXPECTED
@@ -135,6 +156,7 @@ def test_an_expired_entry_beside_a_valid_one_does_no_harm(tmp_path: Path) -> Non
         (("link =", 'outcome = "conforms"\nlink ='), "'outcome'", "'diverges', 'lenient' or 'indeterminate'"),
         (("link =", 'signature = "xyz"\nlink ='), "'signature'", "12 hexadecimal digits"),
         (("link =", 'because = "x"\nlink ='), "'because'", "is unknown; an entry has scenario, targets"),
+        (("link =", "sometimes = true\nlink ="), "'entry'", "needs the 'signature'"),
         (("link =", 'expires = "soon"\nlink ='), "'expires'", "isoformat"),
         (("kafka:>=3.9,<4.0", "kafka:>=x"), "'targets.0'", "no pattern of targets"),
         (('["kafka:>=3.9,<4.0"]', "[]"), "'targets'", "at least 1 item"),

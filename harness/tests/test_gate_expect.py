@@ -222,6 +222,10 @@ def test_prune_shows_what_can_go_and_removes_it_when_told(
     expired = entry(NEW, "lenient") + 'expires = "2020-01-01"\n'
     elsewhere = entry(WRONG).replace('"*"', '"kafka:*"')
     text = entry(WRONG) + "\n# Mended.\n" + entry(RIGHT).lstrip() + expired + elsewhere
+    race = entry(RIGHT) + 'signature = "0123456789ab"\nsometimes = true\n'
+    known.write_text(race)
+    assert kafka_conformance("expect", "prune", run, "--yes", *SUITES) == ExitCode.EXPECTED
+    assert known.read_text() == race
     known.write_text(text)
     assert kafka_conformance("expect", "prune", run, *SUITES) == ExitCode.EXPECTED
     assert "entry 2: small/heartbeat/right: stale" in kafka_conformance.out
