@@ -59,7 +59,7 @@ def the_successor_of_a_new_member(talk: Conversation) -> None:
     ana.receives(join_group_response(error_code="FENCED_INSTANCE_ID"))
     ana_again.receives(join_group_response(error_code=ANY))
 
-    talk.elapses(1_000)
+    talk.elapses(2_500)
     ana_again.sends(describe_groups())
     ana_again.receives(describe_groups_response(error_code="NONE", group_state=ANY, members=ANY))
 
