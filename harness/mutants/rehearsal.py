@@ -14,13 +14,15 @@ from harness.diff.judge import TargetInfo
 from harness.mutants.transplant import forget_answers
 from harness.runner.drive import Drive, DriveSinks, Limits
 from harness.scenario.script import Script
-from harness.targets.base import Broker, Capability, HoldPoint, Progress, Target
+from harness.targets.base import Broker, Capability, HoldPoint, Lever, Progress, Target
 from harness.targets.reference import ReferenceTarget
 from harness.trace.events import Event
 
 RUN_ID: Final = "mutants"
 """The same in every rehearsal, so that group ids are."""
 UNMUTATED: Final = "unmutated reference"
+_IDLE_FACTOR: Final = 20
+"""How many times longer than its processor's time a conversation may last."""
 
 
 class Hung(Exception):  # noqa: N818 - an observation
@@ -31,7 +33,7 @@ class Rehearsal:
     """Holds scenarios, keeping the brokers that they need.
 
     Attributes:
-        limit_s: how long one conversation may take.
+        limit_s: how much of a processor's time one conversation may take, in seconds.
         modules: of the reference, whose caches are emptied before each.
     """
 
@@ -89,14 +91,19 @@ class Rehearsal:
             self._is_late = True
             raise Hung
 
-        before = signal.signal(signal.SIGALRM, interrupt)
-        # Again and again: what is interrupted may catch the first.
-        signal.setitimer(signal.ITIMER_REAL, self.limit_s, self.limit_s)
+        before = {each: signal.signal(each, interrupt) for each in (signal.SIGPROF, signal.SIGALRM)}
+        # A processor's time, so that other jobs do not make anything hang; but who waits uses none. Again and
+        # again: what is interrupted may catch the first.
+        signal.setitimer(signal.ITIMER_PROF, self.limit_s, self.limit_s)
+        idle_s = self.limit_s * _IDLE_FACTOR
+        signal.setitimer(signal.ITIMER_REAL, idle_s, idle_s)
         try:
             yield
         finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
+            for each, handler in before.items():
+                signal.signal(each, handler)
 
 
 def mutant_info(profile: str) -> TargetInfo:
@@ -137,6 +144,7 @@ class _WithOneBrokerEach(Target):
         directory: Path,
         progress: Progress,
         holds: Collection[HoldPoint] = (),
+        levers: Collection[Lever] = (),
     ) -> Broker:
         key = tuple(sorted(broker_config.items()))
         if key not in self._brokers:

@@ -15,12 +15,20 @@ _TABLE: Final = "a table; every entry is switched where it is asked for"
 _ON_DISK: Final = (
     "the log's bytes: a scenario's reference keeps its log in memory, and tests hold these with Kafka's own"
 )
+_DATA_PLANE: Final = "topics' logs; no coordinator answers for them, and real clients hold them"
 _TOPICS: Final = "Metadata, CreateTopics and DeleteTopics make a broker ready; no coordinator answers them"
 
 LEFT_OUT: Final[Mapping[str, str]] = {
     "__main__": "the command line",
+    "broker.client_apis": _DATA_PLANE,
+    "broker.fetch": _DATA_PLANE,
+    "broker.log_offsets": _DATA_PLANE,
     "broker.messages": "declarations",
+    "broker.offsets_topic": _DATA_PLANE,
+    "broker.partition_leadership": _DATA_PLANE,
+    "broker.produce": _DATA_PLANE,
     "broker.topic_apis": _TOPICS,
+    "broker.transaction_partitions": _DATA_PLANE,
     "core.effects": "declarations",
     "core.errors": "a table",
     "core.ids": "declarations",
@@ -52,6 +60,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "server.door": "the server's sockets",
     "server.server": "the shell around the coordinator",
     "tests": "tests",
+    "topic_logs": _DATA_PLANE,
     "wire": "bytes, held against kio's by tests of their own",
 }
 """Modules and packages that are not mutated, with the reason of each."""
@@ -83,8 +92,22 @@ FUNCTIONS_LEFT_OUT: Final[Mapping[str, str]] = {
         ),
         _ON_DISK,
     ),
+    **dict.fromkeys(
+        (
+            "broker.broker_apis:handle_describe_cluster",
+            "broker.listener:Listener._untold",
+            "broker.topics:Topics.add_partitions",
+            "broker.transaction_apis:TransactionApis._handle_add_partitions_to_txn",
+            "broker.transaction_apis:TransactionApis._schedule_timeout",
+            "broker.transaction_apis:TransactionApis._takes_end_at_once",
+            "broker.transaction_apis:TransactionApis.abort_timed_out",
+            "broker.transaction_apis:TransactionApis.next_deadline",
+            "broker.transaction_apis:TransactionApis.verify_partition",
+            "transactions.coordinator:TransactionCoordinator.abort_timed_out_transaction",
+        ),
+        _DATA_PLANE,
+    ),
     "broker.listener:_alone": "the shell around the coordinator",
-    "group.lifecycle:Lifecycle.on_out_of_sync": "nobody else writes to the log of the reference's brokers",
 }
 """Functions that are not mutated, with the reason of each."""
 

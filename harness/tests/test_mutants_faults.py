@@ -173,7 +173,8 @@ def test_a_behaviour_is_switched_if_a_function_asks_for_it_that_is_mutated() -> 
     assert "PENDING_SYNC_EXPIRES" in decisive
     assert set(behaviour_names()) - set(decisive) == {
         "FLEXIBLE_RECORDS_READ",
-        "OUT_OF_SYNC_LOG_RELOADED",
+        "TYPE_0_HAS_VERSION_0",
+        "UNKNOWN_VERSIONS_READ_AS_NEAREST",
         "UNREADABLE_RECORD_FAILS_PARTITION",
     }
 

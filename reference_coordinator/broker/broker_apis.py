@@ -35,6 +35,11 @@ from reference_coordinator.profile.api_versions import Api, ApiRanges
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
+from reference_coordinator.topic_logs.messages import (
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
 
 _CLUSTER_ID: Final = "reference-coordinator"
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -43,6 +48,8 @@ _FIRST_BATCHED_FIND_COORDINATOR: Final = 4
 _FIRST_SHARE_COORDINATOR: Final = 6
 _FIRST_TOPIC_IDS_IN_METADATA_REQUEST: Final = 12
 _CLUSTER_OPERATIONS_VERSIONS: Final = range(8, 11)
+_BROKER_ENDPOINTS: Final = 1
+_CONTROLLER_ENDPOINTS: Final = 2
 DEFAULT_NUM_PARTITIONS: Final = 1
 _TRANSACTION_STATE_PARTITIONS: Final = 50
 # Without an authorizer everything is allowed: one bit for each operation that the resource has.
@@ -104,7 +111,10 @@ def handle_api_versions(
 
 def _api_version(broker: Broker, api: Api) -> ApiVersion:
     served = broker.ranges[api]
-    return ApiVersion(api_key=api, min_version=served.min_version, max_version=served.max_version)
+    # librdkafka compresses nothing unless it sees the oldest versions, which nobody may use:
+    # ApiKeys.PRODUCE_API_VERSIONS_RESPONSE_MIN_VERSION (4.0.0), KAFKA-18659.
+    min_version = 0 if api is Api.PRODUCE else served.min_version
+    return ApiVersion(api_key=api, min_version=min_version, max_version=served.max_version)
 
 
 def handle_topic_metadata(
@@ -138,6 +148,36 @@ def handle_topic_metadata(
         controller_id=broker.cluster.controller_id,
         topics=topics,
         cluster_authorized_operations=_CLUSTER_OPERATIONS if wants_cluster else AUTHORIZED_OPERATIONS_OMITTED,
+    )
+
+
+def handle_describe_cluster(
+    broker: Broker, request: DescribeClusterRequest, context: RequestContext
+) -> DescribeClusterResponse:
+    """Tell of the brokers. Source: AuthHelper#computeDescribeClusterResponse (4.3.1)."""
+    error, why = Errors.NONE, None
+    if context.api_version > 0 and request.endpoint_type != _BROKER_ENDPOINTS:
+        is_known = request.endpoint_type == _CONTROLLER_ENDPOINTS
+        error = Errors.MISMATCHED_ENDPOINT_TYPE if is_known else Errors.UNSUPPORTED_ENDPOINT_TYPE
+        why = (
+            "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
+            if is_known
+            else f"Unsupported endpoint type {request.endpoint_type}"
+        )
+    is_refused = error is not Errors.NONE
+    wants_operations = request.include_cluster_authorized_operations and not is_refused
+    return DescribeClusterResponse(
+        error_code=error,
+        error_message=why,
+        cluster_id="" if is_refused else _CLUSTER_ID,
+        controller_id=-1 if is_refused else broker.cluster.controller_id,
+        brokers=tuple(
+            DescribeClusterBroker(broker_id=node.node_id, host=node.host, port=node.port)
+            for node in (() if is_refused else broker.cluster.nodes)
+        ),
+        cluster_authorized_operations=_CLUSTER_OPERATIONS
+        if wants_operations
+        else AUTHORIZED_OPERATIONS_OMITTED,
     )
 
 

@@ -13,6 +13,7 @@ from reference_coordinator.broker.listener import ConnectionId, Listener, Outgoi
 from reference_coordinator.broker.topics import OFFSETS_TOPIC
 from reference_coordinator.core.choices import Choices
 from reference_coordinator.core.ids import Millis
+from reference_coordinator.log.batches import StoredPartition
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
 
@@ -31,6 +32,8 @@ class Cluster:
         nodes: Sequence[Node],
         topics: Mapping[str, int] = _NO_TOPICS,
     ) -> None:
+        self.profile = profile
+        """The release that all of them behave as."""
         self.state = ClusterState()
         for name, num_partitions in topics.items():
             self.state.topics.create(name, num_partitions)
@@ -51,6 +54,8 @@ class Cluster:
         self._paused: dict[int, list[tuple[ConnectionId, bytes]]] = {}
         """By broker that stands still, the frames that wait for it to go on."""
         self._down: set[int] = set()
+        self._cut_off: set[int] = set()
+        """Brokers without a network."""
 
     @property
     def coordinator_id(self) -> int | None:
@@ -63,13 +68,17 @@ class Cluster:
         """The brokers that are up, be it that they stand still."""
         return tuple(node.node_id for node in self.state.nodes)
 
+    def is_reachable(self, node_id: int) -> bool:
+        """Whether a client can connect to a broker, be it that it stands still."""
+        return node_id not in self._down | self._cut_off
+
     def listener(self, node_id: int) -> Listener:
         """One of the brokers."""
         return self._listeners[node_id]
 
     def connected(self, node_id: int, *, client_host: str) -> ConnectionId:
-        """Open a connection to a broker that is up."""
-        assert node_id not in self._down, f"broker {node_id} is down"
+        """Open a connection to a broker that can be reached."""
+        assert self.is_reachable(node_id), f"broker {node_id} is down"
         connection = self._listeners[node_id].connected(client_host=client_host)
         self._homes[connection] = node_id
         return connection
@@ -77,6 +86,8 @@ class Cluster:
     def received(self, connection: ConnectionId, frame: bytes, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Take a frame; without effect on a connection that was closed from this side."""
         node_id = self._homes[connection]
+        if node_id in self._cut_off:
+            return ()
         if node_id in self._paused:
             self._paused[node_id].append((connection, frame))
             return ()
@@ -90,8 +101,9 @@ class Cluster:
     def advance(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Let every deadline fire that is due, wherever it is not standing still."""
         outgoing: list[Outgoing] = []
-        for _, listener in self._running():
-            outgoing.extend(listener.advance(now_ms=now_ms))
+        for node_id, listener in self._running():
+            answers = listener.advance(now_ms=now_ms)
+            outgoing.extend(() if node_id in self._cut_off else answers)
         return tuple(outgoing)
 
     def next_deadline(self) -> Millis | None:
@@ -136,12 +148,33 @@ class Cluster:
         outgoing.extend(listener.write_held_markers(now_ms=now_ms))
         for connection, frame in waiting:
             outgoing.extend(listener.received(connection, frame, now_ms=now_ms))
-        return (*outgoing, *self._published(now_ms=now_ms))
+        heard = () if node_id in self._cut_off else outgoing
+        return (*heard, *self._published(now_ms=now_ms))
 
-    def hold_loading(self) -> None:
-        """Let every log that is to be loaded wait from now on."""
+    def disconnect(self, node_id: int, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Take the network from a broker: nothing comes to it or from it, its timers run on.
+
+        Another one, which there is, leads what it led.
+        """
+        self._cut_off.add(node_id)
+        self._listeners[node_id].cut_off()
+        self.state.fence(node_id)
+        return self._published(now_ms=now_ms)
+
+    def reconnect(self, node_id: int, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Give a broker its network back; it finds out that it leads no more what it led."""
+        self._cut_off.discard(node_id)
+        outgoing = self._listeners[node_id].rejoin(now_ms=now_ms)
+        return outgoing + self._published(now_ms=now_ms)
+
+    def append_foreign(self, partition: int, added: StoredPartition) -> None:
+        """Have records in a log that no coordinator has written."""
+        self.state.log.append_foreign(partition, added)
+
+    def hold_loading(self, partitions: frozenset[int] = frozenset()) -> None:
+        """Let every log that is to be loaded wait from now on; or some, and those that come after them."""
         for listener in self._listeners.values():
-            listener.hold_loading()
+            listener.hold_loading(partitions)
 
     def release_loading(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Load what waits for it, and let nothing wait any more."""

@@ -14,6 +14,7 @@ from reference_coordinator.broker.broker_apis import (
     handle_find_coordinator,
     handle_topic_metadata,
 )
+from reference_coordinator.broker.client_apis import ClientApis
 from reference_coordinator.broker.cluster_state import ClusterState, Leadership, Node
 from reference_coordinator.broker.messages import (
     ApiVersionsRequest,
@@ -49,8 +50,10 @@ from reference_coordinator.messages import (
 from reference_coordinator.profile.api_versions import served_ranges
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Behaviour, CoordinatorFamily, Profile
+from reference_coordinator.topic_logs.messages import OfClients
 from reference_coordinator.transactions.messages import (
     AddOffsetsToTxnRequest,
+    AddPartitionsToTxnRequest,
     EndTxnRequest,
     InitProducerIdRequest,
     TransactionRequest,
@@ -87,9 +90,17 @@ class KafkaApis:
         """Replaced where writes are to fail or to take their time."""
         self.holds_loading = False
         """Whether logs that are to be loaded wait for `release_loading`."""
+        self.held_partitions: frozenset[int] = frozenset()
+        """Those that wait by themselves; those behind them wait for them. None is for all."""
+        self.is_cut_off = False
+        """Whether nobody hears of it, so that no follower has what it appends, and no append ends."""
         self._coordinator = GroupCoordinator(config=config, profile=profile, choices=choices)
         self._finishes: dict[ResponseToken, Finish] = {}
         self._open_appends: dict[AppendId, AppendRecords] = {}
+        self._foreign_counts: dict[int, int] = {}
+        """How often others had written to each partition when it was loaded."""
+        self._reloads = False
+        """Whether one has just been found to be out of sync."""
         self._leader_epochs: dict[int, int] = {}
         """Of the partitions that it knows to lead."""
         self._version = 0
@@ -101,6 +112,7 @@ class KafkaApis:
             node_id=node.node_id,
             num_partitions=config.offsets_topic_num_partitions,
         )
+        self.clients = ClientApis(self.broker, self.transactions)
         self.cluster.register(node, self)
 
     @property
@@ -135,6 +147,7 @@ class KafkaApis:
                 return self._delete_topics(request, token, now_ms=now_ms)
             case (
                 InitProducerIdRequest()
+                | AddPartitionsToTxnRequest()
                 | AddOffsetsToTxnRequest()
                 | EndTxnRequest()
                 | WriteTxnMarkersRequest()
@@ -143,12 +156,19 @@ class KafkaApis:
             case FindCoordinatorRequest():
                 found = _answer(token, handle_find_coordinator(self.broker, request, context))
                 return found + self._published_anew(now_ms=now_ms)
+            case OfClients():
+                self.cluster.now_ms = now_ms
+                return self.clients.handle(request, context, token, now_ms=now_ms)
             case _:
                 return self._handle_group_request(request, context, token, now_ms=now_ms)
 
     def advance(self, *, now_ms: Millis) -> Answers:
         """Fire every deadline that is due."""
-        return self._settle(self._coordinator.advance(now_ms=now_ms), now_ms=now_ms)
+        answers = self._settle(self._coordinator.advance(now_ms=now_ms), now_ms=now_ms)
+        self.cluster.now_ms = now_ms
+        self.transactions.abort_timed_out(now_ms=now_ms)
+        answers += self._settle(self._take_unsettled(), now_ms=now_ms)
+        return answers + self.clients.checked() + self.clients.advance(now_ms=now_ms)
 
     def append_completed(self, append_id: AppendId, error: Errors, *, now_ms: Millis) -> Answers:
         """End a write that `append_outcome` left open."""
@@ -157,12 +177,12 @@ class KafkaApis:
 
     def next_deadline(self) -> Millis | None:
         """Return when `advance` is due."""
-        return self._coordinator.next_deadline()
+        return self.clients.earlier_deadline(self._coordinator.next_deadline())
 
     @property
     def is_behind(self) -> bool:
         """Whether something in the cluster has changed that it did not find out about."""
-        return self._version != self.cluster.version
+        return not self.is_cut_off and self._version != self.cluster.version
 
     def publish(self, *, now_ms: Millis) -> Answers:
         """Find out what has changed in the cluster, and do what comes of it.
@@ -175,11 +195,11 @@ class KafkaApis:
             self._version = self.cluster.version
             answers = self._see_deletions(now_ms=now_ms) + self._see_leaders(now_ms=now_ms)
             answers += self._load(now_ms=now_ms)
-        return answers + self._settle(self._take_unsettled(), now_ms=now_ms)
+        return answers + self._settle(self._take_unsettled(), now_ms=now_ms) + self.clients.checked()
 
-    def hold_loading(self) -> None:
-        """Let logs that are to be loaded wait from now on."""
-        self.holds_loading = True
+    def hold_loading(self, partitions: frozenset[int] = frozenset()) -> None:
+        """Let logs that are to be loaded wait from now on; or some, and those that come after them."""
+        self.holds_loading, self.held_partitions = True, partitions
 
     def release_loading(self, *, now_ms: Millis) -> Answers:
         """Load what waits for it; nothing happens if nothing does."""
@@ -202,12 +222,17 @@ class KafkaApis:
         self.transactions.write_held_markers()
         return self._settle(self._take_unsettled(), now_ms=now_ms)
 
+    def rejoin(self) -> None:
+        """Be one of the cluster again; who leads what by now it finds out when that is published."""
+        self.is_cut_off = False
+        self.cluster.register(self.broker.node, self)
+
     def _handle_transaction(
         self, request: TransactionRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
     ) -> Answers:
         self.cluster.now_ms = now_ms
         answer = _answer(token, self.transactions.handle(request, context))
-        return answer + self._settle(self._take_unsettled(), now_ms=now_ms)
+        return answer + self._settle(self._take_unsettled(), now_ms=now_ms) + self.clients.checked()
 
     def _take_unsettled(self) -> list[Effect]:
         unsettled, self._unsettled = self._unsettled, []
@@ -275,7 +300,8 @@ class KafkaApis:
     def _load(self, *, now_ms: Millis) -> Answers:
         """Load one log after the other; whoever holds the first holds them all."""
         answers: Answers = ()
-        while not self.holds_loading and (partition := self._coordinator.partition_to_load) is not None:
+        while (partition := self._coordinator.partition_to_load) is not None and not self._waits(partition):
+            self._foreign_counts[partition] = self.cluster.log.foreign_count(partition)
             try:
                 self._coordinator.load(partition, self.cluster.log.read(partition))
             except UnreadableLogError:
@@ -285,6 +311,9 @@ class KafkaApis:
             answers += self._settle(effects, now_ms=now_ms)
             self.transactions.write_held_markers()
         return answers
+
+    def _waits(self, partition: int) -> bool:
+        return self.holds_loading and (not self.held_partitions or partition in self.held_partitions)
 
     def _handle_group_request(
         self, request: GroupRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
@@ -310,10 +339,11 @@ class KafkaApis:
                     pending.extend(self._append(effect, now_ms=now_ms))
                 case _:
                     assert_never(effect)
-        return tuple(answers)
+        reloads, self._reloads = self._reloads, False
+        return (*answers, *(self._load(now_ms=now_ms) if reloads else ()))
 
     def _append(self, append: AppendRecords, *, now_ms: Millis) -> tuple[Effect, ...]:
-        outcome = self.append_outcome(append)
+        outcome = None if self.is_cut_off else self.append_outcome(append)
         if outcome is None:
             self._open_appends[append.append_id] = append
             return ()
@@ -322,7 +352,16 @@ class KafkaApis:
     def _end_append(self, append: AppendRecords, error: Errors, *, now_ms: Millis) -> tuple[Effect, ...]:
         if error is Errors.NONE:
             error = self.cluster.log.append(append)
+            if error is Errors.NONE and self._is_out_of_sync(append.partition):
+                self._reloads = True
+                return self._coordinator.log_out_of_sync(append.partition, now_ms=now_ms)
         return self._coordinator.append_completed(append.append_id, error, now_ms=now_ms)
+
+    def _is_out_of_sync(self, partition: int) -> bool:
+        """Whether a write shows that somebody else wrote before it, and the release looks at that."""
+        foreign_count = self.cluster.log.foreign_count(partition)
+        known = self._foreign_counts.get(partition, 0)
+        return foreign_count != known and self.broker.profile.has(Behaviour.OUT_OF_SYNC_LOG_RELOADED)
 
     def _finish(self, effect: Respond[object]) -> Respond[BrokerResponse]:
         # Effect says object because effects know no messages; the coordinator answers with its own.

@@ -27,6 +27,7 @@ from reference_coordinator.messages import RequestContext
 from reference_coordinator.profile.api_versions import ApiRanges
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
+from reference_coordinator.topic_logs.messages import Unanswered
 from reference_coordinator.wire import (
     MalformedRequestError,
     RequestHeader,
@@ -187,6 +188,16 @@ class Listener:
         self._in_progress.clear()
         return closed
 
+    def cut_off(self) -> None:
+        """Take the network from the broker, whose timers run on."""
+        self.apis.is_cut_off = True
+
+    def rejoin(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Give it back: connections from before are gone, and the broker finds out what it missed."""
+        closed = tuple(self._close(each, "the broker had no network") for each in tuple(self._channels))
+        self.apis.rejoin()
+        return closed + self.publish(now_ms=now_ms)
+
     def restart(
         self, *, now_ms: Millis, config: GroupCoordinatorConfig | None = None
     ) -> tuple[Outgoing, ...]:
@@ -194,12 +205,12 @@ class Listener:
         closed = self.stop()
         former = self.apis
         self.apis = self._started(former.broker.config if config is None else config)
-        self.apis.holds_loading = former.holds_loading
+        self.apis.holds_loading, self.apis.held_partitions = former.holds_loading, former.held_partitions
         return closed + self.publish(now_ms=now_ms)
 
-    def hold_loading(self) -> None:
-        """Let logs that are to be loaded wait from now on."""
-        self.apis.hold_loading()
+    def hold_loading(self, partitions: frozenset[int] = frozenset()) -> None:
+        """Let logs that are to be loaded wait from now on; or some, and those that come after them."""
+        self.apis.hold_loading(partitions)
 
     def release_loading(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Load what waits for it."""
@@ -264,8 +275,15 @@ class Listener:
             channel.is_muted = False
             if channel.waiting:
                 unmuted.append(answered.connection)
+            if isinstance(answer.response, Unanswered):
+                outgoing.extend(self._untold(answered.connection, answer.response))
+                continue
             outgoing.append(self._frame(answered, answer))
         return outgoing
+
+    def _untold(self, connection: ConnectionId, response: Unanswered) -> tuple[Outgoing, ...]:
+        """Return what who wants no answer notices of it. Source: RequestChannel#closeConnection (4.3.1)."""
+        return () if response.failure is None else (self._close(connection, response.failure),)
 
     def _frame(self, answered: _InProgress, answer: Respond[BrokerResponse]) -> Outgoing:
         try:

@@ -7,6 +7,7 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis, TopicId
 from reference_coordinator.core.values import value
 from reference_coordinator.messages import GroupRequest, GroupResponse
+from reference_coordinator.topic_logs.messages import ClientRequest, ClientResponse
 from reference_coordinator.transactions.messages import TransactionRequest, TransactionResponse
 
 AUTHORIZED_OPERATIONS_OMITTED = -(2**31)
@@ -213,6 +214,7 @@ BrokerRequest = (
     | DeleteTopicsRequest
     | FindCoordinatorRequest
     | TransactionRequest
+    | ClientRequest
     | GroupRequest
 )
 """Everything that a connection may ask."""
@@ -224,6 +226,7 @@ BrokerResponse = (
     | DeleteTopicsResponse
     | FindCoordinatorResponse
     | TransactionResponse
+    | ClientResponse
     | GroupResponse
 )
 """Everything that a connection may be told."""

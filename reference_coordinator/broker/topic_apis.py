@@ -1,4 +1,6 @@
-"""CreateTopics and DeleteTopics, as far as the reference has topics."""
+"""CreateTopics, CreatePartitions and DeleteTopics, as far as the reference has topics."""
+
+from collections import Counter
 
 from reference_coordinator.broker.broker_apis import DEFAULT_NUM_PARTITIONS, Broker
 from reference_coordinator.broker.messages import (
@@ -13,6 +15,12 @@ from reference_coordinator.broker.messages import (
 )
 from reference_coordinator.broker.topics import Topic, is_legal_topic_name
 from reference_coordinator.core.errors import Errors
+from reference_coordinator.topic_logs.messages import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
 
 
 def handle_create_topics(broker: Broker, request: CreateTopicsRequest) -> CreateTopicsResponse:
@@ -52,6 +60,49 @@ def _create_topic(broker: Broker, topic: CreatableTopic, *, validate_only: bool)
 
 def _refused(name: str, error: Errors, why: str) -> CreatableTopicResult:
     return CreatableTopicResult(name=name, error_code=error, error_message=why)
+
+
+def handle_create_partitions(broker: Broker, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    """Add partitions to topics. Source: ReplicationControlManager#createPartitions (4.3.1)."""
+    asked = {topic.name: topic for topic in request.topics}
+    named = Counter(topic.name for topic in request.topics)
+    return CreatePartitionsResponse(
+        results=tuple(
+            CreatePartitionsTopicResult(
+                name=name,
+                error_code=Errors.INVALID_REQUEST,
+                error_message="Duplicate topic name.",
+            )
+            if named[name] > 1
+            else _create_partitions(broker, topic, validate_only=request.validate_only)
+            for name, topic in asked.items()
+        )
+    )
+
+
+def _create_partitions(
+    broker: Broker, asked: CreatePartitionsTopic, *, validate_only: bool
+) -> CreatePartitionsTopicResult:
+    error, why = _refusal_of_partitions(broker, asked)
+    if error is Errors.NONE and not validate_only:
+        broker.topics.add_partitions(asked.name, asked.count)
+    return CreatePartitionsTopicResult(name=asked.name, error_code=error, error_message=why)
+
+
+def _refusal_of_partitions(broker: Broker, asked: CreatePartitionsTopic) -> tuple[Errors, str | None]:
+    topic = broker.topics.get(asked.name)
+    if topic is None:
+        return Errors.UNKNOWN_TOPIC_OR_PARTITION, None
+    if asked.count == topic.num_partitions:
+        return Errors.INVALID_PARTITIONS, f"Topic already has {topic.num_partitions} partition(s)."
+    if asked.count < topic.num_partitions:
+        had = f"The topic {topic.name} currently has {topic.num_partitions} partition(s)"
+        return Errors.INVALID_PARTITIONS, f"{had}; {asked.count} would not be an increase."
+    if asked.has_assignments:
+        return Errors.INVALID_REPLICA_ASSIGNMENT, "leave the assignment to the broker"
+    if topic.is_internal:
+        return Errors.POLICY_VIOLATION, "a coordinator's log keeps its partitions"
+    return Errors.NONE, None
 
 
 def handle_delete_topics(broker: Broker, request: DeleteTopicsRequest) -> DeleteTopicsResponse:

@@ -4,10 +4,12 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from reference_coordinator.core.ids import TopicId
 from reference_coordinator.core.values import value
+from reference_coordinator.topic_logs.logs import TopicLogs
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 TRANSACTION_STATE_TOPIC: Final = "__transaction_state"
@@ -37,6 +39,8 @@ class Topics:
     def __init__(self) -> None:
         self._by_name: dict[str, Topic] = {}
         self._creations: Counter[str] = Counter()
+        self.logs = TopicLogs()
+        """What clients have written to them."""
 
     def __iter__(self) -> Iterator[Topic]:
         return iter(self._by_name.values())
@@ -52,7 +56,14 @@ class Topics:
 
     def delete(self, name: str) -> Topic | None:
         """Take away a topic, if it is there; one of the same name will have another id."""
+        self.logs.delete(name)
         return self._by_name.pop(name, None)
+
+    def add_partitions(self, name: str, num_partitions: int) -> None:
+        """Let a topic that is there have more partitions; those that it had stay as they are."""
+        topic = self._by_name[name]
+        assert num_partitions > topic.num_partitions, name
+        self._by_name[name] = replace(topic, num_partitions=num_partitions)
 
     def get(self, name: str) -> Topic | None:
         """Return the topic of that name."""

@@ -6,8 +6,17 @@ from typing import Final, assert_never
 
 from reference_coordinator.broker.cluster_state import ClusterState
 from reference_coordinator.broker.topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from reference_coordinator.broker.transaction_partitions import append_end_txn_marker, result_of, take_part
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from reference_coordinator.core.ids import (
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    Millis,
+    ProducerEpoch,
+    ProducerId,
+    TopicPartition,
+    TransactionalId,
+)
 from reference_coordinator.core.map_order import partition_for
 from reference_coordinator.core.records import EndTransactionMarker
 from reference_coordinator.log.offsets_log import MarkerHeader
@@ -18,6 +27,9 @@ from reference_coordinator.transactions.coordinator import Markers, TransactionC
 from reference_coordinator.transactions.messages import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
     EndTxnRequest,
     EndTxnResponse,
     InitProducerIdRequest,
@@ -32,7 +44,9 @@ from reference_coordinator.transactions.messages import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from reference_coordinator.transactions.state import TransactionState
 
+_FIRST_FENCED_ADD_PARTITIONS: Final = 2
 _FIRST_FENCED_ADD_OFFSETS: Final = 2
 _FIRST_FENCED_END_TXN: Final = 2
 _FIRST_FENCED_INIT_PRODUCER_ID: Final = 4
@@ -68,6 +82,8 @@ class TransactionApis:
         match request:
             case InitProducerIdRequest():
                 return self._handle_init_producer_id(request, context)
+            case AddPartitionsToTxnRequest():
+                return self._handle_add_partitions_to_txn(request, context)
             case AddOffsetsToTxnRequest():
                 return self._handle_add_offsets_to_txn(request, context)
             case EndTxnRequest():
@@ -103,17 +119,92 @@ class TransactionApis:
         if self._leader_id() is None:
             return Errors.COORDINATOR_NOT_AVAILABLE
         adds = context.api_version >= _FIRST_IMPLICIT_TXN_OFFSET_COMMIT
-        ask = (
-            self._leader.handle_add_partitions_to_transaction
-            if adds
-            else self._leader.handle_verify_partitions_in_transaction
+        error = self._ask(
+            request.transactional_id,
+            request.producer_id,
+            request.producer_epoch,
+            TopicPartition(OFFSETS_TOPIC, partition),
+            adds=adds,
         )
-        error = ask(request.transactional_id, request.producer_id, request.producer_epoch, partition)
         if error is Errors.PRODUCER_FENCED:
             return Errors.INVALID_PRODUCER_EPOCH
         if error is Errors.TRANSACTION_ABORTABLE and context.api_version < _FIRST_ABORTABLE_TXN_OFFSET_COMMIT:
             return Errors.INVALID_TXN_STATE
         return error
+
+    def verify_partition(
+        self,
+        transactional_id: TransactionalId,
+        producer_id: ProducerId,
+        producer_epoch: ProducerEpoch,
+        partition: TopicPartition,
+        *,
+        adds: bool,
+    ) -> Errors:
+        """Ask whether a transaction knows of a topic's partition that a Produce brings records for.
+
+        Releases ask before they do so for offsets, but no client that minds the protocol can tell.
+
+        Source: ReplicaManager#maybeSendPartitionsToTransactionCoordinator (4.3.1).
+        """
+        if not self.profile.has(Behaviour.TXN_COMMIT_VERIFIED):
+            return Errors.NONE
+        if self.cluster.topics.logs.log(partition).has_ongoing_transaction(producer_id, producer_epoch):
+            return Errors.NONE
+        if self._leader_id() is None:
+            return Errors.COORDINATOR_NOT_AVAILABLE
+        return self._ask(transactional_id, producer_id, producer_epoch, partition, adds=adds)
+
+    def abort_timed_out(self, *, now_ms: Millis) -> None:
+        """Abort transactions that have been open for too long.
+
+        Kafka looks every ten seconds; here they end when their time has come.
+
+        Source: TransactionCoordinator#abortTimedOutTransactions (4.3.1).
+        """
+        timeouts = self.cluster.transactions.timeouts
+        if not timeouts or self._leader_id() != self.node_id:
+            return
+        for transactional_id in [each for each, at_ms in timeouts.items() if at_ms <= now_ms]:
+            del timeouts[transactional_id]
+            markers = self._coordinator.abort_timed_out_transaction(transactional_id)
+            if markers is not None:
+                self._write(markers)
+
+    def next_deadline(self) -> Millis | None:
+        """When the first open transaction will have been open for too long."""
+        timeouts = self.cluster.transactions.timeouts
+        return min(timeouts.values()) if timeouts and self._leader_id() == self.node_id else None
+
+    def _ask(
+        self,
+        transactional_id: TransactionalId,
+        producer_id: ProducerId,
+        producer_epoch: ProducerEpoch,
+        partition: TopicPartition,
+        *,
+        adds: bool,
+    ) -> Errors:
+        """Source: AddPartitionsToTxnManager#addOrVerifyTransaction (4.3.1)."""
+        if not adds:
+            return self._leader.handle_verify_partitions_in_transaction(
+                transactional_id, producer_id, producer_epoch, partition
+            )
+        error = self._leader.handle_add_partitions_to_transaction(
+            transactional_id, producer_id, producer_epoch, (partition,)
+        )
+        self._schedule_timeout(transactional_id)
+        return error
+
+    def _schedule_timeout(self, transactional_id: TransactionalId) -> None:
+        """Let a transaction that has just begun be aborted if it stays open for too long."""
+        store = self.cluster.transactions
+        transaction = store.transactions.get(transactional_id)
+        if transaction is None or transaction.state is not TransactionState.ONGOING:
+            store.timeouts.pop(transactional_id, None)
+        else:
+            at_ms = Millis(self.cluster.now_ms + transaction.transaction_timeout_ms + 1)
+            store.timeouts.setdefault(transactional_id, at_ms)
 
     def _leader_id(self) -> int | None:
         # Transactions are not spread over brokers: who leads one partition of their log leads them all.
@@ -131,10 +222,25 @@ class TransactionApis:
                 producer_epoch=NO_PRODUCER_EPOCH,
             )
         response, markers = self._coordinator.handle_init_producer_id(request)
+        if request.transactional_id is not None:
+            self._schedule_timeout(request.transactional_id)
         if markers is not None:
             self._write(markers)
         told = _fenced(response.error_code, context, _FIRST_FENCED_INIT_PRODUCER_ID)
         return replace(response, error_code=told)
+
+    def _handle_add_partitions_to_txn(
+        self, request: AddPartitionsToTxnRequest, context: RequestContext
+    ) -> AddPartitionsToTxnResponse:
+        """Source: KafkaApis#handleAddPartitionsToTxnRequest (4.3.1)."""
+        results: list[AddPartitionsToTxnResult] = []
+        for asked in request.transactions:
+            errors = take_part(self._coordinator, self.cluster.topics, asked)
+            self._schedule_timeout(asked.transactional_id)
+            since = _FIRST_FENCED_ADD_PARTITIONS
+            told = {each: _fenced(error, context, since) for each, error in errors.items()}
+            results.append(result_of(asked.transactional_id, told))
+        return AddPartitionsToTxnResponse(results_by_transaction=tuple(results))
 
     def _handle_add_offsets_to_txn(
         self, request: AddOffsetsToTxnRequest, context: RequestContext
@@ -144,8 +250,9 @@ class TransactionApis:
             request.transactional_id,
             request.producer_id,
             request.producer_epoch,
-            partition_for(request.group_id, self.num_partitions),
+            (TopicPartition(OFFSETS_TOPIC, partition_for(request.group_id, self.num_partitions)),),
         )
+        self._schedule_timeout(request.transactional_id)
         return AddOffsetsToTxnResponse(error_code=_fenced(error, context, _FIRST_FENCED_ADD_OFFSETS))
 
     def _handle_end_txn(self, request: EndTxnRequest, context: RequestContext) -> EndTxnResponse:
@@ -153,6 +260,7 @@ class TransactionApis:
         response, markers = self._coordinator.handle_end_transaction(
             request, bumps_epoch=context.api_version >= _FIRST_EPOCH_BUMP_END_TXN
         )
+        self._schedule_timeout(request.transactional_id)
         if markers is not None:
             self._write(markers)
         return replace(response, error_code=_fenced(response.error_code, context, _FIRST_FENCED_END_TXN))
@@ -164,12 +272,12 @@ class TransactionApis:
         """
         for partition in markers.partitions:
             marker = EndTransactionMarker(
-                partition=partition,
+                partition=partition.partition,
                 producer_id=markers.producer_id,
                 producer_epoch=markers.producer_epoch,
                 is_commit=markers.is_commit,
             )
-            error = self._write_marker(OFFSETS_TOPIC, marker, MarkerHeader())
+            error = self._write_marker(partition.topic, marker, MarkerHeader())
             if error is Errors.NONE:
                 self._end(replace(markers, partitions=(partition,), are_written=True))
             elif error is Errors.NOT_LEADER_OR_FOLLOWER:
@@ -181,8 +289,7 @@ class TransactionApis:
         Source: KafkaApis#handleWriteTxnMarkersRequest (3.9.2).
         """
         for partition in markers.partitions:
-            leader = self.cluster.leading_peer(partition)
-            is_loaded = leader is not None and leader.coordinates(partition)
+            is_loaded = self._takes_end_at_once(partition)
             if is_loaded or not self.profile.has(Behaviour.TXN_END_WAITS_FOR_LOAD):
                 self._coordinator.marker_written(markers, partition)
             else:
@@ -237,8 +344,10 @@ class TransactionApis:
 
         Source: KafkaApis#handleWriteTxnMarkersRequest (4.3.1).
         """
-        if topic != OFFSETS_TOPIC:
+        if topic == TRANSACTION_STATE_TOPIC:
             return self.cluster.log.append_marker(topic, marker, header)
+        if topic != OFFSETS_TOPIC:
+            return append_end_txn_marker(self.cluster, topic, marker, header)
         leader = self.cluster.leading_peer(marker.partition)
         is_java = self.profile.coordinator is CoordinatorFamily.JAVA
         if leader is None or (is_java and not leader.coordinates(marker.partition)):
@@ -247,6 +356,13 @@ class TransactionApis:
         if error is Errors.NONE:
             leader.transaction_ended(marker)
         return error
+
+    def _takes_end_at_once(self, partition: TopicPartition) -> bool:
+        """Whether a marker that is written counts from now on: a group's does when it has been loaded."""
+        if partition.topic != OFFSETS_TOPIC:
+            return True
+        leader = self.cluster.leading_peer(partition.partition)
+        return leader is not None and leader.coordinates(partition.partition)
 
 
 def _fenced(error: Errors, context: RequestContext, since: int) -> Errors:

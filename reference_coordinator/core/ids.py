@@ -1,6 +1,6 @@
 """Names for the identifiers and units that travel through the coordinator."""
 
-from typing import Final, NewType
+from typing import Final, NamedTuple, NewType
 
 GroupId = NewType("GroupId", str)
 MemberId = NewType("MemberId", str)
@@ -29,3 +29,10 @@ NO_PRODUCER_ID: Final = ProducerId(-1)
 """Source: RecordBatch.NO_PRODUCER_ID."""
 NO_PRODUCER_EPOCH: Final = ProducerEpoch(-1)
 """Source: RecordBatch.NO_PRODUCER_EPOCH."""
+
+
+class TopicPartition(NamedTuple):
+    """One partition of a topic."""
+
+    topic: str
+    partition: int

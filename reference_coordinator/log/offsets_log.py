@@ -60,6 +60,7 @@ class _Partition:
     timestamp_ms: Millis
     """The latest that a record brought; those that bring none have it too."""
     unreadable: UnreadableRecord | None
+    foreign_count: int = 0
 
 
 class OffsetsLog:
@@ -91,6 +92,24 @@ class OffsetsLog:
         if producer is not None and error is Errors.NONE:
             self._data_written(append.partition, producer)
         return error
+
+    def append_foreign(self, partition: int, added: StoredPartition) -> None:
+        """Take in what somebody else has written; whoever coordinates the partition is not told.
+
+        Source: ReplicaManager#appendRecords (4.3.1).
+        """
+        assert self._store is None, "a store has what a coordinator writes, and nothing else"
+        found = self._partition(partition)
+        found.batches.extend(added.batches)
+        found.end_offset = added.end_offset
+        found.unreadable = found.unreadable or added.unreadable
+        found.foreign_count += 1
+        self.records.extend(record for batch in added.batches for record in batch.records)
+
+    def foreign_count(self, partition: int) -> int:
+        """How often somebody else has written to a partition."""
+        found = self._partitions.get(partition)
+        return 0 if found is None else found.foreign_count
 
     def append_marker(self, topic: str, marker: EndTransactionMarker, header: MarkerHeader) -> Errors:
         """Take in the end of a transaction.
@@ -188,9 +207,7 @@ class OffsetsLog:
     ) -> Errors:
         if not records:
             return Errors.NONE
-        found = self._partitions.get(partition)
-        if found is None:
-            found = self._partitions[partition] = _Partition([], 0, Millis(0), None)
+        found = self._partition(partition)
         batch = LogBatch(
             base_offset=found.end_offset,
             timestamp_ms=max(found.timestamp_ms, *map(_timestamp_ms, records)),
@@ -210,6 +227,9 @@ class OffsetsLog:
         found.timestamp_ms = batch.timestamp_ms
         self.records.extend(records)
         return Errors.NONE
+
+    def _partition(self, partition: int) -> _Partition:
+        return self._partitions.setdefault(partition, _Partition([], 0, Millis(0), None))
 
     def _restore(self, partition: int, stored: StoredPartition) -> None:
         """Source: ProducerStateManager#update (4.3.1)."""

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar, assert_never
 
 from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
-from kio.serial.readers import Reader
+from kio.serial.readers import Reader, read_unsigned_varint
 from kio.static.protocol import Entity
 
 from reference_coordinator.core.ids import (
@@ -56,6 +56,10 @@ OFFSET_COMMIT: Final = 1
 GROUP_METADATA: Final = 2
 _VERSION_BYTES: Final = 2
 _FIRST_FLEXIBLE: Final = 4
+_METADATA_AT: Final = 14
+"""Behind the version, the offset and the leader epoch."""
+_TIMESTAMP_BYTES: Final = 8
+_NO_TAGS: Final = b"\0"
 _READERS: Final[dict[type[Entity], Reader[Any]]] = {}
 """Each is made once, since that takes long."""
 _OFFSET_VALUES: Final[Mapping[int, type[OffsetCommitValue]]] = MappingProxyType(
@@ -70,6 +74,9 @@ _OFFSET_VALUES: Final[Mapping[int, type[OffsetCommitValue]]] = MappingProxyType(
             )
         )
     )
+)
+_OFFSET_VALUES_OF_TYPE_0: Final[Mapping[int, type[OffsetCommitValue]]] = MappingProxyType(
+    {0: OffsetCommitValueV0}
 )
 _GROUP_VALUES: Final[Mapping[int, type[GroupMetadataValue]]] = MappingProxyType(
     dict(
@@ -139,7 +146,10 @@ def read_record(
     key_type = _version(key, "key")
     match key_type:
         case 0 | 1:
-            return _offset(_read(OffsetCommitKey, key, "key"), value, producer_id, profile)
+            offset_key = _read(OffsetCommitKey, key, "key")
+            is_old = key_type == 0 and profile.has(Behaviour.TYPE_0_HAS_VERSION_0)
+            classes = _OFFSET_VALUES_OF_TYPE_0 if is_old else _OFFSET_VALUES
+            return _offset(offset_key, value, classes, producer_id=producer_id, profile=profile)
         case 2:
             group_id = GroupId(_read(GroupMetadataKey, key, "key").group)
             return _group(group_id, value, profile)
@@ -181,6 +191,8 @@ def _value_class(
     classes: Mapping[int, type[EntityT]], value: bytes, what: str, profile: Profile
 ) -> type[EntityT]:
     version = _version(value, "value")
+    if profile.has(Behaviour.UNKNOWN_VERSIONS_READ_AS_NEAREST):
+        version = min(max(version, min(classes)), max(classes))
     found = classes.get(version)
     if found is None or (version >= _FIRST_FLEXIBLE and not profile.has(Behaviour.FLEXIBLE_RECORDS_READ)):
         raise UnreadableRecordError(
@@ -243,13 +255,19 @@ def _member_value(member: GroupMetadataRecordMember) -> MemberMetadataV3:
 
 
 def _offset(
-    key: OffsetCommitKey, value: bytes | None, producer_id: ProducerId, profile: Profile
+    key: OffsetCommitKey,
+    value: bytes | None,
+    classes: Mapping[int, type[OffsetCommitValue]],
+    *,
+    producer_id: ProducerId,
+    profile: Profile,
 ) -> OffsetCommitRecord | OffsetCommitTombstone:
     group_id = GroupId(key.group)
     if value is None:
         return OffsetCommitTombstone(group_id=group_id, topic=key.topic, partition=key.partition)
-    entity = _value_class(_OFFSET_VALUES, value, "an offset", profile)
-    read: OffsetCommitValue = _read(entity, value, "value")
+    entity = _value_class(classes, value, "an offset", profile)
+    content = _without_tags(value) if entity is OffsetCommitValueV4 else value
+    read: OffsetCommitValue = _read(entity, content, "value")
     expires_ms = read.expire_timestamp if isinstance(read, OffsetCommitValueV1) else -1
     return OffsetCommitRecord(
         group_id=group_id,
@@ -262,6 +280,19 @@ def _offset(
         expire_timestamp_ms=None if expires_ms == -1 else Millis(expires_ms),
         producer_id=producer_id,
     )
+
+
+def _without_tags(value: bytes) -> bytes:
+    """Return an offset's value without its tagged fields: kio refuses those that it does not know.
+
+    Releases to come may write others, and nobody here asks for those of today.
+    """
+    try:
+        length, size = read_unsigned_varint(value, _METADATA_AT)
+    except (SerialError, IndexError) as error:
+        raise UnreadableRecordError(f"its value ends too early: {error!r}") from error
+    tags_at = _METADATA_AT + size + length - 1 + _TIMESTAMP_BYTES
+    return value[:tags_at] + _NO_TAGS if len(value) > tags_at else value
 
 
 def _group(

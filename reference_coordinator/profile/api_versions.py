@@ -14,6 +14,9 @@ from reference_coordinator.profile.profiles import Profile
 class Api(IntEnum):
     """The APIs that the reference serves, by Kafka's keys. Source: ApiKeys (4.3.1)."""
 
+    PRODUCE = 0
+    FETCH = 1
+    LIST_OFFSETS = 2
     METADATA = 3
     OFFSET_COMMIT = 8
     OFFSET_FETCH = 9
@@ -27,13 +30,18 @@ class Api(IntEnum):
     API_VERSIONS = 18
     CREATE_TOPICS = 19
     DELETE_TOPICS = 20
+    DELETE_RECORDS = 21
     INIT_PRODUCER_ID = 22
+    OFFSET_FOR_LEADER_EPOCH = 23
+    ADD_PARTITIONS_TO_TXN = 24
     ADD_OFFSETS_TO_TXN = 25
     END_TXN = 26
     WRITE_TXN_MARKERS = 27
     TXN_OFFSET_COMMIT = 28
+    CREATE_PARTITIONS = 37
     DELETE_GROUPS = 42
     OFFSET_DELETE = 47
+    DESCRIBE_CLUSTER = 60
 
 
 @value
@@ -54,6 +62,33 @@ _Advertised = tuple[tuple[Version, int, int], ...]
 
 _ADVERTISED: Final[Mapping[Api, _Advertised]] = MappingProxyType(
     {
+        Api.PRODUCE: (
+            ((2, 4, 0), 0, 8),
+            ((2, 8, 0), 0, 9),
+            ((3, 7, 0), 0, 10),
+            ((3, 8, 0), 0, 11),
+            ((4, 0, 0), 3, 12),
+            ((4, 1, 0), 3, 13),
+        ),
+        Api.FETCH: (
+            ((2, 4, 0), 0, 11),
+            ((2, 7, 0), 0, 12),
+            ((3, 1, 0), 0, 13),
+            ((3, 5, 0), 0, 15),
+            ((3, 7, 0), 0, 16),
+            ((3, 9, 0), 0, 17),
+            ((4, 0, 0), 4, 17),
+            ((4, 1, 0), 4, 18),
+        ),
+        Api.LIST_OFFSETS: (
+            ((2, 4, 0), 0, 5),
+            ((2, 8, 0), 0, 6),
+            ((3, 0, 0), 0, 7),
+            ((3, 5, 0), 0, 8),
+            ((3, 9, 0), 0, 9),
+            ((4, 0, 0), 1, 10),
+            ((4, 2, 0), 1, 11),
+        ),
         Api.METADATA: (
             ((2, 4, 0), 0, 9),
             ((2, 8, 0), 0, 11),
@@ -105,10 +140,19 @@ _ADVERTISED: Final[Mapping[Api, _Advertised]] = MappingProxyType(
             ((2, 8, 0), 0, 6),
             ((4, 0, 0), 1, 6),
         ),
+        Api.DELETE_RECORDS: (((2, 4, 0), 0, 1), ((2, 6, 0), 0, 2)),
         Api.INIT_PRODUCER_ID: (
             ((2, 4, 0), 0, 2),
             ((2, 5, 0), 0, 3),
             ((2, 7, 0), 0, 4),
+            ((3, 8, 0), 0, 5),
+        ),
+        Api.OFFSET_FOR_LEADER_EPOCH: (((2, 4, 0), 0, 3), ((2, 8, 0), 0, 4), ((4, 0, 0), 2, 4)),
+        Api.ADD_PARTITIONS_TO_TXN: (
+            ((2, 4, 0), 0, 1),
+            ((2, 7, 0), 0, 2),
+            ((2, 8, 0), 0, 3),
+            ((3, 5, 0), 0, 4),
             ((3, 8, 0), 0, 5),
         ),
         Api.ADD_OFFSETS_TO_TXN: (
@@ -137,14 +181,23 @@ _ADVERTISED: Final[Mapping[Api, _Advertised]] = MappingProxyType(
             ((4, 0, 0), 0, 5),
             ((4, 4, 0), 0, 6),
         ),
+        Api.CREATE_PARTITIONS: (((2, 4, 0), 0, 1), ((2, 5, 0), 0, 2), ((2, 7, 0), 0, 3)),
         Api.DELETE_GROUPS: (((2, 4, 0), 0, 2), ((4, 4, 0), 0, 3)),
         Api.OFFSET_DELETE: (((2, 4, 0), 0, 0),),
+        Api.DESCRIBE_CLUSTER: (((2, 4, 0), 0, -1), ((2, 8, 0), 0, 0), ((3, 7, 0), 0, 1), ((4, 0, 0), 0, 2)),
     }
 )
-"""Each release's ranges from the one where they changed. Source: the message definitions of each release."""
+"""Each release's ranges from the one where they changed; up to -1 stands for an API to come.
+
+Source: the message definitions of each release.
+"""
 
 _DECODABLE: Final[Mapping[Api, VersionRange]] = MappingProxyType(
     {
+        Api.PRODUCE: VersionRange(min_version=3, max_version=13),
+        Api.FETCH: VersionRange(min_version=4, max_version=18),
+        Api.LIST_OFFSETS: VersionRange(min_version=1, max_version=11),
+        Api.OFFSET_FOR_LEADER_EPOCH: VersionRange(min_version=2, max_version=4),
         Api.OFFSET_COMMIT: VersionRange(min_version=2, max_version=10),
         Api.OFFSET_FETCH: VersionRange(min_version=1, max_version=10),
         Api.CREATE_TOPICS: VersionRange(min_version=2, max_version=7),

@@ -7,6 +7,9 @@ from reference_coordinator.profile.api_versions import Api, VersionRange, served
 from reference_coordinator.profile.profiles import profile_for
 
 KAFKA_3_9_2 = {
+    Api.PRODUCE: (0, 11),
+    Api.FETCH: (0, 17),
+    Api.LIST_OFFSETS: (0, 9),
     Api.METADATA: (0, 12),
     Api.OFFSET_COMMIT: (0, 9),
     Api.OFFSET_FETCH: (0, 9),
@@ -20,15 +23,25 @@ KAFKA_3_9_2 = {
     Api.API_VERSIONS: (0, 4),
     Api.CREATE_TOPICS: (0, 7),
     Api.DELETE_TOPICS: (0, 6),
+    Api.DELETE_RECORDS: (0, 2),
     Api.INIT_PRODUCER_ID: (0, 5),
+    Api.OFFSET_FOR_LEADER_EPOCH: (0, 4),
+    Api.ADD_PARTITIONS_TO_TXN: (0, 5),
     Api.ADD_OFFSETS_TO_TXN: (0, 4),
     Api.END_TXN: (0, 4),
     Api.WRITE_TXN_MARKERS: (0, 1),
     Api.TXN_OFFSET_COMMIT: (0, 4),
     Api.DELETE_GROUPS: (0, 2),
+    Api.CREATE_PARTITIONS: (0, 3),
     Api.OFFSET_DELETE: (0, 0),
+    Api.DESCRIBE_CLUSTER: (0, 1),
 }
 KAFKA_4_3_1 = KAFKA_3_9_2 | {
+    Api.PRODUCE: (0, 13),
+    Api.FETCH: (4, 18),
+    Api.LIST_OFFSETS: (1, 11),
+    Api.OFFSET_FOR_LEADER_EPOCH: (2, 4),
+    Api.DESCRIBE_CLUSTER: (0, 2),
     Api.METADATA: (0, 13),
     Api.OFFSET_COMMIT: (2, 10),
     Api.OFFSET_FETCH: (1, 10),
@@ -40,6 +53,10 @@ KAFKA_4_3_1 = KAFKA_3_9_2 | {
     Api.TXN_OFFSET_COMMIT: (0, 5),
 }
 NOT_DECODED_BELOW = {
+    Api.PRODUCE: 3,
+    Api.FETCH: 4,
+    Api.LIST_OFFSETS: 1,
+    Api.OFFSET_FOR_LEADER_EPOCH: 2,
     Api.OFFSET_COMMIT: 2,
     Api.OFFSET_FETCH: 1,
     Api.CREATE_TOPICS: 2,
@@ -63,6 +80,10 @@ def test_a_profile_advertises_what_the_release_was_seen_to_advertise(
 @pytest.mark.parametrize(
     ("version", "api", "expected"),
     [
+        ("2.4", Api.PRODUCE, (3, 8)),
+        ("2.8", Api.FETCH, (4, 12)),
+        ("2.8", Api.DESCRIBE_CLUSTER, (0, 0)),
+        ("4.1", Api.LIST_OFFSETS, (1, 10)),
         ("2.4", Api.JOIN_GROUP, (0, 6)),
         ("2.5", Api.JOIN_GROUP, (0, 7)),
         ("3.2", Api.JOIN_GROUP, (0, 9)),
@@ -99,6 +120,10 @@ def test_every_version_served_can_be_read_and_written(version: str) -> None:
         for api_version in range(served.min_version, served.max_version + 1):
             load_request_schema(api, api_version)
             load_response_schema(api, api_version)
+
+
+def test_an_api_is_not_served_before_the_release_that_brought_it() -> None:
+    assert Api.DESCRIBE_CLUSTER not in served_ranges(profile_for("2.7"))
 
 
 def test_an_api_of_which_no_version_can_be_read_is_not_served() -> None:

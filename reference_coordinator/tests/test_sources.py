@@ -11,6 +11,9 @@ import reference_coordinator
 
 ROOT = Path(reference_coordinator.__file__).parent
 HANDLERS = [
+    "broker/fetch.py",
+    "broker/log_offsets.py",
+    "broker/produce.py",
     "broker/topic_apis.py",
     "classic/expiry.py",
     "classic/heartbeat.py",

@@ -3,14 +3,15 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import Millis, ProducerEpoch, ProducerId, TransactionalId
+from reference_coordinator.core.ids import Millis, ProducerEpoch, ProducerId, TopicPartition, TransactionalId
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.transactions.coordinator import Markers, TransactionCoordinator, TransactionStore
 from reference_coordinator.transactions.messages import EndTxnRequest, InitProducerIdRequest
 from reference_coordinator.transactions.state import VALID_PREVIOUS_STATES, TransactionState
 
 X = TransactionalId("x")
-PARTITION = 3
+PARTITION = TopicPartition("__consumer_offsets", 3)
+ANOTHER = TopicPartition("__consumer_offsets", 4)
 
 
 class Transactions:
@@ -39,10 +40,10 @@ class Transactions:
 
     def add(self, epoch: int = 0, *, producer_id: int = 0, transactional_id: str = "x") -> Errors:
         return self.coordinator.handle_add_partitions_to_transaction(
-            TransactionalId(transactional_id), ProducerId(producer_id), ProducerEpoch(epoch), PARTITION
+            TransactionalId(transactional_id), ProducerId(producer_id), ProducerEpoch(epoch), (PARTITION,)
         )
 
-    def verify(self, epoch: int = 0, *, partition: int = PARTITION) -> Errors:
+    def verify(self, epoch: int = 0, *, partition: TopicPartition = PARTITION) -> Errors:
         return self.coordinator.handle_verify_partitions_in_transaction(
             X, ProducerId(0), ProducerEpoch(epoch), partition
         )
@@ -126,7 +127,7 @@ def test_id_producer_and_epoch_are_checked_in_turn() -> None:
     assert transactions.verify() is Errors.TRANSACTION_ABORTABLE
     assert transactions.add() is Errors.NONE
     assert transactions.verify() is Errors.NONE
-    assert transactions.verify(partition=PARTITION + 1) is Errors.TRANSACTION_ABORTABLE
+    assert transactions.verify(partition=ANOTHER) is Errors.TRANSACTION_ABORTABLE
 
 
 def test_a_transaction_is_over_when_its_markers_are_written() -> None:

@@ -62,6 +62,12 @@ class WireCluster:
         new = config(**properties) if properties else None
         self.take(self.cluster.restart(node_id, now_ms=self.now_ms, config=new))
 
+    def disconnect(self, node_id: int) -> None:
+        self.take(self.cluster.disconnect(node_id, now_ms=self.now_ms))
+
+    def reconnect(self, node_id: int) -> None:
+        self.take(self.cluster.reconnect(node_id, now_ms=self.now_ms))
+
     def resume(self, node_id: int) -> None:
         self.take(self.cluster.resume(node_id, now_ms=self.now_ms))
 

@@ -1,6 +1,6 @@
 """What requests do to transactions. Markers to write are returned, and reported back when written."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Final, Self, assert_never
@@ -9,8 +9,10 @@ from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
+    Millis,
     ProducerEpoch,
     ProducerId,
+    TopicPartition,
     TransactionalId,
 )
 from reference_coordinator.core.values import value
@@ -31,13 +33,13 @@ TRANSACTION_MAX_TIMEOUT_MS: Final = 900_000
 
 @value
 class Markers:
-    """Ends of a transaction that are to be written to partitions of `__consumer_offsets`."""
+    """Ends of a transaction that are to be written to partitions."""
 
     transactional_id: TransactionalId
     producer_id: ProducerId
     producer_epoch: ProducerEpoch
     is_commit: bool
-    partitions: tuple[int, ...]
+    partitions: tuple[TopicPartition, ...]
     are_written: bool = False
     """Whether they are in the log, and the offsets only wait to count."""
 
@@ -51,10 +53,12 @@ class TransactionStore:
 
     transactions: dict[TransactionalId, TransactionMetadata] = field(default_factory=dict)
     producer_ids: "count[int]" = field(default_factory=count)
-    unwritten: dict[TransactionalId, set[int]] = field(default_factory=dict)
+    unwritten: dict[TransactionalId, set[TopicPartition]] = field(default_factory=dict)
     """Partitions that do not have the marker of a decided transaction yet."""
     held: list[Markers] = field(default_factory=list)
     """Markers that the group coordinator could not take."""
+    timeouts: dict[TransactionalId, Millis] = field(default_factory=dict)
+    """When open transactions will have been open for too long."""
 
     @classmethod
     def following(cls, producer_id: int) -> Self:
@@ -89,9 +93,12 @@ class TransactionCoordinator:
         transaction = self.store.transactions.get(request.transactional_id)
         if transaction is None:
             transaction = TransactionMetadata(
-                transactional_id=request.transactional_id, producer_id=self._new_producer_id()
+                transactional_id=request.transactional_id,
+                producer_id=self._new_producer_id(),
+                transaction_timeout_ms=request.transaction_timeout_ms,
             )
             self.store.transactions[request.transactional_id] = transaction
+        transaction.transaction_timeout_ms = request.transaction_timeout_ms
         try:
             markers = self._prepare_init_producer_id(transaction, request)
         except CoordinatorError as refusal:
@@ -137,9 +144,9 @@ class TransactionCoordinator:
         transactional_id: TransactionalId,
         producer_id: ProducerId,
         producer_epoch: ProducerEpoch,
-        partition: int,
+        partitions: Collection[TopicPartition],
     ) -> Errors:
-        """Let a partition of `__consumer_offsets` take part in a transaction.
+        """Let partitions take part in a transaction.
 
         Source: TransactionCoordinator#handleAddPartitionsToTransaction (4.3.1).
         """
@@ -149,7 +156,7 @@ class TransactionCoordinator:
         if is_first and transaction is not None and self.owns_log() and self._is_pending(transaction):
             return Errors.CONCURRENT_TRANSACTIONS
         if error is Errors.NONE:
-            self.store.transactions[transactional_id].add_partition(partition)
+            self.store.transactions[transactional_id].add_partitions(partitions)
         return error
 
     def handle_verify_partitions_in_transaction(
@@ -157,7 +164,7 @@ class TransactionCoordinator:
         transactional_id: TransactionalId,
         producer_id: ProducerId,
         producer_epoch: ProducerEpoch,
-        partition: int,
+        partition: TopicPartition,
     ) -> Errors:
         """Say whether a partition takes part in a transaction.
 
@@ -255,7 +262,17 @@ class TransactionCoordinator:
         """
         return bool(self.store.unwritten.get(transaction.transactional_id))
 
-    def marker_written(self, markers: Markers, partition: int) -> None:
+    def abort_timed_out_transaction(self, transactional_id: TransactionalId) -> Markers | None:
+        """Abort a transaction that has been open for too long.
+
+        Source: TransactionCoordinator#abortTimedOutTransactions (4.3.1).
+        """
+        transaction = self.store.transactions.get(transactional_id)
+        if transaction is None or transaction.state is not TransactionState.ONGOING:
+            return None
+        return self._fence(transaction)
+
+    def marker_written(self, markers: Markers, partition: TopicPartition) -> None:
         """Learn that a marker is in the log; after the last of them the transaction is complete.
 
         Source: TransactionMarkerRequestCompletionHandler#onComplete (4.3.1).

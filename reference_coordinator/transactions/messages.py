@@ -8,6 +8,7 @@ from reference_coordinator.core.ids import (
     Millis,
     ProducerEpoch,
     ProducerId,
+    TopicPartition,
     TransactionalId,
 )
 from reference_coordinator.core.values import value
@@ -31,6 +32,56 @@ class InitProducerIdResponse:
     error_code: Errors
     producer_id: ProducerId
     producer_epoch: ProducerEpoch
+
+
+@value
+class AddPartitionsToTxnTransaction:
+    """Partitions that a transaction will write to, or only asks after."""
+
+    transactional_id: TransactionalId
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
+    verify_only: bool
+    partitions: tuple[TopicPartition, ...]
+
+
+@value
+class AddPartitionsToTxnRequest:
+    """A producer announces where its transaction will write; from v4 on brokers do, for several."""
+
+    transactions: tuple[AddPartitionsToTxnTransaction, ...]
+
+
+@value
+class AddPartitionsToTxnPartitionResult:
+    """Whether a partition takes part."""
+
+    partition_index: int
+    partition_error_code: Errors
+
+
+@value
+class AddPartitionsToTxnTopicResult:
+    """Whether a topic's partitions take part."""
+
+    name: str
+    results_by_partition: tuple[AddPartitionsToTxnPartitionResult, ...]
+
+
+@value
+class AddPartitionsToTxnResult:
+    """The same for a transaction."""
+
+    transactional_id: TransactionalId
+    topic_results: tuple[AddPartitionsToTxnTopicResult, ...]
+
+
+@value
+class AddPartitionsToTxnResponse:
+    """One entry a transaction; up to v3 the mapping makes the only one the response itself."""
+
+    results_by_transaction: tuple[AddPartitionsToTxnResult, ...]
+    error_code: Errors = Errors.NONE
 
 
 @value
@@ -128,10 +179,20 @@ class WriteTxnMarkersResponse:
     markers: tuple[WritableTxnMarkerResult, ...]
 
 
-TransactionRequest = InitProducerIdRequest | AddOffsetsToTxnRequest | EndTxnRequest | WriteTxnMarkersRequest
+TransactionRequest = (
+    InitProducerIdRequest
+    | AddPartitionsToTxnRequest
+    | AddOffsetsToTxnRequest
+    | EndTxnRequest
+    | WriteTxnMarkersRequest
+)
 """What the broker answers without its group coordinator."""
 
 TransactionResponse = (
-    InitProducerIdResponse | AddOffsetsToTxnResponse | EndTxnResponse | WriteTxnMarkersResponse
+    InitProducerIdResponse
+    | AddPartitionsToTxnResponse
+    | AddOffsetsToTxnResponse
+    | EndTxnResponse
+    | WriteTxnMarkersResponse
 )
 """What it answers."""

@@ -1,9 +1,17 @@
 """What the transaction coordinator knows of one transactional id."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.ids import NO_PRODUCER_EPOCH, ProducerEpoch, ProducerId, TransactionalId
+from reference_coordinator.core.ids import (
+    NO_PRODUCER_EPOCH,
+    Millis,
+    ProducerEpoch,
+    ProducerId,
+    TopicPartition,
+    TransactionalId,
+)
 from reference_coordinator.transactions.state import VALID_PREVIOUS_STATES, TransactionState
 
 
@@ -13,12 +21,14 @@ class TransactionMetadata:
 
     transactional_id: TransactionalId
     producer_id: ProducerId
+    transaction_timeout_ms: Millis
+    """How long a transaction may stay open."""
     producer_epoch: ProducerEpoch = NO_PRODUCER_EPOCH
     last_producer_epoch: ProducerEpoch = NO_PRODUCER_EPOCH
     """The epoch before, as long as a repeated request may still name it."""
     state: TransactionState = TransactionState.EMPTY
-    partitions: set[int] = field(default_factory=set)
-    """Of `__consumer_offsets`, those that take part."""
+    partitions: set[TopicPartition] = field(default_factory=set)
+    """Those that take part."""
 
     def transition_to(self, state: TransactionState) -> None:
         """Enter a state. Source: TransactionMetadata#prepareTransitionTo (4.3.1)."""
@@ -48,9 +58,9 @@ class TransactionMetadata:
         self.producer_epoch = ProducerEpoch(self.producer_epoch + 1)
         self.last_producer_epoch = NO_PRODUCER_EPOCH
 
-    def add_partition(self, partition: int) -> None:
-        """Let a partition take part. Source: TransactionMetadata#prepareAddPartitions (4.3.1)."""
-        self.partitions.add(partition)
+    def add_partitions(self, partitions: Iterable[TopicPartition]) -> None:
+        """Let partitions take part. Source: TransactionMetadata#prepareAddPartitions (4.3.1)."""
+        self.partitions.update(partitions)
         self.transition_to(TransactionState.ONGOING)
 
     def abort_or_commit(self, state: TransactionState, *, bumps_epoch: bool) -> None:

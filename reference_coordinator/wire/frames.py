@@ -117,7 +117,7 @@ def _read_header_once(frame: bytes) -> tuple[Api, int, str | None]:
 
 def _read_message(api: Api, version: int, rest: bytes) -> BrokerRequest:
     """Read what follows the client id: tagged fields of the header, if any, and the body."""
-    if len(rest) <= _REMEMBERED_BYTES_MAX:
+    if len(rest) <= _REMEMBERED_BYTES_MAX and api is not Api.PRODUCE:
         return _read_message_once(api, version, rest)
     return _read_message_anew(api, version, rest)
 

@@ -61,7 +61,7 @@ def _read_unsigned_varint(frame: bytes, offset: int) -> tuple[int, int]:
 
 
 def _read_unknown_tags(frame: bytes, offset: int) -> tuple[_Tags, int]:
-    # No request served here has a tagged field, so none is known.
+    # What the tagged fields of requests say is of no concern to this broker, so it knows none.
     count, position = _read_unsigned_varint(frame, offset)
     if not count:
         return _NO_TAGS, position
@@ -146,6 +146,8 @@ _VARIABLE: Final[Mapping[tuple[str, bool], _Reader]] = MappingProxyType(
         ("string", True): _read_compact_text,
         ("bytes", False): _read_legacy_bytes,
         ("bytes", True): _read_compact_bytes,
+        ("records", False): _read_legacy_bytes,
+        ("records", True): _read_compact_bytes,
     }
 )
 
@@ -156,6 +158,7 @@ def _entity_reader(entity: Any) -> Callable[[bytes, int], tuple[ReadEntity, int]
     fields = tuple(
         (shape.name, _field_reader(shape, flexible=flexible), shape.is_nullable)
         for shape in field_shapes(entity)
+        if not shape.is_tagged
     )
 
     def read(frame: bytes, offset: int) -> tuple[ReadEntity, int]:
@@ -175,7 +178,6 @@ def _entity_reader(entity: Any) -> Callable[[bytes, int], tuple[ReadEntity, int]
 
 
 def _field_reader(shape: FieldShape, *, flexible: bool) -> _Reader:
-    assert not shape.is_tagged, "no request served here has a tagged field"
     read_item: _Reader
     if shape.entity is not None:
         read_item = _entity_reader(shape.entity)

@@ -42,8 +42,18 @@ from reference_coordinator.messages import (
 )
 from reference_coordinator.profile.api_versions import Api
 from reference_coordinator.wire.reading import ReadEntity
+from reference_coordinator.wire.topic_logs import (
+    create_partitions,
+    delete_records,
+    describe_cluster,
+    fetch,
+    list_offsets,
+    offset_for_leader_epoch,
+    produce,
+)
 from reference_coordinator.wire.transactions import (
     add_offsets_to_txn,
+    add_partitions_to_txn,
     end_txn,
     init_producer_id,
     txn_offset_commit,
@@ -276,6 +286,9 @@ _Mapping: TypeAlias = Callable[[ReadEntity, int], BrokerRequest]
 
 _MESSAGES: Final[Mapping[Api, _Mapping]] = MappingProxyType(
     {
+        Api.PRODUCE: produce,
+        Api.FETCH: fetch,
+        Api.LIST_OFFSETS: list_offsets,
         Api.METADATA: _metadata,
         Api.OFFSET_COMMIT: _offset_commit,
         Api.OFFSET_FETCH: _offset_fetch,
@@ -289,12 +302,17 @@ _MESSAGES: Final[Mapping[Api, _Mapping]] = MappingProxyType(
         Api.API_VERSIONS: _api_versions,
         Api.CREATE_TOPICS: _create_topics,
         Api.DELETE_TOPICS: _delete_topics,
+        Api.DELETE_RECORDS: delete_records,
         Api.INIT_PRODUCER_ID: init_producer_id,
+        Api.OFFSET_FOR_LEADER_EPOCH: offset_for_leader_epoch,
+        Api.ADD_PARTITIONS_TO_TXN: add_partitions_to_txn,
         Api.ADD_OFFSETS_TO_TXN: add_offsets_to_txn,
         Api.END_TXN: end_txn,
         Api.WRITE_TXN_MARKERS: write_txn_markers,
         Api.TXN_OFFSET_COMMIT: txn_offset_commit,
+        Api.CREATE_PARTITIONS: create_partitions,
         Api.DELETE_GROUPS: _delete_groups,
         Api.OFFSET_DELETE: _offset_delete,
+        Api.DESCRIBE_CLUSTER: describe_cluster,
     }
 )

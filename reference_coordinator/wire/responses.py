@@ -16,17 +16,27 @@ from reference_coordinator.messages import (
     OffsetFetchResponse,
     OffsetFetchResponseTopic,
 )
+from reference_coordinator.transactions.messages import (
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopicResult,
+)
 
 _FIRST_NULLABLE_PROTOCOL_NAME: Final = 7
 _FIRST_BATCHED_FIND_COORDINATOR: Final = 4
 _FIRST_BATCHED_LEAVE_GROUP: Final = 3
 _FIRST_BATCHED_OFFSET_FETCH: Final = 8
+_FIRST_BATCHED_ADD_PARTITIONS: Final = 4
 
 
 @value
 class _SingleGroupOffsetFetchResponse:
     topics: tuple[OffsetFetchResponseTopic, ...]
     error_code: Errors
+
+
+@value
+class _SingleTransactionAddPartitionsResponse:
+    results_by_topic_v3_and_below: tuple[AddPartitionsToTxnTopicResult, ...]
 
 
 def response_shape(message: BrokerResponse, version: int) -> object:
@@ -41,6 +51,8 @@ def response_shape(message: BrokerResponse, version: int) -> object:
         case FindCoordinatorResponse() if version < _FIRST_BATCHED_FIND_COORDINATOR:
             (coordinator,) = message.coordinators
             return coordinator
+        case AddPartitionsToTxnResponse() if version < _FIRST_BATCHED_ADD_PARTITIONS:
+            return _single_transaction(message)
         case _:
             return message
 
@@ -64,3 +76,9 @@ def _single_group(message: OffsetFetchResponse) -> _SingleGroupOffsetFetchRespon
     """Make the only group the response. Source: OffsetFetchResponse.Builder#build (4.3.1)."""
     (group,) = message.groups
     return _SingleGroupOffsetFetchResponse(topics=group.topics, error_code=group.error_code)
+
+
+def _single_transaction(message: AddPartitionsToTxnResponse) -> _SingleTransactionAddPartitionsResponse:
+    """Make the only transaction the response. Source: KafkaApis#handleAddPartitionsToTxnRequest (4.3.1)."""
+    (transaction,) = message.results_by_transaction
+    return _SingleTransactionAddPartitionsResponse(results_by_topic_v3_and_below=transaction.topic_results)

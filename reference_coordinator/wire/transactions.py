@@ -1,5 +1,9 @@
 """Requests of transactions as they were read, to version-free messages."""
 
+from collections.abc import Iterable
+from typing import Final
+
+from reference_coordinator.core.ids import TopicPartition
 from reference_coordinator.messages import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
@@ -7,6 +11,8 @@ from reference_coordinator.messages import (
 )
 from reference_coordinator.transactions.messages import (
     AddOffsetsToTxnRequest,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTransaction,
     EndTxnRequest,
     InitProducerIdRequest,
     WritableTxnMarker,
@@ -14,6 +20,8 @@ from reference_coordinator.transactions.messages import (
     WriteTxnMarkersRequest,
 )
 from reference_coordinator.wire.reading import ReadEntity
+
+_FIRST_BATCHED_ADD_PARTITIONS: Final = 4
 
 
 def init_producer_id(body: ReadEntity, _: int) -> InitProducerIdRequest:
@@ -24,6 +32,38 @@ def init_producer_id(body: ReadEntity, _: int) -> InitProducerIdRequest:
         producer_id=body.get("producer_id", -1),
         producer_epoch=body.get("producer_epoch", -1),
     )
+
+
+def add_partitions_to_txn(body: ReadEntity, version: int) -> AddPartitionsToTxnRequest:
+    """Return the message of an AddPartitionsToTxn.
+
+    Source: AddPartitionsToTxnRequest#normalizeRequest (4.3.1).
+    """
+    if version < _FIRST_BATCHED_ADD_PARTITIONS:
+        old = AddPartitionsToTxnTransaction(
+            transactional_id=body["v3_and_below_transactional_id"],
+            producer_id=body["v3_and_below_producer_id"],
+            producer_epoch=body["v3_and_below_producer_epoch"],
+            verify_only=False,
+            partitions=_partitions(body["v3_and_below_topics"]),
+        )
+        return AddPartitionsToTxnRequest(transactions=(old,))
+    return AddPartitionsToTxnRequest(
+        transactions=tuple(
+            AddPartitionsToTxnTransaction(
+                transactional_id=each["transactional_id"],
+                producer_id=each["producer_id"],
+                producer_epoch=each["producer_epoch"],
+                verify_only=each["verify_only"],
+                partitions=_partitions(each["topics"]),
+            )
+            for each in body["transactions"]
+        )
+    )
+
+
+def _partitions(topics: Iterable[ReadEntity]) -> tuple[TopicPartition, ...]:
+    return tuple(TopicPartition(topic["name"], index) for topic in topics for index in topic["partitions"])
 
 
 def add_offsets_to_txn(body: ReadEntity, _: int) -> AddOffsetsToTxnRequest:

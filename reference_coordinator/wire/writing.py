@@ -78,6 +78,10 @@ def _write_uuid(topic_id: str | None) -> bytes:
     return _NO_TOPIC_ID if topic_id is None else UUID(topic_id).bytes
 
 
+def _write_instant(at_ms: int | None) -> bytes:
+    return _write_int64(-1 if at_ms is None else at_ms)
+
+
 _FIXED: Final[Mapping[str, _Writer]] = MappingProxyType(
     {
         "bool": struct.Struct(">?").pack,
@@ -87,6 +91,7 @@ _FIXED: Final[Mapping[str, _Writer]] = MappingProxyType(
         "int64": _write_int64,
         "error_code": _write_int16,
         "uuid": _write_uuid,
+        "datetime_i64": _write_instant,
     }
 )
 _VARIABLE: Final[Mapping[tuple[str, bool], _Writer]] = MappingProxyType(
@@ -95,6 +100,8 @@ _VARIABLE: Final[Mapping[tuple[str, bool], _Writer]] = MappingProxyType(
         ("string", True): _write_compact_text,
         ("bytes", False): _write_legacy_bytes,
         ("bytes", True): _write_compact_bytes,
+        ("records", False): _write_legacy_bytes,
+        ("records", True): _write_compact_bytes,
     }
 )
 
@@ -102,7 +109,7 @@ _VARIABLE: Final[Mapping[tuple[str, bool], _Writer]] = MappingProxyType(
 @cache
 def _entity_writer(entity: Any) -> _Writer:
     flexible: bool = entity.__flexible__
-    # Only ApiVersions has tagged response fields, for what the reference lacks: features.
+    # Tagged response fields are for what the reference lacks: features, and hints to who else may lead.
     shapes = [shape for shape in field_shapes(entity) if not shape.is_tagged]
     names = [shape.name for shape in shapes]
     end = (_NO_TAGS,) if flexible else ()

@@ -1,0 +1,109 @@
+"""What clients ask of a broker beside its coordinators, and Fetch requests that wait."""
+
+from typing import Final, assert_never
+
+from reference_coordinator.broker.broker_apis import Broker, handle_describe_cluster
+from reference_coordinator.broker.fetch import DelayedFetch, FetchPurgatory, read_from_log
+from reference_coordinator.broker.log_offsets import (
+    handle_delete_records,
+    handle_list_offsets,
+    handle_offset_for_leader_epoch,
+)
+from reference_coordinator.broker.produce import handle_produce
+from reference_coordinator.broker.topic_apis import handle_create_partitions
+from reference_coordinator.broker.transaction_apis import TransactionApis
+from reference_coordinator.core.effects import Respond
+from reference_coordinator.core.ids import Millis, ResponseToken
+from reference_coordinator.messages import RequestContext
+from reference_coordinator.topic_logs.messages import (
+    ClientRequest,
+    ClientResponse,
+    CreatePartitionsRequest,
+    DeleteRecordsRequest,
+    DescribeClusterRequest,
+    FetchRequest,
+    ListOffsetsRequest,
+    OffsetForLeaderEpochRequest,
+    ProduceRequest,
+)
+
+ClientAnswers = tuple[Respond[ClientResponse], ...]
+_NONE: Final[ClientAnswers] = ()
+
+
+class ClientApis:
+    """Source: KafkaApis, ReplicaManager (4.3.1)."""
+
+    def __init__(self, broker: Broker, transactions: TransactionApis) -> None:
+        self._broker = broker
+        self._transactions = transactions
+        self._purgatory = FetchPurgatory()
+        self._waiting = self._purgatory.watching
+        self._timeouts = broker.cluster.transactions.timeouts
+        broker.topics.logs.watch(broker.node.node_id, self._purgatory)
+
+    def handle(
+        self, request: ClientRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
+    ) -> ClientAnswers:
+        """Take a request; a Fetch may be answered later. Source: KafkaApis#handle (4.3.1)."""
+        broker = self._broker
+        response: ClientResponse
+        match request:
+            case FetchRequest():
+                return self._fetch(request, token, now_ms=now_ms)
+            case ProduceRequest():
+                response = handle_produce(broker, self._transactions, request, context)
+            case ListOffsetsRequest():
+                response = handle_list_offsets(broker, request, context)
+            case OffsetForLeaderEpochRequest():
+                response = handle_offset_for_leader_epoch(broker, request)
+            case DeleteRecordsRequest():
+                response = handle_delete_records(broker, request)
+            case CreatePartitionsRequest():
+                response = handle_create_partitions(broker, request)
+            case DescribeClusterRequest():
+                response = handle_describe_cluster(broker, request, context)
+            case _:
+                assert_never(request)
+        return (Respond(token=token, response=response), *self.checked())
+
+    def checked(self) -> ClientAnswers:
+        """Answer those who waited and have enough now, since something was written.
+
+        Source: DelayedFetch#tryComplete (4.3.1).
+        """
+        to_check = self._purgatory.take_to_check()
+        if not to_check:
+            return _NONE
+        answers: list[Respond[ClientResponse]] = []
+        for delayed in to_check:
+            fetched = read_from_log(self._broker, delayed.request)
+            if fetched.is_satisfied:
+                self._purgatory.complete(delayed)
+                answers.append(Respond(token=delayed.token, response=fetched.response))
+        return tuple(answers)
+
+    def advance(self, *, now_ms: Millis) -> ClientAnswers:
+        """Answer those who have waited long enough. Source: DelayedFetch#onComplete (4.3.1)."""
+        answers: list[Respond[ClientResponse]] = []
+        while (delayed := self._purgatory.pop_due(now_ms)) is not None:
+            answers.append(self._completed(delayed))
+        return tuple(answers)
+
+    def earlier_deadline(self, deadline: Millis | None) -> Millis | None:
+        """Return a deadline, or an earlier one of those who wait or of a transaction that is open."""
+        # Asked after every request, and nearly always in vain.
+        if not self._waiting and not self._timeouts:
+            return deadline
+        deadlines = (deadline, self._purgatory.next_deadline(), self._transactions.next_deadline())
+        return min((each for each in deadlines if each is not None), default=None)
+
+    def _completed(self, delayed: DelayedFetch) -> Respond[ClientResponse]:
+        return Respond(token=delayed.token, response=read_from_log(self._broker, delayed.request).response)
+
+    def _fetch(self, request: FetchRequest, token: ResponseToken, *, now_ms: Millis) -> ClientAnswers:
+        fetched = read_from_log(self._broker, request)
+        if fetched.is_satisfied:
+            return (Respond(token=token, response=fetched.response),)
+        self._purgatory.watch(self._broker, request, token, now_ms=now_ms)
+        return _NONE

@@ -1,0 +1,33 @@
+"""`__consumer_offsets` as clients read it: the coordinator's records as the bytes that a release writes."""
+
+from reference_coordinator.broker.broker_apis import Broker
+from reference_coordinator.broker.topics import OFFSETS_TOPIC
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import TopicPartition
+from reference_coordinator.core.records import EndTransactionMarker
+from reference_coordinator.log.batches import LogBatch, UnwritableBatchError
+from reference_coordinator.log.conversion import to_record_batch
+from reference_coordinator.topic_logs.partition_log import PartitionLog
+
+
+def offsets_log_of_leader(broker: Broker, partition: int) -> PartitionLog | Errors:
+    """Return a partition's log up to its latest record; KAFKA_STORAGE_ERROR where one has no bytes.
+
+    Who waits for more of it is answered when the time is up: the coordinator's log tells nobody of writes.
+    """
+    log = broker.topics.logs.log(TopicPartition(OFFSETS_TOPIC, partition))
+    try:
+        for batch in broker.cluster.log.batches(partition)[log.batches_mirrored :]:
+            _mirror(broker, log, batch)
+    except UnwritableBatchError:
+        return Errors.KAFKA_STORAGE_ERROR
+    log.log_end_offset = broker.cluster.log.end_offset(partition)
+    return log
+
+
+def _mirror(broker: Broker, log: PartitionLog, batch: LogBatch) -> None:
+    log.batches_mirrored += 1
+    if batch.records:
+        last = batch.records[-1]
+        is_commit = last.is_commit if isinstance(last, EndTransactionMarker) and batch.is_marker else None
+        log.append_as_follower(to_record_batch(batch, broker.profile), is_commit=is_commit)

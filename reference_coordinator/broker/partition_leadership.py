@@ -1,0 +1,37 @@
+"""Which log a broker may serve: one that it leads, of a topic that is the clients' own."""
+
+from reference_coordinator.broker.broker_apis import Broker
+from reference_coordinator.broker.offsets_topic import offsets_log_of_leader
+from reference_coordinator.broker.topics import OFFSETS_TOPIC
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import TopicPartition
+from reference_coordinator.topic_logs.partition_log import PartitionLog
+
+NO_EPOCH = -1
+
+
+def log_of_leader(
+    broker: Broker, partition: TopicPartition, *, current_leader_epoch: int = NO_EPOCH
+) -> PartitionLog | Errors:
+    """Return a partition's log, or why it is not for this broker to serve it.
+
+    The log of transactions is nobody's but their coordinator's: records in it have no bytes here. It is
+    refused as by a broker whose authorizer keeps clients from it.
+
+    Source: ReplicaManager#getPartitionOrException, Partition#localLogWithEpochOrThrow (4.3.1).
+    """
+    topic = broker.topics.get(partition.topic)
+    if topic is None or not 0 <= partition.partition < topic.num_partitions:
+        return Errors.UNKNOWN_TOPIC_OR_PARTITION
+    if topic.is_internal and topic.name != OFFSETS_TOPIC:
+        return Errors.TOPIC_AUTHORIZATION_FAILED
+    leader_epoch = broker.cluster.leader_epoch(*partition)
+    if current_leader_epoch not in {NO_EPOCH, leader_epoch}:
+        is_fenced = current_leader_epoch < leader_epoch
+        return Errors.FENCED_LEADER_EPOCH if is_fenced else Errors.UNKNOWN_LEADER_EPOCH
+    leader = broker.cluster.leader(*partition)
+    if leader is None or leader.node_id != broker.node.node_id:
+        return Errors.NOT_LEADER_OR_FOLLOWER
+    if topic.name == OFFSETS_TOPIC:
+        return offsets_log_of_leader(broker, partition.partition)
+    return broker.topics.logs.log(partition)

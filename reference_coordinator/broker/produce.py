@@ -1,0 +1,179 @@
+"""Produce: batches of clients into the logs of partitions."""
+
+from typing import Final
+
+from reference_coordinator.broker.broker_apis import Broker
+from reference_coordinator.broker.partition_leadership import log_of_leader
+from reference_coordinator.broker.transaction_apis import TransactionApis
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.ids import TopicPartition
+from reference_coordinator.messages import RequestContext
+from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.topic_logs.batch import BatchHeader, read_header
+from reference_coordinator.topic_logs.messages import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+    Unanswered,
+)
+from reference_coordinator.topic_logs.partition_log import PartitionLog
+
+_ALL: Final = -1
+_NO_ACKS: Final = 0
+_REPLICAS: Final = 1
+_FIRST_ABORTABLE: Final = 11
+_FIRST_IMPLICIT_ADD: Final = 12
+_ADMIN_CLIENT: Final = "__admin_client"
+_UNVERIFIED: Final = frozenset(
+    {
+        Errors.COORDINATOR_LOAD_IN_PROGRESS,
+        Errors.COORDINATOR_NOT_AVAILABLE,
+        Errors.NOT_COORDINATOR,
+        Errors.CONCURRENT_TRANSACTIONS,
+    }
+)
+"""What older clients would not retry, unless it is called otherwise."""
+
+
+def handle_produce(
+    broker: Broker, transactions: TransactionApis, request: ProduceRequest, context: RequestContext
+) -> ProduceResponse | Unanswered:
+    """Write what a client brings, each partition for itself.
+
+    Source: KafkaApis#handleProduceRequest, ReplicaManager#handleProduceAppend (4.3.1).
+    """
+    append = _Append(broker, transactions, request, context)
+    responses: list[TopicProduceResponse] = []
+    for topic in request.topic_data:
+        known = None if topic.topic_id is None else broker.topics.get_by_id(topic.topic_id)
+        name = topic.name if known is None else known.name
+        is_nameless = topic.topic_id is not None and known is None
+        responses.append(
+            TopicProduceResponse(
+                name=name,
+                topic_id=topic.topic_id,
+                partition_responses=tuple(
+                    _refused(each.index, Errors.UNKNOWN_TOPIC_ID)
+                    if is_nameless
+                    else append.respond(name, each)
+                    for each in topic.partition_data
+                ),
+            )
+        )
+    response = ProduceResponse(responses=tuple(responses))
+    return Unanswered(failure=_failure(response)) if request.acks == _NO_ACKS else response
+
+
+class _Append:
+    """One request's way into the logs."""
+
+    def __init__(
+        self, broker: Broker, transactions: TransactionApis, request: ProduceRequest, context: RequestContext
+    ) -> None:
+        self._broker = broker
+        self._transactions = transactions
+        self._request = request
+        self._context = context
+
+    def respond(self, topic: str, data: PartitionProduceData) -> PartitionProduceResponse:
+        """Write a partition's batch, and say where it is or why not.
+
+        Source: ReplicaManager#appendRecordsToLeader, Partition#appendRecordsToLeader (4.3.1).
+        """
+        partition = TopicPartition(topic, data.index)
+        header = read_header(data.records, api_version=self._context.api_version)
+        log = log_of_leader(self._broker, partition)
+        if log is Errors.UNKNOWN_TOPIC_OR_PARTITION:
+            return _refused(data.index, log)
+        error = self._refusal(topic, header)
+        if isinstance(header, Errors) or error is not Errors.NONE:
+            return _refused(data.index, error)
+        if isinstance(log, Errors):
+            return _refused(data.index, log)
+        error = self._verify(partition, header)
+        if error is not Errors.NONE:
+            return _refused(data.index, error)
+        return self._append(log, partition, data.records, header)
+
+    def _append(
+        self, log: PartitionLog, partition: TopicPartition, records: bytes, header: BatchHeader
+    ) -> PartitionProduceResponse:
+        epoch = self._broker.cluster.leader_epoch(*partition)
+        index, start_offset = partition.partition, log.log_start_offset
+        if self._lacks_replicas():
+            return _refused(index, Errors.NOT_ENOUGH_REPLICAS, log_start_offset=start_offset)
+        try:
+            appended = log.append_as_leader(records, header, leader_epoch=epoch)
+        except CoordinatorError as refusal:
+            return _refused(index, refusal.error, log_start_offset=start_offset)
+        self._broker.topics.logs.changed(partition)
+        return PartitionProduceResponse(
+            index=index,
+            error_code=Errors.NONE,
+            base_offset=appended.base_offset,
+            log_append_time=appended.timestamp_ms,
+            log_start_offset=start_offset,
+        )
+
+    def _refusal(self, topic: str, header: BatchHeader | Errors) -> Errors:
+        """What is wrong with a batch before anybody looks at the log."""
+        broker, request = self._broker, self._request
+        if isinstance(header, Errors):
+            return header
+        if header.is_transactional and request.transactional_id is None:
+            return Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        if request.acks not in {_ALL, _NO_ACKS, 1}:
+            return Errors.INVALID_REQUIRED_ACKS
+        known = broker.topics.get(topic)
+        if known is not None and known.is_internal:
+            # The records of a coordinator are not taken as bytes: an administrator is told that it may not.
+            is_admin = self._context.client_id == _ADMIN_CLIENT
+            return Errors.TOPIC_AUTHORIZATION_FAILED if is_admin else Errors.INVALID_TOPIC_EXCEPTION
+        if header.size_bytes > broker.config.message_max_bytes:
+            return Errors.MESSAGE_TOO_LARGE
+        return Errors.NONE
+
+    def _lacks_replicas(self) -> bool:
+        """Source: Partition#appendRecordsToLeader (4.3.1)."""
+        is_capped = self._broker.profile.has(Behaviour.MIN_INSYNC_REPLICAS_CAPPED)
+        wanted = self._broker.config.min_insync_replicas
+        return self._request.acks == _ALL and wanted > _REPLICAS and not is_capped
+
+    def _verify(self, partition: TopicPartition, header: BatchHeader) -> Errors:
+        """Ask whether the producer's transaction knows of the partition; from v12 on, have it know.
+
+        Source: ReplicaManager#maybeSendPartitionsToTransactionCoordinator (4.3.1).
+        """
+        if self._request.transactional_id is None or not header.is_transactional:
+            return Errors.NONE
+        version = self._context.api_version
+        error = self._transactions.verify_partition(
+            self._request.transactional_id,
+            header.producer_id,
+            header.producer_epoch,
+            partition,
+            adds=version >= _FIRST_IMPLICIT_ADD,
+        )
+        if error is Errors.PRODUCER_FENCED:
+            return Errors.INVALID_PRODUCER_EPOCH
+        if error is Errors.TRANSACTION_ABORTABLE and version < _FIRST_ABORTABLE:
+            return Errors.INVALID_TXN_STATE
+        is_said_so = error is Errors.CONCURRENT_TRANSACTIONS and version >= _FIRST_IMPLICIT_ADD
+        return Errors.NOT_ENOUGH_REPLICAS if error in _UNVERIFIED and not is_said_so else error
+
+
+def _refused(index: int, error: Errors, *, log_start_offset: int = -1) -> PartitionProduceResponse:
+    return PartitionProduceResponse(index=index, error_code=error, log_start_offset=log_start_offset)
+
+
+def _failure(response: ProduceResponse) -> str | None:
+    """What to close a connection for, whose client does not want to be told."""
+    errors = {
+        each.error_code.name
+        for topic in response.responses
+        for each in topic.partition_responses
+        if each.error_code is not Errors.NONE
+    }
+    return f"a Produce that wants no answer failed: {', '.join(sorted(errors))}" if errors else None

@@ -1,0 +1,82 @@
+"""Partitions of clients' topics in transactions: how they come into one, and how it ends in them."""
+
+from collections.abc import Mapping
+
+from reference_coordinator.broker.cluster_state import ClusterState
+from reference_coordinator.broker.topics import Topics
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import TopicPartition, TransactionalId
+from reference_coordinator.core.records import EndTransactionMarker
+from reference_coordinator.log.offsets_log import MarkerHeader
+from reference_coordinator.transactions.coordinator import TransactionCoordinator
+from reference_coordinator.transactions.messages import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopicResult,
+    AddPartitionsToTxnTransaction,
+)
+
+
+def take_part(
+    coordinator: TransactionCoordinator, topics: Topics, asked: AddPartitionsToTxnTransaction
+) -> Mapping[TopicPartition, Errors]:
+    """Let partitions take part in a transaction, or only ask; one that is missing keeps all of them out.
+
+    Source: KafkaApis#handleAddPartitionsToTxnRequest (4.3.1).
+    """
+    missing = {each for each in asked.partitions if not topics.has_partition(*each)}
+    if missing:
+        return {
+            each: Errors.UNKNOWN_TOPIC_OR_PARTITION if each in missing else Errors.OPERATION_NOT_ATTEMPTED
+            for each in asked.partitions
+        }
+    producer = (asked.transactional_id, asked.producer_id, asked.producer_epoch)
+    if asked.verify_only:
+        verify = coordinator.handle_verify_partitions_in_transaction
+        return {each: verify(*producer, each) for each in asked.partitions}
+    error = coordinator.handle_add_partitions_to_transaction(*producer, asked.partitions)
+    return dict.fromkeys(asked.partitions, error)
+
+
+def result_of(
+    transactional_id: TransactionalId, errors: Mapping[TopicPartition, Errors]
+) -> AddPartitionsToTxnResult:
+    """Return the errors of a transaction's partitions by topic."""
+    return AddPartitionsToTxnResult(
+        transactional_id=transactional_id,
+        topic_results=tuple(
+            AddPartitionsToTxnTopicResult(
+                name=topic,
+                results_by_partition=tuple(
+                    AddPartitionsToTxnPartitionResult(
+                        partition_index=partition.partition, partition_error_code=error
+                    )
+                    for partition, error in errors.items()
+                    if partition.topic == topic
+                ),
+            )
+            for topic in dict.fromkeys(partition.topic for partition in errors)
+        ),
+    )
+
+
+def append_end_txn_marker(
+    cluster: ClusterState, topic: str, marker: EndTransactionMarker, header: MarkerHeader
+) -> Errors:
+    """Write the end of a transaction to a log of clients; where that is no more, nothing is left to end.
+
+    Source: TransactionMarkerChannelManager#addTxnMarkersToBrokerQueue (4.3.1).
+    """
+    partition = TopicPartition(topic, marker.partition)
+    if not cluster.topics.has_partition(*partition):
+        return Errors.NONE
+    logs = cluster.topics.logs
+    error = logs.log(partition).append_end_txn_marker(
+        marker,
+        coordinator_epoch=header.coordinator_epoch,
+        transaction_version=header.transaction_version,
+        leader_epoch=cluster.leader_epoch(*partition),
+        now_ms=cluster.now_ms,
+    )
+    logs.changed(partition)
+    return error

@@ -1,0 +1,121 @@
+"""A broker of a cluster that loses its network, and has it back."""
+
+import pytest
+
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.tests.wire_cluster import WireCluster
+
+both = pytest.mark.parametrize("profile", ["3.9", "4.3"])
+
+
+def commit(offset: int) -> dict[str, object]:
+    partitions = ({"partition_index": 0, "committed_offset": offset, "committed_metadata": ""},)
+    return {"group_id": "g", "topics": ({"name": "orders", "partitions": partitions},)}
+
+
+def committed(cluster: WireCluster, node_id: int) -> int:
+    topics = ({"name": "orders", "partition_indexes": (0,)},)
+    told = cluster.client(node_id).ask("offset_fetch", 3, group_id="g", topics=topics)
+    offset: int = told.topics[0].partitions[0].committed_offset
+    return offset
+
+
+@both
+def test_another_broker_takes_over_what_one_without_a_network_led(profile: str) -> None:
+    cluster = WireCluster(profile)
+    member_id = cluster.client(1).is_member()
+    cluster.disconnect(1)
+
+    assert cluster.client(2).heartbeat(member_id) == Errors.NONE
+    assert cluster.client(3).coordinator() == 2
+    assert not cluster.cluster.is_reachable(1)
+
+
+@both
+def test_who_asks_a_broker_without_a_network_is_not_answered(profile: str) -> None:
+    cluster = WireCluster(profile)
+    ana = cluster.client(1)
+    member_id = ana.is_member()
+    cluster.disconnect(1)
+
+    ana.send("heartbeat", 2, group_id="g", generation_id=1, member_id=member_id)
+    assert (ana.frames(), ana.is_closed) == ([], False)
+    cluster.reconnect(1)
+    assert (ana.frames(), ana.is_closed) == ([], True)
+
+
+@both
+def test_a_broker_that_has_its_network_back_learns_that_another_coordinates(profile: str) -> None:
+    cluster = WireCluster(profile)
+    member_id = cluster.client(1).is_member()
+    cluster.disconnect(1)
+    cluster.reconnect(1)
+
+    assert cluster.client(1).heartbeat(member_id) == Errors.NOT_COORDINATOR
+    assert cluster.client(2).heartbeat(member_id) == Errors.NONE
+    assert cluster.client(1).coordinator() == 2
+
+
+@both
+def test_what_fell_due_without_a_network_is_in_nobodys_log(profile: str) -> None:
+    cluster = WireCluster(profile)
+    member_id = cluster.client(1).is_member()
+    cluster.disconnect(1)
+    before = len(cluster.cluster.state.log.records)
+    for _ in range(4):
+        cluster.elapse(4_000)
+        assert cluster.client(2).heartbeat(member_id) == Errors.NONE
+
+    cluster.reconnect(1)
+    assert cluster.client(2).heartbeat(member_id) == Errors.NONE
+    assert len(cluster.cluster.state.log.records) == before
+
+
+@both
+def test_timers_run_on_without_a_network(profile: str) -> None:
+    cluster = WireCluster(profile)
+    cluster.client(1).is_member()
+    cluster.disconnect(1)
+    alone = cluster.cluster.listener(1)
+    due = alone.next_deadline()
+    cluster.elapse(10_000)
+
+    assert due is not None
+    assert alone.next_deadline() != due
+
+
+@both
+def test_what_a_broker_wrote_without_a_network_is_gone_when_it_leads_once_more(profile: str) -> None:
+    cluster = WireCluster(profile)
+    ana = cluster.client(1)
+    assert ana.ask("offset_commit", 2, generation_id_or_member_epoch=-1, member_id="", **commit(7)).topics
+    cluster.cluster.pause(1)
+    ana.send("offset_commit", 2, generation_id_or_member_epoch=-1, member_id="", **commit(9))
+    cluster.disconnect(1)
+    cluster.resume(1)
+    assert ana.frames() == []
+    assert committed(cluster, 2) == 7
+
+    cluster.reconnect(1)
+    cluster.move(1)
+    assert committed(cluster, 1) == 7
+
+
+@both
+def test_a_broker_without_a_network_takes_itself_for_the_coordinator(profile: str) -> None:
+    cluster = WireCluster(profile)
+    ana = cluster.client(1)
+    ana.is_member()
+    apis = cluster.cluster.listener(1).apis
+
+    def coordinates() -> list[bool]:
+        return [apis.coordinates(partition) for partition in (0, 1)]
+
+    cluster.cluster.pause(1)
+    ana.send("heartbeat", 2, group_id="g", generation_id=1, member_id="m")
+    cluster.disconnect(1)
+    cluster.resume(1)
+    cluster.move(3)
+    assert coordinates() == [True, True]
+    cluster.reconnect(1)
+    assert coordinates() == [False, False]

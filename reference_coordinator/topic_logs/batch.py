@@ -1,0 +1,155 @@
+"""The header of a batch: what a broker reads of it, and the two fields that it writes itself."""
+
+import struct
+from typing import Final
+
+from crc32c import crc32c
+
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import Millis, ProducerEpoch, ProducerId
+from reference_coordinator.core.values import value
+from reference_coordinator.log import codecs
+from reference_coordinator.log.record_batch import (
+    HEADER,
+    LOG_OVERHEAD,
+    MAGIC,
+    BadBatchError,
+    Record,
+    RecordBatch,
+    decode_batch,
+    encode_batch,
+)
+
+_MAGIC_AT: Final = 16
+_ATTRIBUTES_AT: Final = 21
+_CODEC_MASK: Final = 0x07
+_TRANSACTIONAL: Final = 0x10
+_CONTROL: Final = 0x20
+_BASE_OFFSET: Final = struct.Struct(">q")
+_LENGTH: Final = struct.Struct(">i")
+_LENGTH_AT: Final = 8
+_EPOCH_AT: Final = 12
+_FIRST_ZSTD_PRODUCE: Final = 7
+_MARKER_KEY: Final = struct.Struct(">hh")
+_MARKER_VALUE: Final = struct.Struct(">hi")
+
+
+@value
+class BatchHeader:
+    """What the header of a batch says, as its producer wrote it."""
+
+    size_bytes: int
+    codec: int
+    is_transactional: bool
+    is_control: bool
+    last_offset_delta: int
+    max_timestamp_ms: Millis
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
+    base_sequence: int
+    count: int
+
+    @property
+    def has_producer_id(self) -> bool:
+        """Whether its producer is idempotent."""
+        return self.producer_id >= 0
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence number of its last record. Source: DefaultRecordBatch#incrementSequence (4.3.1)."""
+        if self.base_sequence < 0:
+            return self.base_sequence
+        return (self.base_sequence + self.last_offset_delta) & 0x7FFFFFFF
+
+
+def read_header(records: bytes, *, api_version: int) -> BatchHeader | Errors:
+    """Read the header of what a Produce brings for a partition, which is exactly one batch.
+
+    Source: ProduceRequest#validateRecords, UnifiedLog#analyzeAndValidateRecords (4.3.1).
+    """
+    if len(records) < HEADER.size:
+        return Errors.INVALID_RECORD
+    size = LOG_OVERHEAD + _LENGTH.unpack_from(records, _LENGTH_AT)[0]
+    if records[_MAGIC_AT] > MAGIC or size < HEADER.size:
+        return Errors.CORRUPT_MESSAGE
+    if records[_MAGIC_AT] < MAGIC or size != len(records):
+        return Errors.INVALID_RECORD
+    _, _, _, _, crc, attributes, delta, _, max_timestamp, *producer, count = HEADER.unpack_from(records)
+    codec = attributes & _CODEC_MASK
+    if codec == codecs.ZSTD and api_version < _FIRST_ZSTD_PRODUCE:
+        return Errors.UNSUPPORTED_COMPRESSION_TYPE
+    if crc != crc32c(memoryview(records)[_ATTRIBUTES_AT:]):
+        return Errors.CORRUPT_MESSAGE
+    producer_id, producer_epoch, base_sequence = producer
+    return BatchHeader(
+        size_bytes=size,
+        codec=codec,
+        is_transactional=bool(attributes & _TRANSACTIONAL),
+        is_control=bool(attributes & _CONTROL),
+        last_offset_delta=delta,
+        max_timestamp_ms=Millis(max_timestamp),
+        producer_id=ProducerId(producer_id),
+        producer_epoch=ProducerEpoch(producer_epoch),
+        base_sequence=base_sequence,
+        count=count,
+    )
+
+
+def validate_batch(header: BatchHeader) -> Errors:
+    """Refuse what no producer may write. Source: LogValidator#validateBatch (4.3.1)."""
+    is_named = header.has_producer_id
+    if header.is_control or (is_named and header.base_sequence < 0):
+        return Errors.INVALID_RECORD
+    if header.count <= 0 or header.count != header.last_offset_delta + 1:
+        return Errors.INVALID_RECORD
+    if header.codec not in codecs.NAMES or (header.is_transactional and not is_named):
+        return Errors.INVALID_RECORD
+    return Errors.NONE
+
+
+def stamped(records: bytes, *, base_offset: int, leader_epoch: int) -> bytes:
+    """Return a batch with its place in the log, which its checksum leaves out.
+
+    Source: LogValidator#validateMessagesAndAssignOffsets (4.3.1).
+    """
+    epoch = _LENGTH.pack(leader_epoch)
+    length = records[_LENGTH_AT:_EPOCH_AT]
+    return b"".join((_BASE_OFFSET.pack(base_offset), length, epoch, memoryview(records)[_MAGIC_AT:]))
+
+
+def marker_batch(
+    producer_id: ProducerId,
+    producer_epoch: ProducerEpoch,
+    *,
+    is_commit: bool,
+    coordinator_epoch: int,
+    now_ms: Millis,
+) -> bytes:
+    """Return the end of a transaction as a batch. Source: MemoryRecords#withEndTransactionMarker (4.3.1)."""
+    marker = Record(
+        offset=0,
+        timestamp_ms=now_ms,
+        key=_MARKER_KEY.pack(0, int(is_commit)),
+        value=_MARKER_VALUE.pack(0, coordinator_epoch),
+    )
+    return encode_batch(
+        RecordBatch(
+            base_offset=0,
+            last_offset=0,
+            max_timestamp_ms=now_ms,
+            records=(marker,),
+            is_transactional=True,
+            is_control=True,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+        )
+    )
+
+
+def timestamps(batch: bytes) -> tuple[tuple[int, Millis], ...]:
+    """Return offset and timestamp of each record of a batch; nothing if they cannot be read."""
+    try:
+        decoded, _ = decode_batch(memoryview(batch), 0)
+    except BadBatchError:
+        return ()
+    return tuple((record.offset, record.timestamp_ms) for record in decoded.records)

@@ -1,0 +1,306 @@
+"""The log of one partition: batches by offset, open transactions, and those that were aborted."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.ids import Millis, ProducerEpoch, ProducerId
+from reference_coordinator.core.records import EndTransactionMarker
+from reference_coordinator.core.values import value
+from reference_coordinator.log.record_batch import RecordBatch, encode_batch
+from reference_coordinator.topic_logs.batch import (
+    BatchHeader,
+    marker_batch,
+    stamped,
+    timestamps,
+    validate_batch,
+)
+from reference_coordinator.topic_logs.producers import ProducerStateEntry
+
+NO_OFFSET = -1
+NO_EPOCH = -1
+
+
+@value
+class StoredBatch:
+    """A batch in its place."""
+
+    base_offset: int
+    last_offset: int
+    max_timestamp_ms: Millis
+    leader_epoch: int
+    content: bytes
+
+
+@value
+class Appended:
+    """Where a batch is."""
+
+    base_offset: int
+    timestamp_ms: Millis | None = None
+    """That of a batch which was there already."""
+
+
+@value
+class AbortedTransaction:
+    """A transaction whose records do not count. Source: AbortedTxn (4.3.1)."""
+
+    producer_id: ProducerId
+    first_offset: int
+    last_offset: int
+    """That of its marker."""
+    last_stable_offset: int
+    """From here on, no later one can concern who reads only so far."""
+
+
+@value
+class FetchedRecords:
+    """What was read from a log."""
+
+    contents: tuple[bytes, ...]
+    """Whole batches, in order."""
+    size_bytes: int
+    aborted_transactions: tuple[AbortedTransaction, ...]
+
+
+@value
+class OffsetOfTimestamp:
+    """Where a timestamp leads; -1 where nothing is."""
+
+    offset: int = NO_OFFSET
+    timestamp_ms: Millis = Millis(-1)
+    leader_epoch: int = -1
+
+
+class PartitionLog:
+    """Source: UnifiedLog (4.3.1). It has one replica, so that all that is written counts at once."""
+
+    def __init__(self) -> None:
+        self.log_start_offset = 0
+        self.log_end_offset = 0
+        """Where the next record will stand; the high watermark, too."""
+        self.batches_mirrored = 0
+        """Of a coordinator's log, how many batches have come from there."""
+        self._batches: list[StoredBatch] = []
+        self._last_offsets: list[int] = []
+        self._producers: dict[ProducerId, ProducerStateEntry] = {}
+        self._ongoing: dict[ProducerId, int] = {}
+        """First offsets of open transactions, in their order."""
+        self._aborted: list[AbortedTransaction] = []
+        self._marker_offsets: list[int] = []
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Up to where all is decided. Source: UnifiedLog#lastStableOffset (4.3.1)."""
+        return next(iter(self._ongoing.values()), self.log_end_offset)
+
+    def append_as_leader(self, records: bytes, header: BatchHeader, *, leader_epoch: int) -> Appended:
+        """Write a producer's batch, unless it is there already.
+
+        Raises:
+            CoordinatorError: with the error that the producer is told.
+
+        Source: UnifiedLog#append (4.3.1).
+        """
+        error = validate_batch(header)
+        if error is not Errors.NONE:
+            raise CoordinatorError(error)
+        if not header.has_producer_id:
+            delta, timestamp_ms = header.last_offset_delta, header.max_timestamp_ms
+            return Appended(base_offset=self._append(records, delta, timestamp_ms, leader_epoch))
+        producer = self._producers.get(header.producer_id, ProducerStateEntry())
+        duplicate = producer.find_duplicate_batch(header)
+        if duplicate is not None:
+            return Appended(base_offset=duplicate.first_offset, timestamp_ms=duplicate.timestamp_ms)
+        producer.validate_data_batch(header)
+        base_offset = self._append(records, header.last_offset_delta, header.max_timestamp_ms, leader_epoch)
+        producer.data_appended(header, base_offset)
+        self._producers[header.producer_id] = producer
+        if header.is_transactional:
+            self._ongoing.setdefault(header.producer_id, base_offset)
+        return Appended(base_offset=base_offset)
+
+    def append_end_txn_marker(
+        self,
+        marker: EndTransactionMarker,
+        *,
+        coordinator_epoch: int,
+        transaction_version: int,
+        leader_epoch: int,
+        now_ms: Millis,
+    ) -> Errors:
+        """Write the end of a transaction, whether it wrote here or not.
+
+        Source: ProducerAppendInfo#appendEndTxnMarker, ProducerStateManager#completeTxn (4.3.1).
+        """
+        producer = self._producers.get(marker.producer_id, ProducerStateEntry())
+        error = producer.validate_marker(marker.producer_epoch, coordinator_epoch, transaction_version)
+        if error is not Errors.NONE:
+            return error
+        content = marker_batch(
+            marker.producer_id,
+            marker.producer_epoch,
+            is_commit=marker.is_commit,
+            coordinator_epoch=coordinator_epoch,
+            now_ms=now_ms,
+        )
+        offset = self._append(content, 0, now_ms, leader_epoch)
+        producer.marker_appended(marker.producer_epoch, coordinator_epoch)
+        self._producers[marker.producer_id] = producer
+        self._complete(marker.producer_id, offset, is_commit=marker.is_commit)
+        return Errors.NONE
+
+    def append_as_follower(self, batch: RecordBatch, *, is_commit: bool | None) -> None:
+        """Take in a batch of a coordinator's log, where it stands there; it may be the end of a transaction.
+
+        Source: UnifiedLog#appendAsFollower (4.3.1).
+        """
+        self.log_end_offset = batch.base_offset
+        delta = batch.last_offset - batch.base_offset
+        self._append(encode_batch(batch), delta, batch.max_timestamp_ms, batch.partition_leader_epoch)
+        if is_commit is not None:
+            self._complete(batch.producer_id, batch.last_offset, is_commit=is_commit)
+        elif batch.is_transactional:
+            self._ongoing.setdefault(batch.producer_id, batch.base_offset)
+
+    def has_ongoing_transaction(self, producer_id: ProducerId, producer_epoch: ProducerEpoch) -> bool:
+        """Whether a producer has an open transaction here.
+
+        Source: UnifiedLog#hasOngoingTransaction (4.3.1).
+        """
+        known = self._producers.get(producer_id)
+        return producer_id in self._ongoing and known is not None and known.producer_epoch == producer_epoch
+
+    def read(
+        self, fetch_offset: int, max_bytes: int, *, is_committed: bool, takes_one_anyway: bool
+    ) -> FetchedRecords:
+        """Read whole batches from the one on that has an offset, which is not beyond the log's end.
+
+        Args:
+            fetch_offset: where to begin.
+            max_bytes: where to stop.
+            is_committed: whether only what is decided is read, with the transactions that were aborted.
+            takes_one_anyway: whether the first batch is read however large it is.
+
+        Source: UnifiedLog#read, LocalLog#addAbortedTransactions (4.3.1).
+        """
+        end = self.last_stable_offset if is_committed else self.log_end_offset
+        contents: list[bytes] = []
+        size_bytes, upper_bound = 0, fetch_offset
+        for batch in self._from(fetch_offset):
+            size_bytes += len(batch.content)
+            is_too_large = size_bytes > max_bytes and not (takes_one_anyway and not contents)
+            if batch.base_offset >= end or is_too_large:
+                size_bytes -= len(batch.content)
+                break
+            contents.append(batch.content)
+            upper_bound = batch.last_offset + 1
+        aborted = self._collect_aborted_transactions(fetch_offset, upper_bound) if is_committed else ()
+        return FetchedRecords(contents=tuple(contents), size_bytes=size_bytes, aborted_transactions=aborted)
+
+    def offset_by_timestamp(self, timestamp_ms: Millis, *, is_committed: bool) -> OffsetOfTimestamp:
+        """Find the first record that is not older. Source: UnifiedLog#fetchOffsetByTimestamp (4.3.1)."""
+        end = self.last_stable_offset if is_committed else self.log_end_offset
+        for batch in self._batches:
+            if batch.max_timestamp_ms >= timestamp_ms:
+                found = _first_not_before(batch, timestamp_ms)
+                return found if found.offset < end else OffsetOfTimestamp()
+        return OffsetOfTimestamp()
+
+    def offset_of_max_timestamp(self) -> OffsetOfTimestamp:
+        """Find the youngest record, of several the first.
+
+        Source: UnifiedLog#fetchOffsetByTimestamp (4.3.1).
+        """
+        youngest = max(self._batches, key=lambda each: each.max_timestamp_ms, default=None)
+        return (
+            OffsetOfTimestamp()
+            if youngest is None
+            else _first_not_before(youngest, youngest.max_timestamp_ms)
+        )
+
+    def end_offset_for_epoch(self, leader_epoch: int, *, current_epoch: int) -> tuple[int, int]:
+        """Return the largest epoch up to one, with where it ends; -1 twice if there is none.
+
+        Source: LeaderEpochFileCache#endOffsetFor, UnifiedLog#endOffsetForEpoch (4.3.1).
+        """
+        if leader_epoch == current_epoch:
+            return leader_epoch, self.log_end_offset
+        if leader_epoch == NO_EPOCH:
+            return NO_EPOCH, NO_OFFSET
+        at = bisect_right(self._batches, leader_epoch, key=lambda batch: batch.leader_epoch)
+        if leader_epoch > current_epoch or not self._batches:
+            return NO_EPOCH, NO_OFFSET
+        if at == 0:
+            return leader_epoch, self.log_start_offset
+        end = self._batches[at].base_offset if at < len(self._batches) else self.log_end_offset
+        return self._batches[at - 1].leader_epoch, end
+
+    def earliest_epoch(self, *, current_epoch: int) -> int:
+        """The epoch of the first batch. Source: LeaderEpochFileCache#earliestEntry (4.3.1)."""
+        return self._batches[0].leader_epoch if self._batches else current_epoch
+
+    def delete_records(self, offset: int) -> None:
+        """Forget what is before an offset, which is not beyond the log's end.
+
+        Source: UnifiedLog#maybeIncrementLogStartOffset (4.3.1).
+        """
+        self.log_start_offset = max(self.log_start_offset, offset)
+        gone = bisect_left(self._last_offsets, self.log_start_offset)
+        del self._batches[:gone], self._last_offsets[:gone]
+        gone = bisect_left(self._marker_offsets, self.log_start_offset)
+        del self._aborted[:gone], self._marker_offsets[:gone]
+
+    def _complete(self, producer_id: ProducerId, marker_offset: int, *, is_commit: bool) -> None:
+        """Source: ProducerStateManager#completeTxn, TransactionIndex#append (4.3.1)."""
+        first_offset = self._ongoing.pop(producer_id, None)
+        if first_offset is not None and not is_commit:
+            self._marker_offsets.append(marker_offset)
+            self._aborted.append(
+                AbortedTransaction(
+                    producer_id=producer_id,
+                    first_offset=first_offset,
+                    last_offset=marker_offset,
+                    last_stable_offset=self.last_stable_offset,
+                )
+            )
+
+    def _from(self, offset: int) -> Iterator[StoredBatch]:
+        for at in range(bisect_left(self._last_offsets, offset), len(self._batches)):
+            yield self._batches[at]
+
+    def _append(self, content: bytes, last_delta: int, max_timestamp_ms: Millis, leader_epoch: int) -> int:
+        base_offset = self.log_end_offset
+        self._batches.append(
+            StoredBatch(
+                base_offset=base_offset,
+                last_offset=base_offset + last_delta,
+                max_timestamp_ms=max_timestamp_ms,
+                leader_epoch=leader_epoch,
+                content=stamped(content, base_offset=base_offset, leader_epoch=leader_epoch),
+            )
+        )
+        self._last_offsets.append(base_offset + last_delta)
+        self.log_end_offset = base_offset + last_delta + 1
+        return base_offset
+
+    def _collect_aborted_transactions(
+        self, start_offset: int, upper_bound_offset: int
+    ) -> tuple[AbortedTransaction, ...]:
+        """Source: TransactionIndex#collectAbortedTxns (4.3.1)."""
+        found: list[AbortedTransaction] = []
+        for at in range(bisect_left(self._marker_offsets, start_offset), len(self._aborted)):
+            transaction = self._aborted[at]
+            if transaction.first_offset < upper_bound_offset:
+                found.append(transaction)
+            if transaction.last_stable_offset >= upper_bound_offset:
+                break
+        return tuple(found)
+
+
+def _first_not_before(batch: StoredBatch, timestamp_ms: Millis) -> OffsetOfTimestamp:
+    at = next(
+        ((offset, each) for offset, each in timestamps(batch.content) if each >= timestamp_ms),
+        (batch.base_offset, batch.max_timestamp_ms),
+    )
+    return OffsetOfTimestamp(offset=at[0], timestamp_ms=at[1], leader_epoch=batch.leader_epoch)
