@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from harness.runner.placing import why_not_placeable
 from harness.scenario.script import Script
 from harness.targets.base import BrokerDescription, Capability
 from harness.wire.schema import api_key, has_version
@@ -14,7 +15,11 @@ def why_not_applicable(
     lacking = [name for name in script.needs if Capability(name) not in capabilities]
     if lacking:
         return f"{description.spec} lacks the capability {', '.join(lacking)}"
-    return _missing_version(script, description) or _other_config(script, description)
+    return (
+        _missing_version(script, description)
+        or _other_config(script, description)
+        or why_not_placeable(script, description)
+    )
 
 
 def _missing_version(script: Script, description: BrokerDescription) -> str | None:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from harness.runner.applicable import why_not_applicable
+from harness.runner.capacity import ProcessSlots, processes_at_once
 from harness.runner.interpreter import Interpreter
+from harness.runner.placing import group_ids, num_partitions
 from harness.runner.recorder import Place, Recorder
 from harness.runner.rendezvous import Rendezvous
 from harness.runner.sharing import Party, parties
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import Script
-from harness.scenario.values import GroupRef, Pattern
 from harness.targets.base import (
     Broker,
     BrokerDescription,
@@ -29,7 +30,10 @@ from harness.trace.events import Event, EventKind
 
 JOBS: Final = 64
 _LATE_AT_ONCE: Final = 4
-"""Brokers that scripts start, stop and hold at the same time: each start keeps a core busy for a second."""
+"""Brokers that scripts start, stop and hold at the same time: each start keeps a core busy for a second.
+
+Those that are clusters are fewer where their processes are too many for the machine.
+"""
 _NOWHERE: Final = Place(step=-1)
 
 
@@ -83,11 +87,13 @@ class Gate:
     Attributes:
         slots: whoever holds a scenario holds one; they bound how late this process may be for a timer.
         late_slots: a broker of scripts that come later holds one, and they hold none.
+        process_slots: it holds one for each of its processes.
     """
 
     def __init__(self, targets: frozenset[str], *, jobs: int) -> None:
         self.slots = asyncio.Semaphore(jobs)
         self.late_slots = asyncio.Semaphore(_LATE_AT_ONCE)
+        self.process_slots = ProcessSlots(processes_at_once())
         self._starting = set(targets)
         self._opened = asyncio.Event()
         self._busy = set(targets)
@@ -192,6 +198,7 @@ class Drive:
             directory=directory,
             progress=lambda text: self.watcher.target_says(self.target_name, text),
             holds=party.holds,
+            levers=party.levers,
         )
         self.sinks.broker_ready(broker.description, round((time.monotonic() - began_s) * 1000, 1))
         return broker
@@ -211,7 +218,7 @@ class Drive:
     async def _drive_later(self, party: Party, directory: Path) -> None:
         """Hold the scripts of a party, all at once, when all targets are through with the first ones."""
         await self.gate.calm()
-        async with self.gate.late_slots:
+        async with self.gate.late_slots, self.gate.process_slots.taken(self.target.process_count):
             broker = await self._started(party, directory)
             rendezvous = Rendezvous(len(party.scripts)) if broker.shares_coordinator else None
             self._held_since_s = self._held_since_s or time.monotonic()
@@ -273,7 +280,7 @@ class Drive:
         self, broker: Broker, script: Script, until_s: float, rendezvous: Rendezvous | None
     ) -> None:
         reason = why_not_applicable(script, self.target.capabilities, broker.description)
-        recorder = self._recorder(script)
+        recorder = self._recorder(script, num_partitions(broker.description))
         if reason is not None:
             recorder.note(EventKind.NOT_APPLICABLE, _NOWHERE, reason)
             return
@@ -308,18 +315,20 @@ class Drive:
         recorder: Recorder,
         rendezvous: Rendezvous | None,
     ) -> None:
+        partitions = num_partitions(broker.description)
         interpreter = Interpreter(
             script=script,
             stage=stage,
             recorder=recorder,
-            bindings=Bindings(groups=self._groups(script)),
+            bindings=Bindings(groups=self._groups(script, partitions)),
+            partitions=partitions,
             broker_failure=lambda: how_it_ended(broker),
             rendezvous=rendezvous,
         )
         await interpreter.hold()
 
-    def _recorder(self, script: Script) -> Recorder:
-        groups = {real: name for name, real in self._groups(script).items()}
+    def _recorder(self, script: Script, partitions: int | None = None) -> Recorder:
+        groups = {real: name for name, real in self._groups(script, partitions).items()}
         prefixes = member_prefixes(
             (sheet.name, prefix)
             for sheet in script.actors
@@ -334,33 +343,11 @@ class Drive:
             now_ms=lambda: 0.0,
         )
 
-    def _groups(self, script: Script) -> Mapping[str, str]:
-        """Give every group of a script an id that no other scenario, and no other run, has."""
-        slug = script.id.replace("/", ".")
-        return {name: f"{self.run_id}.{slug}.{name}" for name in group_names(script)}
+    def _groups(self, script: Script, partitions: int | None) -> Mapping[str, str]:
+        return group_ids(script, run_id=self.run_id, partitions=partitions)
 
 
 def how_it_ended(broker: Broker) -> str | None:
     """Return in one line why a broker is gone, or None; the end of its log stays in the log."""
     failure = broker.failure()
     return None if failure is None else failure.partition("\n")[0]
-
-
-def group_names(script: Script) -> tuple[str, ...]:
-    """Return the symbolic names of a script's groups, in the order of their first mention."""
-    found: dict[str, None] = {"main": None}
-
-    def visit(value: Pattern) -> None:
-        if isinstance(value, GroupRef):
-            found[value.name] = None
-        elif isinstance(value, Mapping):
-            for item in value.values():
-                visit(item)
-        elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
-            for item in value:
-                visit(item)
-
-    for step in script.steps:
-        visit(getattr(step, "fields", {}))
-        visit(getattr(step, "until", {}))
-    return tuple(found)

@@ -8,8 +8,10 @@ where the broker is gone.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Final
 
 from harness.runner.line import Answered, Line, OpenRequest
+from harness.runner.placing import partition_of
 from harness.runner.recorder import Place, Recorder
 from harness.runner.rendezvous import Deed, Rendezvous
 from harness.scenario.bindings import Bindings
@@ -17,6 +19,8 @@ from harness.scenario.errors import UnboundReferenceError
 from harness.scenario.matching import mismatches
 from harness.scenario.script import (
     ELSEWHERE,
+    FORMERLY,
+    Append,
     Control,
     Disconnect,
     Elapse,
@@ -33,9 +37,16 @@ from harness.scenario.script import (
     Step,
     step_text,
 )
+from harness.scenario.values import GroupRef
 from harness.targets.base import ConnectionLost, HoldPoint, Lever, NoAnswer, Role, Stage
 from harness.trace.events import EventKind
 from harness.wire.codec import FieldValue, encode_request
+from harness.wire.log_records import encode_record
+
+_LAST_ANSWER_MS: Final = 1_000.0
+"""How long at least a repeated request is waited for when its time is over: an answer may be on its way."""
+_ROLES: Final = {ELSEWHERE: Role.OTHER, FORMERLY: Role.FORMER}
+"""Where connections go that do not go to the coordinator."""
 
 
 class TargetLost(Exception):  # noqa: N818 - an observation about the target, not our fault
@@ -52,6 +63,8 @@ class Interpreter:
     bindings: Bindings
     broker_failure: Callable[[], str | None]
     """Tells why the broker is gone, if it is."""
+    partitions: int | None = None
+    """How many there are of `__consumer_offsets`, where that is known."""
     rendezvous: Rendezvous | None = None
     """Where it meets those who share its broker before it does something to it."""
     _lines: dict[tuple[str, str], Line] = field(default_factory=dict, init=False)
@@ -88,7 +101,7 @@ class Interpreter:
             case Elapse():
                 await self.stage.elapse(step.duration_ms)
                 self.recorder.note(EventKind.ELAPSED, Place(step=index), elapsed_ms=step.duration_ms)
-            case PullLever() | Hold() | Release():
+            case PullLever() | Append() | Hold() | Release():
                 await self._control(index, step)
 
     async def _control(self, index: int, step: Control) -> None:
@@ -100,11 +113,26 @@ class Interpreter:
                     for actor, connection in tuple(self._lines):
                         await self._drop_line(actor, connection)
                 await self._together(partial(self.stage.pull, lever, step.broker_config))
+            case Append():
+                # Each writes its own, when nobody is about to have the coordinator write any more.
+                await self._together(_nothing)
+                await self._append(step)
             case Hold():
-                await self._together(partial(self.stage.hold, HoldPoint(step.point)))
+                partitions = frozenset(map(self._partition_of, step.of))
+                await self._together(partial(self.stage.hold, HoldPoint(step.point), partitions))
             case Release():
                 await self._together(partial(self.stage.release, HoldPoint(step.point)))
         self.recorder.note(EventKind.CONTROL, Place(step=index), step_text(step))
+
+    async def _append(self, step: Append) -> None:
+        resolved = [self.bindings.resolve_fields(record) for record in step.records]
+        # A resolved record holds plain values only.
+        records = [encode_record(record) for record in resolved]  # type: ignore[arg-type]
+        await self.stage.append(self._partition_of(step.group), records)
+
+    def _partition_of(self, group: GroupRef) -> int:
+        assert self.partitions is not None, "a script that minds is not held where nobody knows"
+        return partition_of(self.bindings.groups[group.name], self.partitions)
 
     async def _together(self, deed: Deed) -> None:
         await (deed() if self.rendezvous is None else self.rendezvous.meet(deed))
@@ -180,7 +208,7 @@ class Interpreter:
                 return
             line = self._lines[step.actor, step.connection]
             try:
-                left_ms = max(float(step.every_ms), deadline_ms - self.stage.now_ms())
+                left_ms = max(_LAST_ANSWER_MS, step.every_ms, deadline_ms - self.stage.now_ms())
                 answered = await line.answer_to(index, place, timeout_ms=left_ms)
             except NoAnswer:
                 self.recorder.note(EventKind.NO_ANSWER, place, elapsed_ms=step.within_ms)
@@ -258,8 +286,7 @@ class Interpreter:
     async def _line(self, actor: str, connection: str) -> Line:
         line = self._lines.get((actor, connection))
         if line is None:
-            role = Role.OTHER if connection == ELSEWHERE else Role.COORDINATOR
-            opened = await self.stage.connect(role)
+            opened = await self.stage.connect(_ROLES.get(connection, Role.COORDINATOR))
             line = Line(stage=self.stage, connection=opened, recorder=self.recorder)
             self._lines[actor, connection] = line
         return line
@@ -310,3 +337,7 @@ class Interpreter:
             api=spoken.api if spoken else api,
             api_version=spoken.api_version if spoken else api_version,
         )
+
+
+async def _nothing() -> None:
+    """Only meet."""

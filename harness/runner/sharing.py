@@ -7,6 +7,8 @@ from typing import Final
 
 from harness.scenario.requests import SESSION_TIMEOUT_MS
 from harness.scenario.script import (
+    Append,
+    Control,
     Elapse,
     Hold,
     PullLever,
@@ -16,7 +18,8 @@ from harness.scenario.script import (
     StayParked,
     script_to_json,
 )
-from harness.targets.base import CONFORMANCE_CONFIG, Capability, HoldPoint
+from harness.scenario.values import Json
+from harness.targets.base import CONFORMANCE_CONFIG, Capability, HoldPoint, Lever
 
 PARTY_SIZE_MAX: Final = 24
 """How many conversations meet at one broker: the more they are, the longer each waits for the others."""
@@ -32,6 +35,8 @@ class Party:
     """Properties that the broker is given for them."""
     holds: frozenset[HoldPoint] = field(default=frozenset())
     """Where they have it held."""
+    levers: frozenset[Lever] = field(default=frozenset())
+    """What they do to it."""
     scripts: Sequence[Script] = ()
     does_something: bool = False
     """Whether they do something to the broker, all of them the same."""
@@ -56,6 +61,7 @@ def parties(scripts: Sequence[Script], capabilities: frozenset[Capability]) -> S
         Party(
             broker_config=json.loads(config),
             holds=frozenset(_holds(some)) if deeds else frozenset(),
+            levers=frozenset(_levers(some)) if deeds else frozenset(),
             scripts=some,
             does_something=bool(deeds),
         )
@@ -72,6 +78,10 @@ def _holds(scripts: Iterable[Script]) -> Iterator[HoldPoint]:
     return (HoldPoint(step.point) for script in scripts for step in script.steps if isinstance(step, Hold))
 
 
+def _levers(scripts: Iterable[Script]) -> Iterator[Lever]:
+    return (Lever(step.lever) for script in scripts for step in script.steps if isinstance(step, PullLever))
+
+
 def _deeds(script: Script) -> Iterator[str]:
     """Say what a script does to its broker, step by step, and what else keeps it from sharing one."""
     steps = script_to_json(script)["steps"]
@@ -84,14 +94,27 @@ def _deeds(script: Script) -> Iterator[str]:
                 waited_ms += step.duration_ms
             case StayParked():
                 waited_ms += step.for_ms
-            case PullLever() | Hold() | Release():
+            case PullLever() | Append() | Hold() | Release():
                 acts = True
-                yield f"{json.dumps(content, sort_keys=True)} after {waited_ms // _WAITS_APART_MS}"
+                yield f"{_deed(step, content, script)} after {waited_ms // _WAITS_APART_MS}"
                 waited_ms = 0
             case _:
                 continue
     if acts and _minds_waiting(script):
         yield script.id
+
+
+def _deed(step: Control, content: Json, script: Script) -> str:
+    """Say a deed, but for what each does by itself when all have met."""
+    if isinstance(step, Append):
+        return script.id if step.spoils else "Append"
+    text = json.dumps(content, sort_keys=True)
+    if not isinstance(step, Hold) or not step.of:
+        return text
+    places = {each.group: each.partition for each in script.placements}
+    partitions = [places.get(group.name) for group in step.of]
+    # A group that is wherever it came to be is not where another's of that name is.
+    return f"{text} {script.id if None in partitions else partitions}"
 
 
 def _minds_waiting(script: Script) -> bool:

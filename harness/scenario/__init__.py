@@ -26,6 +26,15 @@ from harness.scenario.expected import (
     txn_offset_commit_response,
     write_txn_markers_response,
 )
+from harness.scenario.log_records import (
+    group_record,
+    group_tombstone,
+    logged_member,
+    offset_record,
+    offset_tombstone,
+    record_of_type,
+    with_value,
+)
 from harness.scenario.messages import ANY, OWN
 from harness.scenario.registry import collect, record, record_each, scenario, scenario_functions
 from harness.scenario.requests import (
@@ -113,6 +122,8 @@ __all__ = (
     "end_txn_response",
     "find_coordinator",
     "find_coordinator_response",
+    "group_record",
+    "group_tombstone",
     "heartbeat",
     "heartbeat_response",
     "in_any_order",
@@ -124,16 +135,20 @@ __all__ = (
     "leave_group_response",
     "list_groups",
     "list_groups_response",
+    "logged_member",
     "offset_commit",
     "offset_commit_response",
     "offset_delete",
     "offset_delete_response",
     "offset_fetch",
     "offset_fetch_response",
+    "offset_record",
+    "offset_tombstone",
     "one_of",
     "partitions_of",
     "record",
     "record_each",
+    "record_of_type",
     "request",
     "response",
     "scenario",
@@ -148,6 +163,7 @@ __all__ = (
     "sync_group_response",
     "txn_offset_commit",
     "txn_offset_commit_response",
+    "with_value",
     "write_txn_markers",
     "write_txn_markers_response",
 )

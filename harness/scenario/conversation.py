@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.scenario.bindings import JOIN_NAMES
+from harness.scenario.broker_verbs import BrokerVerbs
 from harness.scenario.errors import ScenarioError
 from harness.scenario.expected import join_group_response, sync_group_response
 from harness.scenario.messages import Own, Request, Response
@@ -25,14 +26,12 @@ from harness.scenario.requests import (
 from harness.scenario.script import (
     ASIDE,
     ELSEWHERE,
+    FORMERLY,
     MAIN,
     ActorSheet,
     Disconnect,
     Elapse,
-    Hold,
-    PullLever,
     Receive,
-    Release,
     Repeat,
     SeeClosed,
     Send,
@@ -41,7 +40,6 @@ from harness.scenario.script import (
     Step,
 )
 from harness.scenario.values import AnswerRef, GroupRef, Ref, Value
-from harness.targets.base import HoldPoint, Lever
 from harness.wire.schema import request_shape
 
 WITHIN_MS: Final = 5_000
@@ -59,11 +57,11 @@ class Answer:
         return AnswerRef(self.step, path if isinstance(path, tuple) else (path,))
 
 
-class Conversation:
+class Conversation(BrokerVerbs):
     """Records who says what to the coordinator, and what is expected of it."""
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
+        super().__init__()
         self.sheets: dict[str, ActorSheet] = {}
 
     def actor(self, name: str, *, group_instance_id: str | None = None, client_id: str | None = "") -> Actor:
@@ -77,10 +75,6 @@ class Conversation:
     def actors(self, *names: str) -> tuple[Actor, ...]:
         """Bring in several dynamic members."""
         return tuple(self.actor(name) for name in names)
-
-    def group(self, name: str) -> GroupRef:
-        """Name another group of this scenario; every actor's own is `main`."""
-        return GroupRef(name)
 
     def stable_group(
         self,
@@ -119,43 +113,6 @@ class Conversation:
         """Let time pass."""
         self.steps.append(Elapse(duration_ms=duration_ms))
 
-    def restarts_coordinator(self, broker_config: Mapping[str, str | int] | None = None) -> None:
-        """Stop the coordinator's broker and start it over its log; every connection is cut, actors reconnect.
-
-        Args:
-            broker_config: Kafka properties that change with it.
-        """
-        properties = {name: str(value) for name, value in (broker_config or {}).items()}
-        self.steps.append(PullLever(lever=Lever.RESTART.value, broker_config=properties))
-
-    def kills_coordinator(self) -> None:
-        """End the coordinator's broker without a warning; another takes over, or else it is started again."""
-        self.steps.append(PullLever(lever=Lever.KILL.value))
-
-    def moves_coordinator(self) -> None:
-        """Make another broker the coordinator; connections stay with the former one until one disconnects."""
-        self.steps.append(PullLever(lever=Lever.MOVE.value))
-
-    def pauses_coordinator(self) -> None:
-        """Let the coordinator's broker stand still."""
-        self.steps.append(PullLever(lever=Lever.PAUSE.value))
-
-    def resumes_coordinator(self) -> None:
-        """Let the broker that stands still go on."""
-        self.steps.append(PullLever(lever=Lever.RESUME.value))
-
-    def lengthens_log(self) -> None:
-        """Let the coordinator's log grow so long that the next load takes a second or more."""
-        self.steps.append(PullLever(lever=Lever.LENGTHEN.value))
-
-    def holds(self, point: HoldPoint) -> None:
-        """Have the coordinator held when it next comes to a point of its code."""
-        self.steps.append(Hold(point=point.value))
-
-    def releases(self, point: HoldPoint) -> None:
-        """Let the coordinator that is held there go on."""
-        self.steps.append(Release(point=point.value))
-
 
 class Actor:
     """A client with a name, speaking on its main connection, or aside while a request is parked there."""
@@ -179,6 +136,11 @@ class Actor:
     def elsewhere(self) -> Actor:
         """The same actor on a connection to a broker that does not coordinate."""
         return Actor(self._talk, self._sheet, ELSEWHERE)
+
+    @property
+    def formerly(self) -> Actor:
+        """The same actor on a connection to the broker that coordinated before the one that does."""
+        return Actor(self._talk, self._sheet, FORMERLY)
 
     @property
     def member_id(self) -> Ref:

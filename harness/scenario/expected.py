@@ -16,9 +16,9 @@ from harness.scenario.messages import (
     pinned,
 )
 from harness.scenario.requests import TopicT
-from harness.scenario.values import InAnyOrder, Pattern
+from harness.scenario.values import InAnyOrder, OneOf, Pattern
 
-Errors: TypeAlias = Mapping[TopicT, Mapping[int, str]]
+Errors: TypeAlias = Mapping[TopicT, Mapping[int, str | OneOf]]
 """Topic to partition to error."""
 
 
@@ -155,7 +155,7 @@ def offset_commit_response(errors: Errors[TopicT]) -> Response:
 
 
 def offset_fetch_response(
-    offsets: Mapping[TopicT, Mapping[int, int]],
+    offsets: Mapping[TopicT, Mapping[int, int | OneOf]],
     *,
     version: int = 6,
     error_code: str = "NONE",

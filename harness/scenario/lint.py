@@ -8,6 +8,8 @@ from harness.scenario.errors import ScenarioError
 from harness.scenario.requests import SESSION_TIMEOUT_MIN_MS, SHORT_SESSIONS
 from harness.scenario.script import (
     ELSEWHERE,
+    FORMERLY,
+    Append,
     Hold,
     PullLever,
     Receive,
@@ -68,6 +70,7 @@ def lint(
         *_reference_faults(script),
         *_capability_faults(script),
         *_session_faults(script),
+        *_append_faults(script),
         *(_sweep_faults(script, *swept) if swept else ()),
     ]
     if faults:
@@ -167,8 +170,20 @@ def _needed(step: Step) -> Capability | None:
             return Lever(step.lever).needs
         case Hold() | Release():
             return HoldPoint(step.point).needs
+        case Append():
+            return Capability.WRITE_LOG
         case _:
-            return Capability.CLUSTER if getattr(step, "connection", None) == ELSEWHERE else None
+            is_of_others = getattr(step, "connection", None) in (ELSEWHERE, FORMERLY)
+            return Capability.CLUSTER if is_of_others else None
+
+
+def _append_faults(script: Script) -> Iterable[str]:
+    """Whoever shares the broker must not have the coordinator write where it finds records of another."""
+    for index, step in enumerate(script.steps):
+        if isinstance(step, Append) and not step.spoils:
+            following = script.steps[index + 1] if index + 1 < len(script.steps) else None
+            if not isinstance(following, Append | Hold | PullLever):
+                yield f"after step {index}, which appends, nothing is done to the broker: state spoils=True"
 
 
 def _session_faults(script: Script) -> Iterable[str]:

@@ -139,6 +139,7 @@ def _recorded(
         broker_config=sheet.broker_config,
         actors=tuple(talk.sheets.values()),
         steps=tuple(talk.steps),
+        placements=tuple(talk.placements.values()),
     )
     lint(script, id_pattern=_ID, clause_pattern=_CLAUSE, swept=swept)
     return script

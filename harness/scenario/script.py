@@ -6,10 +6,11 @@ It is what is listed, linted, stored beside the trace, replayed and sent to othe
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Final, TypeAlias
 
 from harness.scenario.errors import ScenarioError
+from harness.scenario.log_records import LogRecord, told
 from harness.scenario.values import GroupRef, Json, Pattern, Value, from_json, phrase, to_json
 from harness.targets.base import HoldPoint, Lever
 
@@ -18,6 +19,8 @@ ASIDE: Final = "aside"
 """An actor's second connection: a parked request blocks the first."""
 ELSEWHERE: Final = "elsewhere"
 """A connection to a broker that does not coordinate."""
+FORMERLY: Final = "formerly"
+"""A connection to the broker that coordinated before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,11 +128,24 @@ class PullLever:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Append:
+    """Records are written into the log behind the coordinator's back."""
+
+    group: GroupRef
+    """In whose partition."""
+    records: tuple[LogRecord, ...]
+    spoils: bool = False
+    """Whether some release cannot load the partition any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
     """The coordinator is to be held when it next comes to a point."""
 
     point: str
     """A `HoldPoint` by its value."""
+    of: tuple[GroupRef, ...] = ()
+    """In whose partitions only; none is for any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,12 +166,14 @@ Step: TypeAlias = (
     | Disconnect
     | Elapse
     | PullLever
+    | Append
     | Hold
     | Release
 )
-Control: TypeAlias = PullLever | Hold | Release
+Control: TypeAlias = PullLever | Append | Hold | Release
 """A step that concerns the broker, and with it everybody who talks to it."""
 _OWN_GROUP: Final = GroupRef("main")
+_STRUCTURED: Final = ("actors", "steps", "placements")
 _STEP_TYPES: Final[Mapping[str, type[Step]]] = {
     cls.__name__: cls
     for cls in (
@@ -168,6 +186,7 @@ _STEP_TYPES: Final[Mapping[str, type[Step]]] = {
         Disconnect,
         Elapse,
         PullLever,
+        Append,
         Hold,
         Release,
     )
@@ -181,6 +200,24 @@ class ActorSheet:
     name: str
     client_id: str | None
     group_instance_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """Where a group is to be in `__consumer_offsets`."""
+
+    group: str
+    """Its symbolic name, as the others'."""
+    partition: int | None = None
+    beside: str | None = None
+    """A group that is to be in the same partition."""
+    apart_from: str | None = None
+    """A group that is to be in another."""
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The groups that it is placed by."""
+        return tuple(name for name in (self.beside, self.apart_from) if name is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +237,8 @@ class Script:
     steps: tuple[Step, ...]
     notes: str = field(default="")
     """What the docstring says beyond its sentence."""
+    placements: tuple[Placement, ...] = ()
+    """Of groups that may not be in any partition."""
 
     @property
     def suite(self) -> str:
@@ -238,7 +277,13 @@ def script_to_json(script: Script) -> dict[str, Json]:
             for a in script.actors
         ],
         "steps": [_step_to_json(step) for step in script.steps],
+        **_placements_to_json(script.placements),
     }
+
+
+def _placements_to_json(placements: tuple[Placement, ...]) -> dict[str, Json]:
+    """Write where groups are to be; nothing if that is left to chance, so that digests of before stay."""
+    return {"placements": [asdict(each) for each in placements]} if placements else {}
 
 
 def script_from_json(data: Mapping[str, Json]) -> Script:
@@ -248,11 +293,12 @@ def script_from_json(data: Mapping[str, Json]) -> Script:
         ScenarioError: the data is no script of this version.
     """
     try:
-        plain = {name: from_json(item) for name, item in data.items() if name not in ("actors", "steps")}
+        plain = {name: from_json(item) for name, item in data.items() if name not in _STRUCTURED}
         return Script(
             **plain,  # type: ignore[arg-type] # checked by the constructor's names
             actors=tuple(ActorSheet(**sheet) for sheet in data["actors"]),  # type: ignore[union-attr,arg-type] # likewise
             steps=tuple(_step_from_json(step) for step in data["steps"]),  # type: ignore[union-attr,arg-type] # likewise
+            placements=tuple(Placement(**each) for each in data.get("placements", ())),  # type: ignore[union-attr,arg-type] # likewise
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ScenarioError(f"not a script of this version of the harness: {error!r}") from error
@@ -260,6 +306,8 @@ def script_from_json(data: Mapping[str, Json]) -> Script:
 
 def _step_to_json(step: Step) -> dict[str, Json]:
     content = {entry.name: to_json(getattr(step, entry.name)) for entry in fields(step)}
+    if isinstance(step, Hold) and not step.of:
+        del content["of"]
     return {"step": type(step).__name__, "text": step_text(step), **content}
 
 
@@ -291,8 +339,11 @@ def step_text(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat cas
             return f"{step.duration_ms} ms pass"
         case PullLever():
             return _LEVER_TEXTS[Lever(step.lever)] + _named(step.broker_config)
+        case Append():
+            return f"written into the log of {phrase(step.group)}: {told(step.records)}"
         case Hold():
-            return f"the coordinator will be held: {_POINT_TEXTS[HoldPoint(step.point)]}"
+            part = f", in the partition of {' and '.join(map(phrase, step.of))}" if step.of else ""
+            return f"the coordinator will be held: {_POINT_TEXTS[HoldPoint(step.point)]}{part}"
         case Release():
             return f"the coordinator that is held goes on: {_POINT_TEXTS[HoldPoint(step.point)]}"
 
@@ -303,6 +354,8 @@ _LEVER_TEXTS: Final[Mapping[Lever, str]] = {
     Lever.MOVE: "another broker becomes the coordinator",
     Lever.PAUSE: "the coordinator's broker stands still",
     Lever.RESUME: "the coordinator's broker goes on",
+    Lever.DISCONNECT: "the coordinator's broker loses its network",
+    Lever.RECONNECT: "the broker that lost its network has it back",
     Lever.LENGTHEN: "the coordinator's log grows long",
 }
 _POINT_TEXTS: Final[Mapping[HoldPoint, str]] = {

@@ -6,11 +6,13 @@ clock of its own. The runner speaks in frames (a request or response without its
 the bytes mean is `harness.wire`'s business.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
+
+from harness.wire.log_records import EncodedRecord
 
 
 class Capability(StrEnum):
@@ -24,12 +26,20 @@ class Capability(StrEnum):
     """It can be ended without a chance to say goodbye; in a cluster, another broker takes over."""
     CLUSTER = "cluster"
     """There are brokers that do not coordinate, and the coordinator can be moved to one of them."""
+    SOLE_LEADER = "sole leader"
+    """Whoever coordinates also leads what is made anew; among several brokers, chance says who does."""
     PAUSE = "pause"
     """The coordinator's broker can be made to stand still, and go on."""
+    DISCONNECT = "disconnect"
+    """It can lose its network while it runs on, so that another takes over, and have it back."""
     LONG_LOG = "long log"
     """Its log can be given so many records that a load of it takes a second or more."""
+    WRITE_LOG = "write log"
+    """Records can be written into its log behind its back."""
     HOLD_LOADING = "hold loading"
     """Loading can be held for as long as a scenario wants."""
+    ORDERED_LOADS = "ordered loads"
+    """Several partitions are loaded in an order that does not change."""
     HOLD_DEAD = "hold dead"
     """A group that was marked Dead can be held before it is removed."""
 
@@ -43,6 +53,10 @@ class Lever(StrEnum):
     """Another broker becomes the coordinator; the former one lives on."""
     PAUSE = "pause"
     RESUME = "resume"
+    DISCONNECT = "disconnect"
+    """It can be reached no more, neither by clients nor by brokers, nor reach them; another takes over."""
+    RECONNECT = "reconnect"
+    """The one that was disconnected has its network back, and learns what it missed."""
     LENGTHEN = "lengthen"
     """The log gets records of a group that no scenario knows, which the next load has to read."""
 
@@ -58,13 +72,15 @@ class Lever(StrEnum):
                 return Capability.CLUSTER
             case Lever.PAUSE | Lever.RESUME:
                 return Capability.PAUSE
+            case Lever.DISCONNECT | Lever.RECONNECT:
+                return Capability.DISCONNECT
             case Lever.LENGTHEN:
                 return Capability.LONG_LOG
 
     @property
     def cuts_connections(self) -> bool:
         """Whether nothing is left of the connections to the broker."""
-        return self in (Lever.RESTART, Lever.KILL)
+        return self in (Lever.RESTART, Lever.KILL, Lever.DISCONNECT)
 
 
 class HoldPoint(StrEnum):
@@ -87,6 +103,8 @@ class Role(StrEnum):
     COORDINATOR = "coordinator"
     OTHER = "other"
     """One that does not coordinate (Capability.CLUSTER)."""
+    FORMER = "former"
+    """The one that coordinated before the one that does (Capability.CLUSTER)."""
 
 
 class TargetError(Exception):
@@ -163,8 +181,15 @@ class Stage(Protocol):
             TargetError: it did not work, and the target is of no more use.
         """
 
-    async def hold(self, point: HoldPoint) -> None:
-        """Hold the coordinator when it next comes to a point."""
+    async def append(self, partition: int, records: Sequence[EncodedRecord]) -> None:
+        """Write records to `__consumer_offsets`, as one batch (Capability.WRITE_LOG).
+
+        Raises:
+            TargetError: they are not taken.
+        """
+
+    async def hold(self, point: HoldPoint, partitions: frozenset[int] = frozenset()) -> None:
+        """Hold the coordinator when it next comes to a point, in some partitions of its log or in any."""
 
     async def release(self, point: HoldPoint) -> None:
         """Let it go on, and hold it there no more."""
@@ -245,6 +270,11 @@ class Target(Protocol):
     def capabilities(self) -> frozenset[Capability]:
         """What its brokers can do."""
 
+    @property
+    def process_count(self) -> int:
+        """How many processes one of its brokers is, with what it needs beside it, or those of a cluster."""
+        return 1
+
     async def start(
         self,
         *,
@@ -252,6 +282,7 @@ class Target(Protocol):
         directory: Path,
         progress: Progress,
         holds: Collection[HoldPoint] = (),
+        levers: Collection[Lever] = (),
     ) -> Broker:
         """Start a broker and wait until it serves groups.
 
@@ -260,6 +291,7 @@ class Target(Protocol):
             directory: exists, is the broker's own, and keeps its logs after the stop.
             progress: told what is going on.
             holds: where stages of it will be held; a broker may have to be started otherwise for it.
+            levers: what will be done to it; likewise.
 
         Raises:
             TargetError: it cannot be had or does not get ready; nothing is left running.

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from harness.targets.base import CONFORMANCE_TOPICS, Stage, TargetError
-from harness.targets.dialogue import Dialogue, NotYet
+from harness.targets.base import CONFORMANCE_TOPICS, Role, Stage, TargetError
+from harness.targets.dialogue import Answer, Dialogue, NotYet
 from harness.targets.prepare import ask_once, ask_until, create_topics
 from harness.wire.codec import Fields
 
@@ -28,7 +28,7 @@ _Ask = Callable[[Dialogue], Awaitable[None]]
 
 @dataclass(slots=True, kw_only=True)
 class Cluster:
-    """The brokers of one cluster whose coordinators each have one partition."""
+    """The brokers of one cluster, of which one leads the partitions of both coordinators."""
 
     stages: Mapping[int, Stage]
     """A stage for each broker, which connects to that one."""
@@ -38,6 +38,7 @@ class Cluster:
     """How long a change may take."""
     _down: set[int] = field(default_factory=set)
     _leader: int = -1
+    _former: int = -1
 
     @property
     def coordinator(self) -> int:
@@ -51,16 +52,43 @@ class Cluster:
         after = ids.index(self._leader) + 1
         return [node for node in (*ids[after:], *ids[:after]) if node not in self._down | {self._leader}]
 
-    def is_down(self, node_id: int) -> None:
-        """Be told that a broker was stopped."""
-        self._down.add(node_id)
+    def node_in(self, role: Role) -> int:
+        """Return the id of the broker that has a role, as last seen; `TargetError` when none has."""
+        match role:
+            case Role.COORDINATOR:
+                return self._leader
+            case Role.FORMER if self._former in self.stages:
+                return self._former
+            case Role.OTHER if self.others:
+                return self.others[0]
+            case _:
+                raise TargetError(f"no broker is the {role.value} one")
 
     def is_up(self, node_id: int) -> None:
         """Be told that a broker runs again."""
         self._down.discard(node_id)
 
+    async def lost(self, node_id: int) -> None:
+        """Be told that a broker can be asked no more, and wait until another coordinates."""
+        self._down.add(node_id)
+        await self.taken_over()
+
+    async def found(self, node_id: int) -> None:
+        """Be told that a broker can be asked again, and wait until it is a follower as good as any.
+
+        It then knows who coordinates, and could take over all partitions together.
+        """
+        await self._ask(node_id, self._agree)
+
+        async def is_in_sync(dialogue: Dialogue) -> None:
+            if not all(node_id in row.numbers("isr_nodes") for row in await _partitions(dialogue)):
+                raise NotYet(f"broker {node_id} is not in sync")
+
+        await self._ask(self._leader, is_in_sync)
+        self._down.discard(node_id)
+
     async def settle(self) -> None:
-        """Make the topics, with a partition of both coordinators on all brokers, led by the first."""
+        """Make the topics, with the partitions of both coordinators on all brokers, led by the first."""
         await self._ask(min(self.stages), self._find_coordinators)
         # Brokers with a ZooKeeper leave this to their controller, whichever it is.
         await self._ask_controller(_create_topics)
@@ -89,10 +117,10 @@ class Cluster:
             await self._ask(node, self._agree)
 
     async def _lead(self, replicas: Sequence[int]) -> None:
-        """Have both partitions led by the first of some brokers."""
+        """Have all partitions led by the first of some brokers."""
         await self._ask_controller(lambda dialogue: self._reorder(dialogue, replicas))
         await self._ask_controller(self._elect)
-        self._leader = replicas[0]
+        self._led_by(replicas[0])
         for node in self.stages:
             if node not in self._down:
                 await self._ask(node, self._agree)
@@ -109,8 +137,11 @@ class Cluster:
     async def _reorder(self, dialogue: Dialogue, replicas: Sequence[int]) -> None:
         """Name the replicas anew in this order. Source: KIP-455."""
         topics: list[Fields] = [
-            {"name": name, "partitions": [{"partition_index": 0, "replicas": list(replicas)}]}
-            for name in _TOPICS
+            {
+                "name": name,
+                "partitions": [{"partition_index": index, "replicas": list(replicas)} for index in indexes],
+            }
+            for name, indexes in (await _indexes(dialogue)).items()
         ]
         answer = await dialogue.ask("AlterPartitionReassignments", 0, {"topics": topics, "timeout_ms": 5000})
         told = [answer.text("error_code")]
@@ -121,7 +152,10 @@ class Cluster:
 
     async def _elect(self, dialogue: Dialogue) -> None:
         """Have the first replicas lead. Source: KIP-460."""
-        topics: list[Fields] = [{"topic": name, "partitions": [0]} for name in _TOPICS]
+        topics: list[Fields] = [
+            {"topic": name, "partitions": list(indexes)}
+            for name, indexes in (await _indexes(dialogue)).items()
+        ]
         fields: Fields = {"election_type": _PREFERRED, "topic_partitions": topics, "timeout_ms": 5000}
         answer = await dialogue.ask("ElectLeaders", dialogue.version_of("ElectLeaders", (2, 1)), fields)
         told = [answer.text("error_code")]
@@ -149,7 +183,12 @@ class Cluster:
         leaders = await _leaders(dialogue)
         if len(leaders) != 1 or leaders & ({-1} | self._down):
             raise NotYet(f"the coordinators' partitions are led by {sorted(leaders)}")
-        (self._leader,) = leaders
+        (leader,) = leaders
+        self._led_by(leader)
+
+    def _led_by(self, leader: int) -> None:
+        if leader != self._leader:
+            self._former, self._leader = self._leader, leader
 
     async def _agree(self, dialogue: Dialogue) -> None:
         leaders = await _leaders(dialogue)
@@ -181,13 +220,28 @@ async def _create_topics(dialogue: Dialogue) -> None:
 
 
 async def _leaders(dialogue: Dialogue) -> frozenset[int]:
+    return frozenset(row.number("leader_id") for row in await _partitions(dialogue))
+
+
+async def _partitions(dialogue: Dialogue) -> Sequence[Answer]:
+    """Return what a broker knows of the coordinators' partitions."""
+    return [row for rows in (await _by_topic(dialogue)).values() for row in rows]
+
+
+async def _indexes(dialogue: Dialogue) -> Mapping[str, Sequence[int]]:
+    """Return which partitions each coordinator's topic has."""
+    topics = await _by_topic(dialogue)
+    return {name: sorted(row.number("partition_index") for row in rows) for name, rows in topics.items()}
+
+
+async def _by_topic(dialogue: Dialogue) -> Mapping[str, Sequence[Answer]]:
     topics: list[Fields] = [{"name": name} for name in _TOPICS]
     fields: Fields = {"topics": topics, "allow_auto_topic_creation": False}
     answer = await dialogue.ask("Metadata", _METADATA_VERSION, fields)
-    rows = [row for topic in answer.rows("topics") for row in topic.rows("partitions")]
-    if len(rows) != len(_TOPICS):
+    found = {topic.text("name") or "": topic.rows("partitions") for topic in answer.rows("topics")}
+    if not all(found.get(name) for name in _TOPICS):
         raise NotYet("it does not know the coordinators' partitions yet")
-    return frozenset(row.number("leader_id") for row in rows)
+    return found
 
 
 def _require_done(api: str, told: Sequence[str | None]) -> None:

@@ -1,14 +1,16 @@
 """Stages of brokers that we started ourselves and can do things to."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from typing_extensions import override
 
+from harness.targets.appending import append_records
 from harness.targets.base import Connection, HoldPoint, Lever, Role
 from harness.targets.long_log import lengthen_log
 from harness.targets.tcp import TcpStage
+from harness.wire.log_records import EncodedRecord
 
 
 class Controls(Protocol):
@@ -20,8 +22,8 @@ class Controls(Protocol):
     async def pull(self, lever: Lever, broker_config: Mapping[str, str]) -> None:
         """Do something to the coordinator's broker."""
 
-    async def hold(self, point: HoldPoint) -> None:
-        """Hold whoever coordinates when it next comes to a point."""
+    async def hold(self, point: HoldPoint, partitions: frozenset[int] = frozenset()) -> None:
+        """Hold whoever coordinates when it next comes to a point, in some partitions or in any."""
 
     async def release(self, point: HoldPoint) -> None:
         """Let it go on, and hold nobody there any more."""
@@ -46,8 +48,12 @@ class ControlledStage(TcpStage):
             await self._controls.pull(lever, broker_config)
 
     @override
-    async def hold(self, point: HoldPoint) -> None:
-        await self._controls.hold(point)
+    async def append(self, partition: int, records: Sequence[EncodedRecord]) -> None:
+        await append_records(self, partition, records)
+
+    @override
+    async def hold(self, point: HoldPoint, partitions: frozenset[int] = frozenset()) -> None:
+        await self._controls.hold(point, partitions)
 
     @override
     async def release(self, point: HoldPoint) -> None:

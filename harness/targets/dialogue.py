@@ -32,6 +32,13 @@ class Answer:
         value = self._fields.get(name)
         return value if isinstance(value, int) else -1
 
+    def numbers(self, name: str) -> tuple[int, ...]:
+        """Return an array of numbers, none for null."""
+        value = self._fields.get(name)
+        if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+            return ()
+        return tuple(item for item in value if isinstance(item, int))
+
     def rows(self, name: str) -> tuple["Answer", ...]:
         """Return the structures of an array, none for null."""
         value = self._fields.get(name)

@@ -14,6 +14,7 @@ from harness.targets.base import (
     BrokerDescription,
     Capability,
     HoldPoint,
+    Lever,
     Progress,
     Stage,
     Target,
@@ -63,6 +64,7 @@ class ExternalTarget(Target):
         directory: Path,
         progress: Progress,
         holds: Collection[HoldPoint] = (),
+        levers: Collection[Lever] = (),
     ) -> Broker:
         if broker_config:
             raise TargetError(f"{self.spec} runs already and cannot be given a configuration")

@@ -14,6 +14,7 @@ from enum import IntEnum
 from typing import Final
 
 from harness.targets.base import TargetError
+from harness.targets.jdwp_values import ValueCommand, partition_at
 
 _HANDSHAKE: Final = b"JDWP-Handshake"
 _HEADER: Final = struct.Struct(">IIBH")
@@ -57,6 +58,10 @@ class CodePoint:
     method: str
     parameters: str = "("
     """How the method's signature begins, to choose among methods of one name."""
+    partition_in: int | None = None
+    """The local variable that has the `TopicPartition` concerned, where there is one."""
+    partitions: frozenset[int] = frozenset()
+    """Which ones a thread is held for; none is for any."""
 
     def __str__(self) -> str:
         """Name it as Kafka's sources do."""
@@ -119,6 +124,11 @@ class Breakpoint:
         header = struct.pack(">BBIB", kind, _SUSPEND_THREAD, 1, modifier)
         reply = await self._debugger.command(_Command.SET_EVENT, header + value)
         self._requests.append((kind, int.from_bytes(reply)))
+
+    @property
+    def is_set(self) -> bool:
+        """Whether anybody can be held here still."""
+        return bool(self._requests)
 
     def awaits(self, request_id: int) -> bool:
         """Tell whether an event is for this breakpoint."""
@@ -208,7 +218,7 @@ class Debugger:
                 found.append(method_id)
         return found
 
-    async def command(self, command: _Command, data: bytes = b"") -> bytes:
+    async def command(self, command: _Command | ValueCommand, data: bytes = b"") -> bytes:
         """Send a command and return what it is answered.
 
         Raises:
@@ -293,11 +303,21 @@ class Debugger:
                     return
 
     async def _hold(self, breakpoint_: Breakpoint | None, thread: bytes) -> None:
-        if breakpoint_ is not None:
+        # It may be cleared while the thread is looked at, and then nobody would let that go on.
+        if breakpoint_ is not None and await self._is_meant(breakpoint_.point, thread) and breakpoint_.is_set:
             breakpoint_.hold(thread)
             return
         with suppress(TargetError):  # it was cleared while the event was on its way
             await self.command(_Command.RESUME_THREAD, thread)
+
+    async def _is_meant(self, point: CodePoint, thread: bytes) -> bool:
+        """Tell whether a thread at a point is to be held there, by the partition that it is about."""
+        if not point.partitions or point.partition_in is None:
+            return True
+        try:
+            return await partition_at(self, thread, point.partition_in) in point.partitions
+        except TargetError:
+            return False
 
     async def _set(self, breakpoint_: Breakpoint | None, thread: bytes, tag: int, type_id: bytes) -> None:
         try:

@@ -6,9 +6,10 @@ from typing import Final
 
 from typing_extensions import override
 
-from harness.targets.base import Broker, Capability, HoldPoint, Progress, Target
+from harness.targets.base import Broker, Capability, HoldPoint, Lever, Progress, Target
 from harness.targets.jars import kafka_jars
 from harness.targets.local import START_TIMEOUT_MS, LocalPlan, local_capabilities, start_local
+from harness.targets.properties import uses_kraft
 
 JAVA_SUFFIX: Final = "+java"
 """Behind a version: with the Java coordinator, where the Scala one is the default."""
@@ -58,6 +59,12 @@ class KafkaTarget(Target):
             self._version, java_coordinator=self._java_coordinator, node_count=self._node_count
         )
 
+    @property
+    @override
+    def process_count(self) -> int:
+        has_keeper = self._node_count > 1 or not uses_kraft(self._version)
+        return self._node_count + has_keeper
+
     @override
     async def start(
         self,
@@ -66,6 +73,7 @@ class KafkaTarget(Target):
         directory: Path,
         progress: Progress,
         holds: Collection[HoldPoint] = (),
+        levers: Collection[Lever] = (),
     ) -> Broker:
         jars = await kafka_jars(self._version, progress)
         which = ", Java coordinator" if self._java_coordinator else ""
@@ -79,6 +87,7 @@ class KafkaTarget(Target):
             start_timeout_ms=self._start_timeout_ms,
             java_coordinator=self._java_coordinator,
             holds=frozenset(holds),
+            has_doors=Lever.DISCONNECT in levers,
             node_count=self._node_count,
         )
         return await start_local(plan, directory=directory, progress=progress)

@@ -29,13 +29,21 @@ from harness.targets.base import (
 from harness.targets.class_archive import with_class_archive
 from harness.targets.cluster import Cluster
 from harness.targets.controlled import ControlledStage
-from harness.targets.hold_points import code_points
+from harness.targets.hold_points import code_points, load_order
 from harness.targets.jars import KafkaJars
 from harness.targets.java import require_java
 from harness.targets.local_nodes import LocalNodes, NodesPlan, start_nodes
+from harness.targets.network import CAN_TELL_PROCESSES, LoopbackNetwork
 from harness.targets.node import Node
 from harness.targets.prepare import Prepared, await_serving, prepare
-from harness.targets.properties import AFTER_KILL, HELD_THREADS, HOST, NODE_ID, coordinator_properties
+from harness.targets.properties import (
+    AFTER_KILL,
+    HELD_THREADS,
+    HOST,
+    NODE_ID,
+    after_shutdown,
+    coordinator_properties,
+)
 from harness.targets.storage import cluster_id_of
 from harness.targets.tcp import TcpStage, new_connect_slots
 
@@ -48,8 +56,11 @@ _OF_ALL: Final = frozenset(
         Capability.KILL,
         Capability.PAUSE,
         Capability.LONG_LOG,
+        Capability.WRITE_LOG,
     }
 )
+_OF_ONE: Final = frozenset({Capability.SOLE_LEADER})
+_OF_SEVERAL: Final = frozenset({Capability.CLUSTER, *({Capability.DISCONNECT} if CAN_TELL_PROCESSES else ())})
 _REACHED_TIMEOUT_S: Final = 30.0
 
 
@@ -69,13 +80,15 @@ class LocalPlan:
     holds: frozenset[HoldPoint] = field(default=frozenset())
     """Where it will be held."""
     node_count: int = 1
+    has_doors: bool = False
+    """Whether brokers of it will lose their network."""
 
 
 def local_capabilities(version: str, *, java_coordinator: bool, node_count: int = 1) -> frozenset[Capability]:
     """Return what a version's brokers can do in local JVMs; an unknown version's, what the newest can."""
     held = {point.needs for point in code_points(version, java_coordinator=java_coordinator)}
-    several = {Capability.CLUSTER} if node_count > 1 else frozenset()
-    return _OF_ALL | held | several
+    held |= load_order(version, java_coordinator=java_coordinator)
+    return _OF_ALL | held | (_OF_SEVERAL if node_count > 1 else _OF_ONE)
 
 
 class LocalBroker(Broker):
@@ -86,6 +99,8 @@ class LocalBroker(Broker):
         self._nodes = nodes
         self._cluster = cluster
         self._held: set[HoldPoint] = set()
+        self._without_network: list[int] = []
+        self._still: list[Node] = []
         self._connect_slots = new_connect_slots()
 
     @property
@@ -119,10 +134,7 @@ class LocalBroker(Broker):
         """Return where the coordinator listens, or a broker that is none."""
         if role is Role.COORDINATOR:
             return self._coordinator.address
-        others = self._cluster.others if self._cluster is not None else ()
-        if not others:
-            raise TargetError(f"{self._description.spec}: there is no broker beside the coordinator")
-        return self._nodes.brokers[others[0]].address
+        return self._nodes.brokers[self._clustered.node_in(role)].address
 
     @property
     def _coordinator(self) -> Node:
@@ -134,31 +146,46 @@ class LocalBroker(Broker):
         match lever:
             case Lever.RESTART:
                 await self._nodes.stop(node)
-                node.change(broker_config)
+                node.change({**self._after_shutdown(), **broker_config})
                 await self._come_back(node)
             case Lever.KILL:
                 await self._nodes.kill(node)
                 await self._come_back_or_be_replaced(node)
             case Lever.MOVE:
                 await self._move()
+            case _:
+                await self._hinder(node, lever)
+
+    async def _hinder(self, node: Node, lever: Lever) -> None:
+        """Do something to a broker that lives on."""
+        match lever:
             case Lever.PAUSE:
                 await node.program.pause()
+                self._still.append(node)
             case Lever.RESUME:
-                node.program.resume()
-            case Lever.LENGTHEN:
+                while self._still:
+                    self._still.pop().program.resume()
+            case Lever.DISCONNECT:
+                await self._disconnect(node)
+            case Lever.RECONNECT:
+                await self._reconnect()
+            case _:
                 raise AssertionError("a stage does this by itself")
 
-    async def hold(self, point: HoldPoint) -> None:
+    async def hold(self, point: HoldPoint, partitions: frozenset[int] = frozenset()) -> None:
         """Hold every broker: any may come to be the coordinator."""
         self._held.add(point)
         for node in self._nodes.brokers.values():
-            await node.hold(point)
+            await node.hold(point, partitions)
 
     async def release(self, point: HoldPoint) -> None:
         """Let all go on, and hold nobody there any more."""
         self._held.discard(point)
         for node in self._nodes.brokers.values():
             await node.release(point)
+
+    def _after_shutdown(self) -> Mapping[str, str]:
+        return after_shutdown(self._description.version) if self._cluster is None else {}
 
     async def _come_back(self, node: Node) -> None:
         await node.start()
@@ -174,15 +201,36 @@ class LocalBroker(Broker):
             node.change(AFTER_KILL)
             await self._come_back(node)
             return
-        self._cluster.is_down(node.node_id)
-        await self._cluster.taken_over()
+        await self._cluster.lost(node.node_id)
         await self._reach_points()
 
     async def _move(self) -> None:
+        await self._clustered.move()
+        await self._reach_points()
+
+    async def _disconnect(self, node: Node) -> None:
+        self._network.disconnect(node.node_id)
+        self._without_network.append(node.node_id)
+        await self._clustered.lost(node.node_id)
+        await self._reach_points()
+
+    async def _reconnect(self) -> None:
+        while self._without_network:
+            node_id = self._without_network.pop()
+            await self._network.reconnect(node_id)
+            await self._clustered.found(node_id)
+
+    @property
+    def _clustered(self) -> Cluster:
         if self._cluster is None:
             raise TargetError(f"{self._description.spec} has one broker: nobody else can coordinate")
-        await self._cluster.move()
-        await self._reach_points()
+        return self._cluster
+
+    @property
+    def _network(self) -> LoopbackNetwork:
+        if self._nodes.network is None:
+            raise TargetError(f"{self._description.spec} was not started to lose its network")
+        return self._nodes.network
 
     async def _reach_points(self) -> None:
         """Wait until whoever coordinates now is held in its load, if it is to be: it loads a moment later."""
@@ -205,7 +253,9 @@ async def start_local(plan: LocalPlan, *, directory: Path, progress: Progress) -
     java = require_java()
 
     async def train(jars: KafkaJars, subdirectory: Path) -> None:
-        training = replace(plan, jars=jars, broker_config={}, holds=frozenset(), node_count=1)
+        training = replace(
+            plan, jars=jars, broker_config={}, holds=frozenset(), node_count=1, has_doors=False
+        )
         nodes = (await _start(training, java, subdirectory, lambda _: None)).nodes
         try:
             await nodes.brokers[NODE_ID].stop()
@@ -245,6 +295,7 @@ async def _start_once(plan: LocalPlan, java: Path, nodes: LocalNodes, progress: 
         broker_config={**held_threads, **plan.broker_config},
         node_count=plan.node_count,
         code_points={point: points[point] for point in plan.holds & points.keys()},
+        has_doors=plan.has_doors,
     )
     await start_nodes(nodes, nodes_plan, progress)
     try:

@@ -10,6 +10,7 @@ from typing import Final
 from harness.targets.base import HoldPoint, Progress
 from harness.targets.jars import KafkaJars
 from harness.targets.jdwp import CodePoint
+from harness.targets.network import LoopbackNetwork
 from harness.targets.node import BROKER_MAIN, Node, NodePlan, start_jvm
 from harness.targets.ports import free_port
 from harness.targets.program import Program
@@ -39,6 +40,8 @@ class LocalNodes:
     zookeeper: ZooKeeper | None = None
     beside: list[Program] = field(default_factory=list)
     """What runs beside the brokers."""
+    network: LoopbackNetwork | None = None
+    """Where brokers can lose it."""
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -91,6 +94,8 @@ class LocalNodes:
             await node.kill()
         for program in reversed(self.beside):
             program.kill()
+        if self.network is not None:
+            await self.network.close()
         shutil.rmtree(self.storage, ignore_errors=True)
 
 
@@ -108,6 +113,8 @@ class NodesPlan:
     node_count: int
     code_points: Mapping[HoldPoint, CodePoint]
     """Where the brokers may be held."""
+    has_doors: bool = False
+    """Whether brokers can lose their network."""
 
 
 async def start_nodes(nodes: LocalNodes, plan: NodesPlan, progress: Progress) -> None:
@@ -124,13 +131,28 @@ async def start_nodes(nodes: LocalNodes, plan: NodesPlan, progress: Progress) ->
             directory=nodes.directory,
             progress=progress,
         )
-    _start_keeper(nodes, plan, keeper_port)
-    nodes.brokers.update({node_id: _node(nodes, plan, node_id, keeper_port) for node_id in ids})
+    if plan.has_doors:
+        nodes.network = LoopbackNetwork(lambda: _running_pids(nodes))
+    keeper_door = await _door(nodes, CONTROLLER_ID, keeper_port)
+    _start_keeper(nodes, plan, keeper_port, keeper_door)
+    for node_id in ids:
+        port = free_port()
+        door = await _door(nodes, node_id, port)
+        ports = Ports(broker=port, controller=keeper_door or keeper_port, door=door)
+        nodes.brokers[node_id] = _node(nodes, plan, node_id, ports)
     progress(f"starting on {', '.join(f'{HOST}:{node.address[1]}' for node in nodes.brokers.values())}")
     await asyncio.gather(*(node.start() for node in nodes.brokers.values()))
 
 
-def _start_keeper(nodes: LocalNodes, plan: NodesPlan, port: int) -> None:
+def _running_pids(nodes: LocalNodes) -> Mapping[int, int]:
+    return {node.program.pid: node.node_id for node in nodes.brokers.values() if node.is_up}
+
+
+async def _door(nodes: LocalNodes, node_id: int, port: int) -> int | None:
+    return None if nodes.network is None else await nodes.network.open_door(node_id, port)
+
+
+def _start_keeper(nodes: LocalNodes, plan: NodesPlan, port: int, door: int | None) -> None:
     """Start who keeps the cluster, where no broker does that itself."""
     if not uses_kraft(plan.jars.version):
         nodes.zookeeper = ZooKeeper(
@@ -139,7 +161,11 @@ def _start_keeper(nodes: LocalNodes, plan: NodesPlan, port: int) -> None:
         nodes.beside.append(nodes.zookeeper.program)
     elif plan.node_count > 1:
         properties = controller_properties(
-            port=port, storage=nodes.storage_of(CONTROLLER_ID), node_count=plan.node_count
+            plan.jars.version,
+            port=port,
+            storage=nodes.storage_of(CONTROLLER_ID),
+            node_count=plan.node_count,
+            door=door,
         )
         controller = start_jvm(
             plan.java, plan.jars, BROKER_MAIN, properties, directory=nodes.directory, name="controller"
@@ -147,12 +173,11 @@ def _start_keeper(nodes: LocalNodes, plan: NodesPlan, port: int) -> None:
         nodes.beside.append(controller)
 
 
-def _node(nodes: LocalNodes, plan: NodesPlan, node_id: int, keeper_port: int) -> Node:
-    port = free_port()
+def _node(nodes: LocalNodes, plan: NodesPlan, node_id: int, ports: Ports) -> Node:
     properties = broker_properties(
         plan.jars.version,
         plan.broker_config,
-        ports=Ports(broker=port, controller=keeper_port),
+        ports=ports,
         storage=nodes.storage_of(node_id),
         node_id=node_id,
         node_count=plan.node_count,
@@ -164,7 +189,7 @@ def _node(nodes: LocalNodes, plan: NodesPlan, node_id: int, keeper_port: int) ->
             java=plan.java,
             jars=plan.jars,
             properties=properties,
-            port=port,
+            port=ports.door or ports.broker,
             directory=nodes.directory,
             code_points=plan.code_points,
         )

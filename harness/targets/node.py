@@ -1,7 +1,7 @@
 """One broker's JVM: started, stopped and started again over the same storage, held by a debugger of ours."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -66,6 +66,7 @@ class Node:
     def __init__(self, plan: NodePlan) -> None:
         self._plan = plan
         self._properties = dict(plan.properties)
+        self._code_points = dict(plan.code_points)
         self._debug_port = free_port() if plan.code_points else None
         self._program: Program | None = None
         self._pid: int | None = None
@@ -124,7 +125,7 @@ class Node:
         if self._armed:
             debugger = await self._attached()
             for point in tuple(self._armed):
-                self._armed[point] = await debugger.break_at(plan.code_points[point])
+                self._armed[point] = await debugger.break_at(self._code_points[point])
             await debugger.begin()
 
     async def stop(self) -> None:
@@ -141,15 +142,15 @@ class Node:
             program.kill()
         await self.hang_up()
 
-    async def hold(self, point: HoldPoint) -> None:
-        """Hold it when it next comes to a point; it need not be running.
+    async def hold(self, point: HoldPoint, partitions: frozenset[int] = frozenset()) -> None:
+        """Hold it when it next comes to a point, in some partitions or in any; it need not be running.
 
         Raises:
             TargetError: it has no such point, or was not started to be held.
         """
-        code_point = self._plan.code_points.get(point)
-        if code_point is None:
+        if point not in self._code_points:
             raise TargetError(f"broker {self.node_id} cannot be held at {point.value}")
+        code_point = self._code_points[point] = replace(self._code_points[point], partitions=partitions)
         self._armed[point] = None
         if self._program is not None:
             self._armed[point] = await (await self._attached()).break_at(code_point)

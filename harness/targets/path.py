@@ -9,7 +9,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from harness.targets.base import Broker, Capability, HoldPoint, Progress, Target, TargetError
+from harness.targets.base import Broker, Capability, HoldPoint, Lever, Progress, Target, TargetError
 from harness.targets.cache import cache_directory
 from harness.targets.jars import KafkaJars
 from harness.targets.local import START_TIMEOUT_MS, LocalPlan, local_capabilities, start_local
@@ -74,6 +74,7 @@ class PathTarget(Target):
         directory: Path,
         progress: Progress,
         holds: Collection[HoldPoint] = (),
+        levers: Collection[Lever] = (),
     ) -> Broker:
         jars = dataclasses.replace(jars_in(self._directory), jvm_options=_logging_options(directory))
         plan = LocalPlan(

@@ -6,7 +6,6 @@ gives the same bytes whatever ran before. One broker coordinates; the others are
 """
 
 import zlib
-from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from math import ceil
 from pathlib import Path
@@ -22,11 +21,8 @@ from harness.targets.base import (
     Capability,
     Connection,
     ConnectionLost,
-    Frame,
     HoldPoint,
     Lever,
-    NoAnswer,
-    PermittedValue,
     Progress,
     Role,
     Stage,
@@ -34,11 +30,14 @@ from harness.targets.base import (
     TargetError,
 )
 from harness.targets.prepare import Prepared, prepare
+from harness.targets.reference_connection import ReferenceConnection, frame_of
+from harness.wire.log_records import EncodedRecord
 from reference_coordinator.broker.cluster import Cluster
 from reference_coordinator.broker.cluster_state import Node
 from reference_coordinator.broker.listener import ConnectionId, Outgoing, SendFrame
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.ids import Millis
+from reference_coordinator.log.foreign import foreign_batch
 from reference_coordinator.profile.behaviour import CoordinatorFamily
 from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile, UnknownProfileError, profile_for
@@ -51,6 +50,7 @@ _FIRST_PORT: Final = 9091
 _NODES: Final = 3
 _LONG_LOAD_MS: Final = 1_000
 """How long a load takes of a log that was lengthened, in virtual time."""
+_LOADING_LEVERS: Final = (Lever.RESTART, Lever.KILL, Lever.MOVE, Lever.DISCONNECT)
 _READY_TIMEOUT_MS: Final = 60_000.0
 
 
@@ -75,8 +75,8 @@ class ReferenceTarget(Target):
     @override
     def capabilities(self) -> frozenset[Capability]:
         if self._profile.coordinator is CoordinatorFamily.JAVA:
-            # It marks a group Dead and removes it in one step.
-            return frozenset(Capability) - {Capability.HOLD_DEAD}
+            # It marks a group Dead and removes it in one step, and draws lots what is loaded first.
+            return frozenset(Capability) - {Capability.HOLD_DEAD, Capability.ORDERED_LOADS}
         return frozenset(Capability)
 
     @override
@@ -87,6 +87,7 @@ class ReferenceTarget(Target):
         directory: Path,
         progress: Progress,
         holds: Collection[HoldPoint] = (),
+        levers: Collection[Lever] = (),
     ) -> Broker:
         properties = {**CONFORMANCE_CONFIG, **broker_config}
         try:
@@ -170,6 +171,9 @@ class ReferenceStage(Stage):
         self._is_preparing = False
         self._has_long_log = False
         self._load_ends_ms: int | None = None
+        self._former: int | None = None
+        self._without_network: list[int] = []
+        self._still: list[int] = []
         self._connections: dict[ConnectionId, ReferenceConnection] = {}
 
     @property
@@ -194,11 +198,24 @@ class ReferenceStage(Stage):
     async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
         if not self._is_preparing:
             await self.prepared()
-        node_id = self._coordinator if role is Role.COORDINATOR else self._next
+        node_id = self._node_in(role)
+        if not self._cluster.is_reachable(node_id):
+            raise ConnectionLost(f"broker {node_id} cannot be reached")
         connection_id = self._cluster.connected(node_id, client_host=_CLIENT_HOST)
         connection = ReferenceConnection(self, connection_id)
         self._connections[connection_id] = connection
         return connection
+
+    def _node_in(self, role: Role) -> int:
+        match role:
+            case Role.COORDINATOR:
+                return self._coordinator
+            case Role.OTHER:
+                return self._next
+            case Role.FORMER if self._former is None:
+                raise TargetError("nobody coordinated before")
+            case Role.FORMER:
+                return self._former
 
     @property
     def _coordinator(self) -> int:
@@ -225,10 +242,13 @@ class ReferenceStage(Stage):
     @override
     async def pull(self, lever: Lever, broker_config: Mapping[str, str]) -> None:
         await self.prepared()
-        if self._has_long_log and lever in (Lever.RESTART, Lever.KILL, Lever.MOVE):
+        if self._has_long_log and lever in _LOADING_LEVERS:
             self._cluster.hold_loading()
             self._load_ends_ms = self._clock_ms + _LONG_LOAD_MS
+        before = self._coordinator
         self._pull(lever, broker_config)
+        if self._coordinator != before:
+            self._former = before
 
     def _pull(self, lever: Lever, broker_config: Mapping[str, str]) -> None:
         cluster, node_id, now_ms = self._cluster, self._coordinator, self._now()
@@ -243,10 +263,27 @@ class ReferenceStage(Stage):
                 self.deliver(cluster.kill(node_id, now_ms=now_ms))
             case Lever.MOVE:
                 self.deliver(cluster.move(self._next, now_ms=now_ms))
+            case _:
+                self._hinder(node_id, lever)
+
+    def _hinder(self, node_id: int, lever: Lever) -> None:
+        """Do something to a broker that lives on."""
+        cluster, now_ms = self._cluster, self._now()
+        match lever:
             case Lever.PAUSE:
                 cluster.pause(node_id)
+                self._still.append(node_id)
             case Lever.RESUME:
-                self.deliver(cluster.resume(node_id, now_ms=now_ms))
+                while self._still:
+                    self.deliver(cluster.resume(self._still.pop(), now_ms=now_ms))
+            case Lever.DISCONNECT:
+                self._without_network.append(node_id)
+                self.deliver(cluster.disconnect(node_id, now_ms=now_ms))
+            case Lever.RECONNECT:
+                while self._without_network:
+                    self.deliver(cluster.reconnect(self._without_network.pop(), now_ms=now_ms))
+            case _:
+                raise AssertionError("done above")
 
     def _restart(self, node_id: int, broker_config: Mapping[str, str]) -> None:
         self._properties |= broker_config
@@ -257,11 +294,18 @@ class ReferenceStage(Stage):
         self.deliver(self._cluster.restart(node_id, now_ms=self._now(), config=config))
 
     @override
-    async def hold(self, point: HoldPoint) -> None:
+    async def append(self, partition: int, records: Sequence[EncodedRecord]) -> None:
+        await self.prepared()
+        cluster, base_offset = self._cluster, self._cluster.state.log.end_offset(partition)
+        added = foreign_batch(records, partition=partition, base_offset=base_offset, profile=cluster.profile)
+        cluster.append_foreign(partition, added)
+
+    @override
+    async def hold(self, point: HoldPoint, partitions: frozenset[int] = frozenset()) -> None:
         await self.prepared()
         match point:
             case HoldPoint.LOADING:
-                self._cluster.hold_loading()
+                self._cluster.hold_loading(partitions)
             case HoldPoint.DEAD:
                 self._cluster.hold_dead()
 
@@ -313,7 +357,7 @@ class ReferenceStage(Stage):
             if isinstance(effect, SendFrame):
                 connection = self._connections.get(effect.connection)
                 if connection is not None:
-                    connection.arrived.append(_frame(effect))
+                    connection.arrived.append(frame_of(effect))
             else:
                 closed = self._connections.pop(effect.connection, None)
                 if closed is not None:
@@ -321,48 +365,3 @@ class ReferenceStage(Stage):
 
     def _now(self) -> Millis:
         return Millis(self._clock_ms)
-
-
-def _frame(effect: SendFrame) -> Frame:
-    permitted = tuple(
-        PermittedValue(field=choice.field, payloads=choice.frames, reason=choice.reason)
-        for choice in effect.permitted
-    )
-    return Frame(payload=effect.frame, permitted=permitted)
-
-
-class ReferenceConnection(Connection):
-    """A connection to a stage's cluster.
-
-    Attributes:
-        arrived: frames that nobody received yet.
-        loss: why no more will come, once that is so.
-    """
-
-    def __init__(self, stage: ReferenceStage, connection_id: ConnectionId) -> None:
-        self._stage = stage
-        self._connection_id = connection_id
-        self.arrived: deque[Frame] = deque()
-        self.loss: str | None = None
-
-    @override
-    async def send(self, payload: bytes) -> None:
-        if self.loss is not None:
-            raise ConnectionLost(self.loss)
-        self._stage.request(self._connection_id, payload)
-
-    @override
-    async def receive(self, *, timeout_ms: float) -> Frame:
-        limit_ms = self._stage.limit_ms(timeout_ms)
-        while not self.arrived:
-            if self.loss is not None:
-                raise ConnectionLost(self.loss)
-            if not self._stage.jump(limit_ms):
-                raise NoAnswer(f"no frame within {timeout_ms:g} ms")
-        return self.arrived.popleft()
-
-    @override
-    async def close(self) -> None:
-        if self.loss is None:
-            self.loss = "closed by us"
-            self._stage.disconnect(self._connection_id)

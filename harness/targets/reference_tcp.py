@@ -17,6 +17,7 @@ from harness.targets.base import (
     BrokerDescription,
     Capability,
     HoldPoint,
+    Lever,
     Progress,
     Stage,
     Target,
@@ -59,7 +60,7 @@ class ReferenceTcpTarget(Target):
     @property
     @override
     def capabilities(self) -> frozenset[Capability]:
-        return frozenset({Capability.BROKER_CONFIG})
+        return frozenset({Capability.BROKER_CONFIG, Capability.SOLE_LEADER})
 
     @override
     async def start(
@@ -69,6 +70,7 @@ class ReferenceTcpTarget(Target):
         directory: Path,
         progress: Progress,
         holds: Collection[HoldPoint] = (),
+        levers: Collection[Lever] = (),
     ) -> Broker:
         properties = {**CONFORMANCE_CONFIG, **broker_config}
         progress("starting the reference's server")

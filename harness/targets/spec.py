@@ -13,6 +13,7 @@ from harness.targets.containers.target import CONTAINER_START_TIMEOUT_MS, Contai
 from harness.targets.external import ExternalTarget
 from harness.targets.jars import LATEST, release_of
 from harness.targets.kafka import JAVA_BY_CHOICE, JAVA_SUFFIX, KafkaTarget
+from harness.targets.librdkafka_mock import INFLEXIBLE_SUFFIX, SPEC, LibrdkafkaMockTarget
 from harness.targets.local import START_TIMEOUT_MS
 from harness.targets.path import PathTarget
 from harness.targets.reference import ReferenceTarget
@@ -29,10 +30,11 @@ SPEC_FORMS: Final[Mapping[str, str]] = MappingProxyType(
         "container:IMAGE[*N]": "a broker or a cluster of N in containers, e.g. container:apache/kafka:4.3.1, "
         "container:confluentinc/cp-kafka:8.1.0 or container:redpandadata/redpanda:v25.2.1",
         "external:HOST:PORT": "a broker that runs already",
+        "librdkafka-mock[+inflexible]": "the mock cluster of the librdkafka that confluent-kafka brings; "
+        "+inflexible speaks to it in versions that it can read",
     }
 )
 """Every kind of target by the form of its spec, with what it is."""
-_NOT_YET: Final = frozenset({"librdkafka-mock"})
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
 _ADDRESS: Final = re.compile(r"(?:\[(?P<ipv6>[^\]]+)\]|(?P<host>[^:\s]+)):(?P<port>\d{1,5})")
 _PORT_MAX: Final = 65535
@@ -59,8 +61,6 @@ def parse_target(spec: str, *, profile: str | None = None, start_timeout_ms: flo
     """
     kind, separator, rest = spec.partition(":")
     parse = _PARSERS.get(kind)
-    if kind in _NOT_YET:
-        raise TargetError(f"{spec!r}: {kind} is planned, but not there yet; there is {_forms()}")
     if parse is None:
         raise TargetError(f"{spec!r} is no target; there is {_forms()}")
     if separator and not rest:
@@ -152,6 +152,16 @@ def _external(spec: str, rest: str, options: _Options) -> Target:
     return ExternalTarget(host, int(found["port"]), profile=options.profile, timeout_ms=timeout_ms)
 
 
+def _librdkafka_mock(spec: str, rest: str, options: _Options) -> Target:
+    if rest:
+        raise TargetError(f"{spec!r}: there is one librdkafka, the installed one; write {SPEC}")
+    return LibrdkafkaMockTarget(
+        profile=options.profile,
+        start_timeout_ms=options.start_timeout_ms,
+        is_inflexible=spec.endswith(INFLEXIBLE_SUFFIX),
+    )
+
+
 _PARSERS: Final[Mapping[str, Callable[[str, str, _Options], Target]]] = MappingProxyType(
     {
         "reference": _reference,
@@ -160,5 +170,7 @@ _PARSERS: Final[Mapping[str, Callable[[str, str, _Options], Target]]] = MappingP
         "path": _path,
         "container": _container,
         "external": _external,
+        SPEC: _librdkafka_mock,
+        f"{SPEC}{INFLEXIBLE_SUFFIX}": _librdkafka_mock,
     }
 )

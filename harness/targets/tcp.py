@@ -3,7 +3,7 @@
 import asyncio
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -20,6 +20,7 @@ from harness.targets.base import (
     Stage,
     TargetError,
 )
+from harness.wire.log_records import EncodedRecord
 
 FRAME_BYTES_MAX: Final = 100 * 1024 * 1024
 """Kafka's own limit for a request. Source: SocketServerConfigs#socket.request.max.bytes."""
@@ -163,7 +164,11 @@ class TcpStage(Stage):
         raise TargetError(f"nobody can {lever.value} {self._host}:{self._port} from here")
 
     @override
-    async def hold(self, point: HoldPoint) -> None:
+    async def append(self, partition: int, records: Sequence[EncodedRecord]) -> None:
+        raise TargetError(f"the log of {self._host}:{self._port} is none of ours")
+
+    @override
+    async def hold(self, point: HoldPoint, partitions: frozenset[int] = frozenset()) -> None:
         raise TargetError(f"{self._host}:{self._port} cannot be held")
 
     @override

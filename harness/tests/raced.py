@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Final
 
@@ -26,6 +26,7 @@ from harness.targets.base import (
     Stage,
 )
 from harness.wire.codec import encode_request
+from harness.wire.log_records import EncodedRecord
 from reference_coordinator.broker.listener import ConnectionId, Listener, Outgoing, SendFrame
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.ids import Millis
@@ -176,7 +177,11 @@ class ShuffledStage(Stage):
         raise NotImplementedError
 
     @override
-    async def hold(self, point: HoldPoint) -> None:
+    async def append(self, partition: int, records: Sequence[EncodedRecord]) -> None:
+        raise NotImplementedError
+
+    @override
+    async def hold(self, point: HoldPoint, partitions: frozenset[int] = frozenset()) -> None:
         raise NotImplementedError
 
     @override

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.targets.base import Connection, ConnectionLost, Frame, HoldPoint, Lever, NoAnswer, Role, Stage
+from harness.wire.log_records import EncodedRecord
 
 CLOSE = object()
 """What a responder returns to close the connection."""
@@ -72,8 +73,11 @@ class MemoryStage(Stage):
         await asyncio.sleep(0)
         self.deeds.append(lever.value)
 
-    async def hold(self, point: HoldPoint) -> None:
-        self.deeds.append(f"hold {point.value}")
+    async def append(self, partition: int, records: Sequence[EncodedRecord]) -> None:
+        self.deeds.append(f"append {len(records)} to {partition}")
+
+    async def hold(self, point: HoldPoint, partitions: frozenset[int] = frozenset()) -> None:
+        self.deeds.append(f"hold {point.value}" + (f" of {sorted(partitions)}" if partitions else ""))
 
     async def release(self, point: HoldPoint) -> None:
         self.deeds.append(f"release {point.value}")

@@ -6,7 +6,8 @@ from typing import NoReturn
 
 import pytest
 
-from harness.runner.drive import Drive, DriveResult, DriveSinks, Gate, Limits, group_names
+from harness.runner.drive import Drive, DriveResult, DriveSinks, Gate, Limits
+from harness.runner.placing import group_names
 from harness.scenario import (
     Capability,
     Conversation,
@@ -22,6 +23,7 @@ from harness.targets.base import (
     Broker,
     BrokerDescription,
     HoldPoint,
+    Lever,
     Progress,
     Role,
     Stage,
@@ -92,6 +94,7 @@ class MemoryTarget(Target):
         directory: Path,
         progress: Progress,
         holds: Collection[HoldPoint] = (),
+        levers: Collection[Lever] = (),
     ) -> Broker:
         if self.refuses is not None:
             raise TargetError(self.refuses)

@@ -142,17 +142,25 @@ def test_a_container_can_do_what_its_kafka_can() -> None:
     assert of("apache/kafka:4.3.1") == {
         Capability.BROKER_CONFIG,
         Capability.LONG_LOG,
+        Capability.WRITE_LOG,
         Capability.RESTART,
         Capability.KILL,
         Capability.PAUSE,
         Capability.HOLD_LOADING,
+        Capability.SOLE_LEADER,
     }
     assert of("apache/kafka:3.9.2", 3) - of("apache/kafka:4.3.1") == {
         Capability.CLUSTER,
+        Capability.DISCONNECT,
         Capability.HOLD_DEAD,
+        Capability.ORDERED_LOADS,
     }
     assert Capability.KILL not in of("apache/kafka:2.8.2")
-    assert of("redpandadata/redpanda:v25.2.1") == {Capability.RESTART, Capability.PAUSE}
+    assert of("redpandadata/redpanda:v25.2.1") == {
+        Capability.RESTART,
+        Capability.PAUSE,
+        Capability.SOLE_LEADER,
+    }
 
 
 @pytest.mark.parametrize(

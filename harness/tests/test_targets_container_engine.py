@@ -5,9 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final, cast
 
 import pytest
@@ -17,13 +16,29 @@ from harness.conduct.run import conduct
 from harness.diff.model import Judgement
 from harness.report.exit_code import ExitCode
 from harness.runner.drive import Limits
-from harness.targets.base import CONFORMANCE_TOPICS, HoldPoint, Lever, Role, Stage, TargetError
+from harness.targets.base import (
+    CONFORMANCE_TOPICS,
+    HoldPoint,
+    Lever,
+    Stage,
+    TargetError,
+)
 from harness.targets.containers.broker import ContainerBroker
 from harness.targets.containers.engine import OWNER_LABEL, SESSION_LABEL, engine, labels_for, remove_leftovers
 from harness.targets.containers.sdk import Container
-from harness.targets.dialogue import Answer, Dialogue
 from harness.targets.spec import parse_target
 from harness.tests.conducted import Quiet, command_line, plan_of, wait_until
+from harness.tests.container_broker import (
+    JAVA,
+    SCALA,
+    ImageOf,
+    ask,
+    commits,
+    fetched,
+    names_of,
+    still_has,
+    with_broker,
+)
 from harness.trace.files import RunFolder, read_events, read_records
 from harness.verdict import Outcome
 from harness.wire.codec import Fields
@@ -31,8 +46,6 @@ from harness.wire.codec import Fields
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("needs_docker")]
 pytest_plugins = ["harness.tests.docker_fixture"]
 
-SCALA: Final = "3.9.2"
-JAVA: Final = "4.3.1"
 SPINE: Final = (
     "classic/heartbeat",
     "classic/leave",
@@ -44,88 +57,12 @@ SPINE: Final = (
 )
 """Some of every part of the spine: those that are quick."""
 SPINE_COUNT_MIN: Final = 40
-_TOLD_S: Final = 10.0
-ImageOf = Callable[[str], str]
-Play = Callable[[ContainerBroker, Stage], Awaitable[None]]
-
-
-def names_of(pid: int) -> list[str]:
-    """Return what the engine has of a process: containers, then networks."""
-    with engine() as client:
-        of_somebody: Mapping[str, str | list[str]] = {"label": SESSION_LABEL}
-        containers = client.containers.list(all=True, filters=of_somebody, ignore_removed=True)
-        networks = client.networks.list(filters=of_somebody)
-        labelled = [(each.name, each.labels) for each in containers]
-        labelled += [(each.name, cast("Mapping[str, str]", each.attrs["Labels"])) for each in networks]
-    return [name for name, labels in labelled if labels[OWNER_LABEL].startswith(f"{pid} ")]
 
 
 def containers_of(pid: int) -> list[Container]:
     with engine() as client:
         found = client.containers.list(all=True, filters={"label": SESSION_LABEL}, ignore_removed=True)
     return [each for each in found if each.labels[OWNER_LABEL].startswith(f"{pid} ")]
-
-
-def with_broker(
-    spec: str,
-    directory: Path,
-    play: Play,
-    *,
-    broker_config: Mapping[str, str] = MappingProxyType({}),
-    holds: Collection[HoldPoint] = (),
-) -> ContainerBroker:
-    async def start_and_stop() -> ContainerBroker:
-        broker = await parse_target(spec).start(
-            broker_config=broker_config, directory=directory, progress=lambda _: None, holds=holds
-        )
-        assert isinstance(broker, ContainerBroker)
-        stage = broker.open_stage("any")
-        try:
-            await play(broker, stage)
-        finally:
-            await stage.close()
-            await broker.stop()
-        return broker
-
-    broker = asyncio.run(start_and_stop())
-    assert names_of(os.getpid()) == []
-    return broker
-
-
-async def ask(stage: Stage, api: str, version: int, fields: Fields, role: Role = Role.COORDINATOR) -> Answer:
-    dialogue = Dialogue(await stage.connect(role))
-    return await dialogue.ask(api, version, fields)
-
-
-async def commits(stage: Stage, offset: int) -> None:
-    partition: Fields = {"partition_index": 0, "committed_offset": offset, "committed_metadata": ""}
-    fields: Fields = {
-        "group_id": "g",
-        "generation_id_or_member_epoch": -1,
-        "member_id": "",
-        "topics": [{"name": "orders", "partitions": [partition]}],
-    }
-    answer = await ask(stage, "OffsetCommit", 2, fields)
-    (row,) = answer.rows("topics")[0].rows("partitions")
-    assert row.text("error_code") == "NONE"
-
-
-async def fetched(stage: Stage) -> tuple[str | None, list[int]]:
-    """Return the error and the offsets that OffsetFetch tells."""
-    answer = await ask(stage, "OffsetFetch", 5, {"group_id": "g", "topics": None})
-    rows = [row for topic in answer.rows("topics") for row in topic.rows("partitions")]
-    return answer.text("error_code"), [row.number("committed_offset") for row in rows]
-
-
-async def still_has(stage: Stage, offset: int) -> None:
-    """Wait until an offset is told.
-
-    The coordinator may be loading, and a Java coordinator tells what is below its partition's high watermark,
-    which a new leader learns only when its followers next fetch.
-    """
-    async with asyncio.timeout(_TOLD_S):
-        while await fetched(stage) != ("NONE", [offset]):
-            await stage.elapse(20)
 
 
 @pytest.mark.parametrize("version", [SCALA, JAVA])
@@ -245,31 +182,6 @@ def test_loading_is_held_until_it_is_released(tmp_path: Path, image_of: ImageOf,
         await still_has(stage, 7)
 
     with_broker(image_of(version), tmp_path, play, holds=[HoldPoint.LOADING])
-
-
-def test_a_cluster_of_three_moves_its_coordinator_and_outlives_it(tmp_path: Path, image_of: ImageOf) -> None:
-    async def play(broker: ContainerBroker, stage: Stage) -> None:
-        await commits(stage, 7)
-        elsewhere = await ask(stage, "Heartbeat", 3, _STRANGER, Role.OTHER)
-        assert elsewhere.text("error_code") == "NOT_COORDINATOR"
-        addresses = [broker.address(Role.COORDINATOR)]
-        for lever in (Lever.MOVE, Lever.KILL):
-            await stage.pull(lever, {})
-            await still_has(stage, 7)
-            addresses.append(broker.address(Role.COORDINATOR))
-        assert addresses[0] != addresses[1] != addresses[2], "another broker coordinates each time"
-        assert broker.failure() is None
-
-    broker = with_broker(f"{image_of(JAVA)}*3", tmp_path, play)
-
-    assert broker.description.bootstrap.count(",") == 2
-    assert {path.name for path in tmp_path.glob("*.log")} == {
-        *(f"container-{number}.log" for number in (1, 2, 3)),
-        "controller.log",
-    }
-
-
-_STRANGER: Final[Fields] = {"group_id": "g", "generation_id": 0, "member_id": "m"}
 
 
 @pytest.mark.broker

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.targets.base import HoldPoint, Lever, Role, Stage, TargetError
+from harness.targets.base import ConnectionLost, HoldPoint, Lever, Role, Stage, TargetError
 from harness.targets.dialogue import Dialogue
 from harness.targets.hold_points import code_points
 from harness.targets.jdwp import CodePoint, Debugger
@@ -26,12 +26,13 @@ def with_broker(
     target: KafkaTarget,
     play: Callable[[LocalBroker, Stage], Awaitable[None]],
     holds: Collection[HoldPoint] = (),
+    levers: Collection[Lever] = (),
 ) -> None:
     """Let something be played with a broker, and look that nothing is left of it."""
 
     async def start_and_stop() -> None:
         broker = await target.start(
-            broker_config={}, directory=directory, progress=lambda _: None, holds=holds
+            broker_config={}, directory=directory, progress=lambda _: None, holds=holds, levers=levers
         )
         assert isinstance(broker, LocalBroker)
         stage = broker.open_stage("any")
@@ -155,9 +156,24 @@ def test_in_a_cluster_another_broker_takes_over(tmp_path: Path, version: str) ->
         await answers(stage, SERVING)
 
         moved = broker.address(Role.COORDINATOR)
+        await stage.pull(Lever.DISCONNECT, {})
+        assert broker.address(Role.FORMER) == moved
+        with pytest.raises(ConnectionLost):
+            await answer(stage, Role.FORMER)
+        await answers(stage, SERVING)
+        await stage.pull(Lever.RECONNECT, {})
+        await answers(stage, ELSEWHERE, Role.FORMER)
+
+        survivor = broker.address(Role.COORDINATOR)
         await stage.pull(Lever.KILL, {})
-        assert broker.address(Role.COORDINATOR) != moved
+        assert broker.address(Role.COORDINATOR) != survivor
         await answers(stage, SERVING)
         assert await answer(stage, Role.OTHER) == ELSEWHERE
 
-    with_broker(tmp_path, KafkaTarget(version, node_count=3), play, holds=[HoldPoint.LOADING])
+    with_broker(
+        tmp_path,
+        KafkaTarget(version, node_count=3),
+        play,
+        holds=[HoldPoint.LOADING],
+        levers=[Lever.DISCONNECT],
+    )

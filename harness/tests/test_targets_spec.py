@@ -21,6 +21,8 @@ from harness.targets.spec import SPEC_FORMS, parse_target
         ("kafka:3.9.2+java", "kafka-3.9.2-java"),
         ("external:127.0.0.1:9092", "external-127.0.0.1-9092"),
         ("external:[::1]:9092", "external-1-9092"),
+        ("librdkafka-mock", "librdkafka-mock"),
+        ("librdkafka-mock+inflexible", "librdkafka-mock-inflexible"),
     ],
 )
 def test_a_target_keeps_its_spec_and_is_named_after_it(spec: str, name: str) -> None:
@@ -44,12 +46,6 @@ def test_what_names_no_target_is_refused_with_every_form_there_is(spec: str) -> 
     assert all(form in str(refusal.value) for form in SPEC_FORMS)
 
 
-@pytest.mark.parametrize("spec", ["librdkafka-mock"])
-def test_a_planned_kind_says_that_it_is_planned(spec: str) -> None:
-    with pytest.raises(TargetError, match="planned"):
-        parse_target(spec)
-
-
 @pytest.mark.parametrize(
     "spec",
     [
@@ -64,6 +60,7 @@ def test_a_planned_kind_says_that_it_is_planned(spec: str) -> None:
         "external:localhost:0",
         "external:localhost:65536",
         "external::9092",
+        "librdkafka-mock:2.16.0",
         "reference:banana",
         "reference:2.3",
     ],
@@ -83,25 +80,27 @@ def test_a_bare_kafka_needs_a_version() -> None:
         parse_target("kafka")
 
 
-_ALONE = {
+_ANYWHERE = {
     Capability.BROKER_CONFIG,
     Capability.RESTART,
     Capability.KILL,
     Capability.PAUSE,
     Capability.LONG_LOG,
+    Capability.WRITE_LOG,
     Capability.HOLD_LOADING,
 }
+_ALONE = _ANYWHERE | {Capability.SOLE_LEADER}
 
 
 @pytest.mark.parametrize(
     ("spec", "capabilities"),
     [
-        ("kafka:3.9.2", _ALONE | {Capability.HOLD_DEAD}),
+        ("kafka:3.9.2", _ALONE | {Capability.HOLD_DEAD, Capability.ORDERED_LOADS}),
         ("kafka:3.9.2+java", _ALONE),
         ("kafka:4.3.1", _ALONE),
         ("kafka:latest", _ALONE),
-        ("kafka:4.3.1*3", _ALONE | {Capability.CLUSTER}),
-        ("reference-tcp", {Capability.BROKER_CONFIG}),
+        ("kafka:4.3.1*3", _ANYWHERE | {Capability.CLUSTER, Capability.DISCONNECT}),
+        ("reference-tcp", {Capability.BROKER_CONFIG, Capability.SOLE_LEADER}),
         ("external:localhost:9092", set()),
     ],
 )

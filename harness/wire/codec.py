@@ -28,7 +28,7 @@ _CLIENT_ID: Final = "kafka-conformance"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoded:
-    """A response as it was read."""
+    """A message as it was read."""
 
     correlation_id: int
     fields: dict[str, FieldValue]
@@ -73,6 +73,29 @@ def encode_request(
     return buffer.getvalue()
 
 
+def decode_request(api: str, version: int, payload: bytes) -> Decoded:
+    """Read a request frame without its length prefix.
+
+    Raises:
+        WireError: there is no such version, or the bytes are too short, too long, or not that message.
+    """
+    shape = request_shape(api, version)
+    assert shape.header is not None
+    try:
+        header, header_size = entity_reader(shape.header)(payload, 0)
+        body, body_size = entity_reader(shape.twin)(payload, header_size)
+    except Exception as error:
+        raise WireError(f"not a {api} v{version} request: {error!r}") from error
+    rest = len(payload) - header_size - body_size
+    if rest:
+        raise WireError(f"{rest} bytes are left over behind a {api} v{version} request")
+    return Decoded(
+        correlation_id=header.correlation_id,
+        fields=_plain(shape, body),
+        reencodes=_reencodes(shape, header, body, payload),
+    )
+
+
 def decode_response(api: str, version: int, payload: bytes) -> Decoded:
     """Read a response frame without its length prefix.
 
@@ -102,6 +125,25 @@ def decode_response(api: str, version: int, payload: bytes) -> Decoded:
         fields=_plain(shape, body),
         reencodes=_reencodes(shape, header, body, payload),
     )
+
+
+def encode_response(api: str, version: int, *, correlation_id: int, fields: Fields) -> bytes:
+    """Write a response frame without its length prefix; fields left out get Kafka's default.
+
+    Raises:
+        WireError: there is no such version, no such field in it, or a value does not fit its field.
+    """
+    shape = response_shape(api, version)
+    assert shape.header is not None
+    buffer = io.BytesIO()
+    entity_writer(shape.header)(buffer, shape.header(correlation_id=i32(correlation_id)))
+    try:
+        entity_writer(shape.twin)(buffer, _build(shape, fields, f"{api} v{version}"))
+    except WireError:
+        raise
+    except Exception as error:
+        raise WireError(f"{api} v{version} cannot be written: {error!r}") from error
+    return buffer.getvalue()
 
 
 def _reencodes(shape: Shape, header: Any, body: Any, payload: bytes) -> bool:

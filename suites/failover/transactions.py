@@ -12,7 +12,17 @@ from harness.scenario import (
     scenario,
     txn_offset_commit_response,
 )
-from suites.failover.words import KILLS, MOVES, NOT_OURS, WITHIN_MS, killed, moved, serves
+from suites.failover.words import (
+    DISCONNECTS,
+    KILLS,
+    MOVES,
+    NOT_OURS,
+    WITHIN_MS,
+    disconnected,
+    killed,
+    moved,
+    serves,
+)
 from suites.transactions.producers import ORDER_0, Producer, pending, sees
 
 LOADS = "OffsetMetadataManager#replay"
@@ -103,6 +113,25 @@ def a_pending_offset_outlives_its_coordinator_and_counts(talk: Conversation) -> 
     ana = producer.actor
     killed(talk, ana)
 
+    _is_pending(ana)
+    _ends(producer, committed=True)
+    sees(ana, {"orders": {0: 42}})
+
+
+@scenario(
+    "failover/transaction/disconnect-commit", source=LOADS, clauses=("RP-08", "OF-20"), needs=DISCONNECTS
+)
+def a_pending_offset_counts_though_its_coordinator_was_away(talk: Conversation) -> None:
+    """A pending offset is pending with whoever takes over, and counts when the first coordinator is back."""
+    producer = pending(talk)
+    ana = producer.actor
+    disconnected(talk, ana)
+
+    _is_pending(ana)
+    talk.reconnects_coordinator()
+    ana.formerly.repeats(
+        producer.ends(committed=True), until=end_txn_response(error_code=NOT_OURS), within_ms=WITHIN_MS
+    )
     _is_pending(ana)
     _ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})

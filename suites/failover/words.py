@@ -1,20 +1,34 @@
 """What the scenarios of this suite have in common."""
 
 from harness.scenario import (
+    ANY,
     Actor,
     Capability,
     Conversation,
+    GroupRef,
+    delete_groups,
+    delete_groups_response,
+    describe_groups,
+    describe_groups_response,
     heartbeat,
     heartbeat_response,
     join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
     offset_commit,
     offset_commit_response,
+    offset_delete,
+    offset_delete_response,
     offset_fetch,
     offset_fetch_response,
+    sync_group,
+    sync_group_response,
 )
 
 MOVES = (Capability.CLUSTER,)
 KILLS = (Capability.KILL,)
+DISCONNECTS = (Capability.CLUSTER, Capability.DISCONNECT)
 LOADS = "GroupMetadataManager#replay"
 UNLOADS = "GroupMetadataManager#onUnloaded"
 NOT_OURS = "NOT_COORDINATOR"
@@ -34,6 +48,12 @@ def killed(talk: Conversation, witness: Actor) -> None:
     serves(witness)
 
 
+def disconnected(talk: Conversation, witness: Actor) -> None:
+    """Let the coordinator's broker lose its network, and await that another serves."""
+    talk.disconnects_coordinator()
+    serves(witness)
+
+
 def goes_on(*actors: Actor) -> None:
     """Let actors leave the former coordinator for the one that is now, and await that it serves."""
     for actor in actors:
@@ -42,11 +62,21 @@ def goes_on(*actors: Actor) -> None:
 
 
 def serves(witness: Actor) -> None:
-    """Await that who coordinates has loaded the group."""
+    """Await that who coordinates has loaded the group, and have something written there.
+
+    A Java coordinator listens for its partition's high watermark only once it has loaded. If its followers
+    confirm the log between the load and that, it never hears of it, and holds answers back until
+    something more is written. Source: CoordinatorRuntime.CoordinatorContext#transitionTo (4.3.1).
+    """
     nowhere = {"payments": (1,)}
     witness.repeats(
         offset_fetch(topics=nowhere), until=offset_fetch_response({"payments": {1: -1}}), within_ms=WITHIN_MS
     )
+    beside = offset_commit(
+        group_id=GroupRef("beside"), generation_id=-1, member_id="", topics={"orders": {0: 1}}
+    )
+    witness.sends(beside)
+    witness.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
 
 def lives(actor: Actor, generation_id: int | None = None) -> None:
@@ -82,3 +112,23 @@ def rebalancing(talk: Conversation) -> tuple[Actor, Actor]:
     bob.sends(heartbeat())
     bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
     return ana, bob
+
+
+def is_told_so_by_every_api(actor: Actor) -> None:
+    """Ask everything that only the group's coordinator answers."""
+    no_offsets = offset_commit_response({"orders": {0: NOT_OURS}})
+    actor.climbs(
+        [
+            (join_group(), join_group_response(error_code=NOT_OURS)),
+            (sync_group(), sync_group_response(error_code=NOT_OURS, assignment=b"")),
+            (heartbeat(), heartbeat_response(error_code=NOT_OURS)),
+            (leave_group(), leave_group_response(error_code=NOT_OURS)),
+            # Some releases cannot say it in this version (KAFKA-15755): the reference tells which.
+            (leave_group(version=2), leave_group_response(error_code=ANY)),
+            (offset_commit(topics={"orders": {0: 9}}), no_offsets),
+            (offset_fetch(), offset_fetch_response({}, error_code=NOT_OURS)),
+            (offset_delete(topics={"orders": (0,)}), offset_delete_response(error_code=NOT_OURS)),
+            (describe_groups(), describe_groups_response(error_code=NOT_OURS, group_state="")),
+            (delete_groups(), delete_groups_response(NOT_OURS)),
+        ]
+    )

@@ -21,7 +21,7 @@ from harness.targets.containers.node import ContainerNode
 from harness.targets.containers.nodes import ContainerNodes
 from harness.targets.controlled import ControlledStage
 from harness.targets.prepare import await_serving
-from harness.targets.properties import AFTER_KILL, NODE_ID
+from harness.targets.properties import AFTER_KILL, NODE_ID, after_shutdown
 from harness.targets.tcp import TcpStage, new_connect_slots
 
 _REACHED_TIMEOUT_S: Final = 30.0
@@ -48,6 +48,8 @@ class ContainerBroker(Broker):
         self._nodes = nodes
         self._cluster = cluster
         self._held: set[HoldPoint] = set()
+        self._without_network: list[ContainerNode] = []
+        self._still: list[ContainerNode] = []
         self._connect_slots = new_connect_slots()
 
     @property
@@ -71,10 +73,7 @@ class ContainerBroker(Broker):
         """Return where the coordinator is reached, or a broker that is none."""
         if role is Role.COORDINATOR:
             return self._coordinator.address
-        others = self._clustered.others
-        if not others:
-            raise TargetError(f"{self._description.spec}: no broker runs beside the coordinator")
-        return self._nodes.brokers[others[0]].address
+        return self._nodes.brokers[self._clustered.node_in(role)].address
 
     @property
     def _coordinator(self) -> ContainerNode:
@@ -86,8 +85,9 @@ class ContainerBroker(Broker):
         match lever:
             case Lever.RESTART:
                 await node.stop()
-                if broker_config:
-                    node.change(broker_config)
+                changed = {**self._after_shutdown(), **broker_config}
+                if changed:
+                    node.change(changed)
                 await self._come_back(node)
             case Lever.KILL:
                 await node.kill()
@@ -95,18 +95,30 @@ class ContainerBroker(Broker):
             case Lever.MOVE:
                 await self._clustered.move()
                 await self._reach_points()
+            case _:
+                await self._hinder(node, lever)
+
+    async def _hinder(self, node: ContainerNode, lever: Lever) -> None:
+        """Do something to a broker that lives on."""
+        match lever:
             case Lever.PAUSE:
                 await node.pause()
+                self._still.append(node)
             case Lever.RESUME:
-                await node.resume()
-            case Lever.LENGTHEN:
+                while self._still:
+                    await self._still.pop().resume()
+            case Lever.DISCONNECT:
+                await self._disconnect(node)
+            case Lever.RECONNECT:
+                await self._reconnect()
+            case _:
                 raise AssertionError("a stage does this by itself")
 
-    async def hold(self, point: HoldPoint) -> None:
+    async def hold(self, point: HoldPoint, partitions: frozenset[int] = frozenset()) -> None:
         """Hold every broker: any may come to be the coordinator."""
         self._held.add(point)
         for node in self._nodes.brokers.values():
-            await node.hold(point)
+            await node.hold(point, partitions)
 
     async def release(self, point: HoldPoint) -> None:
         """Let all go on, and hold nobody there any more."""
@@ -117,6 +129,9 @@ class ContainerBroker(Broker):
     async def _reach_points(self) -> None:
         """Wait until whoever coordinates now is held in its load, if it is to be: it loads a moment later."""
         await self._coordinator.reached(self._held & {HoldPoint.LOADING}, timeout_s=_REACHED_TIMEOUT_S)
+
+    def _after_shutdown(self) -> Mapping[str, str]:
+        return after_shutdown(self._description.version) if self._cluster is None else {}
 
     async def _come_back(self, node: ContainerNode) -> None:
         await node.start()
@@ -137,9 +152,20 @@ class ContainerBroker(Broker):
             node.change(AFTER_KILL)
             await self._come_back(node)
         else:
-            self._cluster.is_down(node.node_id)
-            await self._cluster.taken_over()
+            await self._cluster.lost(node.node_id)
             await self._reach_points()
+
+    async def _disconnect(self, node: ContainerNode) -> None:
+        await node.disconnect()
+        self._without_network.append(node)
+        await self._clustered.lost(node.node_id)
+        await self._reach_points()
+
+    async def _reconnect(self) -> None:
+        while self._without_network:
+            node = self._without_network.pop()
+            await node.reconnect()
+            await self._clustered.found(node.node_id)
 
     @property
     def _clustered(self) -> Cluster:

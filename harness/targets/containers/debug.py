@@ -7,6 +7,7 @@ from its first instruction on is looked for in one JVM after the other.
 import asyncio
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from harness.targets.base import HoldPoint, TargetError
@@ -24,7 +25,7 @@ class DebugAgent:
 
     def __init__(self, port: int, code_points: Mapping[HoldPoint, CodePoint]) -> None:
         self.port = port
-        self._code_points = code_points
+        self._code_points = dict(code_points)
         self._debugger: Debugger | None = None
         self._armed: dict[HoldPoint, Breakpoint | None] = {}
         self._keeper: asyncio.Task[None] | None = None
@@ -40,10 +41,11 @@ class DebugAgent:
         if self._armed:
             self._keeper = asyncio.get_running_loop().create_task(self._keep_armed())
 
-    async def hold(self, point: HoldPoint, *, is_up: bool) -> None:
-        """Hold the broker when it next comes to a point; it need not be running."""
+    async def hold(self, point: HoldPoint, partitions: frozenset[int], *, is_up: bool) -> None:
+        """Hold the broker when it next comes to a point, in some partitions or in any, running or not."""
         if point not in self._code_points:
             raise TargetError(f"this version cannot be held at {point.value}")
+        self._code_points[point] = replace(self._code_points[point], partitions=partitions)
         self._armed[point] = None
         if is_up:
             if self._debugger is None:

@@ -100,7 +100,7 @@ def environment_name(name: str) -> str:
 
 
 def _kafka(version: str, node: Membership) -> Recipe:
-    properties = _broker(version, node) if node.port is not None else _controller(node)
+    properties = _broker(version, node) if node.port is not None else _controller(version, node)
     variables = {environment_name(name): value for name, value in properties.items()}
     return Recipe(environment={**_JVM, **variables, "CLUSTER_ID": node.cluster_id})
 
@@ -129,8 +129,10 @@ def _broker(version: str, node: Membership) -> dict[str, str]:
     return {**properties, **_network(listeners, advertised), **_VOTERS}
 
 
-def _controller(node: Membership) -> dict[str, str]:
-    properties = controller_properties(port=_CONTROLLER_PORT, storage=_DATA, node_count=node.broker_count)
+def _controller(version: str, node: Membership) -> dict[str, str]:
+    properties = controller_properties(
+        version, port=_CONTROLLER_PORT, storage=_DATA, node_count=node.broker_count
+    )
     listeners = {"CONTROLLER": f"0.0.0.0:{_CONTROLLER_PORT}"}
     return {**properties, "listeners": _addresses(listeners), **_VOTERS}
 

@@ -12,11 +12,12 @@ from testcontainers.core.network import Network
 
 from harness.targets.base import HoldPoint, TargetError
 from harness.targets.containers.debug import DebugAgent
-from harness.targets.containers.engine import ENGINE_ERRORS, told
+from harness.targets.containers.engine import ENGINE_ERRORS, engine, told
 from harness.targets.containers.image import ImageName
 from harness.targets.containers.interface import Membership, recipe
 from harness.targets.containers.log import LogFollower
 from harness.targets.containers.sdk import Container
+from harness.targets.containers.sdk import Network as EngineNetwork
 from harness.targets.jdwp import CodePoint
 from harness.targets.ports import free_port
 from harness.targets.properties import HOST
@@ -126,15 +127,23 @@ class ContainerNode:
         """Let it go on."""
         await self._engine_does("resume", self._container.unpause)
 
-    async def hold(self, point: HoldPoint) -> None:
-        """Hold it when it next comes to a point; it need not be running.
+    async def disconnect(self) -> None:
+        """Take its network from it, and with that its published ports; it runs on."""
+        await self._engine_does("disconnect", self._leave_network)
+
+    async def reconnect(self) -> None:
+        """Give it its network back, under the name that it had, and publish its ports again."""
+        await self._engine_does("reconnect", self._enter_network)
+
+    async def hold(self, point: HoldPoint, partitions: frozenset[int] = frozenset()) -> None:
+        """Hold it when it next comes to a point, in some partitions or in any; it need not be running.
 
         Raises:
             TargetError: it has no such point, or was not started to be held.
         """
         if self._agent is None:
             raise TargetError(f"{self.name} was not started to be held")
-        await self._agent.hold(point, is_up=self._is_up)
+        await self._agent.hold(point, partitions, is_up=self._is_up)
 
     async def reached(self, points: Collection[HoldPoint], *, timeout_s: float) -> None:
         """Wait until it is held at each of some points that it was told of."""
@@ -190,6 +199,22 @@ class ContainerNode:
         self._container.start()
         if self._follower is not None:
             self._follower.expect_life()
+
+    def _leave_network(self) -> None:
+        with self._network() as network:
+            network.disconnect(self._container.id, force=True)
+
+    def _enter_network(self) -> None:
+        with self._network() as network:
+            network.connect(self._container.id, aliases=(self._plan.membership.host,))
+
+    @contextmanager
+    def _network(self) -> Iterator[EngineNetwork]:
+        if self._plan.network is None:
+            raise TargetError(f"{self.name} is in no network of ours")
+        with engine() as client:
+            (network,) = client.networks.list(filters={"name": self._plan.network.name})
+            yield network
 
     def _end_expected(self, end: Callable[[Container], None]) -> None:
         if self._follower is not None:

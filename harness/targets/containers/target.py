@@ -16,6 +16,7 @@ from harness.targets.base import (
     BrokerDescription,
     Capability,
     HoldPoint,
+    Lever,
     Progress,
     Target,
     TargetError,
@@ -27,7 +28,7 @@ from harness.targets.containers.image import FoundImage, ImageName, find_image
 from harness.targets.containers.node import PortTakenError
 from harness.targets.containers.nodes import ContainerNodes, start_nodes
 from harness.targets.guess import guess_profile
-from harness.targets.hold_points import code_points
+from harness.targets.hold_points import code_points, load_order
 from harness.targets.prepare import Prepared, prepare
 from harness.targets.properties import HOST, NODE_ID, coordinator_properties, uses_kraft
 from harness.targets.tcp import TcpStage, new_connect_slots
@@ -40,19 +41,24 @@ def container_capabilities(image: ImageName, *, node_count: int = 1) -> frozense
     """Return what the brokers of an image's containers can do."""
     version = image.kafka_version
     if version is None:
-        return frozenset({Capability.PAUSE, Capability.RESTART})
+        return frozenset({Capability.PAUSE, Capability.RESTART, Capability.SOLE_LEADER})
     held = {point.needs for point in code_points(version, java_coordinator=False)}
     alone = {
         Capability.BROKER_CONFIG,
         Capability.LONG_LOG,
+        Capability.WRITE_LOG,
         Capability.PAUSE,
         Capability.RESTART,
         *held,
+        *load_order(version, java_coordinator=False),
     }
+    if node_count == 1:
+        alone.add(Capability.SOLE_LEADER)
     if not uses_kraft(version):
         # Its ZooKeeper ends with it, and remembers a broker that was killed for longer than a scenario waits.
         return frozenset(alone)
-    return frozenset({*alone, Capability.KILL, *({Capability.CLUSTER} if node_count > 1 else ())})
+    several = {Capability.CLUSTER, Capability.DISCONNECT} if node_count > 1 else frozenset()
+    return frozenset({*alone, Capability.KILL, *several})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +107,11 @@ class ContainerTarget(Target):
     def capabilities(self) -> frozenset[Capability]:
         return container_capabilities(self._image, node_count=self._node_count)
 
+    @property
+    @override
+    def process_count(self) -> int:
+        return self._node_count if self._node_count == 1 else self._node_count + 1
+
     @override
     async def start(
         self,
@@ -109,6 +120,7 @@ class ContainerTarget(Target):
         directory: Path,
         progress: Progress,
         holds: Collection[HoldPoint] = (),
+        levers: Collection[Lever] = (),
     ) -> Broker:
         if broker_config and Capability.BROKER_CONFIG not in self.capabilities:
             raise TargetError(f"{self.spec} cannot be given Kafka's properties")

@@ -1,0 +1,113 @@
+"""What a conversation says of its broker, and of the log behind it."""
+
+from collections.abc import Mapping
+
+from harness.scenario.errors import ScenarioError
+from harness.scenario.log_records import LogRecord
+from harness.scenario.script import Append, Hold, Placement, PullLever, Release, Step
+from harness.scenario.values import GroupRef
+from harness.targets.base import HoldPoint, Lever
+
+
+class BrokerVerbs:
+    """The part of a conversation that nobody says to the coordinator."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.placements: dict[str, Placement] = {}
+
+    def group(
+        self,
+        name: str,
+        *,
+        partition: int | None = None,
+        beside: GroupRef | None = None,
+        apart_from: GroupRef | None = None,
+    ) -> GroupRef:
+        """Name another group of this scenario; every actor's own is `main`.
+
+        Args:
+            name: the symbolic one.
+            partition: of `__consumer_offsets`, that it is to be in. Otherwise that is left to chance.
+            beside: a group whose partition it is to be in.
+            apart_from: a group whose partition it is not to be in.
+        """
+        wanted = {
+            "partition": partition,
+            "beside": None if beside is None else beside.name,
+            "apart_from": None if apart_from is None else apart_from.name,
+        }
+        if any(value is not None for value in wanted.values()):
+            self._place(Placement(group=name, **wanted))  # type: ignore[arg-type] # each by its name
+        return GroupRef(name)
+
+    def _place(self, placement: Placement) -> None:
+        if self.placements.setdefault(placement.group, placement) != placement:
+            raise ScenarioError(f"group {placement.group!r} is placed twice")
+        placed_by_it = [each.group for each in self.placements.values() if placement.group in each.others]
+        if placed_by_it:
+            raise ScenarioError(
+                f"group {placement.group!r} is placed after {placed_by_it[0]!r}, which is by it"
+            )
+
+    def restarts_coordinator(self, broker_config: Mapping[str, str | int] | None = None) -> None:
+        """Stop the coordinator's broker and start it over its log; every connection is cut, actors reconnect.
+
+        Args:
+            broker_config: Kafka properties that change with it.
+        """
+        properties = {name: str(value) for name, value in (broker_config or {}).items()}
+        self.steps.append(PullLever(lever=Lever.RESTART.value, broker_config=properties))
+
+    def kills_coordinator(self) -> None:
+        """End the coordinator's broker without a warning; another takes over, or else it is started again."""
+        self.steps.append(PullLever(lever=Lever.KILL.value))
+
+    def moves_coordinator(self) -> None:
+        """Make another broker the coordinator; connections stay with the former one until one disconnects."""
+        self.steps.append(PullLever(lever=Lever.MOVE.value))
+
+    def pauses_coordinator(self) -> None:
+        """Let the coordinator's broker stand still."""
+        self.steps.append(PullLever(lever=Lever.PAUSE.value))
+
+    def resumes_coordinator(self) -> None:
+        """Let the broker that stands still go on."""
+        self.steps.append(PullLever(lever=Lever.RESUME.value))
+
+    def disconnects_coordinator(self) -> None:
+        """Take the network from the coordinator's broker, which runs on; another takes over."""
+        self.steps.append(PullLever(lever=Lever.DISCONNECT.value))
+
+    def reconnects_coordinator(self) -> None:
+        """Give the broker that lost its network that back; it learns that another coordinates."""
+        self.steps.append(PullLever(lever=Lever.RECONNECT.value))
+
+    def lengthens_log(self) -> None:
+        """Let the coordinator's log grow so long that the next load takes a second or more."""
+        self.steps.append(PullLever(lever=Lever.LENGTHEN.value))
+
+    def appends(self, *records: LogRecord, to: GroupRef | None = None, spoils: bool = False) -> None:
+        """Write records into the log behind the coordinator's back; it gets to know when it loads.
+
+        Args:
+            records: written as one batch.
+            to: a group whose partition they go to; main's, unless told otherwise.
+            spoils: whether some release cannot load the partition any more, so that no other scenario's
+                groups should be there.
+        """
+        group = GroupRef("main") if to is None else to
+        self.steps.append(Append(group=group, records=records, spoils=spoils))
+
+    def holds(self, point: HoldPoint, *, of: GroupRef | tuple[GroupRef, ...] = ()) -> None:
+        """Have the coordinator held when it next comes to a point of its code.
+
+        Args:
+            point: where.
+            of: groups in whose partitions only it is held there; in every one if none is named.
+        """
+        self.steps.append(Hold(point=point.value, of=(of,) if isinstance(of, GroupRef) else of))
+
+    def releases(self, point: HoldPoint) -> None:
+        """Let the coordinator that is held there go on."""
+        self.steps.append(Release(point=point.value))

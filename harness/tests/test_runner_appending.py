@@ -1,0 +1,190 @@
+"""Scripts that write into the log behind the coordinator's back, or hold one of its partitions."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from harness.runner.interpreter import Interpreter
+from harness.runner.recorder import Recorder
+from harness.runner.rendezvous import Rendezvous
+from harness.runner.sharing import parties
+from harness.scenario import (
+    Capability,
+    Conversation,
+    HoldPoint,
+    ScenarioError,
+    Script,
+    heartbeat,
+    heartbeat_response,
+    offset_record,
+    offset_tombstone,
+    record,
+    record_of_type,
+    scenario,
+)
+from harness.scenario.bindings import Bindings
+from harness.scenario.script import script_from_json, script_to_json, step_text
+from harness.tests.stages import MemoryStage
+from harness.trace.canonical import Canonicaliser
+from harness.trace.events import Event, EventKind
+
+CAN = frozenset(Capability)
+NEEDS = (Capability.RESTART, Capability.WRITE_LOG, Capability.HOLD_LOADING)
+
+
+def script(name: str, *deeds: Callable[[Conversation], None]) -> Script:
+    def talks(talk: Conversation) -> None:
+        """Something is done, and a heartbeat is answered."""
+        for deed in deeds:
+            deed(talk)
+        ana = talk.actor("ana")
+        ana.sends(heartbeat(member_id="m", generation_id=1))
+        ana.receives(heartbeat_response(error_code="NONE"))
+
+    return record(scenario(f"a/b/{name}", source="A#b", needs=NEEDS)(talks))
+
+
+def appends_one(talk: Conversation) -> None:
+    talk.appends(offset_record("orders", 0, 1))
+
+
+def appends_another(talk: Conversation) -> None:
+    talk.appends(offset_tombstone("orders", 0), record_of_type(9, value=b"x"))
+
+
+def spoils(talk: Conversation) -> None:
+    talk.appends(offset_record("orders", 0, 1, version=9), spoils=True)
+
+
+def restarts(talk: Conversation) -> None:
+    talk.restarts_coordinator()
+
+
+def holds_three(talk: Conversation) -> None:
+    talk.holds(HoldPoint.LOADING, of=talk.group("three", partition=3))
+
+
+def holds_four(talk: Conversation) -> None:
+    talk.holds(HoldPoint.LOADING, of=talk.group("three", partition=4))
+
+
+def holds_somewhere(talk: Conversation) -> None:
+    talk.holds(HoldPoint.LOADING, of=talk.group("main"))
+
+
+def party_sizes(*scripts: Script) -> list[int]:
+    return sorted(len(party.scripts) for party in parties(scripts, CAN))
+
+
+def test_scripts_that_append_share_a_broker_whatever_they_append() -> None:
+    assert party_sizes(script("x", appends_one, restarts), script("y", appends_another, restarts)) == [2]
+    assert party_sizes(script("x", appends_one, restarts), script("y", restarts)) == [1, 1]
+
+
+def test_a_script_that_spoils_the_log_has_a_broker_to_itself() -> None:
+    assert party_sizes(script("x", spoils, restarts), script("y", spoils, restarts)) == [1, 1]
+
+
+def test_scripts_that_hold_the_same_partition_share_a_broker() -> None:
+    assert party_sizes(script("x", holds_three, restarts), script("y", holds_three, restarts)) == [2]
+    assert party_sizes(script("x", holds_three, restarts), script("y", holds_four, restarts)) == [1, 1]
+
+
+def test_scripts_that_hold_wherever_their_group_is_share_none() -> None:
+    assert party_sizes(script("x", holds_somewhere, restarts), script("y", holds_somewhere, restarts)) == [
+        1,
+        1,
+    ]
+
+
+def test_whoever_appends_and_goes_on_has_to_say_that_others_mind() -> None:
+    with pytest.raises(ScenarioError, match="nothing is done to the broker: state spoils=True"):
+        script("x", appends_one)
+    assert script("x", spoils).steps
+
+
+def test_appending_has_to_be_stated_as_a_need() -> None:
+    def talks(talk: Conversation) -> None:
+        """Records are appended."""
+        spoils(talk)
+        restarts(talk)
+
+    with pytest.raises(ScenarioError, match=r"needs Capability\.WRITE_LOG"):
+        record(scenario("a/b/c", source="A#b", needs=(Capability.RESTART,))(talks))
+
+
+def test_what_is_appended_outlives_the_script_file_and_says_itself() -> None:
+    told = script("x", appends_another, restarts)
+    assert script_from_json(script_to_json(told)) == told
+    assert step_text(told.steps[0]) == (
+        "written into the log of group:main: an offset (a tombstone), a record of type 9 (1 bytes)"
+    )
+
+
+def test_whose_partition_is_held_is_said() -> None:
+    text = step_text(script("x", holds_three, restarts).steps[0])
+    assert text.endswith("while it loads its log, in the partition of group:three")
+
+
+def hold(told: Script, stage: MemoryStage, rendezvous: Rendezvous | None = None) -> list[Event]:
+    events: list[Event] = []
+    recorder = Recorder(
+        run_id="r",
+        target="t",
+        script=told,
+        canonicaliser=Canonicaliser(groups={"a": "main"}),
+        write=events.append,
+        now_ms=stage.now_ms,
+    )
+    interpreter = Interpreter(
+        script=told,
+        stage=stage,
+        recorder=recorder,
+        bindings=Bindings(groups={"main": "a", "three": "test"}),
+        broker_failure=lambda: None,
+        partitions=50,
+        rendezvous=rendezvous,
+    )
+    asyncio.run(interpreter.hold())
+    return events
+
+
+def test_records_go_to_the_partition_of_their_group() -> None:
+    stage = MemoryStage(lambda _: ())
+    events = hold(script("x", appends_another, holds_three, restarts), stage)
+    assert stage.deeds[:3] == ["append 2 to 47", "hold loading of [48]", "restart"]
+    assert [event.kind for event in events[:3]] == [EventKind.CONTROL.value] * 3
+
+
+def test_each_appends_by_itself_when_all_have_met() -> None:
+    async def meet() -> list[str]:
+        stages = [MemoryStage(lambda _: ()) for _ in range(2)]
+        rendezvous = Rendezvous(2)
+
+        async def take_part(stage: MemoryStage, told: Script) -> None:
+            await asyncio.to_thread(lambda: None)
+            interpreter = Interpreter(
+                script=told,
+                stage=stage,
+                recorder=Recorder(
+                    run_id="r",
+                    target="t",
+                    script=told,
+                    canonicaliser=Canonicaliser(groups={}),
+                    write=lambda _: None,
+                    now_ms=stage.now_ms,
+                ),
+                bindings=Bindings(groups={"main": "a"}),
+                broker_failure=lambda: None,
+                partitions=1,
+                rendezvous=rendezvous,
+            )
+            await interpreter.hold()
+            rendezvous.leave()
+
+        scripts = [script("x", appends_one, restarts), script("y", appends_another, restarts)]
+        await asyncio.gather(*map(take_part, stages, scripts))
+        return [deed for stage in stages for deed in stage.deeds]
+
+    assert sorted(asyncio.run(meet())) == ["append 1 to 0", "append 2 to 0", "restart"]

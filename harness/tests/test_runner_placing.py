@@ -1,0 +1,162 @@
+"""Where in the offsets topic groups are, and ids that are where a script wants them."""
+
+import pytest
+
+from harness.runner.placing import group_ids, num_partitions, partition_of, why_not_placeable
+from harness.scenario import (
+    Capability,
+    Conversation,
+    HoldPoint,
+    ScenarioError,
+    Script,
+    heartbeat,
+    heartbeat_response,
+    offset_record,
+    record,
+    scenario,
+)
+from harness.scenario.script import script_from_json, script_to_json
+from harness.targets.base import BrokerDescription
+
+NEEDS = (Capability.RESTART, Capability.WRITE_LOG, Capability.HOLD_LOADING)
+
+
+def script(*, is_placed: bool = True) -> Script:
+    def talks(talk: Conversation) -> None:
+        """A group is here, another there."""
+        ana = talk.actor("ana")
+        main, three = talk.group("main"), talk.group("three")
+        if is_placed:
+            three = talk.group("three", partition=3)
+            talk.group("near", beside=three)
+            talk.group("far", apart_from=main)
+        ana.sends(heartbeat(group_id=three, member_id="m", generation_id=1))
+        ana.receives(heartbeat_response(error_code="NONE"))
+
+    return record(scenario("a/b/c", source="A#b", needs=NEEDS)(talks))
+
+
+def description(**properties: str) -> BrokerDescription:
+    config = {name.replace("_", "."): value for name, value in properties.items()}
+    return BrokerDescription(
+        spec="kafka:1.2.3",
+        profile="3.9",
+        implementation="",
+        bootstrap="",
+        broker_config=config,
+        api_ranges=(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("group_id", "partition"),
+    [
+        ("", 0),
+        ("a", 47),
+        ("test", 48),
+        ("my-group", 12),
+        ("group", 47),
+        ("é", 33),
+        ("😀", 49),
+        ("polygenelubricants", 0),
+    ],
+)
+def test_a_group_is_where_kafka_has_it(group_id: str, partition: int) -> None:
+    assert partition_of(group_id, 50) == partition
+
+
+@pytest.mark.parametrize("partitions", [5, 50])
+def test_ids_are_where_the_script_wants_them(partitions: int) -> None:
+    ids = group_ids(script(), run_id="run", partitions=partitions)
+    places = {name: partition_of(group_id, partitions) for name, group_id in ids.items()}
+    assert places["three"] == places["near"] == 3
+    assert places["far"] != places["main"]
+    assert len(set(ids.values())) == 4
+    assert all(group_id.startswith(f"run.a.b.c.{name}") for name, group_id in ids.items())
+
+
+def test_a_group_that_is_not_placed_has_the_id_that_it_always_had() -> None:
+    ids = group_ids(script(is_placed=False), run_id="run", partitions=50)
+    assert ids == {"main": "run.a.b.c.main", "three": "run.a.b.c.three"}
+
+
+def test_a_script_says_nothing_of_places_where_it_does_not_mind() -> None:
+    assert "placements" not in script_to_json(script(is_placed=False))
+
+
+def test_places_outlive_the_script_file() -> None:
+    placed = script()
+    assert len(placed.placements) == 3
+    assert script_from_json(script_to_json(placed)) == placed
+
+
+def test_a_group_is_placed_once() -> None:
+    def talks(talk: Conversation) -> None:
+        """A group is here and there."""
+        talk.group("three", partition=3)
+        talk.group("three", partition=4)
+
+    with pytest.raises(ScenarioError, match="'three' is placed twice"):
+        record(scenario("a/b/c", source="A#b")(talks))
+
+
+def test_a_group_is_placed_before_those_that_are_placed_by_it() -> None:
+    def talks(talk: Conversation) -> None:
+        """A group is beside one that is yet to be placed."""
+        talk.group("near", beside=talk.group("three"))
+        talk.group("three", partition=3)
+
+    with pytest.raises(ScenarioError, match="'three' is placed after 'near', which is by it"):
+        record(scenario("a/b/c", source="A#b")(talks))
+
+
+@pytest.mark.parametrize(
+    ("partitions", "reason"),
+    [
+        ("1", "has only 1 partitions"),
+        ("3", "has only 3 partitions"),
+        ("many", "does not tell offsets.topic.num.partitions"),
+    ],
+)
+def test_a_script_that_minds_is_not_held_where_its_groups_cannot_be(partitions: str, reason: str) -> None:
+    told = why_not_placeable(script(), description(offsets_topic_num_partitions=partitions))
+    assert told is not None
+    assert reason in told
+
+
+def test_a_group_cannot_be_apart_where_there_is_one_partition() -> None:
+    def talks(talk: Conversation) -> None:
+        """A group is elsewhere."""
+        far = talk.group("far", apart_from=talk.group("main"))
+        ana = talk.actor("ana")
+        ana.sends(heartbeat(group_id=far, member_id="m", generation_id=1))
+        ana.receives(heartbeat_response(error_code="NONE"))
+
+    apart = record(scenario("a/b/c", source="A#b")(talks))
+    assert "all groups in one partition" in str(
+        why_not_placeable(apart, description(offsets_topic_num_partitions="1"))
+    )
+    assert why_not_placeable(apart, description(offsets_topic_num_partitions="2")) is None
+
+
+def test_whoever_does_not_mind_is_held_anywhere() -> None:
+    assert why_not_placeable(script(is_placed=False), description()) is None
+    assert num_partitions(description()) is None
+
+
+@pytest.mark.parametrize("minds", ["appends", "holds"])
+def test_whoever_names_a_partition_by_a_group_has_to_know_how_many_there_are(minds: str) -> None:
+    def talks(talk: Conversation) -> None:
+        """Something is done to a group's partition."""
+        if minds == "appends":
+            talk.appends(offset_record("orders", 0, 1))
+        else:
+            talk.holds(HoldPoint.LOADING, of=talk.group("main"))
+        talk.restarts_coordinator()
+        ana = talk.actor("ana")
+        ana.sends(heartbeat(member_id="m", generation_id=1))
+        ana.receives(heartbeat_response(error_code="NONE"))
+
+    named = record(scenario("a/b/c", source="A#b", needs=NEEDS)(talks))
+    assert why_not_placeable(named, description()) is not None
+    assert why_not_placeable(named, description(offsets_topic_num_partitions="1")) is None

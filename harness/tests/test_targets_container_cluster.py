@@ -1,0 +1,67 @@
+"""Clusters of three brokers in containers: their coordinator moves, dies, and loses its network."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from harness.conduct.run import conduct
+from harness.targets.base import ConnectionLost, Lever, Role, Stage
+from harness.targets.containers.broker import ContainerBroker
+from harness.tests.conducted import Quiet, plan_of
+from harness.tests.container_broker import (
+    JAVA,
+    SCALA,
+    STRANGER,
+    ImageOf,
+    ask,
+    commits,
+    is_told_who_coordinates,
+    still_has,
+    with_broker,
+)
+from harness.verdict import Outcome
+
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("needs_docker")]
+pytest_plugins = ["harness.tests.docker_fixture"]
+
+
+def test_a_cluster_of_three_moves_its_coordinator_and_outlives_it(tmp_path: Path, image_of: ImageOf) -> None:
+    async def play(broker: ContainerBroker, stage: Stage) -> None:
+        await commits(stage, 7)
+        elsewhere = await ask(stage, "Heartbeat", 3, STRANGER, Role.OTHER)
+        assert elsewhere.text("error_code") == "NOT_COORDINATOR"
+        addresses = [broker.address(Role.COORDINATOR)]
+        for lever in (Lever.MOVE, Lever.DISCONNECT):
+            await stage.pull(lever, {})
+            await still_has(stage, 7)
+            addresses.append(broker.address(Role.COORDINATOR))
+        with pytest.raises(ConnectionLost):
+            await stage.connect(Role.FORMER)
+        await stage.pull(Lever.RECONNECT, {})
+        await is_told_who_coordinates(stage)
+        await stage.pull(Lever.KILL, {})
+        await still_has(stage, 7)
+        addresses.append(broker.address(Role.COORDINATOR))
+        assert all(one != other for one, other in pairwise(addresses)), "another one coordinates each time"
+        assert broker.failure() is None
+
+    broker = with_broker(f"{image_of(JAVA)}*3", tmp_path, play)
+
+    assert broker.description.bootstrap.count(",") == 2
+    assert {path.name for path in tmp_path.glob("*.log")} == {
+        *(f"container-{number}.log" for number in (1, 2, 3)),
+        "controller.log",
+    }
+
+
+def test_a_cluster_of_three_takes_over_from_who_has_no_network_as_the_reference_does(
+    tmp_path: Path, image_of: ImageOf
+) -> None:
+    names = ("stable", "static", "preparing-rebalance", "completing-rebalance", "back-again")
+    patterns = [f"failover/disconnect/{name}" for name in names]
+
+    run = conduct(plan_of(tmp_path, (f"{image_of(SCALA)}*3",), *patterns), Quiet())
+
+    judged = {each.scenario_id: each.outcome for each in run.checked.judgements if "x3" in each.target}
+    assert judged == dict.fromkeys(patterns, Outcome.CONFORMS)

@@ -1,0 +1,212 @@
+"""librdkafka's mock cluster as a target: what it is, how it ends, and how it is judged."""
+
+import asyncio
+import os
+import re
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from harness.report.exit_code import ExitCode
+from harness.targets.base import Broker, Connection, ConnectionLost, Frame, Stage, TargetError
+from harness.targets.dialogue import Dialogue
+from harness.targets.inflexible import SPOKEN, InflexibleConnection
+from harness.targets.librdkafka_mock import INFLEXIBLE_SUFFIX, SPEC, claimed_release
+from harness.targets.spec import parse_target
+from harness.tests.in_process import CommandLine
+from harness.wire.codec import Fields, decode_request, decode_response, encode_request, encode_response
+
+pytest_plugins = ["harness.tests.command_line_fixture"]
+
+JOIN: Fields = {
+    "group_id": "orders-service",
+    "session_timeout_ms": 6000,
+    "rebalance_timeout_ms": 6000,
+    "member_id": "",
+    "protocol_type": "consumer",
+    "protocols": [{"name": "range", "metadata": b"x"}],
+}
+
+
+Open = Callable[[str], Stage]
+
+
+def with_mock(directory: Path, talk: Callable[[Broker, Open], Awaitable[None]], spec: str = SPEC) -> None:
+    stages: list[Stage] = []
+
+    async def run() -> None:
+        target = parse_target(spec)
+        broker = await target.start(broker_config={}, directory=directory, progress=lambda _: None)
+
+        def opened(name: str) -> Stage:
+            stages.append(broker.open_stage(name))
+            return stages[-1]
+
+        try:
+            await talk(broker, opened)
+        finally:
+            for stage in stages:
+                await stage.close()
+            await broker.stop()
+
+    asyncio.run(run())
+
+
+async def dialogue(stage: Stage) -> Dialogue:
+    talk = Dialogue(await stage.connect())
+    await talk.learn_versions()
+    return talk
+
+
+def programs(log: Path) -> set[int]:
+    """Return the ids of the processes that have a log as their output: the program and its clusters."""
+    found = set()
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdecimal() and (folder / "fd" / "1").resolve() == log.resolve():
+                found.add(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def test_it_is_held_against_the_newest_release_of_which_it_claims_an_api(tmp_path: Path) -> None:
+    async def talk(broker: Broker, opened: Open) -> None:
+        told = broker.description
+        assert told.profile == claimed_release(told.api_ranges) == "4.1"
+        assert re.fullmatch(r"mock cluster of librdkafka \d+\.\d+\.\d+\S*", told.implementation)
+        assert any("newest release of which it claims an API" in note for note in told.notes)
+        assert not broker.shares_coordinator
+
+    with_mock(tmp_path, talk)
+
+
+def test_it_takes_no_configuration(tmp_path: Path) -> None:
+    started = parse_target(SPEC).start(
+        broker_config={"group.max.size": "2"}, directory=tmp_path, progress=lambda _: None
+    )
+    with pytest.raises(TargetError, match="no configuration"):
+        asyncio.run(started)
+
+
+def test_each_stage_has_a_cluster_of_its_own_with_the_topics_of_the_suites(tmp_path: Path) -> None:
+    async def talk(broker: Broker, opened: Open) -> None:
+        stages = [opened(name) for name in ("one", "other")]
+        for stage in stages:
+            answer = await (await dialogue(stage)).ask("JoinGroup", 3, JOIN)
+            assert (answer.text("error_code"), answer.number("generation_id")) == ("NONE", 2)
+        topics = await (await dialogue(stages[0])).ask("Metadata", 4, {"topics": None})
+        rows = {row.text("name"): len(row.rows("partitions")) for row in topics.rows("topics")}
+        assert rows == {"orders": 3, "payments": 2}
+
+    with_mock(tmp_path, talk)
+
+
+def test_a_cluster_that_ends_itself_takes_nobody_with_it(tmp_path: Path) -> None:
+    log = tmp_path / "mock.log"
+
+    async def talk(broker: Broker, opened: Open) -> None:
+        stage = opened("it")
+        await dialogue(stage)
+        # The first is the program that makes clusters, and every other process a cluster.
+        (_, cluster) = sorted(programs(log))
+        parked = await stage.connect()
+        os.kill(cluster, signal.SIGABRT)
+        with pytest.raises(ConnectionLost, match="the mock cluster has ended itself"):
+            await parked.receive(timeout_ms=5000)
+        with pytest.raises(ConnectionLost, match="the mock cluster has ended itself"):
+            await stage.connect()
+        assert broker.failure() is None
+        another = opened("another")
+        assert (await (await dialogue(another)).ask("FindCoordinator", 2, {"key": "g"})).text("host")
+
+    with_mock(tmp_path, talk)
+    assert "ended itself with SIGABRT" in log.read_text(encoding="utf-8")
+    assert programs(log) == set()
+
+
+def test_a_program_that_is_gone_is_told(tmp_path: Path) -> None:
+    async def talk(broker: Broker, opened: Open) -> None:
+        os.kill(min(programs(tmp_path / "mock.log")), signal.SIGKILL)
+        async with asyncio.timeout(10):
+            while broker.failure() is None:  # noqa: ASYNC110 - a process sets no event of asyncio's
+                await asyncio.sleep(0.01)
+        assert "signal SIGKILL" in (broker.failure() or "")
+        with pytest.raises(TargetError, match="makes no cluster"):
+            await opened("late").connect()
+
+    with_mock(tmp_path, talk)
+
+
+def test_spoken_to_in_versions_that_it_can_read_it_lets_members_in(tmp_path: Path) -> None:
+    async def join(_: Broker, opened: Open) -> None:
+        connection = await opened("it").connect()
+        await connection.send(encode_request("JoinGroup", 6, correlation_id=1, fields=JOIN))
+        answer = decode_response("JoinGroup", 6, (await connection.receive(timeout_ms=5000)).payload)
+        assert answer.fields["error_code"] == "NONE"
+        assert answer.reencodes
+
+    with_mock(tmp_path, join, SPEC + INFLEXIBLE_SUFFIX)
+
+
+class Echo(Connection):
+    """Keeps what it is sent, and answers what it is told to."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+        self.answers: list[bytes] = []
+
+    async def send(self, payload: bytes) -> None:
+        self.sent.append(payload)
+
+    async def receive(self, *, timeout_ms: float) -> Frame:
+        return Frame(payload=self.answers.pop(0))
+
+    async def close(self) -> None:
+        self.sent.clear()
+
+
+@pytest.mark.parametrize("client_id", ["ana", "", None])
+@pytest.mark.parametrize(("api", "version"), SPOKEN)
+def test_a_request_goes_out_in_a_lower_version_and_its_answer_comes_in_its_own(
+    api: str, version: int, client_id: str | None
+) -> None:
+    inner, lower = Echo(), SPOKEN[api, version]
+    connection = InflexibleConnection(inner)
+    fields: Fields = {"group_id": "g"}
+    asked = encode_request(api, version, correlation_id=7, client_id=client_id, fields=fields)
+    inner.answers = [encode_response(api, lower, correlation_id=7, fields={"error_code": "NONE"})]
+    asyncio.run(connection.send(asked))
+    assert inner.sent == [encode_request(api, lower, correlation_id=7, client_id=client_id, fields=fields)]
+    assert decode_request(api, lower, inner.sent[0]).fields["group_id"] == "g"
+    frame = asyncio.run(connection.receive(timeout_ms=1))
+    assert decode_response(api, version, frame.payload).fields["error_code"] == "NONE"
+
+
+def test_what_is_of_other_versions_or_cannot_be_read_goes_through_as_it_is() -> None:
+    inner = Echo()
+    connection = InflexibleConnection(inner)
+    whole = encode_request("JoinGroup", 6, correlation_id=7, fields=JOIN)
+    sent = [encode_request("JoinGroup", 3, correlation_id=1, fields=JOIN), whole[:-3], b"", b"nonsense"]
+    inner.answers = [b"\0\0\0\x07nothing", b""]
+    for payload in sent:
+        asyncio.run(connection.send(payload))
+    assert inner.sent == sent
+    assert asyncio.run(connection.receive(timeout_ms=1)).payload == b"\0\0\0\x07nothing"
+    assert asyncio.run(connection.receive(timeout_ms=1)).payload == b""
+
+
+def test_a_report_says_what_clients_suffer_from_it(kafka_conformance: CommandLine, tmp_path: Path) -> None:
+    run = ("run", "classic/heartbeat/unknown-group", "--no-report", "--run-id", "it")
+    code = kafka_conformance(*run, "--target", SPEC, "--out", tmp_path)
+    assert code == ExitCode.UNEXPECTED
+    asked = ("diff", "reference-4.1", SPEC, "--run", tmp_path / "it", "--format", "markdown")
+    assert kafka_conformance(*asked) == ExitCode.EXPECTED
+    page = kafka_conformance.out
+    assert page.startswith("# reference:4.1 (run it) → librdkafka-mock (run it)\n")
+    assert "\n## Heartbeat: GROUP\\_ID\\_NOT\\_FOUND instead of UNKNOWN\\_MEMBER\\_ID\n" in page
+    assert "A consumer whose group is gone does not learn it from its heartbeats" in page
+    assert "`kafka-conformance run --target librdkafka-mock classic/heartbeat/unknown-group`" in page
+    assert "unknown cause" not in page

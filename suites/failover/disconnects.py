@@ -1,0 +1,182 @@
+"""The coordinator's broker loses its network and runs on; another takes over, and it comes back."""
+
+from harness.scenario import (
+    Actor,
+    Capability,
+    Conversation,
+    describe_groups,
+    describe_groups_response,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    list_groups,
+    list_groups_response,
+    offset_commit,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+from suites.failover.words import (
+    DISCONNECTS,
+    LOADS,
+    NOT_OURS,
+    UNLOADS,
+    WITHIN_MS,
+    commits,
+    disconnected,
+    has_committed,
+    is_told_so_by_every_api,
+    lives,
+    moved,
+    rebalancing,
+)
+
+_SESSION_MS = 15_000
+"""Ends while the broker has no network, but not while it comes back, which takes ten seconds at times."""
+
+
+def _reconnected(talk: Conversation, *actors: Actor) -> None:
+    """Let the broker have its network back, and actors be told there that it coordinates no more."""
+    talk.reconnects_coordinator()
+    for actor in actors:
+        actor.formerly.repeats(
+            heartbeat(), until=heartbeat_response(error_code=NOT_OURS), within_ms=WITHIN_MS
+        )
+
+
+@scenario("failover/disconnect/stable", source=LOADS, clauses=("PR-01", "PE-11"), needs=DISCONNECTS)
+def a_stable_group_goes_on_without_its_coordinator(talk: Conversation) -> None:
+    """Members and acknowledged offsets are with whoever takes over, and stay there when it comes back."""
+    ana, bob = talk.stable_group("ana", "bob")
+    commits(ana, 7)
+    disconnected(talk, ana)
+
+    lives(ana)
+    bob.sends(sync_group())
+    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    has_committed(ana, 7)
+    commits(bob, 8)
+    _reconnected(talk, ana, bob)
+    has_committed(ana, 8)
+    lives(ana)
+    lives(bob)
+
+
+@scenario(
+    "failover/disconnect/static",
+    source="GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin",
+    clauses=("ST-11", "PR-06"),
+    needs=DISCONNECTS,
+)
+def a_static_member_restarts_while_its_coordinator_is_away(talk: Conversation) -> None:
+    """The seat that a static member took from its former self stays its own when the broker is back."""
+    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    disconnected(talk, ana)
+
+    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    bob_again.sends(join_group())
+    bob_again.receives(join_group_response(error_code="NONE", generation_id=2))
+    _reconnected(talk, bob, bob_again)
+    bob.sends(heartbeat(generation_id=2))
+    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    lives(bob_again)
+    lives(ana)
+
+
+@scenario("failover/disconnect/preparing-rebalance", source=LOADS, clauses=("PR-02",), needs=DISCONNECTS)
+def a_parked_join_stays_behind(talk: Conversation) -> None:
+    """Whoever waited for a rebalance is not answered; the next coordinator knows of no rebalance."""
+    ana, bob = rebalancing(talk)
+    disconnected(talk, bob)
+    ana.disconnects()
+
+    lives(bob, 2)
+    lives(ana, 2)
+    _reconnected(talk, bob)
+    lives(bob, 2)
+    lives(ana, 2)
+    bob.sends(join_group())
+    bob.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
+
+
+@scenario("failover/disconnect/completing-rebalance", source=LOADS, clauses=("PR-02",), needs=DISCONNECTS)
+def a_parked_sync_stays_behind(talk: Conversation) -> None:
+    """A generation whose assignment nobody had brought is not known to the next coordinator."""
+    ana, bob = talk.stable_group("ana", "bob")
+    ana.sends(join_group())
+    bob.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.sends(sync_group())
+    bob.stays_parked(for_ms=100)
+    disconnected(talk, ana)
+    bob.disconnects()
+
+    ana.sends(heartbeat(generation_id=3))
+    ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    lives(bob, 2)
+    _reconnected(talk, ana)
+    bob.sends(sync_group(generation_id=2))
+    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    lives(ana, 2)
+
+
+@scenario(
+    "failover/disconnect/back-again", source=UNLOADS, clauses=("CO-07", "CO-09", "LG-14"), needs=DISCONNECTS
+)
+def a_coordinator_that_comes_back_has_nothing(talk: Conversation) -> None:
+    """A broker that comes back knows that another coordinates, whichever API asks, and has no group."""
+    (ana,) = talk.stable_group("ana")
+    commits(ana, 7)
+    disconnected(talk, ana)
+    _reconnected(talk, ana)
+
+    is_told_so_by_every_api(ana.formerly)
+    ana.formerly.sends(list_groups())
+    ana.formerly.receives(list_groups_response(error_code="NONE", groups=()))
+    has_committed(ana, 7)
+    lives(ana)
+
+
+@scenario(
+    "failover/disconnect/unheard-commit",
+    source="UnifiedLog#truncateTo",
+    clauses=("PE-11",),
+    needs=(*DISCONNECTS, Capability.PAUSE),
+)
+def what_no_follower_heard_of_is_not_there(talk: Conversation) -> None:
+    """An offset that a coordinator wrote while it had no network is gone when it coordinates once more."""
+    (ana,) = talk.stable_group("ana")
+    commits(ana, 7)
+    talk.pauses_coordinator()
+    ana.sends(offset_commit(topics={"orders": {0: 9}}))
+    talk.disconnects_coordinator()
+    talk.resumes_coordinator()
+    ana.disconnects()
+    has_committed(ana, 7)
+    _reconnected(talk, ana)
+
+    # From the second broker to the third, and to the first.
+    moved(talk, ana)
+    moved(talk, ana)
+    has_committed(ana, 7)
+    lives(ana)
+
+
+@scenario("failover/disconnect/expired", source=UNLOADS, clauses=("PR-01", "PE-11"), needs=DISCONNECTS)
+def what_expired_without_a_network_did_not_happen(talk: Conversation) -> None:
+    """A coordinator without a network lets its members' sessions end; when it is back nobody learns of it."""
+    (ana,) = talk.stable_group("ana", session_timeout_ms=_SESSION_MS)
+    commits(ana, 7)
+    disconnected(talk, ana)
+    for _ in range(3):
+        lives(ana)
+        talk.elapses(_SESSION_MS * 2 // 5)
+
+    lives(ana)
+    _reconnected(talk, ana)
+    lives(ana)
+    has_committed(ana, 7)
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", group_state="Stable"))

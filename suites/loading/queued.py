@@ -1,0 +1,366 @@
+"""Several partitions of which one is loading: those that are loaded are served, the others await their turn.
+
+With five partitions Scala coordinators load partition 3 before partition 4, and hear of each, since 2.8.1,
+when its turn has come. To Java ones all are loading from the start, and chance has it which is the first.
+"""
+
+from harness.scenario import (
+    ANY,
+    NON_EMPTY,
+    Actor,
+    Capability,
+    Conversation,
+    HoldPoint,
+    containing,
+    delete_groups,
+    delete_groups_response,
+    delete_topic,
+    delete_topic_response,
+    describe_groups,
+    describe_groups_response,
+    find_coordinator,
+    find_coordinator_response,
+    heartbeat,
+    heartbeat_response,
+    in_any_order,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    list_groups,
+    list_groups_response,
+    offset_commit,
+    offset_commit_response,
+    offset_delete,
+    offset_delete_response,
+    offset_fetch,
+    offset_fetch_response,
+    offset_record,
+    one_of,
+    response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+
+HOLDS = (Capability.RESTART, Capability.HOLD_LOADING, Capability.SOLE_LEADER)
+"""In a cluster partitions are led again one by one."""
+HOLDS_THE_LATER = (*HOLDS, Capability.ORDERED_LOADS)
+FIVE = {"offsets.topic.num.partitions": "5"}
+ALONE = {"offset.metadata.max.bytes": "4095"}
+"""Means nothing here, but that a scenario that takes the log away has a broker to itself."""
+LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
+QUEUED = one_of(LOADING, "NOT_COORDINATOR")
+"""What is said of a group whose partition awaits its turn."""
+QUEUES = "GroupMetadataManager#scheduleLoadGroupAndOffsets"
+WITHIN_MS = 15_000
+
+
+def _committed(talk: Conversation) -> Actor:
+    """Return the only member of a Stable main group, with an offset; the group `simple` has one, too."""
+    (ana,) = talk.stable_group("ana")
+    simple = talk.group("simple")
+    ana.sends(offset_commit(topics={"orders": {0: 7}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 8}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    return ana
+
+
+def _queued(talk: Conversation) -> Actor:
+    """Return a member whose group awaits its turn, behind the group `simple`, which is loading."""
+    main, simple = talk.group("main", partition=4), talk.group("simple", partition=3)
+    ana = _committed(talk)
+    # Whichever the Java coordinator takes first, the other one comes after it.
+    talk.holds(HoldPoint.LOADING, of=(simple, main))
+    talk.restarts_coordinator()
+    return ana
+
+
+def _served(talk: Conversation) -> Actor:
+    """Return a member whose group is loaded, while the group `simple` is loading."""
+    talk.group("main", partition=3)
+    simple = talk.group("simple", partition=4)
+    ana = _committed(talk)
+    talk.holds(HoldPoint.LOADING, of=simple)
+    talk.restarts_coordinator()
+    ana.repeats(
+        offset_fetch(topics={"orders": (0,)}),
+        until=offset_fetch_response({"orders": {0: 7}}),
+        within_ms=WITHIN_MS,
+    )
+    return ana
+
+
+def _loaded(talk: Conversation, ana: Actor) -> None:
+    """Let all loads end, and await what only a coordinator of both groups knows."""
+    talk.releases(HoldPoint.LOADING)
+    for group, offset in ((talk.group("main"), 7), (talk.group("simple"), 8)):
+        ana.repeats(
+            offset_fetch(group_id=group, topics={"orders": (0,)}),
+            until=offset_fetch_response({"orders": {0: offset}}),
+            within_ms=WITHIN_MS,
+        )
+
+
+@scenario("loading/queued/members", source=QUEUES, clauses=("LO-18",), needs=HOLDS, broker_config=FIVE)
+def members_of_a_queued_group_wait(talk: Conversation) -> None:
+    """Members of a group that awaits its load are told NOT_COORDINATOR in Scala since 2.8.1, else loading."""
+    ana = _queued(talk)
+    bob = talk.actor("bob")
+
+    ana.climbs(
+        [
+            (find_coordinator(), find_coordinator_response(error_code="NONE", host=NON_EMPTY)),
+            (heartbeat(), heartbeat_response(error_code=one_of("NONE", "NOT_COORDINATOR"))),
+            (sync_group(), sync_group_response(error_code=ANY, assignment=b"")),
+            (join_group(), join_group_response(error_code=QUEUED, members=())),
+            (leave_group(), leave_group_response(error_code=QUEUED, members=())),
+        ]
+    )
+    bob.sends(heartbeat(member_id="nobody", generation_id=1))
+    bob.receives(heartbeat_response(error_code=one_of("NONE", "NOT_COORDINATOR")))
+    bob.sends(join_group(member_id=""))
+    bob.receives(join_group_response(error_code=ANY, members=()))
+    bob.sends(heartbeat(group_id=talk.group("simple"), member_id="nobody", generation_id=1))
+    bob.receives(heartbeat_response(error_code="NONE"))
+
+    _loaded(talk, ana)
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario("loading/queued/offsets", source=QUEUES, clauses=("LO-18",), needs=HOLDS, broker_config=FIVE)
+def offsets_of_a_queued_group_wait(talk: Conversation) -> None:
+    """Offsets of a group that awaits its load are NOT_COORDINATOR in Scala, since 2.8.1, else loading."""
+    ana = _queued(talk)
+    simple = talk.group("simple")
+
+    for group, told in ((talk.group("main"), QUEUED), (simple, one_of(LOADING))):
+        ana.sends(offset_commit(group_id=group, topics={"orders": {0: 9, 99: 9}}))
+        ana.receives(offset_commit_response({"orders": {0: told, 99: "UNKNOWN_TOPIC_OR_PARTITION"}}))
+        ana.sends(offset_fetch(group_id=group, topics={"orders": (0,)}))
+        ana.receives(response("OffsetFetch", error_code=told, topics=()))
+        ana.sends(offset_fetch(version=7, group_id=group, require_stable=True))
+        ana.receives(response("OffsetFetch", error_code=told, topics=()))
+        ana.sends(offset_fetch(version=1, group_id=group, topics={"orders": (0,)}))
+        ana.receives(response("OffsetFetch"))
+        ana.sends(offset_delete(group_id=group, topics={"orders": (0,)}))
+        ana.receives(offset_delete_response(error_code=told, errors={}))
+
+    _loaded(talk, ana)
+
+
+@scenario(
+    "loading/queued/administration",
+    source=QUEUES,
+    clauses=("LO-18", "LO-15"),
+    needs=HOLDS,
+    broker_config=FIVE,
+)
+def groups_that_are_queued_cannot_be_administered(talk: Conversation) -> None:
+    """A request for several groups is told of each how far it is; a list says that it is not complete."""
+    ana = _queued(talk)
+    main, simple, never = (
+        talk.group("main"),
+        talk.group("simple"),
+        talk.group("never", beside=talk.group("main")),
+    )
+
+    ana.sends(describe_groups(groups=(main, simple, never)))
+    ana.receives(
+        response(
+            "DescribeGroups",
+            groups=in_any_order(
+                {"group_id": main, "error_code": QUEUED, "group_state": "", "members": ()},
+                {"group_id": simple, "error_code": LOADING, "group_state": ""},
+                {"group_id": never, "error_code": QUEUED, "group_state": ""},
+            ),
+        )
+    )
+    ana.sends(delete_groups(groups=(main, simple, never)))
+    ana.receives(
+        response(
+            "DeleteGroups",
+            results=in_any_order(
+                {"group_id": main, "error_code": QUEUED},
+                {"group_id": simple, "error_code": LOADING},
+                {"group_id": never, "error_code": QUEUED},
+            ),
+        )
+    )
+    ana.sends(list_groups())
+    ana.receives(list_groups_response(error_code=LOADING))
+
+    _loaded(talk, ana)
+    ana.sends(delete_groups(groups=(main, never)))
+    ana.receives(delete_groups_response("NON_EMPTY_GROUP", "GROUP_ID_NOT_FOUND"))
+
+
+@scenario(
+    "loading/queued/others-are-served",
+    source="CoordinatorRuntime#scheduleLoadOperation",
+    clauses=("LO-17",),
+    needs=HOLDS_THE_LATER,
+    broker_config=FIVE,
+)
+def others_are_served(talk: Conversation) -> None:
+    """While one partition is loading, groups of another are served: they rebalance, commit and fetch."""
+    ana = _served(talk)
+    bob, simple = talk.actor("bob"), talk.group("simple")
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.sends(offset_commit(topics={"orders": {1: 9}}))
+    ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
+    ana.sends(offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 9}}))
+    ana.receives(offset_commit_response({"orders": {0: LOADING}}))
+    bob.obtains_member_id()
+    bob.sends(join_group())
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=2))
+    bob.receives(join_group_response(error_code="NONE", generation_id=2))
+    ana.syncs_as_leader((ana, bob))
+
+    _loaded(talk, ana)
+    ana.sends(offset_fetch())
+    ana.receives(offset_fetch_response({"orders": {0: 7, 1: 9}}))
+
+
+@scenario(
+    "loading/queued/part-of-the-groups",
+    source="GroupCoordinatorService#listGroups",
+    clauses=("LO-17", "LO-15", "LG-09"),
+    needs=HOLDS_THE_LATER,
+    broker_config=FIVE,
+)
+def a_list_may_have_part_of_the_groups(talk: Conversation) -> None:
+    """While one partition is loading ListGroups says so, with others' groups in Scala and none in Java."""
+    ana = _served(talk)
+    main, simple = talk.group("main"), talk.group("simple")
+
+    for version in (0, 3):
+        ana.sends(list_groups(version=version))
+        ana.receives(list_groups_response(error_code=LOADING))
+    ana.sends(describe_groups(groups=(main, simple)))
+    ana.receives(
+        response(
+            "DescribeGroups",
+            groups=in_any_order(
+                {"group_id": main, "error_code": "NONE", "group_state": "Stable"},
+                {"group_id": simple, "error_code": LOADING, "group_state": "", "members": ()},
+            ),
+        )
+    )
+    ana.sends(delete_groups(groups=(main, simple)))
+    ana.receives(
+        response(
+            "DeleteGroups",
+            results=in_any_order(
+                {"group_id": main, "error_code": "NON_EMPTY_GROUP"},
+                {"group_id": simple, "error_code": LOADING},
+            ),
+        )
+    )
+
+    _loaded(talk, ana)
+    ana.sends(list_groups())
+    ana.receives(list_groups_response(error_code="NONE"))
+
+
+@scenario(
+    "loading/queued/part-of-the-groups-by-state",
+    source="KIP-518",
+    clauses=("LO-17", "LO-15", "LG-09"),
+    needs=HOLDS_THE_LATER,
+    broker_config=FIVE,
+)
+def a_list_of_some_states_may_have_part_of_the_groups(talk: Conversation) -> None:
+    """ListGroups of certain states is told that a partition is loading, be it that no group is in them."""
+    ana = _served(talk)
+
+    for state in ("Stable", "Empty", "Dead"):
+        ana.sends(list_groups(version=4, states_filter=(state,)))
+        ana.receives(list_groups_response(error_code=LOADING))
+
+    _loaded(talk, ana)
+    ana.sends(list_groups(version=4, states_filter=("Empty",)))
+    ana.receives(list_groups_response(error_code="NONE"))
+
+
+@scenario(
+    "loading/queued/one-is-loaded-anew",
+    source="CoordinatorRuntime#append",
+    clauses=("LO-17", "LO-15", "RP-17", "LG-09"),
+    needs=(Capability.WRITE_LOG, Capability.HOLD_LOADING, Capability.SOLE_LEADER),
+    broker_config=FIVE,
+)
+def others_are_served_while_one_is_loaded_anew(talk: Conversation) -> None:
+    """A partition that a Java coordinator finds written to by others is loaded anew, and others are served.
+
+    A Scala coordinator does not notice, and serves both.
+    """
+    talk.group("main", partition=3)
+    simple = talk.group("simple", partition=4)
+    ana = _committed(talk)
+    talk.appends(offset_record("orders", 1, 11, group=simple), to=simple, spoils=True)
+    talk.holds(HoldPoint.LOADING, of=simple)
+
+    commits = offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 9}})
+    ana.sends(commits)
+    ana.receives(offset_commit_response({"orders": {0: one_of("NONE", "NOT_COORDINATOR")}}))
+    ana.sends(commits)
+    ana.receives(offset_commit_response({"orders": {0: one_of("NONE", LOADING)}}))
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.sends(offset_commit(topics={"orders": {1: 9}}))
+    ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
+    ana.sends(list_groups())
+    ana.receives(list_groups_response(error_code=one_of("NONE", LOADING)))
+    ana.sends(list_groups(version=0))
+    ana.receives(list_groups_response(error_code=one_of("NONE", LOADING)))
+    ana.sends(describe_groups(groups=(talk.group("main"), simple)))
+    ana.receives(
+        response(
+            "DescribeGroups",
+            groups=in_any_order(
+                {"group_id": talk.group("main"), "error_code": "NONE", "group_state": "Stable"},
+                {"group_id": simple, "error_code": one_of("NONE", LOADING)},
+            ),
+        )
+    )
+    ana.sends(delete_groups(groups=(talk.group("main"), talk.group("never", beside=simple))))
+    ana.receives(response("DeleteGroups", results=containing({"error_code": "NON_EMPTY_GROUP"})))
+    talk.releases(HoldPoint.LOADING)
+
+    ana.repeats(
+        offset_fetch(group_id=simple, topics={"orders": (0, 1)}),
+        until=offset_fetch_response({"orders": {0: 9, 1: one_of(11, -1)}}),
+        within_ms=WITHIN_MS,
+    )
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+
+
+@scenario(
+    "loading/queued/unloaded-behind-a-load",
+    source="GroupMetadataManager#removeGroupsForPartition",
+    clauses=("LO-17",),
+    needs=HOLDS_THE_LATER,
+    broker_config=FIVE | ALONE,
+)
+def an_unload_waits_for_a_load(talk: Conversation) -> None:
+    """A group whose log is taken away while another partition is loading is served until that is over."""
+    ana = _served(talk)
+    ana.sends(delete_topic("__consumer_offsets"))
+    ana.receives(delete_topic_response(error_code="NONE"))
+    talk.elapses(1_000)
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", group_state="Stable"))
+    talk.releases(HoldPoint.LOADING)
+    ana.repeats(heartbeat(), until=heartbeat_response(error_code="NOT_COORDINATOR"), within_ms=WITHIN_MS)

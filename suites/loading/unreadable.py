@@ -1,0 +1,211 @@
+"""Records that a coordinator cannot read, or does not want to: what becomes of their partition."""
+
+from harness.scenario import (
+    ANY,
+    NON_EMPTY,
+    Actor,
+    Capability,
+    Conversation,
+    GroupRef,
+    delete_groups,
+    delete_groups_response,
+    describe_groups,
+    describe_groups_response,
+    find_coordinator,
+    find_coordinator_response,
+    group_record,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    list_groups,
+    list_groups_response,
+    logged_member,
+    offset_commit,
+    offset_commit_response,
+    offset_delete,
+    offset_delete_response,
+    offset_fetch,
+    offset_fetch_response,
+    offset_record,
+    offset_tombstone,
+    one_of,
+    record_of_type,
+    response,
+    scenario,
+    sync_group,
+    sync_group_response,
+    with_value,
+)
+from harness.scenario.log_records import LogRecord
+
+WRITES = (Capability.RESTART, Capability.WRITE_LOG, Capability.SOLE_LEADER)
+"""In a cluster partitions are led again one by one."""
+SIXTEEN = {"offsets.topic.num.partitions": "16"}
+LOADS = "CoordinatorLoaderImpl#doLoad"
+READS = "CoordinatorRecordSerde#deserialize"
+LOST = ("NONE", "NOT_COORDINATOR")
+"""What is said of a partition that could not be loaded, by the Scala coordinator and by the Java one."""
+UNKNOWN = b"\x00\x4d"
+"""Version 77."""
+WITHIN_MS = 15_000
+
+
+def _appends(talk: Conversation, name: str, partition: int, *records: LogRecord) -> GroupRef:
+    """Put records into a partition, behind one that is good, and return the group that is in it."""
+    group = talk.group(name, partition=partition)
+    good = offset_record("payments", 0, partition, group=group)
+    talk.appends(good, *records, to=group, spoils=True)
+    return group
+
+
+def _restarts(talk: Conversation, ana: Actor, *groups: GroupRef) -> None:
+    """Restart the coordinator, and await that the partitions of some groups are loaded, or given up."""
+    talk.restarts_coordinator()
+    ana.repeats(
+        offset_fetch(group_id=talk.group("good"), topics={"payments": (0,)}),
+        until=offset_fetch_response({"payments": {0: 15}}),
+        within_ms=WITHIN_MS,
+    )
+    # A Java coordinator has yet to take up some of the others, which is a matter of milliseconds.
+    talk.elapses(300)
+    for group in groups:
+        ana.repeats(
+            offset_fetch(group_id=group),
+            until=response("OffsetFetch", error_code=one_of(*LOST)),
+            within_ms=WITHIN_MS,
+        )
+
+
+def _fetches(ana: Actor, *groups: GroupRef) -> None:
+    """Ask for what may be there."""
+    for group in groups:
+        ana.sends(offset_fetch(group_id=group, topics={"orders": (0, 1), "payments": (0,)}))
+        ana.receives(response("OffsetFetch", error_code=one_of(*LOST)))
+
+
+@scenario(
+    "loading/unreadable/every-api", source=LOADS, clauses=("RP-11",), needs=WRITES, broker_config=SIXTEEN
+)
+def an_offset_of_an_unknown_version_costs_the_partition(talk: Conversation) -> None:
+    """An offset of version 77 costs its partition, while the groups of others are there.
+
+    A Scala coordinator owns it as if it were empty, and what it takes for it then is lost at the next load; a
+    Java one does not coordinate it.
+    """
+    ana = talk.actor("ana")
+    main = _appends(talk, "main", 3, with_value(offset_record("orders", 0, 10), UNKNOWN + bytes(20)))
+    good = _appends(talk, "good", 15)
+    _restarts(talk, ana, main)
+
+    _fetches(ana, main)
+    ana.climbs(
+        [
+            (find_coordinator(), find_coordinator_response(error_code="NONE", host=NON_EMPTY)),
+            (describe_groups(), describe_groups_response(error_code=one_of(*LOST), members=())),
+            (describe_groups(groups=(main, good)), response("DescribeGroups", groups=NON_EMPTY)),
+            (list_groups(), list_groups_response(error_code="NONE")),
+            (heartbeat(member_id="bob-1", generation_id=1), heartbeat_response(error_code=ANY)),
+            (
+                sync_group(member_id="bob-1", generation_id=1),
+                sync_group_response(error_code=one_of("UNKNOWN_MEMBER_ID", "NOT_COORDINATOR")),
+            ),
+            (leave_group(member_id="bob-1"), leave_group_response(error_code=one_of(*LOST))),
+            (offset_delete(topics={"payments": (0,)}), offset_delete_response(error_code=ANY)),
+            (delete_groups(groups=(main,)), response("DeleteGroups", results=NON_EMPTY)),
+            (join_group(member_id=""), join_group_response(error_code=ANY)),
+            (
+                offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 5}}),
+                offset_commit_response({"orders": {0: one_of(*LOST)}}),
+            ),
+        ]
+    )
+    _fetches(ana, main)
+    _restarts(talk, ana, main)
+    _fetches(ana, main)
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code=one_of(*LOST), members=()))
+    ana.sends(delete_groups(groups=(good,)))
+    ana.receives(delete_groups_response("NONE"))
+
+
+@scenario(
+    "loading/unreadable/costs-the-partition",
+    source=READS,
+    clauses=("RP-11", "RP-18"),
+    needs=WRITES,
+    broker_config=SIXTEEN,
+)
+def what_cannot_be_read_costs_the_partition(talk: Conversation) -> None:
+    """Unknown versions, values and keys that end too early, and values of no bytes cost their partitions."""
+    ana = talk.actor("ana")
+    # Whose they are matters to nobody, since nobody reads so far.
+    offset, tombstone = offset_record("orders", 0, 10), offset_tombstone("orders", 0)
+    spoilt = (
+        _appends(talk, "offset-version", 0, with_value(offset, UNKNOWN + bytes(20))),
+        _appends(talk, "group-version", 1, with_value(group_record(), UNKNOWN + bytes(30))),
+        _appends(talk, "negative-version", 2, with_value(offset, b"\xff\xff")),
+        _appends(talk, "short-offset", 3, with_value(offset, b"\x00\x03" + bytes(9))),
+        _appends(talk, "short-group", 4, with_value(group_record(), b"\x00\x03\x00\x08consumer")),
+        _appends(talk, "empty-value", 5, with_value(tombstone, b"")),
+        _appends(talk, "short-key", 6, record_of_type(1, key=b"\x00\x09short", value=None)),
+        _appends(talk, "short-group-key", 7, record_of_type(2, key=b"\x00", value=None)),
+    )
+    _appends(talk, "good", 15)
+    _restarts(talk, ana, *spoilt)
+
+    _fetches(ana, *spoilt)
+
+
+@scenario(
+    "loading/unreadable/may-be-read",
+    source=READS,
+    clauses=("RP-01", "RP-03", "RP-10", "RP-15", "RP-16"),
+    needs=WRITES,
+    broker_config=SIXTEEN,
+)
+def what_some_releases_read_costs_the_partition_in_others(talk: Conversation) -> None:
+    """Types, versions and tags that are new or old are read, passed over, or cost the partition, by release.
+
+    Unknown types are passed over since 3.4.1, and values of version 4 are read, with tags that nobody knows.
+    Versions yet to come are read as the newest by the Java coordinator until 3.9, by no other. From 4.1 on
+    a key of type 0 has a value of version 0. Bytes behind a value are no fault.
+    """
+    ana = talk.actor("ana")
+    types = (
+        record_of_type(99, key=b"what", value=b"ever"),
+        record_of_type(-1),
+        record_of_type(77, value=None),
+    )
+    plain = b"\x00\x03" + (10).to_bytes(8, "big") + b"\xff\xff\xff\xff" + b"\x00\x03ten" + bytes(8)
+    tagged = b"\x00\x04" + (10).to_bytes(8, "big") + b"\xff\xff\xff\xff" + b"\x04ten" + bytes(8)
+    names = ("types", "v4", "group-v4", "to-come", "group-to-come", "type-0", "tag", "longer")
+    types_, v4, group_v4, to_come, group_to_come, type_0, tag, longer = (
+        talk.group(name, partition=partition) for partition, name in enumerate(names)
+    )
+    member = logged_member("bob-1", assignment=b"all")
+    for group, *records in (
+        (types_, *types, offset_record("orders", 1, 11, group=types_)),
+        (v4, offset_record("orders", 1, 11, group=v4, version=4, leader_epoch=4, metadata="eleven")),
+        (group_v4, group_record(member, group=group_v4, version=4, generation=5)),
+        (to_come, offset_record("orders", 0, 10, group=to_come, version=5, leader_epoch=3, metadata="ten")),
+        (group_to_come, group_record(member, group=group_to_come, version=6, generation=5)),
+        (type_0, offset_record("orders", 0, 10, group=type_0, key_type=0, version=1)),
+        (tag, with_value(offset_record("orders", 0, 0, group=tag), tagged + b"\x01\x09\x02hi")),
+        (longer, with_value(offset_record("orders", 0, 0, group=longer), plain + b"more")),
+    ):
+        talk.appends(offset_record("payments", 0, 7, group=group), *records, to=group, spoils=True)
+    groups = (types_, v4, group_v4, to_come, group_to_come, type_0, tag, longer)
+    _appends(talk, "good", 15)
+    _restarts(talk, ana, *groups)
+
+    _fetches(ana, *groups)
+    for group in (group_v4, group_to_come):
+        ana.sends(heartbeat(group_id=group, member_id="bob-1", generation_id=5))
+        ana.receives(heartbeat_response(error_code=one_of("UNKNOWN_MEMBER_ID", *LOST)))
+        ana.sends(describe_groups(groups=(group,)))
+        ana.receives(describe_groups_response(error_code=one_of(*LOST)))
+    ana.sends(offset_fetch(group_id=longer, topics={"orders": (0,), "payments": (0,)}))
+    ana.receives(offset_fetch_response({"orders": {0: 10}, "payments": {0: 7}}))
