@@ -1,0 +1,47 @@
+"""`bench-tap`: what a tap costs its clients."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from harness.bench.rounds import Turns
+from harness.bench.tap_run import TapBenchPlan, bench_tap, print_tap_report, write_tap_report
+from harness.cli.errors import ends_with_exit_code
+from harness.conduct.plan import parse_targets
+from harness.conduct.progress import ProgressDisplay
+from harness.report.exit_code import ExitCode
+
+_TARGET = typer.Option("--target", "-t", help="What clients talk to, with and without a tap.")
+_ROUNDS = typer.Option(min=1, help="How often each takes its turn.")
+_SECONDS = typer.Option(min=0.1, help="For how long each is measured in a turn.")
+_HEAT_UP = typer.Option(min=0.1, help="Seconds to get warm before the first turn of each workload.")
+_OUT = typer.Option(help="Where the report is written.")
+_PIPE_WIDTH = 120
+
+
+@ends_with_exit_code
+def bench_of_tap(
+    *,
+    target: Annotated[str, _TARGET] = "kafka:4.3.1",
+    rounds: Annotated[int, _ROUNDS] = 5,
+    seconds: Annotated[float, _SECONDS] = 1.0,
+    heat_up: Annotated[float, _HEAT_UP] = 1.5,
+    out: Annotated[Path, _OUT] = Path("reports", "bench-tap"),
+) -> ExitCode:
+    """Measure clients that talk to a broker directly and through a tap, side by side."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_PIPE_WIDTH)
+    (parsed,) = parse_targets([target])
+    plan = TapBenchPlan(
+        target=parsed, turns=Turns(rounds=rounds, seconds=seconds, heat_up_s=heat_up, clients=1)
+    )
+    with ProgressDisplay(console) as display:
+        report = asyncio.run(bench_tap(plan, display.teller("bench-tap")))
+        display.finish("bench-tap")
+    print_tap_report(report, console)
+    console.print(f"Report: {write_tap_report(report, out)}", soft_wrap=True, highlight=False)
+    return ExitCode.EXPECTED

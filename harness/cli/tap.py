@@ -1,0 +1,137 @@
+"""`tap`: what any clients and a target say to each other; `invariants`: what must hold in every trace."""
+
+import asyncio
+import shlex
+import signal
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from harness.cli.errors import ends_with_exit_code
+from harness.conduct.plan import PlanError, new_run_id, parse_targets
+from harness.invariants import Invariant, Party, Violation
+from harness.invariants.stored import check_run
+from harness.report.exit_code import ENDED_TARGET_LOST, ExitCode, worst
+from harness.spark.invariants import stored_violations
+from harness.spark.session import LOCAL_MASTER
+from harness.tap.run import TappedRun, TapPlan, finish, tap_target, told
+from harness.trace.files import RunFolder
+
+_TARGET = typer.Option("--target", "-t", help="What clients are to talk to.", show_default=False)
+_LISTEN = typer.Option(help="`HOST:PORT` for clients; port 0 is one of the system's choice.")
+_ADVERTISE = typer.Option(help="The host that clients are told; that of `--listen` if not given.")
+_PROFILE = typer.Option(help="The profile that the trace names, e.g. `3.9`.")
+_OUT = typer.Option(help="Where run folders are made.", file_okay=False)
+_RUN_ID = typer.Option(help="Name of the run folder; made of the time if not given.")
+_CHECK = typer.Option("--check", help="Tell of broken invariants while it taps.")
+_FINISH = typer.Option(
+    "--finish", help="Decode this run, whose tap was killed, and tap nothing.", exists=True
+)
+_RUNS = typer.Argument(help="Folders of runs, tapped or scripted.", exists=True, file_okay=False)
+_SPARK = typer.Option("--spark", help="Let Spark look at all of them at once; it leaves one owner aside.")
+_SHOWN = 40
+_PIPE_WIDTH = 140
+
+
+@ends_with_exit_code
+def tap(
+    *,
+    target: Annotated[str | None, _TARGET] = None,
+    listen: Annotated[str, _LISTEN] = "127.0.0.1:0",
+    advertise: Annotated[str | None, _ADVERTISE] = None,
+    profile: Annotated[str | None, _PROFILE] = None,
+    check: Annotated[bool, _CHECK] = False,
+    out: Annotated[Path, _OUT] = Path("reports", "taps"),
+    run_id: Annotated[str | None, _RUN_ID] = None,
+    finish_run: Annotated[Path | None, _FINISH] = None,
+) -> ExitCode:
+    """Stand between any clients and a target, and keep what they say; Ctrl-C ends it."""
+    console = _console()
+    if finish_run is not None:
+        tapped = finish(RunFolder(finish_run), ended="interrupted: decoded later")
+    elif target is None:
+        raise PlanError("nothing to tap: name a --target, or a run to --finish")
+    else:
+        (parsed,) = parse_targets([target], profile=profile)
+        plan = TapPlan(
+            run_id=run_id or new_run_id(),
+            target=parsed,
+            listen=listen,
+            advertise=advertise,
+            out=out,
+            command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
+            checks=check,
+        )
+        tapped = asyncio.run(_until_told(plan, console))
+    _print(console, tapped.violations)
+    console.print(f"{tapped.request_count} requests: {tapped.folder.path}", soft_wrap=True, highlight=False)
+    return _exit_code(tapped)
+
+
+async def _until_told(plan: TapPlan, console: Console) -> TappedRun:
+    stop = asyncio.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(each, stop.set)
+
+    def tell(text: str) -> None:
+        console.print(text, soft_wrap=True, highlight=False, markup=False)
+
+    return await tap_target(plan, stop, tell)
+
+
+@ends_with_exit_code
+def invariants(
+    runs: Annotated[list[Path], _RUNS],
+    *,
+    spark: Annotated[bool, _SPARK] = False,
+    spark_master: Annotated[str, typer.Option(help="Spark's master.")] = LOCAL_MASTER,
+) -> ExitCode:
+    """Look for broken invariants in the traces of stored runs."""
+    folders = [RunFolder(run) for run in runs]
+    if spark:
+        violations = stored_violations(folders, master=spark_master)
+    else:
+        violations = tuple(violation for folder in folders for violation in check_run(folder))
+    console = _console()
+    _print(console, violations)
+    is_scripted = all(folder.scripts_json.exists() for folder in folders)
+    if is_scripted:
+        console.print("The runs were scripted: what their clients break, scripts break on purpose.")
+    return _worst_of(violations, is_scripted=is_scripted)
+
+
+def _console() -> Console:
+    console = Console()
+    return console if console.is_terminal else Console(width=_PIPE_WIDTH)
+
+
+def _print(console: Console, violations: Sequence[Violation]) -> None:
+    count = Counter((each.invariant, each.party) for each in violations)
+    table = Table("invariant", *Party, title="Broken")
+    for invariant in Invariant:
+        table.add_row(invariant, *(str(count[invariant, party]) for party in Party))
+    console.print(table)
+    for each in violations[:_SHOWN]:
+        console.print(f"{each.target}: {told(each)}", soft_wrap=True, highlight=False, markup=False)
+    if len(violations) > _SHOWN:
+        console.print(f"and {len(violations) - _SHOWN} more")
+
+
+def _exit_code(tapped: TappedRun) -> ExitCode:
+    applying = [_worst_of(tapped.violations, is_scripted=False)]
+    if not tapped.request_count:
+        applying.append(ExitCode.NOTHING_RAN)
+    if tapped.footer.ended.startswith(ENDED_TARGET_LOST):
+        applying.append(ExitCode.UNAVAILABLE)
+    return worst(applying)
+
+
+def _worst_of(violations: Sequence[Violation], *, is_scripted: bool) -> ExitCode:
+    counted = [each for each in violations if not is_scripted or each.party == Party.COORDINATOR]
+    return ExitCode.UNEXPECTED if counted else ExitCode.EXPECTED

@@ -1,0 +1,38 @@
+"""What a consumer's assignment says, as far as ownership goes."""
+
+import struct
+from typing import Final, TypeAlias
+
+Partition: TypeAlias = tuple[str, int]
+
+_VERSION: Final = struct.Struct(">h")
+_COUNT: Final = struct.Struct(">i")
+_LENGTH: Final = struct.Struct(">h")
+
+
+def owned(assignment: bytes) -> frozenset[Partition] | None:
+    """Return the partitions of an assignment; None where the bytes are none.
+
+    Source: ConsumerProtocol#deserializeAssignment (4.3.1). Versions differ only behind the partitions.
+    """
+    try:
+        return frozenset(_partitions(assignment))
+    except (struct.error, UnicodeDecodeError):
+        return None
+
+
+def _partitions(assignment: bytes) -> list[Partition]:
+    found: list[Partition] = []
+    (topic_count,) = _COUNT.unpack_from(assignment, _VERSION.size)
+    position = _VERSION.size + _COUNT.size
+    for _ in range(topic_count):
+        (length,) = _LENGTH.unpack_from(assignment, position)
+        position += _LENGTH.size
+        topic = assignment[position : position + length].decode()
+        position += length
+        (partition_count,) = _COUNT.unpack_from(assignment, position)
+        position += _COUNT.size
+        partitions = struct.unpack_from(f">{max(0, partition_count)}i", assignment, position)
+        position += _COUNT.size * len(partitions)
+        found += ((topic, partition) for partition in partitions)
+    return found

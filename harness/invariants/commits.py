@@ -1,0 +1,160 @@
+"""Committed offsets of one group: which values may be there, given who wrote what and when it was answered.
+
+Places in the order of happening take the role of time: a write that was answered before another was sent
+is before it, and of two that overlap either may be the later.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from harness.invariants.exchange import NO_ERROR, Answered, Asked, Fields, items, number, text
+from harness.invariants.violation import Found, Invariant, Party
+
+Partition: TypeAlias = tuple[str, int]
+
+_WRITES_KEPT: Final = 32
+_NO_OFFSET: Final = -1
+UNDECIDED: Final = frozenset(
+    (
+        *(
+            "REQUEST_TIMED_OUT",
+            "COORDINATOR_NOT_AVAILABLE",
+            "NOT_COORDINATOR",
+            "COORDINATOR_LOAD_IN_PROGRESS",
+        ),
+        *("UNKNOWN_SERVER_ERROR", "NETWORK_EXCEPTION", "KAFKA_STORAGE_ERROR"),
+    )
+)
+"""A commit that is answered so may be in the log all the same."""
+
+
+@dataclass(slots=True)
+class Write:
+    """A value that may have been put in the place of a committed offset."""
+
+    value: int
+    asked_at: int
+    answered_at: int | None = None
+    """None while, or if, it is not known when it took effect, or whether it did."""
+
+
+@dataclass(slots=True)
+class Commits:
+    """The committed offsets of one group."""
+
+    may_expire: bool
+    """Whether an offset may be gone without anybody's doing."""
+    names: dict[str, str]
+    """Topic ids to names."""
+    _writes: dict[Partition, list[Write]] = field(default_factory=dict)
+    _open: dict[int, list[tuple[Partition, Write]]] = field(default_factory=dict)
+    """Writes of requests that are not answered, by the request's place."""
+
+    def asked(self, asked: Asked) -> None:
+        """Take in a request that writes."""
+        if asked.api not in ("OffsetCommit", "TxnOffsetCommit", "OffsetDelete"):
+            return
+        if number(asked.fields, "retention_time_ms") >= 0:
+            self.may_expire = True
+        is_deletion = asked.api == "OffsetDelete"
+        written: list[tuple[Partition, Write]] = []
+        for partition, entry in self._entries(asked.fields):
+            value = _NO_OFFSET if is_deletion else number(entry, "committed_offset")
+            written.append((partition, self._add(partition, Write(value=value, asked_at=asked.at))))
+        if asked.api != "TxnOffsetCommit":
+            # What a transaction commits takes effect at its end, whenever that comes.
+            self._open[asked.at] = written
+
+    def answered(self, answered: Answered, of_group: Fields) -> Iterator[Found]:
+        """Take in an answer and yield what it shows to be broken.
+
+        Args:
+            answered: the whole of it.
+            of_group: the part of its fields that is about this group.
+        """
+        match answered.asked.api:
+            case "OffsetCommit" | "OffsetDelete":
+                self._decided(answered)
+            case "OffsetFetch":
+                yield from self._fetched(answered, of_group)
+            case _:
+                pass
+
+    def removed(self, answered: Answered) -> None:
+        """Take in that the group, with all its offsets, was removed."""
+        for partition in self._writes:
+            self._add(partition, Write(value=_NO_OFFSET, asked_at=answered.asked.at, answered_at=answered.at))
+
+    def topic_removed(self, topic: str, answered: Answered) -> None:
+        """Take in that a topic was removed; its offsets are some time later."""
+        for partition in self._writes:
+            if partition[0] == topic:
+                self._add(partition, Write(value=_NO_OFFSET, asked_at=answered.asked.at))
+
+    def _decided(self, answered: Answered) -> None:
+        errors = {partition: text(entry, "error_code") for partition, entry in self._entries(answered.fields)}
+        overall = text(answered.fields, "error_code") or NO_ERROR
+        for partition, write in self._open.pop(answered.asked.at, ()):
+            error = errors.get(partition, overall) if overall == NO_ERROR else overall
+            if error == NO_ERROR:
+                write.answered_at = answered.at
+            elif error not in UNDECIDED:
+                self._writes[partition].remove(write)
+
+    def _fetched(self, answered: Answered, of_group: Fields) -> Iterator[Found]:
+        if text(of_group, "error_code") not in ("", NO_ERROR):
+            return
+        for partition, entry in self._entries(of_group):
+            value = number(entry, "committed_offset")
+            if text(entry, "error_code") != NO_ERROR or self._is_explained(partition, value, answered):
+                continue
+            latest = self._latest_before(partition, answered.asked.at)
+            seen = Write(value=value, asked_at=answered.asked.at, answered_at=answered.at)
+            self._add(partition, seen)
+            if latest is not None and value < latest and not (value == _NO_OFFSET and self.may_expire):
+                topic, index = partition
+                yield (
+                    Invariant.COMMITS_STAY,
+                    Party.COORDINATOR,
+                    f"{topic}-{index} was committed at {latest} and found at {value}, where nobody put it",
+                )
+
+    def _is_explained(self, partition: Partition, value: int, answered: Answered) -> bool:
+        candidates = (write for write in self._writes.get(partition, ()) if write.value == value)
+        return any(
+            write.asked_at < answered.at and not self._is_past(partition, write, answered)
+            for write in candidates
+        )
+
+    def _is_past(self, partition: Partition, write: Write, answered: Answered) -> bool:
+        """Tell whether another value had surely taken its place before the fetch was sent."""
+        if write.answered_at is None:
+            return False
+        return any(
+            other.asked_at > write.answered_at
+            and other.answered_at is not None
+            and other.answered_at < answered.asked.at
+            for other in self._writes[partition]
+        )
+
+    def _latest_before(self, partition: Partition, at: int) -> int | None:
+        certain = [
+            (write.answered_at, write.value)
+            for write in self._writes.get(partition, ())
+            if write.answered_at is not None and write.answered_at < at
+        ]
+        return max(certain)[1] if certain else None
+
+    def _add(self, partition: Partition, write: Write) -> Write:
+        writes = self._writes.setdefault(partition, [])
+        writes.append(write)
+        del writes[:-_WRITES_KEPT]
+        return write
+
+    def _entries(self, fields: Fields) -> Iterator[tuple[Partition, Fields]]:
+        for topic in items(fields, "topics"):
+            topic_id = text(topic, "topic_id")
+            name = text(topic, "name") or self.names.get(topic_id, topic_id)
+            for entry in items(topic, "partitions"):
+                yield (name, number(entry, "partition_index")), entry

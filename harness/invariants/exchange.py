@@ -1,0 +1,105 @@
+"""Requests and answers as invariants look at them: read, paired, and placed in the order of happening."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from harness.trace.events import Event, EventKind
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+Fields: TypeAlias = Mapping[str, Json]
+
+APIS: Final = frozenset(
+    (
+        *("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "DeleteGroups", "Metadata", "DeleteTopics"),
+        *("OffsetCommit", "OffsetFetch", "OffsetDelete", "TxnOffsetCommit"),
+    )
+)
+"""What invariants are about; nothing else is read."""
+_ANSWERS: Final = frozenset((EventKind.RESPONSE, EventKind.POLL))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A request."""
+
+    event: Event
+    api: str
+    fields: Fields
+
+    @property
+    def at(self) -> int:
+        """Its place in the order of happening."""
+        return self.event.sequence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A response, with its request."""
+
+    asked: Asked
+    event: Event
+    fields: Fields
+
+    @property
+    def at(self) -> int:
+        """Its place in the order of happening."""
+        return self.event.sequence
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it tells of no error at its top level."""
+        return self.fields.get("error_code", NO_ERROR) == NO_ERROR
+
+
+NO_ERROR: Final = "NONE"
+Talk: TypeAlias = tuple[str, str, str | None, str | None, int | None]
+
+
+@dataclass(slots=True)
+class Pairing:
+    """Finds the request that an answer belongs to."""
+
+    _open: dict[Talk, Asked] = field(default_factory=dict)
+
+    def take(self, event: Event) -> Asked | Answered | None:
+        """Take in the next event; None where invariants have no interest in it."""
+        if event.api not in APIS or event.fields is None:
+            return None
+        talk = (event.target, event.scenario_id, event.actor, event.connection, event.correlation_id)
+        if event.kind == EventKind.REQUEST:
+            asked = self._open[talk] = Asked(event=event, api=event.api, fields=json.loads(event.fields))
+            return asked
+        if event.kind not in _ANSWERS:
+            return None
+        asked_before = self._open.pop(talk, None)
+        if asked_before is None or asked_before.api != event.api:
+            return None
+        return Answered(asked=asked_before, event=event, fields=json.loads(event.fields))
+
+
+def text(fields: Fields, name: str) -> str:
+    """Return a field that holds a text, or an empty one where it is null or missing."""
+    value = fields.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def number(fields: Fields, name: str) -> int:
+    """Return a field that holds a number, -1 where it is missing."""
+    value = fields.get(name)
+    return value if isinstance(value, int) else -1
+
+
+def items(fields: Fields, name: str) -> Iterator[Fields]:
+    """Yield the structures of a collection; none where it is null or missing."""
+    value = fields.get(name)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        yield from (item for item in value if isinstance(item, Mapping))
+
+
+def binary(fields: Fields, name: str) -> bytes:
+    """Return a field that holds bytes."""
+    value = fields.get(name)
+    digits = value.get("$bytes") if isinstance(value, Mapping) else None
+    return bytes.fromhex(digits) if isinstance(digits, str) else b""

@@ -1,0 +1,230 @@
+"""What is known of one group: its members, its generations, who was told to lead, what was sent and given."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from harness.invariants.assignment import owned
+from harness.invariants.exchange import NO_ERROR, Answered, Asked, binary, items, number, text
+from harness.invariants.violation import Found, Invariant, Party
+
+_GENERATIONS_KEPT: Final = 8
+_CONSUMERS: Final = "consumer"
+COORDINATOR_CHANGED: Final = frozenset(
+    ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE")
+)
+"""After one of these, another coordinator may have taken over, which knows only what was synced."""
+
+
+@dataclass(slots=True)
+class Generation:
+    """One generation, as its members were told of it."""
+
+    number: int
+    leaders: set[str] = field(default_factory=set)
+    """Ids that JoinGroup responses named; a static leader that comes back has another."""
+    told: frozenset[str] = frozenset()
+    """The members that the leader was told of; empty while nobody saw its response."""
+    sent: list[Mapping[str, bytes]] = field(default_factory=list)
+    """The leader's assignments by member id, each time it sent some."""
+    given: dict[str, bytes] = field(default_factory=dict)
+    """What members got, by instance id or else by member id; the first of it makes the generation stable."""
+    is_looked_through: bool = False
+    """Whether its members were held against what the leader sent."""
+
+
+@dataclass(slots=True)
+class Member:
+    """A member while it may be alive."""
+
+    session_timeout_ms: int
+    heard_ms: float
+
+
+@dataclass(slots=True)
+class Group:
+    """A group, followed through joins and syncs."""
+
+    generations: dict[int, Generation] = field(default_factory=dict)
+    members: dict[str, Member] = field(default_factory=dict)
+    instances: dict[str, str] = field(default_factory=dict)
+    """Member id to instance id."""
+    is_consumers: bool = False
+    joined_floor: list[tuple[int, int]] = field(default_factory=list)
+    """Generations with the places where they were first seen, the latest last."""
+    synced: int = -1
+    """The latest generation that is surely in the coordinator's log."""
+
+    def asked(self, asked: Asked) -> None:
+        """Take in a request of a member."""
+        member_id = text(asked.fields, "member_id")
+        if instance_id := text(asked.fields, "group_instance_id"):
+            self.instances[member_id] = instance_id
+        if member_id in self.members:
+            self.members[member_id].heard_ms = asked.event.at_ms
+        if asked.api == "SyncGroup":
+            self._assignments_sent(asked)
+
+    def _assignments_sent(self, asked: Asked) -> None:
+        generation = self.generations.get(number(asked.fields, "generation_id"))
+        sent = {
+            text(each, "member_id"): binary(each, "assignment") for each in items(asked.fields, "assignments")
+        }
+        if generation is None or generation.given:
+            return  # In a stable generation nothing is assigned anew.
+        if text(asked.fields, "member_id") in generation.leaders:
+            generation.sent.append(sent)
+
+    def answered(self, answered: Answered) -> Iterator[Found]:
+        """Take in an answer to a member and yield what it shows to be broken."""
+        if answered.fields.get("error_code") in COORDINATOR_CHANGED:
+            self.coordinator_may_have_changed()
+        if not answered.is_right:
+            return
+        match answered.asked.api:
+            case "JoinGroup":
+                yield from self._joined(answered)
+            case "SyncGroup":
+                yield from self._synced(answered)
+            case "LeaveGroup":
+                self._left(answered)
+            case _:
+                pass
+
+    def coordinator_may_have_changed(self) -> None:
+        """Forget generations that only the former coordinator knew."""
+        self.joined_floor = [each for each in self.joined_floor if each[0] <= self.synced]
+
+    def removed(self) -> None:
+        """Begin anew, since the group is no more."""
+        self.generations.clear()
+        self.members.clear()
+        self.joined_floor.clear()
+        self.synced = -1
+
+    def _joined(self, answered: Answered) -> Iterator[Found]:
+        asked, fields = answered.asked, answered.fields
+        self.is_consumers = text(asked.fields, "protocol_type") == _CONSUMERS
+        joined = number(fields, "generation_id")
+        floor = max((known for known, seen_at in self.joined_floor if seen_at < asked.at), default=-1)
+        if joined < floor:
+            if joined == 1 and self._may_be_empty(asked.event.at_ms):
+                self.removed()
+            else:
+                yield (
+                    Invariant.GENERATIONS_GROW,
+                    Party.COORDINATOR,
+                    f"a join was answered with generation {joined} after {floor} had been known",
+                )
+        self._note_member(answered)
+        generation = self._generation(joined)
+        self.joined_floor = [*self.joined_floor[-_GENERATIONS_KEPT:], (joined, answered.at)]
+        leader = text(fields, "leader")
+        generation.leaders.add(leader)
+        if leader == text(fields, "member_id") and not fields.get("skip_assignment"):
+            generation.told = frozenset(text(each, "member_id") for each in items(fields, "members"))
+
+    def _note_member(self, answered: Answered) -> None:
+        member_id = text(answered.fields, "member_id")
+        if instance_id := text(answered.asked.fields, "group_instance_id"):
+            for former in [known for known, whose in self.instances.items() if whose == instance_id]:
+                if former != member_id:
+                    self.members.pop(former, None)
+            self.instances[member_id] = instance_id
+        timeout_ms = number(answered.asked.fields, "session_timeout_ms")
+        self.members[member_id] = Member(session_timeout_ms=timeout_ms, heard_ms=answered.event.at_ms)
+
+    def _generation(self, joined: int) -> Generation:
+        if joined not in self.generations:
+            self.generations[joined] = Generation(number=joined)
+            for old in sorted(self.generations)[:-_GENERATIONS_KEPT]:
+                if old != joined:
+                    del self.generations[old]
+        return self.generations[joined]
+
+    def _may_be_empty(self, now_ms: float) -> bool:
+        return all(now_ms - each.heard_ms > each.session_timeout_ms for each in self.members.values())
+
+    def _left(self, answered: Answered) -> None:
+        refused = {
+            (text(each, "member_id"), text(each, "group_instance_id"))
+            for each in items(answered.fields, "members")
+            if each.get("error_code") != NO_ERROR
+        }
+        leaving = [*items(answered.asked.fields, "members")] or [answered.asked.fields]
+        for each in leaving:
+            member_id, instance_id = text(each, "member_id"), text(each, "group_instance_id")
+            if (member_id, instance_id) in refused:
+                continue
+            gone = {member_id} if member_id else set()
+            gone |= {known for known, whose in self.instances.items() if instance_id and whose == instance_id}
+            for known in gone:
+                self.members.pop(known, None)
+
+    def _synced(self, answered: Answered) -> Iterator[Found]:
+        asked = answered.asked
+        synced = number(asked.fields, "generation_id")
+        self.synced = max(self.synced, synced)
+        generation = self.generations.get(synced)
+        if generation is None:
+            return
+        member_id = text(asked.fields, "member_id")
+        assignment = binary(answered.fields, "assignment")
+        if member_id in generation.leaders:
+            yield from self._unassigned(generation)
+        yield from self._not_from_leader(generation, member_id, assignment)
+        yield from self._owned_twice(generation, member_id, assignment)
+
+    def _unassigned(self, generation: Generation) -> Iterator[Found]:
+        if not generation.told or not generation.sent or generation.is_looked_through:
+            return
+        generation.is_looked_through = True
+        assigned = {member_id for member_id, assignment in generation.sent[-1].items() if assignment}
+        if missing := sorted(generation.told - assigned):
+            yield (
+                Invariant.ALL_ASSIGNED,
+                Party.CLIENTS,
+                f"in generation {generation.number} the leader sent no assignment for {', '.join(missing)}",
+            )
+
+    def _not_from_leader(self, generation: Generation, member_id: str, assignment: bytes) -> Iterator[Found]:
+        if not generation.told:
+            return  # The leader was not heard, or had nothing to assign anew.
+        expected = [self._for(sent, member_id) for sent in generation.sent] or [b""]
+        if assignment not in expected:
+            sent = " or ".join(_told(each) for each in expected)
+            what = f"{member_id} was given {_told(assignment)}, the leader had sent {sent}"
+            yield Invariant.LEADER_ASSIGNS, Party.COORDINATOR, f"in generation {generation.number} {what}"
+
+    def _for(self, sent: Mapping[str, bytes], member_id: str) -> bytes:
+        """Return what was sent for a member, also for a static one under the id that it had before."""
+        if member_id in sent or member_id not in self.instances:
+            return sent.get(member_id, b"")
+        instance_id = self.instances[member_id]
+        return next((each for known, each in sent.items() if self.instances.get(known) == instance_id), b"")
+
+    def _owned_twice(self, generation: Generation, member_id: str, assignment: bytes) -> Iterator[Found]:
+        identity = self.instances.get(member_id, member_id)
+        generation.given[identity] = assignment
+        mine = owned(assignment) if self.is_consumers else None
+        for other, given in generation.given.items() if mine else ():
+            theirs = owned(given) if other != identity else None
+            if mine and theirs and (twice := sorted(mine & theirs)):
+                partitions = ", ".join(f"{topic}-{partition}" for topic, partition in twice)
+                yield (
+                    Invariant.ONE_OWNER,
+                    Party.CLIENTS if self._sent_both(generation, assignment, given) else Party.COORDINATOR,
+                    f"in generation {generation.number} {identity} and {other} both own {partitions}",
+                )
+
+    def _sent_both(self, generation: Generation, one: bytes, other: bytes) -> bool:
+        return any({one, other} <= set(sent.values()) for sent in generation.sent)
+
+
+def _told(assignment: bytes) -> str:
+    partitions = owned(assignment)
+    if not assignment:
+        return "nothing"
+    if partitions is None:
+        return f"{len(assignment)} bytes ({assignment[:16].hex()})"
+    return ", ".join(f"{topic}-{partition}" for topic, partition in sorted(partitions)) or "no partitions"

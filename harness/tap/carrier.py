@@ -1,0 +1,268 @@
+"""The process of a tap: it listens, carries bytes to and fro, and keeps them; what they mean is for later.
+
+Its parent talks to it over a link, in lines of JSON: `{"conversation": NAME}` is answered with the address at
+which that is to be had, or with `error`. When the parent hangs up, however it came to that, the tap ends.
+
+An iteration passes on first and keeps then, in one write for all that came: a process that is killed leaves
+everything in its journal but what it was about to write.
+"""
+
+import gc
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import time
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from harness.tap.connection import Connection, React
+from harness.tap.framing import Dialogue
+from harness.tap.journal import MAGIC, Beginning, Closing, Kind, Opening, Remark, Side, header
+from harness.tap.listeners import (
+    Address,
+    Conversation,
+    Listener,
+    parse_address,
+    parse_addresses,
+    peer_of,
+    written,
+)
+
+_SWEEP_S: Final = 1.0
+_LINK_BYTES: Final = 1 << 16
+
+
+class ParentGoneError(Exception):
+    """The parent has hung up: the tap is to end."""
+
+
+class Journal:
+    """Entries that are gathered, and written together."""
+
+    def __init__(self, path: Path, bootstrap: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+        self._began_ns = time.monotonic_ns()
+        self._gathered: list[bytes] = [MAGIC]
+        began = Beginning(
+            started_at=datetime.now(UTC).isoformat(timespec="milliseconds"), bootstrap=bootstrap
+        )
+        self.keep_record(Kind.BEGUN, 0, began)
+        self.write()
+
+    def keep(self, kind: Kind, connection: int, content: bytes) -> None:
+        """Gather an entry."""
+        at_ns = time.monotonic_ns() - self._began_ns
+        self._gathered += (header(kind, connection, at_ns, len(content)), content)
+
+    def keep_record(
+        self, kind: Kind, connection: int, record: Beginning | Opening | Closing | Remark
+    ) -> None:
+        """Gather an entry whose content is JSON."""
+        self.keep(kind, connection, json.dumps(asdict(record)).encode())
+
+    def write(self) -> None:
+        """Hand everything gathered to the operating system."""
+        if not self._gathered:
+            return
+        entries = b"".join(self._gathered)
+        self._gathered.clear()
+        while entries:
+            entries = entries[os.write(self._descriptor, entries) :]
+
+
+class Carrier:
+    """All connections of a tap, in one loop."""
+
+    def __init__(
+        self,
+        link: socket.socket,
+        journal: Journal,
+        bootstrap: tuple[Address, ...],
+        listen: Address,
+        advertised: str,
+    ) -> None:
+        link.settimeout(0)
+        self._link = link
+        self._link_rest = b""
+        self._journal = journal
+        self._bootstrap = bootstrap
+        self._listen = listen
+        self._advertised = advertised
+        self._poll = select.epoll()
+        self._reactions: dict[int, React] = {}
+        self._conversations: dict[str, Address] = {}
+        self._connections: dict[int, Connection] = {}
+        self._connected = 0
+        self._discarded: list[socket.socket] = []
+        self._resting: list[Listener] = []
+        """Nobody is accepted there for the moment, because there are too many open files."""
+
+    def run(self) -> None:
+        """Carry until the parent hangs up."""
+        self.watch(self._link, select.EPOLLIN, self._hear_parent)
+        swept_s = time.monotonic()
+        try:
+            while True:
+                for descriptor, events in self._poll.poll(_SWEEP_S):
+                    reaction = self._reactions.get(descriptor)
+                    if reaction is not None:
+                        reaction(events)
+                self._close_discarded()
+                self._journal.write()
+                now_s = time.monotonic()
+                if now_s - swept_s > _SWEEP_S:
+                    swept_s = now_s
+                    self._sweep(now_s)
+        except ParentGoneError:
+            pass
+        finally:
+            for connection in tuple(self._connections.values()):
+                connection.end(Side.TAP, "the tap was stopped", reset=False)
+            self._close_discarded()
+            self._journal.write()
+
+    def watch(self, watched: socket.socket, events: int, react: React) -> None:
+        """See `Surroundings`."""
+        descriptor = watched.fileno()
+        if descriptor in self._reactions:
+            self._poll.modify(descriptor, events)
+        else:
+            self._poll.register(descriptor, events)
+        self._reactions[descriptor] = react
+
+    def _forget(self, watched: socket.socket) -> None:
+        if self._reactions.pop(watched.fileno(), None) is not None:
+            self._poll.unregister(watched)
+
+    def discard(self, finished: socket.socket) -> None:
+        """See `Surroundings`."""
+        self._forget(finished)
+        # Its number must not be given to another socket while events of this iteration are under it.
+        self._discarded.append(finished)
+
+    def _close_discarded(self) -> None:
+        for finished in self._discarded:
+            finished.close()
+        self._discarded.clear()
+
+    def keep(self, kind: Kind, connection: int, content: bytes) -> None:
+        """See `Surroundings`."""
+        self._journal.keep(kind, connection, content)
+
+    def keep_closing(self, connection: int, side: Side, how: str) -> None:
+        """See `Surroundings`."""
+        self._journal.keep_record(Kind.CLOSED, connection, Closing(side=side, how=how))
+
+    def over(self, connection: Connection) -> None:
+        """See `Surroundings`."""
+        self._connections.pop(connection.number, None)
+
+    def _hear_parent(self, _: int) -> None:
+        data = self._link.recv(_LINK_BYTES)
+        if not data:
+            raise ParentGoneError
+        *lines, self._link_rest = (self._link_rest + data).split(b"\n")
+        for line in lines:
+            answer = self._conversation(str(json.loads(line)["conversation"]))
+            # What was passed before the parent asked is in the journal when it has its answer.
+            self._journal.write()
+            self._link.sendall(json.dumps(answer).encode() + b"\n")
+
+    def _conversation(self, name: str) -> dict[str, str]:
+        if name not in self._conversations:
+            host, port = self._listen
+            conversation = Conversation(
+                name=name,
+                bootstrap=self._bootstrap,
+                host=host,
+                advertised=self._advertised,
+                opened=self._accept_at,
+            )
+            try:
+                listener = conversation.listen(0 if self._conversations else port)
+            except OSError as error:
+                return {"error": f"nobody can listen on {written(self._listen)}: {error.strerror or error}"}
+            self._conversations[name] = (self._advertised, listener.port)
+        return {"address": written(self._conversations[name])}
+
+    def _accept_at(self, listener: Listener) -> None:
+        self.watch(listener.acceptor, select.EPOLLIN, partial(self._accept, listener))
+
+    def _accept(self, listener: Listener, _: int) -> None:
+        try:
+            client, _peer = listener.acceptor.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return
+        except OSError:
+            # Too many open files: those who knock wait, until others have gone.
+            self._forget(listener.acceptor)
+            self._resting.append(listener)
+            return
+        host, port = listener.next_address()
+        try:
+            family, _type, _protocol, _name, address = socket.getaddrinfo(
+                host, port, type=socket.SOCK_STREAM
+            )[0]
+            broker = socket.socket(family, socket.SOCK_STREAM)
+        except OSError:
+            client.close()
+            return
+        self._open(listener, client, broker, (host, port)).connect(address)
+
+    def _open(
+        self, listener: Listener, client: socket.socket, broker: socket.socket, address: Address
+    ) -> Connection:
+        self._connected += 1
+        number = self._connected
+        opening = Opening(
+            conversation=listener.conversation.name,
+            client=peer_of(client),
+            broker=listener.broker,
+            address=written(address),
+        )
+        self._journal.keep_record(Kind.OPENED, number, opening)
+        dialogue = Dialogue(
+            relocate=listener.conversation.relocate,
+            remark=partial(self._journal.keep_record, Kind.REMARK, number),
+        )
+        connection = self._connections[number] = Connection(number, client, broker, dialogue, self)
+        return connection
+
+    def _sweep(self, now_s: float) -> None:
+        for connection in tuple(self._connections.values()):
+            if connection.deadline_s is not None and connection.deadline_s < now_s:
+                connection.end(Side.BROKER, "did not accept in time", reset=True)
+        resting, self._resting = self._resting, []
+        for listener in resting:
+            self._accept_at(listener)
+
+
+def main(link: str, journal: str, bootstrap: str, listen: str, advertised: str) -> None:
+    """Be the process of the tap that gave these."""
+    for each in (signal.SIGINT, signal.SIGTERM):
+        # Meant for the parent, which hangs up when it has ended.
+        signal.signal(each, signal.SIG_IGN)
+    _, files_max = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files_max, files_max))
+    carrier = Carrier(
+        socket.socket(fileno=int(link)),
+        Journal(Path(journal), bootstrap),
+        parse_addresses(bootstrap),
+        parse_address(listen),
+        advertised,
+    )
+    # What was imported stays for good: nobody is to look through it while bytes wait.
+    gc.freeze()
+    carrier.run()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,111 @@
+"""Where clients find brokers while they are tapped: a port for each broker in each conversation."""
+
+import contextlib
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+Address: TypeAlias = tuple[str, int]
+
+BOOTSTRAP: Final = "bootstrap"
+_BACKLOG: Final = 1024
+
+
+@dataclass(slots=True)
+class Listener:
+    """A port, and the broker that it leads to."""
+
+    acceptor: socket.socket
+    conversation: "Conversation"
+    broker: str
+    """For people: `bootstrap`, or `node 1`."""
+    addresses: tuple[Address, ...]
+    """Of the broker; of several, which only a bootstrap has, each connection gets the next."""
+    _turn: int = 0
+
+    @property
+    def port(self) -> int:
+        """Where clients find it."""
+        port: int = self.acceptor.getsockname()[1]
+        return port
+
+    def next_address(self) -> Address:
+        """Return where the next connection is to lead."""
+        self._turn += 1
+        return self.addresses[(self._turn - 1) % len(self.addresses)]
+
+
+@dataclass(slots=True)
+class Conversation:
+    """Clients that are told the same addresses, so that all they say is known to be theirs."""
+
+    name: str
+    bootstrap: tuple[Address, ...]
+    host: str
+    """On which ports are opened."""
+    advertised: str
+    """What clients are told in place of it."""
+    opened: Callable[[Listener], None]
+    """Told of each new port."""
+    _by_address: dict[Address, Listener] = field(default_factory=dict)
+
+    def listen(self, port: int = 0) -> Listener:
+        """Open the port for clients that know nothing yet; `OSError` where that cannot be."""
+        listener = self._open(BOOTSTRAP, self.bootstrap, port)
+        if len(self.bootstrap) == 1:
+            # One of several must not stand for a single broker: connections to it go to each in turn.
+            self._by_address[self.bootstrap[0]] = listener
+        return listener
+
+    def relocate(self, host: str, port: int, node_id: int) -> Address:
+        """Return where clients find the broker that is advertised at an address; `OSError` as above."""
+        listener = self._by_address.get((host, port))
+        if listener is None:
+            listener = self._by_address[host, port] = self._open(BOOTSTRAP, ((host, port),), 0)
+        if node_id >= 0:
+            listener.broker = f"node {node_id}"
+        return self.advertised, listener.port
+
+    def _open(self, broker: str, addresses: tuple[Address, ...], port: int) -> Listener:
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        acceptor = socket.create_server((self.host, port), family=family, backlog=_BACKLOG)
+        acceptor.settimeout(0)
+        listener = Listener(acceptor=acceptor, conversation=self, broker=broker, addresses=addresses)
+        self.opened(listener)
+        return listener
+
+
+def parse_address(text: str) -> Address:
+    """Read `HOST:PORT`, an IPv6 address in brackets.
+
+    Raises:
+        ValueError: it is none.
+    """
+    host, colon, port = text.strip().rpartition(":")
+    if not colon or not host or not port.isdecimal() or int(port) > 0xFFFF:
+        raise ValueError(f"{text!r} is no address; write for instance 127.0.0.1:9092")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def parse_addresses(text: str) -> tuple[Address, ...]:
+    """Read one or several, separated by commas.
+
+    Raises:
+        ValueError: one of them is none.
+    """
+    return tuple(parse_address(each) for each in text.split(","))
+
+
+def written(address: Address) -> str:
+    """Write an address as `HOST:PORT`."""
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def peer_of(connected: socket.socket) -> str:
+    """Return the address at the other end, or nothing when that is gone already."""
+    with contextlib.suppress(OSError):
+        host, port, *_ = connected.getpeername()
+        return written((host, port))
+    return ""

@@ -1,0 +1,199 @@
+"""A tapped target with its run folder: started, watched, ended, and decoded into the files of other runs."""
+
+import asyncio
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from harness import __version__
+from harness.invariants import Violation
+from harness.invariants.stored import checker_for, keep
+from harness.tap.following import Follower
+from harness.tap.journal import JOURNAL
+from harness.tap.reading import events_of_journal
+from harness.tap.tap import Tap, TapError
+from harness.targets.base import Broker, BrokerDescription, Target, TargetError
+from harness.trace.events import EventKind, RunFooter, RunHeader, TraceHeader
+from harness.trace.files import EventWriter, RunFolder
+from harness.trace.formats import FORMAT_VERSION, config_digest
+from harness.trace.schema import TraceError
+from harness.wire.schema import API_NAMES
+
+Tell: TypeAlias = Callable[[str], None]
+"""Told, in a line, what people should know now."""
+
+_LOOK_S: Final = 0.2
+"""Between two looks at whether all is well, and at what was kept meanwhile."""
+COMPLETE: Final = "complete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TapPlan:
+    """What is to be tapped."""
+
+    run_id: str
+    target: Target
+    listen: str
+    advertise: str | None
+    out: Path
+    command: str
+    checks: bool
+    """Whether invariants are looked at while it taps; they are afterwards in any case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TappedRun:
+    """What is left of a tap."""
+
+    folder: RunFolder
+    footer: RunFooter
+    request_count: int
+    violations: tuple[Violation, ...]
+
+
+async def tap_target(plan: TapPlan, stop: asyncio.Event, tell: Tell) -> TappedRun:
+    """Start a target, tap it until it is told to stop, and decode what was kept.
+
+    Raises:
+        TargetError: the target cannot be had, or has no address.
+        TapError: nobody can listen there, or the tap was lost; what was kept is on file.
+    """
+    folder = RunFolder.create(plan.out, plan.run_id)
+    folder.write_run(_run_header(plan))
+    name = plan.target.name
+    folder.logs(name).mkdir(parents=True)
+    began_s = time.monotonic()
+    broker = await plan.target.start(broker_config={}, directory=folder.logs(name), progress=tell)
+    try:
+        header = _trace_header(plan, broker.description, (time.monotonic() - began_s) * 1000)
+        folder.write_headers(name, [header])
+        began_s = time.monotonic()
+        ended = await _tap(plan, folder, broker, stop, tell)
+        drive_ms = (time.monotonic() - began_s) * 1000
+    finally:
+        await broker.stop()
+    tell("decoding what was kept")
+    return finish(folder, ended=ended, drive_ms=drive_ms)
+
+
+async def _tap(plan: TapPlan, folder: RunFolder, broker: Broker, stop: asyncio.Event, tell: Tell) -> str:
+    bootstrap = broker.description.bootstrap
+    if ":" not in bootstrap:
+        raise TargetError(f"{plan.target.spec} listens nowhere ({bootstrap}); tap one that has a port")
+    name = plan.target.name
+    directory = folder.events(name).parent
+    with Tap(bootstrap, directory, listen=plan.listen, advertise=plan.advertise) as tap:
+        tell(f"tapping {plan.target.spec}: clients find it at {tap.bootstrap_servers}")
+        checker = checker_for(folder.read_headers(name)) if plan.checks else None
+        with Follower(tap.journal, run_id=plan.run_id, target=name) as follower:
+            while not stop.is_set():
+                await _rest(stop)
+                if checker is not None:
+                    for event in await asyncio.to_thread(lambda: list(follower.events())):
+                        for violation in checker.feed(event):
+                            tell(told(violation))
+                if (lost := tap.failure()) is not None:
+                    raise TapError(lost)
+                if (gone := broker.failure()) is not None:
+                    return f"target lost: {gone}"
+    return COMPLETE
+
+
+async def _rest(stop: asyncio.Event) -> None:
+    try:
+        async with asyncio.timeout(_LOOK_S):
+            await stop.wait()
+    except TimeoutError:
+        pass
+
+
+def told(violation: Violation) -> str:
+    """Write a violation in a line."""
+    place = f"{violation.scenario_id} {violation.sequence}, group {violation.group_id}"
+    return f"{violation.invariant} [{violation.party}] {place}: {violation.detail}"
+
+
+def finish(folder: RunFolder, *, ended: str, drive_ms: float = 0.0) -> TappedRun:
+    """Decode the journals of a tap's run, check what they hold, and say how it ended; also again, later.
+
+    Raises:
+        TraceError: this is no tap's run, or a file of it is damaged.
+    """
+    header = folder.read_run()
+    counts: dict[str, int] = {}
+    requests = 0
+    conversations: set[str] = set()
+    found: list[Violation] = []
+    for target in folder.targets():
+        journal = folder.events(target).parent / JOURNAL
+        if not journal.exists():
+            raise TraceError(f"{folder.path}: {target} has no {JOURNAL}; this is no run of a tap")
+        checker = checker_for(folder.read_headers(target))
+        # What an earlier attempt has left is all in the journal, and is not to be there twice.
+        folder.events(target).unlink(missing_ok=True)
+        with EventWriter(folder.events(target)) as writer:
+            for event in events_of_journal(journal, run_id=header.run_id, target=target):
+                writer.write(event)
+                found += checker.feed(event)
+                counts[target] = counts.get(target, 0) + 1
+                requests += event.kind == EventKind.REQUEST
+                conversations.add(event.scenario_id)
+    keep(folder, found)
+    footer = RunFooter(
+        run_id=header.run_id,
+        finished_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        ended=ended,
+        scenario_count=len(conversations),
+        drive_ms=json.dumps({target: round(drive_ms, 1) for target in folder.targets()}),
+        event_counts=json.dumps(counts),
+    )
+    folder.write_footer(footer)
+    return TappedRun(folder=folder, footer=footer, request_count=requests, violations=tuple(found))
+
+
+def _run_header(plan: TapPlan) -> RunHeader:
+    system = f"{platform.system()} {platform.machine()}"
+    return RunHeader(
+        run_id=plan.run_id,
+        format_version=FORMAT_VERSION,
+        started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        harness_version=__version__,
+        harness_commit=None,
+        scenario_digest="",
+        shard=None,
+        merged_from=(),
+        targets=(plan.target.name,),
+        machine=f"{system}, {os.cpu_count() or 'unknown'} cores, Python {platform.python_version()}",
+        command=plan.command,
+    )
+
+
+def _trace_header(plan: TapPlan, description: BrokerDescription, start_ms: float) -> TraceHeader:
+    broker_config = json.dumps(dict(description.broker_config), sort_keys=True)
+    ranges = {
+        API_NAMES.get(each.api_key, str(each.api_key)): [each.min_version, each.max_version]
+        for each in description.api_ranges
+    }
+    return TraceHeader(
+        run_id=plan.run_id,
+        target=plan.target.name,
+        spec=description.spec,
+        version=description.version,
+        image=description.image,
+        profile=description.profile,
+        implementation=description.implementation,
+        bootstrap=description.bootstrap,
+        broker_config=broker_config,
+        config_digest=config_digest(broker_config),
+        api_ranges=json.dumps(ranges),
+        notes=(*description.notes, f"tapped at {plan.listen}"),
+        oracle=None,
+        started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        start_ms=start_ms,
+    )
