@@ -17,11 +17,10 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
 
 from harness.diff.model import Difference, Judgement
 from harness.spark.archive import KINDS, Archive, VolumeWriter
-from harness.spark.archive_rows import Answer, TimedStep, Trace
+from harness.spark.archive_rows import Answer, BrokerHeader, TimedStep, Trace
+from harness.spark.arrow_schemas import arrow_table
 from harness.spark.conversations import bounds_of, completed, told
 from harness.spark.packing import broker_headers, read_event_table
-from harness.spark.schemas import arrow_table
-from harness.spark.stage import BrokerHeader
 from harness.trace.events import EventKind, RunFooter, RunHeader
 from harness.trace.files import RunFolder, read_records
 from harness.trace.schema import TraceError

@@ -29,6 +29,11 @@ def print_spark_report(report: SparkBenchReport, console: Console) -> None:
     for size in report.sizes:
         table.add_row(*_cells(size))
     console.print(table)
+    console.print(
+        f"before that: {report.start_s:.1f} s to start Spark, and {report.first_s:.1f} s for the two tables "
+        "of the smallest size the first time",
+        highlight=False,
+    )
     for small, large, factor in report.growth():
         console.print(
             f"from {small:,} to {large:,} events the time for all tables grows {factor:.2f} times as fast",

@@ -81,6 +81,10 @@ class SparkBenchReport:
     """All sizes, and where they were measured."""
 
     sizes: tuple[SizeReport, ...]
+    start_s: float
+    """Until there was a session; no size's times have a share in it."""
+    first_s: float
+    """The two tables of the smallest size in that session, before anything was warm."""
     jvm_peak_bytes: int | None
     """The most memory that the driver's JVM ever held; None where the system does not tell."""
     driver_memory: str
@@ -109,15 +113,26 @@ def bench_spark(plan: SparkBenchPlan, tell: Callable[[str], None]) -> SparkBench
     base = load_base(RunFolder(plan.base))
     archives = [_made(base, plan, count, tell) for count in plan.event_counts]
     partitions = max(shuffle_partitions(archive) for archive, _ in archives)
+    began_s = time.perf_counter()
     with spark_session(
         master=plan.master, partitions=max(partitions, 2), driver_memory=plan.driver_memory
     ) as spark:
+        start_s = time.perf_counter() - began_s
+        smallest, out = archives[0][0], plan.work / "out"
+        first_s = _timed(lambda: _spark_tables(spark, smallest, out, COMPARED))
         tell("warming up on the smallest")
         for _ in range(plan.rounds):
-            _spark_all(spark, archives[0][0], plan.work / "out")
+            _spark_all(spark, smallest, out)
         sizes = tuple(_measured(spark, plan, archive, made_s, tell) for archive, made_s in archives)
         peak = jvm_peak_bytes()
-    return SparkBenchReport(sizes=sizes, jvm_peak_bytes=peak, driver_memory=plan.driver_memory, machine=facts)
+    return SparkBenchReport(
+        sizes=sizes,
+        start_s=start_s,
+        first_s=first_s,
+        jvm_peak_bytes=peak,
+        driver_memory=plan.driver_memory,
+        machine=facts,
+    )
 
 
 def write_spark_report(report: SparkBenchReport, out: Path) -> Path:

@@ -4,14 +4,17 @@ A behaviour is responsible if it alone, taken from the one profile into the othe
 the two references differ. That takes no broker: the references are driven again, a behaviour at a time.
 """
 
+import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from harness.conduct.workers import workers
 from harness.diff.check import TargetTrace
 from harness.diff.model import Attribution, Judgement
 from harness.runner.drive import Drive, DriveSinks, Limits, Watcher
@@ -26,6 +29,10 @@ Place = tuple[int, int]
 """Step, and from 0 which of its answers."""
 Seen = Mapping[Place, str]
 """What was answered, as a digest."""
+Told = Mapping[str, frozenset[Place]]
+"""By scenario id: where it is not told as usual."""
+_SHARED_COUNT: Final = 400
+"""Conversations; fewer are told by one process before others have started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -34,6 +41,18 @@ class _Pair:
 
     from_oracle: str
     to_oracle: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trial:
+    """One reference with one behaviour of another's, and what it is to tell anew."""
+
+    pair: _Pair
+    name: str
+    """The reference's name among the traces."""
+    base: str
+    of: str
+    behaviour: str
 
 
 class _Unwatched(Watcher):
@@ -66,13 +85,46 @@ async def attribute(
         order: the targets' names; neighbours in it are compared.
         progress: told what is being worked on.
     """
-    found: list[Attribution] = []
-    for pair, parted in sorted(_where_references_part(traces, judgements, order).items()):
-        progress(f"what changed from {pair.from_oracle} to {pair.to_oracle}: {len(parted)} scenarios")
-        names = await _responsible(scripts, traces, pair, parted)
-        run_id = traces[pair.to_oracle].info.run_id
-        found += [_attribution(run_id, name, pair, names.get(name, ())) for name in sorted(parted)]
-    return tuple(found)
+    pairs = _where_references_part(traces, judgements, order)
+    trials = [trial for pair in sorted(pairs) for trial in _trials(traces, pair)]
+    responsible: dict[_Pair, dict[str, set[str]]] = {pair: {} for pair in pairs}
+    async for trial, told in _tried(trials, scripts, traces, pairs, progress):
+        for scenario_id, places in pairs[trial.pair].items():
+            if places & told.get(scenario_id, frozenset()):
+                responsible[trial.pair].setdefault(scenario_id, set()).add(trial.behaviour)
+    return tuple(
+        _attribution(traces[pair.to_oracle].info.run_id, name, pair, responsible[pair].get(name, ()))
+        for pair in sorted(pairs)
+        for name in sorted(pairs[pair])
+    )
+
+
+async def _tried(
+    trials: Sequence[_Trial],
+    scripts: Mapping[str, Script],
+    traces: Mapping[str, TargetTrace],
+    pairs: Mapping[_Pair, Mapping[str, frozenset[Place]]],
+    progress: Callable[[str], None],
+) -> AsyncIterator[tuple[_Trial, Told]]:
+    """Make all trials, and give each as it ends: many in processes of their own, few in a thread."""
+    loop = asyncio.get_running_loop()
+    is_much = sum(len(pairs[trial.pair]) for trial in trials) >= _SHARED_COUNT
+    with workers(len(trials)) if is_much else ThreadPoolExecutor(1) as pool:
+
+        async def tried(trial: _Trial) -> tuple[_Trial, Told]:
+            names = list(pairs[trial.pair])
+            events = traces[trial.name].events
+            usual = {name: seen_in(events.get(name, ())) for name in names}
+            chosen = [scripts[name] for name in names]
+            return trial, await loop.run_in_executor(pool, _told_otherwise, trial, chosen, usual)
+
+        for ended, each in enumerate(asyncio.as_completed([tried(trial) for trial in trials]), start=1):
+            trial, told = await each
+            progress(
+                f"what changed from {trial.pair.from_oracle} to {trial.pair.to_oracle}: "
+                f"{trial.behaviour} ({ended} of {len(trials)})"
+            )
+            yield trial, told
 
 
 def _attribution(run_id: str, scenario_id: str, pair: _Pair, names: Iterable[str]) -> Attribution:
@@ -107,27 +159,25 @@ def _where_references_part(
     return found
 
 
-async def _responsible(
-    scripts: Mapping[str, Script],
-    traces: Mapping[str, TargetTrace],
-    pair: _Pair,
-    parted: Mapping[str, frozenset[Place]],
-) -> dict[str, set[str]]:
-    """Return the behaviours that each scenario's change hangs on."""
+def _trials(traces: Mapping[str, TargetTrace], pair: _Pair) -> Iterator[_Trial]:
+    """Name every trial of a pair: each behaviour in which they differ, on either side."""
     profiles = [traces[name].info.profile for name in (pair.from_oracle, pair.to_oracle)]
-    responsible: dict[str, set[str]] = {}
     for behaviour in differing_behaviours(*profiles):
         for name, base, of in (
             (pair.to_oracle, profiles[1], profiles[0]),
             (pair.from_oracle, profiles[0], profiles[1]),
         ):
-            told = await _tell(variant(base, behaviour=behaviour, of=of), [scripts[one] for one in parted])
-            for scenario_id, places in parted.items():
-                events = told.get(scenario_id, [])
-                usual = seen_in(traces[name].events.get(scenario_id, ()))
-                if _is_whole(events) and places & unequal_places(seen_in(events), usual):
-                    responsible.setdefault(scenario_id, set()).add(behaviour)
-    return responsible
+            yield _Trial(pair=pair, name=name, base=base, of=of, behaviour=behaviour)
+
+
+def _told_otherwise(trial: _Trial, scripts: Sequence[Script], usual: Mapping[str, Seen]) -> Told:
+    """Return, of the scenarios that a trial tells whole, where it does not tell them as usual."""
+    told = asyncio.run(_tell(variant(trial.base, behaviour=trial.behaviour, of=trial.of), scripts))
+    return {
+        scenario_id: unequal_places(seen_in(events), usual[scenario_id])
+        for scenario_id, events in told.items()
+        if _is_whole(events)
+    }
 
 
 async def _tell(target: VariantTarget, scripts: Sequence[Script]) -> dict[str, list[Event]]:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from harness.conduct.plan import RunPlan
+from harness.runner.capacity import processes_at_once
 from harness.runner.drive import Drive, DriveSinks, Gate, Watcher
 from harness.runner.recorder import Place, Recorder
-from harness.targets.base import BrokerDescription, Target, TargetError
+from harness.targets.base import BrokerDescription, Capability, Target, TargetError
 from harness.targets.oracle import Oracle, is_same_profile, oracle_for
 from harness.trace.canonical import Canonicaliser
 from harness.trace.events import Event, EventKind, TraceHeader
@@ -234,9 +235,25 @@ class RunDrive:
 
 
 def _waves(targets: Sequence[Target], at_once: int | None) -> Iterator[Sequence[Target]]:
-    """Split targets, in their order, into those that may have brokers together."""
+    """Split targets, in their order, into those that may have brokers together.
+
+    Where nobody said how many, they are all of them, but of clusters no more than fit the machine.
+    """
     size = at_once or max(len(targets), 1)
-    return (targets[start : start + size] for start in range(0, len(targets), size))
+    fitting = processes_at_once()
+    wave: list[Target] = []
+    for target in targets:
+        in_clusters = sum(each.process_count for each in (*wave, target) if _is_cluster(each))
+        if wave and (len(wave) == size or (_is_cluster(target) and in_clusters > fitting)):
+            yield wave
+            wave = []
+        wave.append(target)
+    if wave:
+        yield wave
+
+
+def _is_cluster(target: Target) -> bool:
+    return Capability.CLUSTER in target.capabilities
 
 
 def _is_reference(target: Target) -> bool:

@@ -1,13 +1,16 @@
 """The judgement of a run: its traces and scripts in, judgements and differences on file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Final
 
-from harness.diff.check import CheckedRun, TargetTrace, check_run
+from harness.conduct.workers import workers
+from harness.diff.check import CheckedRun, TargetTrace, judge_target, set_against
+from harness.diff.compare import Departures
 from harness.diff.expectations import SourcedEntry, check_scenarios, load_expectations
-from harness.diff.judge import TargetInfo
+from harness.diff.judge import Judged, TargetInfo
 from harness.diff.model import Judgement
 from harness.report.errors import ReportError
 from harness.report.exit_code import ExitCode, exit_code, worst
@@ -16,6 +19,9 @@ from harness.scenario.script import Script, script_from_json
 from harness.trace.canonical import Canonicaliser
 from harness.trace.events import Event, EventKind, RunFooter
 from harness.trace.files import RunFolder, read_events, read_records, write_records
+
+_SHARED_BYTES: Final = 24 * 1024 * 1024
+"""Of traces; below, other processes take longer to start than to help."""
 
 
 def judge_run(
@@ -52,11 +58,62 @@ def check_folder(
     Raises:
         TraceError: a file of the run is damaged.
     """
+    names = folder.targets()
+    shares = _shares(folder, names)
+    by_target: dict[str, list[Judged]] = {}
+    if len(shares) == 1 or _trace_bytes(folder, names) < _SHARED_BYTES:
+        for share in shares:
+            by_target |= _judge_share(folder, share)
+    else:
+        with workers(len(shares)) as pool:
+            for found in pool.map(_judge_share, [folder] * len(shares), shares):
+                by_target |= found
+    return set_against(
+        [each for name in names for each in by_target[name]],
+        {name: _info(folder, name) for name in names},
+        entries=entries,
+        baseline=baseline,
+        today=today,
+    )
+
+
+def _shares(folder: RunFolder, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Divide targets into what is judged together: a target and, with the first that needs it, its oracle."""
+    left = dict.fromkeys(names)
+    shares: list[tuple[str, ...]] = []
+    for name in names:
+        oracle = _info(folder, name).oracle
+        if oracle is not None and name in left:
+            share = tuple(each for each in (oracle, name) if each in left)
+            shares.append(share)
+            left = {each: None for each in left if each not in share}
+    return [*shares, *((name,) for name in left)]
+
+
+def _trace_bytes(folder: RunFolder, names: Sequence[str]) -> int:
+    return sum(path.stat().st_size for name in names if (path := folder.events(name)).exists())
+
+
+def _judge_share(folder: RunFolder, share: Sequence[str]) -> dict[str, list[Judged]]:
+    """Judge some targets of a run; each trace is read once."""
     scripts = tuple(read_scripts(folder).values())
-    traces = read_traces(folder)
-    if folder.read_footer() is None:
-        traces = {name: _cut_short(trace, scripts) for name, trace in traces.items()}
-    return check_run(scripts=scripts, traces=traces, entries=entries, baseline=baseline, today=today)
+    is_cut_short = folder.read_footer() is None
+    traces: dict[str, TargetTrace] = {}
+
+    def trace_of(name: str) -> TargetTrace:
+        if name not in traces:
+            read = _read_trace(folder, name)
+            traces[name] = _cut_short(read, scripts) if is_cut_short else read
+        return traces[name]
+
+    departures = Departures()
+    known = frozenset(folder.targets())
+    judged: dict[str, list[Judged]] = {}
+    for name in share:
+        trace = trace_of(name)
+        oracle = trace_of(trace.info.oracle) if trace.info.oracle in known else None
+        judged[name] = judge_target(scripts, trace, oracle, departures)
+    return judged
 
 
 def read_expectations(paths: Sequence[Path], catalogue: frozenset[str]) -> tuple[SourcedEntry, ...]:
@@ -120,9 +177,10 @@ def read_scripts(folder: RunFolder) -> Mapping[str, Script]:
     return {name: script_from_json(data) for name, data in folder.read_scripts().items()}  # type: ignore[arg-type] # JSON data by its reader
 
 
-def read_traces(folder: RunFolder) -> Mapping[str, TargetTrace]:
-    """Read every target's trace, its events gathered by scenario."""
-    return {target: _read_trace(folder, target) for target in folder.targets()}
+def read_traces(folder: RunFolder, targets: Iterable[str] | None = None) -> Mapping[str, TargetTrace]:
+    """Read the traces of some targets, or of all, their events gathered by scenario."""
+    names = folder.targets() if targets is None else targets
+    return {target: _read_trace(folder, target) for target in names}
 
 
 def _cut_short(trace: TargetTrace, scripts: Sequence[Script]) -> TargetTrace:
@@ -142,18 +200,20 @@ def _cut_short(trace: TargetTrace, scripts: Sequence[Script]) -> TargetTrace:
     return replace(trace, events={**trace.events, **{event.scenario_id: (event,) for event in missing}})
 
 
-def _read_trace(folder: RunFolder, target: str) -> TargetTrace:
+def _info(folder: RunFolder, target: str) -> TargetInfo:
     header = folder.read_headers(target)[0]
+    return TargetInfo(
+        run_id=header.run_id,
+        target=target,
+        spec=header.spec,
+        profile=header.profile,
+        oracle=header.oracle,
+    )
+
+
+def _read_trace(folder: RunFolder, target: str) -> TargetTrace:
+    info = _info(folder, target)
     by_scenario: dict[str, list[Event]] = {}
     for event in read_events(folder.events(target)).events:
         by_scenario.setdefault(event.scenario_id, []).append(event)
-    return TargetTrace(
-        info=TargetInfo(
-            run_id=header.run_id,
-            target=target,
-            spec=header.spec,
-            profile=header.profile,
-            oracle=header.oracle,
-        ),
-        events={name: tuple(events) for name, events in by_scenario.items()},
-    )
+    return TargetTrace(info=info, events={name: tuple(events) for name, events in by_scenario.items()})

@@ -11,11 +11,11 @@ from harness.conduct.judging import read_scripts, read_traces
 from harness.conduct.plan import PlanError, parse_targets
 from harness.conduct.run import ConductedRun
 from harness.conduct.versions import choose_versions, in_order
+from harness.runner.capacity import BROKER_BYTES, memory_to_spare
 from harness.scenario.script import Script
 from harness.targets.base import CONFORMANCE_CONFIG, Target
 from harness.trace.files import write_records
 
-_BROKER_BYTES: Final = 512 * 1024 * 1024
 _KAFKA: Final = "kafka:"
 
 
@@ -78,27 +78,19 @@ def fitting_at_once(scripts: Sequence[Script], *, cores: int | None = None, memo
     """
     usual = CONFORMANCE_CONFIG.items()
     configs = {frozenset(script.broker_config.items() - usual) for script in scripts}
-    of_one = _BROKER_BYTES * max(1, len(configs))
-    available = _memory_to_spare() if memory is None else memory
+    of_one = BROKER_BYTES * max(1, len(configs))
+    available = memory_to_spare() if memory is None else memory
     return max(1, min((cores or os.cpu_count() or 1) // 2, available // of_one))
-
-
-def _memory_to_spare() -> int:
-    """Return the bytes that the machine could give without swapping, as Linux estimates them."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:  # noqa: PTH123 - a file of the kernel, not of ours
-            return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
 def explain_changes(conducted: ConductedRun, progress: Callable[[str], None]) -> None:
     """Attribute what changed from version to version to named behaviours, and keep it in the run's folder."""
     folder = conducted.folder
+    oracles = {each.oracle for each in conducted.checked.judgements if each.oracle is not None}
     attributions = asyncio.run(
         attribute(
             read_scripts(folder),
-            read_traces(folder),
+            read_traces(folder, sorted(oracles)),
             conducted.checked.judgements,
             order=folder.read_run().targets,
             progress=progress,

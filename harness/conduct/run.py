@@ -14,13 +14,13 @@ from harness import __version__
 from harness.conduct.driving import DriveReport, RunDrive
 from harness.conduct.judging import ending, judge_run, read_baseline, read_expectations
 from harness.conduct.plan import PlanError, RunPlan
+from harness.conduct.reporting import build_page_tables
 from harness.diff.check import CheckedRun
 from harness.report.exit_code import ExitCode
 from harness.report.render import Rendered, render_all
 from harness.runner.drive import Watcher
 from harness.scenario.script import script_to_json
 from harness.spark.archive import ARCHIVE, Archive
-from harness.spark.job import build_tables
 from harness.spark.packing import pack
 from harness.trace.events import RunFooter, RunHeader
 from harness.trace.files import RunFolder, count_events, write_records
@@ -73,13 +73,27 @@ def conduct(plan: RunPlan, watcher: Watcher) -> ConductedRun:
 
 
 def report(
-    folder: RunFolder, *, allure: bool, spark_master: str, progress: Callable[[str], None]
+    folder: RunFolder,
+    *,
+    allure: bool,
+    spark_master: str,
+    progress: Callable[[str], None],
+    archive: Path | None = None,
 ) -> Rendered:
-    """Make a judged run's tables and everything that people and machines read of them."""
+    """Make a judged run's tables and everything that people and machines read of them.
+
+    Args:
+        folder: of the run.
+        allure: whether Allure's results are wanted too.
+        spark_master: Spark's master.
+        progress: told what is being worked on.
+        archive: where runs are kept and the trend comes from; `runs` beside the run's folder if not given.
+    """
+    kept = Archive(root=archive or folder.path.parent / ARCHIVE)
     if folder.read_footer() is not None:
-        pack([folder], Archive(root=folder.path.parent / ARCHIVE), progress=progress)
+        pack([folder], kept, progress=progress)
     progress("Spark computes the tables")
-    build_tables([folder.path], folder.tables, master=spark_master, progress=progress)
+    build_page_tables(folder, kept, master=spark_master, progress=progress)
     progress("rendering")
     return render_all(folder.path, allure=allure)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from harness.diff.baseline import compared_with
+from harness.diff.compare import Departures
 from harness.diff.expectations import SourcedEntry, StaleEntry, apply_expectations
 from harness.diff.judge import Judged, TargetInfo, judge
 from harness.diff.model import Difference, Judgement
@@ -49,12 +50,40 @@ def check_run(
         baseline: an earlier run's judgements, or None.
         today: on which expiry is judged.
     """
+    departures = Departures()
     judged = [
-        _judged(script, trace, traces.get(trace.info.oracle or ""))
+        each
         for trace in traces.values()
-        for script in scripts
+        for each in judge_target(scripts, trace, traces.get(trace.info.oracle or ""), departures)
     ]
     infos = {name: trace.info for name, trace in traces.items()}
+    return set_against(judged, infos, entries=entries, baseline=baseline, today=today)
+
+
+def judge_target(
+    scripts: Sequence[Script], trace: TargetTrace, oracle: TargetTrace | None, departures: Departures
+) -> list[Judged]:
+    """Judge every script with one target; expectations and a baseline are for `set_against`."""
+    return [_judged(script, trace, oracle, departures) for script in scripts]
+
+
+def set_against(
+    judged: Sequence[Judged],
+    infos: Mapping[str, TargetInfo],
+    *,
+    entries: Sequence[SourcedEntry],
+    baseline: Sequence[Judgement] | None,
+    today: date,
+) -> CheckedRun:
+    """Set what was judged against what was foreseen and what an earlier run came to.
+
+    Args:
+        judged: in the order of the targets and then of the scripts.
+        infos: by the targets' names.
+        entries: the known differences.
+        baseline: an earlier run's judgements, or None.
+        today: on which expiry is judged.
+    """
     applied = apply_expectations([one.judgement for one in judged], infos, entries, today)
     compared = compared_with(applied.judgements, baseline)
     return CheckedRun(
@@ -65,6 +94,6 @@ def check_run(
     )
 
 
-def _judged(script: Script, trace: TargetTrace, oracle: TargetTrace | None) -> Judged:
+def _judged(script: Script, trace: TargetTrace, oracle: TargetTrace | None, departures: Departures) -> Judged:
     oracle_events = None if oracle is None else oracle.events.get(script.id, ())
-    return judge(script, trace.info, trace.events.get(script.id, ()), oracle_events)
+    return judge(script, trace.info, trace.events.get(script.id, ()), oracle_events, departures)

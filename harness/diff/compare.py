@@ -16,8 +16,29 @@ from harness.scenario.script import Script
 from harness.trace.events import Event
 
 
+class Departures:
+    """What conversations depart from their scripts in, each looked into once.
+
+    An oracle's conversation is a measure twice for every target that is held against it, and judged itself.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, int], tuple[Sequence[Event], tuple[Seen, ...]]] = {}
+
+    def of(self, script: Script, events: Sequence[Event]) -> tuple[Seen, ...]:
+        """Return everything in which a conversation is not as its script expects."""
+        key = (script.id, id(events))
+        if key not in self._found:
+            # The events are kept, so that no other conversation can come to stand at their address.
+            self._found[key] = (events, against_script(script, events))
+        return self._found[key][1]
+
+
 def differences(
-    script: Script, events: Sequence[Event], oracle_events: Sequence[Event] | None
+    script: Script,
+    events: Sequence[Event],
+    oracle_events: Sequence[Event] | None,
+    departures: Departures | None = None,
 ) -> tuple[Difference, ...]:
     """Return a target's differences, the finding first and the others in the order of steps.
 
@@ -25,13 +46,15 @@ def differences(
         script: what both conversations were to be.
         events: of the target; each names its run, target and scenario.
         oracle_events: of the reference, or None where nothing but the script is to be held against.
+        departures: what was found so far, where several targets share a reference.
     """
     if not events:
         return ()
-    expected = against_script(script, events)
+    known = departures or Departures()
+    expected = known.of(script, events)
     seen = list(expected)
     if oracle_events is not None:
-        astray = against_script(script, oracle_events)
+        astray = known.of(script, oracle_events)
         told = (*expected, *astray)
         seen += [
             other

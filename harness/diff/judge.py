@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.diff.answers import awaits
-from harness.diff.compare import differences
+from harness.diff.compare import Departures, differences
 from harness.diff.model import Difference, Judgement
 from harness.diff.seen import Against
 from harness.scenario.script import Script, step_text
@@ -53,7 +53,11 @@ class _Ruling:
 
 
 def judge(
-    script: Script, info: TargetInfo, events: Sequence[Event], oracle_events: Sequence[Event] | None
+    script: Script,
+    info: TargetInfo,
+    events: Sequence[Event],
+    oracle_events: Sequence[Event] | None,
+    departures: Departures | None = None,
 ) -> Judged:
     """Judge one scenario with one target.
 
@@ -62,9 +66,10 @@ def judge(
         info: the target.
         events: what is on record of it, in sequence; none at all is our fault.
         oracle_events: what is on record of the reference, when `info.oracle` names one.
+        departures: what was found of these conversations so far, where the same reference is used again.
     """
     try:
-        ruling = _rule(script, info, events, oracle_events)
+        ruling = _rule(script, info, events, oracle_events, departures or Departures())
     except Exception as error:  # noqa: BLE001 - whatever a trace does to the checker must not become a pass
         ruling = _Ruling(
             outcome=Outcome.HARNESS_ERROR,
@@ -74,15 +79,21 @@ def judge(
 
 
 def _rule(
-    script: Script, info: TargetInfo, events: Sequence[Event], oracle_events: Sequence[Event] | None
+    script: Script,
+    info: TargetInfo,
+    events: Sequence[Event],
+    oracle_events: Sequence[Event] | None,
+    departures: Departures,
 ) -> _Ruling:
     refused = _refused(events)
     if refused is not None:
         return refused
     kept, broke_off = _until_break(script, events)
-    doubt = None if info.oracle is None else _doubt_about_oracle(script, info.oracle, oracle_events)
+    doubt = (
+        None if info.oracle is None else _doubt_about_oracle(script, info.oracle, oracle_events, departures)
+    )
     measure = None if info.oracle is None or doubt else oracle_events
-    found = differences(script, kept, measure)
+    found = differences(script, kept, measure, departures)
     finding = found[0] if found else None
     if finding is not None and not finding.is_lenient:
         reason = _reason(script, kept, finding)
@@ -132,7 +143,9 @@ def _until_break(script: Script, events: Sequence[Event]) -> tuple[Sequence[Even
     return events, ended
 
 
-def _doubt_about_oracle(script: Script, oracle: str, events: Sequence[Event] | None) -> str | None:
+def _doubt_about_oracle(
+    script: Script, oracle: str, events: Sequence[Event] | None, departures: Departures
+) -> str | None:
     """Tell why the reference's trace is no measure, or None when it is one."""
     if not events:
         return f"{oracle} has no trace to compare with"
@@ -143,7 +156,7 @@ def _doubt_about_oracle(script: Script, oracle: str, events: Sequence[Event] | N
     _, broke_off = _until_break(script, events)
     if broke_off is not None:
         return f"{oracle} is no measure: {broke_off}"
-    astray = next((one for one in differences(script, events, None) if not one.is_lenient), None)
+    astray = next((one for one in differences(script, events, None, departures) if not one.is_lenient), None)
     if astray is not None:
         return f"{oracle} is no measure, it departs from the script itself: {_reason(script, events, astray)}"
     return None

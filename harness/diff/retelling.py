@@ -39,6 +39,8 @@ class Retelling:
 
     def __init__(self, script: Script, events: Sequence[Event]) -> None:
         groups = _groups_of(script, events)
+        self._learnt: Event | None = None
+        self._read: tuple[Event, dict[str, FieldValue]] | None = None
         self._bindings = Bindings(groups=groups)
         self._canonicaliser = Canonicaliser(
             groups={real: name for name, real in groups.items()},
@@ -50,16 +52,25 @@ class Retelling:
         )
 
     def learn(self, event: Event) -> None:
-        """Take note of a response or a poll."""
+        """Take note of a response or a poll; to be told of it again teaches nothing."""
         if event.kind not in (EventKind.RESPONSE, EventKind.POLL) or event.actor is None or event.api is None:
             return
-        answered = read_fields(event.fields)
+        if event is self._learnt:
+            return
+        self._learnt = event
+        answered = self._fields(event)
         self._bindings.learn(step=event.step, actor=event.actor, api=event.api, fields=answered)
         self._canonicaliser.canonical(actor=event.actor, api=event.api, fields=answered)
 
     def answered(self, event: Event) -> FieldValue:
         """Return a response's decoded fields, in canonical order where Kafka gives none."""
-        return self._canonicaliser.arranged(read_fields(event.fields), api=event.api or "")
+        return self._canonicaliser.arranged(self._fields(event), api=event.api or "")
+
+    def _fields(self, event: Event) -> dict[str, FieldValue]:
+        """Read an event's fields, those of the same event once."""
+        if self._read is None or self._read[0] is not event:
+            self._read = (event, read_fields(event.fields))
+        return self._read[1]
 
     def resolved(self, expected: Mapping[str, Pattern], event: Event) -> dict[str, Pattern]:
         """Put values where references stand, and learn from the answer that is expected to be so.

@@ -6,7 +6,7 @@ them count, under a policy.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import Final
@@ -18,6 +18,7 @@ from harness.diff.model import Judgement
 from harness.diff.target_pattern import matches_target
 from harness.gate.policy import FailOn, Handling, Policy
 from harness.report.exit_code import ENDED_TARGET_LOST, ExitCode, worst
+from harness.report.phrases import given_options
 from harness.report.standing import Standing, standing
 from harness.trace.events import RunFooter
 from harness.verdict import Delta, Outcome
@@ -75,6 +76,8 @@ class Complaint:
     remedy: str = ""
     """What to do where there is no scenario to hold again."""
     judgement: Judgement | None = None
+    given: tuple[str, ...] = ()
+    """Options of the run without which its scenario would not be found or not be judged alike."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +128,8 @@ class Evidence:
     baseline: Sequence[Judgement] | None
     """Its targets by the names that they have here."""
     today: date
+    command: str = ""
+    """The command line of the run."""
 
 
 def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> Decision:
@@ -151,6 +156,7 @@ def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> De
 def decide(evidence: Evidence, policy: Policy) -> Decision:
     """Decide on a whole run."""
     counted = [each for each in evidence.checked.judgements if _counts(each, evidence, policy)]
+    given = given_options(evidence.command)
     red: list[Complaint] = []
     passed: list[Complaint] = []
     for complaint, handling in (
@@ -161,7 +167,7 @@ def decide(evidence: Evidence, policy: Policy) -> Decision:
         *_of_vanished(evidence, policy),
         *_of_expectations(counted, evidence, policy),
     ):
-        (red if handling is Handling.FAIL else passed).append(complaint)
+        (red if handling is Handling.FAIL else passed).append(replace(complaint, given=given))
     return Decision(
         run_id=evidence.run_id,
         targets=evidence.targets,

@@ -9,6 +9,8 @@ from harness.diff.judge import TargetInfo
 from harness.gate.decision import CODES, Complaint
 from harness.gate.evaluate import Gated
 from harness.gate.junit import junit
+from harness.gate.policy import Policy
+from harness.gate.rules import rules_of
 from harness.gate.summary import markdown
 from harness.gate.words import can_be_foreseen, entry_to_paste, reproduction, three_lines
 from harness.trace.canonical import Json
@@ -24,19 +26,19 @@ class DecisionFiles:
     junit: Path
 
 
-def write_decision(gated: Gated, directory: Path) -> DecisionFiles:
-    """Write a decision as JSON, Markdown and JUnit XML."""
+def write_decision(gated: Gated, directory: Path, *, policy: Policy) -> DecisionFiles:
+    """Write a decision under a policy as JSON, Markdown and JUnit XML."""
     files = DecisionFiles(
         data=directory / "gate.json", summary=directory / "gate.md", junit=directory / "gate-junit.xml"
     )
-    write_whole(files.data, json.dumps(decision_data(gated), ensure_ascii=False, indent=2) + "\n")
+    write_whole(files.data, json.dumps(decision_data(gated, policy), ensure_ascii=False, indent=2) + "\n")
     write_whole(files.summary, markdown(gated.decision, gated.infos))
     write_whole(files.junit, junit(gated))
     return files
 
 
-def decision_data(gated: Gated) -> dict[str, Json]:
-    """Return a decision as JSON-like fields."""
+def decision_data(gated: Gated, policy: Policy) -> dict[str, Json]:
+    """Return a decision, and how the run stands to each rule of the policy, as JSON-like fields."""
     decision, infos = gated.decision, gated.infos
     return {
         "run_id": decision.run_id,
@@ -51,6 +53,10 @@ def decision_data(gated: Gated) -> dict[str, Json]:
             target: {kind.value: count for kind, count in counts.items()}
             for target, counts in decision.standings.items()
         },
+        "rules": [
+            {"rule": each.rule, "threshold": each.threshold, "value": each.value, "is_kept": each.is_kept}
+            for each in rules_of(decision, policy)
+        ],
         "complaints": [_complaint_data(each, infos) for each in decision.complaints],
         "passed_over": [_complaint_data(each, infos) for each in decision.passed_over],
         "notes": list(decision.notes),

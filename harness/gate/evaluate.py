@@ -63,6 +63,7 @@ def evaluate(
         baseline_id=None if earlier is None else earlier.run_id,
         baseline=before,
         today=today,
+        command=run.header.command,
     )
     return Gated(decision=decide(evidence, policy), judgements=checked.judgements, infos=run.infos)
 

@@ -5,16 +5,13 @@ themselves stand beside it as labels. A known difference passes, marked as known
 report that shows it red every day is read by nobody.
 """
 
-import hashlib
 import json
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import Final
 
 from allure_commons.logger import AllureFileLogger
 from allure_commons.model2 import (
@@ -27,31 +24,33 @@ from allure_commons.model2 import (
     TestResult,
     TestStepResult,
 )
-from allure_commons.types import LabelType, Severity
+from allure_commons.types import LabelType
 
 from harness.diff.model import Difference, Judgement
+from harness.report.allure_history import (
+    HISTORY,
+    earlier_runs,
+    epoch_ms,
+    flaky_places,
+    this_run,
+    write_history,
+)
+from harness.report.allure_terms import (
+    STATUS,
+    allure_categories,
+    case_id,
+    grade,
+    history_id,
+    message,
+    severity,
+    stable,
+)
 from harness.report.hexdump import hexdump
-from harness.report.phrases import contrast, link_address, links_in, place, repetition, shortened
+from harness.report.phrases import contrast, link_address, links_in, place, shortened
 from harness.report.run_data import Run
 from harness.report.standing import Standing, standing
 from harness.report.tables import Side, oracle_side, target_side
 from harness.spark.rows import AlignedStep
-from harness.verdict import DifferenceClass
-
-_STATUS: Final = {
-    Standing.PASSED: Status.PASSED,
-    Standing.KNOWN: Status.PASSED,
-    Standing.SKIPPED: Status.SKIPPED,
-    Standing.INDETERMINATE: Status.BROKEN,
-    Standing.STALE: Status.FAILED,
-    Standing.FAILED: Status.FAILED,
-    Standing.ERROR: Status.BROKEN,
-}
-_SEVERITY: Final = {
-    Standing.FAILED: Severity.CRITICAL,
-    Standing.ERROR: Severity.CRITICAL,
-    Standing.STALE: Severity.MINOR,
-}
 
 
 class _Results:
@@ -77,38 +76,48 @@ def write_allure_results(run_dir: Path) -> Path:
     directory = run_dir / "allure-results"
     shutil.rmtree(directory, ignore_errors=True)
     results = _Results(directory)
+    earlier, this = earlier_runs(run), this_run(run)
+    flaky = flaky_places((this, *earlier))
     for scenario_id, judgements in groupby(run.judgements, key=lambda each: each.scenario_id):
         steps = run.steps.of_scenario(scenario_id)
         for judgement in judgements:
-            results.add(_result(run, judgement, steps.get(judgement.target, ()), results))
+            made = _result(run, judgement, steps.get(judgement.target, ()), results)
+            made.statusDetails.flaky = (judgement.target, scenario_id) in flaky
+            results.add(made)
+    write_history(directory / HISTORY, earlier, this.results)
     _write_json(directory / "categories.json", allure_categories())
-    _write_json(directory / "executor.json", {"name": "kafka-conformance", "buildName": run.header.run_id})
+    _write_json(directory / "executor.json", _executor(run, len(earlier) + 1))
     (directory / "environment.properties").write_text(_environment(run), encoding="utf-8")
     return directory
 
 
+def _executor(run: Run, order: int) -> dict[str, object]:
+    """Say which run this is; Allure 2 puts trends in this order."""
+    return {"name": "kafka-conformance", "buildName": run.header.run_id, "buildOrder": order}
+
+
 def _result(run: Run, judgement: Judgement, steps: Sequence[AlignedStep], results: _Results) -> TestResult:
     how = standing(judgement)
-    start = _epoch_ms(run.header.started_at)
+    start = epoch_ms(run.header.started_at)
     full_name = f"{judgement.target}: {judgement.scenario_id}"
     differences = run.differences.get((judgement.target, judgement.scenario_id), ())
     result = TestResult(
-        uuid=_stable(judgement.run_id, full_name),
+        uuid=stable(judgement.run_id, full_name),
         name=judgement.title,
         fullName=full_name,
-        historyId=_stable(full_name),
-        testCaseId=_stable(judgement.scenario_id),
+        historyId=history_id(judgement.target, judgement.scenario_id),
+        testCaseId=case_id(judgement.scenario_id),
         titlePath=[judgement.target, *judgement.scenario_id.split("/")[:-1]],
         description=_description(run, judgement),
-        status=_STATUS[how],
+        status=STATUS[how],
         statusDetails=_details(judgement, differences),
         stage="finished",
         start=start,
         stop=start + round(judgement.duration_ms),
-        labels=list(_labels(judgement, how)),
+        labels=list(_labels(judgement, how, differences)),
         parameters=[
             Parameter(name="target", value=judgement.target),
-            Parameter(name="profile", value=run.target(judgement.target).profile),
+            Parameter(name="profile", value=run.target(judgement.target).profile, excluded=True),
         ],
         links=[_link(name) for name in dict.fromkeys(_link_names(judgement)) if link_address(name)],
     )
@@ -121,21 +130,24 @@ def _result(run: Run, judgement: Judgement, steps: Sequence[AlignedStep], result
     return result
 
 
-def _labels(judgement: Judgement, how: Standing) -> Iterator[Label]:
+def _labels(judgement: Judgement, how: Standing, differences: Sequence[Difference]) -> Iterator[Label]:
     suite, _, rest = judgement.scenario_id.partition("/")
     apis = judgement.apis or ("no API",)
+    finding = differences[0] if differences else None
     values = (
         (LabelType.EPIC, judgement.target),
         *((LabelType.FEATURE, api) for api in apis),
-        (LabelType.STORY, judgement.suite),
+        (LabelType.STORY, judgement.scenario_id.rpartition("/")[0]),
         (LabelType.PARENT_SUITE, judgement.target),
         (LabelType.SUITE, suite),
         (LabelType.SUB_SUITE, rest.rpartition("/")[0]),
-        (LabelType.SEVERITY, _SEVERITY.get(how, Severity.NORMAL).value),
+        ("package", ".".join((judgement.target.replace(".", "_"), *judgement.scenario_id.split("/")[:-1]))),
+        (LabelType.SEVERITY, severity(how, finding).value),
         (LabelType.FRAMEWORK, "kafka-conformance"),
         (LabelType.LANGUAGE, "python"),
         ("conformance_outcome", judgement.outcome),
         ("conformance_expectation", judgement.expectation),
+        ("conformance_grade", grade(finding) if finding else ""),
         ("signature", judgement.signature or ""),
         *((LabelType.TAG, "known-difference") for _ in range(how is Standing.KNOWN)),
     )
@@ -144,18 +156,17 @@ def _labels(judgement: Judgement, how: Standing) -> Iterator[Label]:
 
 def _description(run: Run, judgement: Judgement) -> str:
     """Describe a result in Markdown; what a target may have sent stays out of it."""
-    command = repetition(run.target(judgement.target), judgement.scenario_id)
+    command = run.repetition(judgement)
     lines = (judgement.title, f"Source: `{judgement.source}`", f"Repeat it: `{command}`")
     return "\n\n".join(lines)
 
 
 def _details(judgement: Judgement, differences: Sequence[Difference]) -> StatusDetails:
     how = standing(judgement)
-    kind = f"[{differences[0].difference_class}] " if differences and how is Standing.FAILED else ""
     return StatusDetails(
         known=how is Standing.KNOWN,
         flaky=False,
-        message="" if how is Standing.PASSED else f"{kind}{how.value}: {judgement.reason}",
+        message=message(how, differences[0].difference_class if differences else None, judgement.reason),
         trace=_difference_text(differences[0]) if differences else "",
     )
 
@@ -183,7 +194,7 @@ def _steps(
     """Make a step of each of the script's, told by its parameters; with bytes where something differs."""
     script = run.scripts.get(judgement.scenario_id)
     texts = [step.text for step in script.steps] if script else []
-    start = _epoch_ms(run.header.started_at)
+    start = epoch_ms(run.header.started_at)
     for index, events in groupby(rows, key=lambda row: row.step):
         members = tuple(events)
         times = [row.target_at_ms for row in members if row.target_at_ms is not None] or [0.0]
@@ -248,32 +259,13 @@ def _pretty(text: str) -> str:
         return text
 
 
-_ANYTHING: Final = r"[\s\S]*"
-"""For Java's regular expressions, which match as a whole, and for JavaScript's, which lack a flag for it."""
-
-
-def allure_categories() -> list[dict[str, object]]:
-    """Sort what is red by difference class, and everything else that needs a word by its standing."""
-    matched = (
-        *((f"Unexpected: {each.value}", "failed", f"\\[{each.value}\\]") for each in DifferenceClass),
-        ("Stale expectations", "failed", f"{Standing.STALE.value}:"),
-        ("Indeterminate", "broken", f"{Standing.INDETERMINATE.value}:"),
-        ("Harness errors", "broken", f"{Standing.ERROR.value}:"),
-        ("Known differences", "passed", f"{Standing.KNOWN.value}:"),
-        ("Not applicable", "skipped", f"{Standing.SKIPPED.value}:"),
-    )
-    return [
-        {"name": name, "matchedStatuses": [status], "messageRegex": f"{beginning}{_ANYTHING}"}
-        for name, status, beginning in matched
-    ]
-
-
 def _environment(run: Run) -> str:
     values = asdict(run.header) | {"ended": run.footer.ended if run.footer else "cut short"}
     targets = {
         f"target.{each.target}": f"{each.implementation}, profile {each.profile}" for each in run.targets
     }
-    lines = {key: value for key, value in values.items() if key != "targets"} | targets
+    told = {key: value for key, value in values.items() if key != "targets" and value not in (None, ())}
+    lines = told | targets
     return "".join(f"{_property(key)}={' '.join(str(value).split())}\n" for key, value in lines.items())
 
 
@@ -284,16 +276,3 @@ def _property(key: str) -> str:
 
 def _write_json(path: Path, content: object) -> None:
     path.write_text(json.dumps(content, indent=2), encoding="utf-8")
-
-
-def _stable(*parts: str) -> str:
-    return hashlib.md5("\0".join(parts).encode(errors="replace"), usedforsecurity=False).hexdigest()
-
-
-def _epoch_ms(instant: str) -> int:
-    """Read an ISO 8601 time; one that is none stands for now."""
-    try:
-        moment = datetime.fromisoformat(instant)
-    except ValueError:
-        moment = datetime.now(UTC)
-    return round(moment.timestamp() * 1000)

@@ -12,7 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from harness.report.allure import allure_categories
+from harness.report.allure_history import HISTORY, LATER_HISTORY
+from harness.report.allure_terms import allure_categories
 from harness.targets.cache import cache_directory
 
 ALLURE_VERSION: Final = "3.18.0"
@@ -56,6 +57,8 @@ def _config(run_dir: Path, pages: Path) -> dict[str, object]:
         "name": f"Group coordinator conformance, run {run_dir.resolve().name}",
         "output": str(pages.absolute()),
         "categories": allure_categories(),
+        "historyPath": str((run_dir / "allure-results" / HISTORY / LATER_HISTORY).absolute()),
+        "appendHistory": False,
     }
 
 

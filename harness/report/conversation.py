@@ -9,9 +9,9 @@ from typing import Final
 
 from harness.diff.model import Difference, Judgement
 from harness.report.field_rows import FieldRow, Mark, aligned_fields, flat_fields, readable
-from harness.report.hexdump import hexdump
+from harness.report.history import History
 from harness.report.names import css_name, first_difference_anchor, target_anchor
-from harness.report.phrases import GLYPHS, expectation_entry, place, repetition
+from harness.report.phrases import GLYPHS, expectation_entry, place
 from harness.report.run_data import Run, ScriptPage
 from harness.report.standing import NEEDS_ATTENTION, Standing, standing
 from harness.report.tables import Side, oracle_side, target_side
@@ -43,17 +43,15 @@ ARROWS: Final = {
 class EventCell:
     """One event on one side."""
 
-    arrow: str
     headline: str
     kind: str
     at: str
     elapsed: str
     note: str
     raw: str
-    """The frame as a hex dump; empty where nothing was on the wire."""
-    raw_size: int
+    """The frame's hexadecimal digits; empty where nothing was on the wire."""
     decoded: str
-    """The fields as they came, indented, where the canonical ones are not the same."""
+    """The fields as they came, JSON, where the canonical ones are not the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +72,9 @@ class Finding:
 class EventRow:
     """One event on both sides."""
 
+    actor: str
+    api: str
+    """With its version; empty where the event is about none."""
     oracle: EventCell | None
     target: EventCell | None
     is_different: bool
@@ -113,23 +114,26 @@ class TargetSection:
     """What went before the first difference; empty where there is none."""
     after: tuple[StepRows, ...]
     reproduction: str
+    history: str
+    """What became of it in the archive's runs, a code each, the oldest first; empty where there are none."""
     entry: str
     """A TOML entry that foresees the result; empty where none is due."""
 
 
-def target_sections(run: Run, scenario_id: str, judgements: Sequence[Judgement]) -> tuple[TargetSection, ...]:
+def target_sections(
+    run: Run, scenario_id: str, judgements: Sequence[Judgement], history: History
+) -> tuple[TargetSection, ...]:
     """Lay out one scenario with each target that it was held with."""
     rows = run.steps.of_scenario(scenario_id)
-    script = run.scripts.get(scenario_id)
-    return tuple(_section(run, judgement, rows.get(judgement.target, ()), script) for judgement in judgements)
+    return tuple(
+        _section(run, judgement, rows.get(judgement.target, ()), history) for judgement in judgements
+    )
 
 
-def _section(
-    run: Run, judgement: Judgement, rows: Sequence[AlignedStep], script: ScriptPage | None
-) -> TargetSection:
+def _section(run: Run, judgement: Judgement, rows: Sequence[AlignedStep], history: History) -> TargetSection:
     differences = run.differences.get((judgement.target, judgement.scenario_id), ())
     summary = run.target(judgement.target)
-    steps = tuple(_steps(rows, differences, script))
+    steps = tuple(_steps(rows, differences, run.scripts.get(judgement.scenario_id)))
     first = next((each for each in differences if each.ordinal == 0), None)
     how = standing(judgement)
     return TargetSection(
@@ -146,7 +150,8 @@ def _section(
         finding=_finding(first) if first else None,
         before=tuple(step for step in steps if first and 0 <= step.index < first.step),
         after=tuple(step for step in steps if not (first and 0 <= step.index < first.step)),
-        reproduction=repetition(summary, judgement.scenario_id),
+        reproduction=run.repetition(judgement),
+        history=history.codes(judgement),
         entry=expectation_entry(judgement, summary) if how in _MAY_BE_FORESEEN else "",
     )
 
@@ -189,6 +194,8 @@ def _steps(
 def _bare(findings: tuple[Finding, ...]) -> EventRow:
     """Make a row for differences at a step of which neither side has an event."""
     return EventRow(
+        actor="",
+        api="",
         oracle=None,
         target=None,
         is_different=True,
@@ -225,6 +232,8 @@ def _event(row: AlignedStep, differences: Sequence[Difference], *, differing: bo
     flat = flat_fields(left, right)
     is_flowing = not marks and _flows(row, flat)
     return EventRow(
+        actor=row.actor or "",
+        api=_api(row),
         oracle=_cell(row, oracle if differing else replace(oracle, raw=None)) if oracle else None,
         target=_cell(row, target) if target else None,
         is_different=bool(differences),
@@ -251,19 +260,20 @@ def _shown(side: Side | None) -> str | None:
 def _cell(row: AlignedStep, side: Side) -> EventCell:
     raw = side.raw or ""
     is_message = side.kind in {EventKind.REQUEST, EventKind.RESPONSE}
-    api = f"{row.api} v{row.api_version}" if row.api else ""
     kind = "" if is_message else f"{side.kind}:"
     return EventCell(
-        arrow=ARROWS.get(EventKind(side.kind), "·"),
-        headline=" ".join(word for word in (row.actor, kind, api) if word).removesuffix(":"),
+        headline=" ".join(word for word in (row.actor, kind, _api(row)) if word).removesuffix(":"),
         kind=css_name(side.kind),
         at="" if side.at_ms is None else f"{side.at_ms:.1f}",
         elapsed="" if side.elapsed_ms is None else f"{side.elapsed_ms:.1f}",
         note=side.note or "",
-        raw=hexdump(raw),
-        raw_size=len(raw) // 2,
-        decoded=indented(side.fields) if raw and side.fields and side.fields != side.canonical else "",
+        raw=raw,
+        decoded=side.fields if raw and side.fields and side.fields != side.canonical else "",
     )
+
+
+def _api(row: AlignedStep) -> str:
+    return f"{row.api} v{row.api_version}" if row.api else ""
 
 
 @lru_cache(maxsize=4096)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.model import Judgement
-from harness.report.phrases import contrast, instant, place, repetition
+from harness.report.phrases import contrast, instant, place
 from harness.report.run_data import Run
 from harness.report.standing import Standing, standing
 from harness.spark.rows import TargetSummary
@@ -34,13 +34,17 @@ _NO_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010
 
 def write_junit(run_dir: Path) -> Path:
     """Write a run's results as JUnit XML and return the file."""
-    run = Run.load(run_dir)
+    return junit_of(Run.load(run_dir))
+
+
+def junit_of(run: Run) -> Path:
+    """Write the results of a run that was read."""
     root = ET.Element("testsuites", name="kafka-conformance")
     for summary in run.targets:
         judgements = [each for each in run.judgements if each.target == summary.target]
         root.append(_suite(run, summary, judgements))
     ET.indent(root)
-    path = run_dir / "junit.xml"
+    path = run.directory / "junit.xml"
     ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
     return path
 
@@ -61,11 +65,11 @@ def _suite(run: Run, summary: TargetSummary, judgements: Sequence[Judgement]) ->
         suite,
         {"spec": summary.spec, "profile": summary.profile, "implementation": summary.implementation},
     )
-    suite.extend(_case(run, summary, judgement) for judgement in judgements)
+    suite.extend(_case(run, judgement) for judgement in judgements)
     return suite
 
 
-def _case(run: Run, summary: TargetSummary, judgement: Judgement) -> ET.Element:
+def _case(run: Run, judgement: Judgement) -> ET.Element:
     case = ET.Element(
         "testcase",
         classname=_text(judgement.scenario_id.rpartition("/")[0].replace("/", ".") or "scenario"),
@@ -89,7 +93,7 @@ def _case(run: Run, summary: TargetSummary, judgement: Judgement) -> ET.Element:
         told = ET.SubElement(case, name, message=_text(_message(judgement, how)))
         if kind is not None:
             told.set("type", kind)
-            told.text = _text(_account(run, summary, judgement))
+            told.text = _text(_account(run, judgement))
     return case
 
 
@@ -99,12 +103,12 @@ def _message(judgement: Judgement, how: Standing) -> str:
     return judgement.reason or how.value
 
 
-def _account(run: Run, summary: TargetSummary, judgement: Judgement) -> str:
+def _account(run: Run, judgement: Judgement) -> str:
     finding = run.first_difference(judgement)
     lines = [judgement.title, f"source: {judgement.source}"]
     if finding:
         lines += [f"first difference: {place(finding)}", contrast(finding)]
-    return "\n".join([*lines, f"repeat: {repetition(summary, judgement.scenario_id)}"])
+    return "\n".join([*lines, f"repeat: {run.repetition(judgement)}"])
 
 
 def _properties(parent: ET.Element, properties: dict[str, str]) -> None:

@@ -8,9 +8,9 @@ from typing import Final
 
 from harness.diff.model import Judgement
 from harness.report.longest import longest_scenarios
-from harness.report.phrases import contrast, headline, place, repetition, shortened
+from harness.report.pages import banner
+from harness.report.phrases import contrast, headline, place, shortened
 from harness.report.run_data import Run
-from harness.report.site import banner
 from harness.report.standing import NEEDS_ATTENTION, standing
 from harness.report.tables import applicable_count
 
@@ -21,7 +21,11 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 
 def write_summary(run_dir: Path) -> Path:
     """Write a run's summary and return the file."""
-    run = Run.load(run_dir)
+    return summary_of(Run.load(run_dir))
+
+
+def summary_of(run: Run) -> Path:
+    """Write the summary of a run that was read."""
     concerning = [each for each in run.judgements if standing(each) in NEEDS_ATTENTION]
     concerning.sort(key=lambda each: NEEDS_ATTENTION.index(standing(each)))
     text = "\n".join(_head(run))
@@ -31,7 +35,7 @@ def write_summary(run_dir: Path) -> Path:
             text += f"\n\n… and {len(concerning) - index} more; see the report."
             break
         text += f"\n{entry}"
-    path = run_dir / "summary.md"
+    path = run.directory / "summary.md"
     path.write_text(f"{text}\n", encoding="utf-8", errors="backslashreplace")
     return path
 
@@ -71,7 +75,7 @@ def _entry(run: Run, judgement: Judgement) -> Iterator[str]:
         yield f"First difference: {_escaped(place(finding))}: {_escaped(contrast(finding))}."
     else:
         yield _escaped(shortened(judgement.reason))
-    command = repetition(run.target(judgement.target), judgement.scenario_id)
+    command = run.repetition(judgement)
     yield ""
     yield "\n".join(f"    {line}" for line in command.splitlines())
 

@@ -7,13 +7,16 @@ from itertools import groupby
 from typing import Final
 
 from harness.diff.model import Judgement
+from harness.report.codes import ABSENT, code
 from harness.report.names import css_name, scenario_page, target_anchor
-from harness.report.phrases import GLYPHS, contrast, place, repetition
+from harness.report.phrases import GLYPHS, contrast, place
 from harness.report.run_data import Run
 from harness.report.standing import NEEDS_ATTENTION, Standing, standing
 from harness.spark.rows import LatencyQuantile, TargetSummary
 from harness.verdict import Delta, Outcome
 
+_CELL_COUNT_MAX: Final = 2_000
+"""From here on a script lays out the matrix, as far as it is looked at."""
 THREE_DIGITS_MS: Final = 100
 """From here on a duration is told in whole milliseconds."""
 
@@ -41,7 +44,10 @@ class MatrixRow:
     """The last part of the id; the rest is the group's."""
     title: str
     href: str
+    codes: str
+    """The results, a character each, in the order of targets."""
     cells: tuple[Cell | None, ...]
+    """None at all where there are so many that a script lays them out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,23 +77,44 @@ class Attention:
     reproduction: str
 
 
+def is_large(run: Run) -> bool:
+    """Tell whether there are so many results that a page is slow which lays out all of them."""
+    return len(run.judgements) > _CELL_COUNT_MAX
+
+
+def titles(run: Run) -> dict[str, list[str]]:
+    """Return what a pointer that rests on a cell is told, by scenario id; nothing of what passed."""
+    targets = [summary.target for summary in run.targets]
+    found: dict[str, list[str]] = {}
+    for judgement in run.judgements:
+        if standing(judgement) is not Standing.PASSED or _has_news(judgement):
+            told = found.setdefault(judgement.scenario_id, [""] * len(targets))
+            told[targets.index(judgement.target)] = _title(judgement)
+    return found
+
+
 def matrix_groups(run: Run) -> tuple[MatrixGroup, ...]:
     """Lay out all results, a row a scenario, a column a target."""
     targets = [summary.target for summary in run.targets]
     rows = groupby(run.judgements, key=lambda each: each.scenario_id)
     by_scenario = [(scenario_id, tuple(judgements)) for scenario_id, judgements in rows]
     return tuple(
-        _group(name, [judgements for _, judgements in members], targets)
+        _group(name, [judgements for _, judgements in members], targets, is_lazy=is_large(run))
         for name, members in groupby(by_scenario, key=lambda each: each[0].rpartition("/")[0])
     )
 
 
-def _group(name: str, scenarios: Sequence[Sequence[Judgement]], targets: Sequence[str]) -> MatrixGroup:
-    everything = [judgement for judgements in scenarios for judgement in judgements]
+def _group(
+    name: str, scenarios: Sequence[Sequence[Judgement]], targets: Sequence[str], *, is_lazy: bool
+) -> MatrixGroup:
+    by_target: dict[str, list[Judgement]] = {target: [] for target in targets}
+    for judgements in scenarios:
+        for judgement in judgements:
+            by_target[judgement.target].append(judgement)
     return MatrixGroup(
         name=name,
-        rows=tuple(_row(judgements, targets) for judgements in scenarios),
-        tallies=tuple(_tally([each for each in everything if each.target == target]) for target in targets),
+        rows=tuple(_row(judgements, targets, is_lazy=is_lazy) for judgements in scenarios),
+        tallies=tuple(_tally(judgements) for judgements in by_target.values()),
     )
 
 
@@ -97,34 +124,47 @@ def _tally(judgements: Sequence[Judgement]) -> str:
     return f"{outcomes[Outcome.CONFORMS]}/{applicable}"
 
 
-def _row(judgements: Sequence[Judgement], targets: Sequence[str]) -> MatrixRow:
+def _row(judgements: Sequence[Judgement], targets: Sequence[str], *, is_lazy: bool) -> MatrixRow:
     by_target = {judgement.target: judgement for judgement in judgements}
     any_one = judgements[0]
     page = scenario_page(any_one.scenario_id)
+    in_order = [by_target.get(name) for name in targets]
     return MatrixRow(
         scenario_id=any_one.scenario_id,
         name=any_one.scenario_id.rpartition("/")[2],
         title=any_one.title,
         href=page,
-        cells=tuple(_cell(by_target[name], page) if name in by_target else None for name in targets),
+        codes="".join(ABSENT if each is None else _code(each) for each in in_order),
+        cells=() if is_lazy else tuple(None if each is None else _cell(each, page) for each in in_order),
     )
 
 
+def _code(judgement: Judgement) -> str:
+    return code(judgement.outcome, judgement.expectation, has_news=_has_news(judgement))
+
+
+def _has_news(judgement: Judgement) -> bool:
+    return judgement.delta not in {Delta.NO_BASELINE, Delta.SAME}
+
+
 def _cell(judgement: Judgement, page: str) -> Cell:
-    parts = [f"{judgement.target}: {judgement.outcome}"]
-    if standing(judgement) is not Standing.PASSED:
-        parts.append(f"{judgement.expectation} — {judgement.reason}")
-    has_news = judgement.delta not in {Delta.NO_BASELINE, Delta.SAME}
-    if has_news:
-        parts.append(f"since the baseline: {judgement.delta}")
     return Cell(
         glyph=GLYPHS[Outcome(judgement.outcome)],
         outcome=css_name(judgement.outcome),
         expectation=css_name(judgement.expectation),
-        has_news=has_news,
+        has_news=_has_news(judgement),
         href=f"{page}#{target_anchor(judgement.target)}",
-        title="\n".join(parts),
+        title=_title(judgement),
     )
+
+
+def _title(judgement: Judgement) -> str:
+    parts = [f"{judgement.target}: {judgement.outcome}"]
+    if standing(judgement) is not Standing.PASSED:
+        parts.append(f"{judgement.expectation} — {judgement.reason}")
+    if _has_news(judgement):
+        parts.append(f"since the baseline: {judgement.delta}")
+    return "\n".join(parts)
 
 
 def attention_list(run: Run) -> tuple[Attention, ...]:
@@ -147,7 +187,7 @@ def _attention(run: Run, judgement: Judgement) -> Attention:
         reason=judgement.reason,
         place=place(finding) if finding else "",
         contrast=contrast(finding) if finding else "",
-        reproduction=repetition(run.target(judgement.target), judgement.scenario_id),
+        reproduction=run.repetition(judgement),
     )
 
 

@@ -21,6 +21,11 @@ def scenario_page(scenario_id: str) -> str:
     return f"scenarios/{slug(scenario_id)}.html"
 
 
+def talk_file(scenario_id: str) -> str:
+    """Return the path of the data that a scenario's page asks for, from the index."""
+    return f"talks/{slug(scenario_id)}.js"
+
+
 def target_anchor(target: str) -> str:
     """Return the anchor of a target on a scenario's page."""
     return f"target-{_readable(target)}"

@@ -3,7 +3,9 @@
 import json
 import re
 import shlex
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import Final
 
 from harness.diff.model import Difference, Judgement
@@ -28,16 +30,44 @@ VALUE_LENGTH_MAX: Final = 400
 """Longer values are cut where they stand in a line; the page of the scenario has them whole."""
 
 
-def reproduction_line(spec: str, scenario_id: str, *, profile: str | None = None) -> str:
-    """Return a command line that repeats one scenario with one target."""
+def reproduction_line(
+    spec: str, scenario_id: str, *, profile: str | None = None, given: Sequence[str] = ()
+) -> str:
+    """Return a command line that repeats one scenario with one target.
+
+    Args:
+        spec: of the target.
+        scenario_id: of the scenario.
+        profile: that the target is to be held against, where its spec does not say.
+        given: further options that the run was given, as `given_options` finds them.
+    """
     choice = () if profile is None else ("--profile", profile)
-    return shlex.join((PROGRAM, "run", "--target", spec, *choice, scenario_id))
+    return shlex.join((PROGRAM, "run", "--target", spec, *choice, *given, scenario_id))
 
 
-def repetition(summary: TargetSummary, scenario_id: str) -> str:
+_PASSED_ON: Final = {"--suites": "--suites", "--expect": "--expect", "--conformance-expect": "--expect"}
+"""Options of a run, and of pytest, without which a scenario would not be found or be judged otherwise."""
+
+
+def given_options(command: str) -> tuple[str, ...]:
+    """Return what of a run's command line has to be on one that repeats a scenario of it."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return ()
+    given: list[str] = []
+    for word, after in zip_longest(words, words[1:], fillvalue=""):
+        name, equals, value = word.partition("=")
+        if name in _PASSED_ON and (equals or after):
+            given += [_PASSED_ON[name], value if equals else after]
+    return tuple(given)
+
+
+def repetition(summary: TargetSummary, scenario_id: str, given: Sequence[str] = ()) -> str:
     """Return a command line that repeats one scenario as it was held, against the same profile."""
     is_told_by_spec = summary.oracle is None or summary.profile in summary.spec
-    return reproduction_line(summary.spec, scenario_id, profile=None if is_told_by_spec else summary.profile)
+    profile = None if is_told_by_spec else summary.profile
+    return reproduction_line(summary.spec, scenario_id, profile=profile, given=given)
 
 
 def place(difference: Difference) -> str:

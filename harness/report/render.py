@@ -5,9 +5,10 @@ from pathlib import Path
 
 from harness.report.allure import write_allure_results
 from harness.report.allure_pages import AllurePages, render_allure
-from harness.report.junit import write_junit
-from harness.report.markdown import write_summary
-from harness.report.site import render_site
+from harness.report.junit import junit_of
+from harness.report.markdown import summary_of
+from harness.report.run_data import Run
+from harness.report.site import site_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,13 +31,14 @@ def render_all(run_dir: Path, *, allure: bool) -> Rendered:
     Raises:
         ReportError: the run folder or a table is missing or damaged.
     """
-    index = render_site(run_dir)
+    run = Run.load(run_dir)
+    index = site_of(run)
     results = write_allure_results(run_dir) if allure else None
     pages = render_allure(run_dir) if allure else AllurePages(index=None, problem=None)
     return Rendered(
         index=index,
-        junit=write_junit(run_dir),
-        summary=write_summary(run_dir),
+        junit=junit_of(run),
+        summary=summary_of(run),
         allure_results=results,
         allure_index=pages.index,
         allure_problem=pages.problem,

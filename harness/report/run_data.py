@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from harness.diff.model import Judgement
 from harness.report.errors import ReportError
+from harness.report.phrases import given_options, repetition
 from harness.report.tables import StepTable, read_rows, read_table
 from harness.spark.rows import (
     AlignedStep,
@@ -68,12 +69,15 @@ class Run:
     changes: tuple[BehaviourChange, ...]
     """By scenario id, and within one in the order of targets."""
     scripts: Mapping[str, ScriptPage]
+    sources: Mapping[str, object]
+    """The scripts themselves, as the run keeps them."""
     steps: StepTable
+    by_target: Mapping[str, TargetSummary]
 
     @classmethod
     def load(cls, run_dir: Path) -> Self:
         """Read a run folder whose tables were built; raise ReportError where something is missing."""
-        header, footer, scripts = _read_files(run_dir)
+        header, footer, scripts, sources = _read_files(run_dir)
         targets = _ordered(_of_run(read_rows(run_dir, "target_summary", TargetSummary), header), header)
         position = {summary.target: index for index, summary in enumerate(targets)}
         judgements = _of_run(read_rows(run_dir, "verdict_matrix", Judgement), header)
@@ -93,12 +97,19 @@ class Run:
             error_codes=_of_run(read_rows(run_dir, "error_codes", ErrorCodeCount), header),
             changes=_of_run(read_rows(run_dir, "behaviour_changes", BehaviourChange), header),
             scripts=scripts,
+            sources=sources,
             steps=StepTable(read_table(run_dir, "aligned_steps", AlignedStep)),
+            by_target={summary.target: summary for summary in targets},
         )
 
     def target(self, name: str) -> TargetSummary:
         """Return what is known of a target; each judgement's target has a summary."""
-        return next(summary for summary in self.targets if summary.target == name)
+        return self.by_target[name]
+
+    def repetition(self, judgement: Judgement) -> str:
+        """Return a command line that repeats a scenario as this run held it."""
+        summary = self.target(judgement.target)
+        return repetition(summary, judgement.scenario_id, given_options(self.header.command))
 
     def first_difference(self, judgement: Judgement) -> ClusteredDifference | None:
         """Return the finding of a scenario with a target, where there is one."""
@@ -120,12 +131,14 @@ def _of_run(rows: Iterable[RowT], header: RunHeader) -> tuple[RowT, ...]:
 _SCRIPTS: Final = TypeAdapter(dict[str, ScriptPage])
 
 
-def _read_files(run_dir: Path) -> tuple[RunHeader, RunFooter | None, dict[str, ScriptPage]]:
+def _read_files(
+    run_dir: Path,
+) -> tuple[RunHeader, RunFooter | None, dict[str, ScriptPage], Mapping[str, object]]:
     """Read what the run says of itself, outside the tables."""
     folder = RunFolder(run_dir)
     try:
-        scripts = _SCRIPTS.validate_python(folder.read_scripts())
-        return folder.read_run(), folder.read_footer(), scripts
+        sources = folder.read_scripts()
+        return folder.read_run(), folder.read_footer(), _SCRIPTS.validate_python(sources), sources
     except TraceError as error:
         raise ReportError(f"{run_dir} cannot be reported on: {error}") from error
     except ValidationError as error:

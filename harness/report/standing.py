@@ -5,9 +5,8 @@ knows only "passed" and "failed" (JUnit, Allure, an exit code), all of them ask 
 """
 
 from enum import StrEnum
-from typing import assert_never
+from typing import Protocol, assert_never
 
-from harness.diff.model import Judgement
 from harness.verdict import Expectation, Outcome
 
 
@@ -30,7 +29,19 @@ class Standing(StrEnum):
     """Mend the harness."""
 
 
-def standing(judgement: Judgement) -> Standing:
+class Judged(Protocol):
+    """What a standing follows from; judgements have it, and so have results of which less is kept."""
+
+    @property
+    def outcome(self) -> str:
+        """A `harness.verdict.Outcome`."""
+
+    @property
+    def expectation(self) -> str:
+        """A `harness.verdict.Expectation`."""
+
+
+def standing(judgement: Judged) -> Standing:
     """Say how a result counts."""
     outcome = Outcome(judgement.outcome)
     if outcome is Outcome.HARNESS_ERROR:

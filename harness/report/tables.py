@@ -6,7 +6,7 @@ here asks for are left alone.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -72,9 +72,25 @@ def applicable_count(summary: TargetSummary) -> int:
     return summary.scenario_count - summary.not_applicable - summary.harness_error
 
 
+def has_table(folder: Path, mart: str) -> bool:
+    """Tell whether a folder has a table: a run's under `tables`, a trend's at its root."""
+    return _directory(folder, mart).is_dir()
+
+
+def _directory(folder: Path, mart: str) -> Path:
+    of_run = folder / "tables"
+    return (of_run if of_run.is_dir() else folder) / mart
+
+
+def read_columns(run_dir: Path, mart: str, row: type[RowT], names: Sequence[str]) -> tuple[list[str], ...]:
+    """Read some columns of texts of a table whose rows are too many to become values each."""
+    table = read_table(run_dir, mart, row)
+    return tuple(table.column(name).to_pylist() for name in names)
+
+
 def read_table(run_dir: Path, mart: str, row: type[RowT]) -> pa.Table:
     """Read one table's columns as `row` names them, and check their types and nulls."""
-    directory = run_dir / "tables" / mart
+    directory = _directory(run_dir, mart)
     remedy = f"Build it with: kafka-conformance report {run_dir.name}"
     if not directory.is_dir():
         raise ReportError(f"{run_dir} has no table {mart!r}. {remedy}")

@@ -11,17 +11,16 @@ from rich.text import Text
 
 from harness.diff.model import Judgement
 from harness.report.longest import longest_scenarios
+from harness.report.pages import banner
 from harness.report.phrases import (
     GLYPHS,
     contrast,
     expectation_entry,
     headline,
     place,
-    repetition,
     shortened,
 )
 from harness.report.run_data import Run
-from harness.report.site import banner
 from harness.report.standing import NEEDS_ATTENTION, Standing, standing
 from harness.report.tables import applicable_count
 from harness.spark.rows import TargetSummary
@@ -130,7 +129,7 @@ def _print_result(run: Run, judgement: Judgement, console: Console) -> None:
     )
     finding = run.first_difference(judgement)
     found = f"{place(finding)}: {contrast(finding)}" if finding else judgement.reason
-    command = repetition(run.target(judgement.target), judgement.scenario_id)
+    command = run.repetition(judgement)
     console.print(what, soft_wrap=True)
     console.print(_plain(f"  {shortened(found, VALUE_LENGTH_MAX)}"), soft_wrap=True)
     console.print(_plain(f"  {command}\n", "bright_black"), soft_wrap=True)

@@ -27,9 +27,8 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
 
 from harness.diff.model import Difference, Judgement
-from harness.spark.archive_rows import Answer, TimedStep, Trace
-from harness.spark.schemas import arrow_schema, column_names
-from harness.spark.stage import BrokerHeader, RunClause
+from harness.spark.archive_rows import Answer, BrokerHeader, RunClause, TimedStep, Trace
+from harness.spark.arrow_schemas import arrow_schema, column_names
 from harness.trace.events import Event, RunFooter, RunHeader
 from harness.trace.files import write_whole
 from harness.trace.schema import TraceError

@@ -2,6 +2,24 @@
 
 from dataclasses import dataclass
 
+from harness.trace.clause import Clause
+from harness.trace.events import TraceHeader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerHeader(TraceHeader):
+    """A trace header and its place among its target's. Grain: run, target, broker configuration."""
+
+    broker_ordinal: int
+    """From 0, in the order in which the brokers were started."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunClause(Clause):
+    """A row of the catalogue as a run found it. Grain: run, clause."""
+
+    run_id: str
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:

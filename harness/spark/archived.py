@@ -5,14 +5,19 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
+import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
+import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from harness.spark.archive import CONVERSATIONS, KINDS, Archive
 from harness.spark.archive_rows import Answer
-from harness.spark.schemas import column_names, struct_type
+from harness.spark.arrow_schemas import column_names
+from harness.spark.schemas import struct_type
 from harness.spark.stage import hadoop_path
+from harness.trace.events import RunHeader
 
 CONVERSATION_TYPE: Final = StructType(
     [
@@ -38,7 +43,7 @@ class Archived:
 
     @property
     def runs(self) -> DataFrame:
-        """`RunHeader`."""
+        """`RunHeader`; read here, since a job for so few rows would take longer."""
         return self._frame("runs")
 
     @property
@@ -95,10 +100,19 @@ class Archived:
     def _read(self, kind: str) -> DataFrame:
         if kind == CONVERSATIONS:
             return self._parquet(self._archive.conversation_files(), CONVERSATION_TYPE)
+        if kind == "runs":
+            return self._spark.createDataFrame(self._run_headers(), struct_type(RunHeader))
         frame = self._parquet(self._archive.files(kind, self._run_ids), struct_type(KINDS[kind]))
         if self._run_ids is not None:
             frame = frame.where(sf.col("run_id").isin(*self._run_ids))
         return frame.select(*column_names(KINDS[kind]))
+
+    def _run_headers(self) -> pa.Table:
+        files = self._archive.files("runs", self._run_ids)
+        table = pa.concat_tables([pq.read_table(file, columns=column_names(RunHeader)) for file in files])
+        if self._run_ids is None:
+            return table
+        return table.filter(pc.is_in(table["run_id"], value_set=pa.array(self._run_ids, pa.string())))
 
     def _parquet(self, files: Sequence[Path], schema: StructType) -> DataFrame:
         return self._spark.read.schema(schema).parquet(*[hadoop_path(file) for file in files])

@@ -11,9 +11,9 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
+from harness.spark.arrow_schemas import column_names
 from harness.spark.mart import aligned_steps
 from harness.spark.rows import BehaviourChange
-from harness.spark.schemas import column_names
 from harness.spark.stage import Sources
 from harness.trace.events import ANSWER_KINDS
 from harness.verdict import Expectation, Outcome

@@ -11,7 +11,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from harness.spark.schemas import column_names
+from harness.spark.arrow_schemas import column_names
 from harness.spark.trend_rows import AnswerCoverage, ErrorConfusion, FirstDifference
 
 _PAIR: Final = ["conversation", "oracle_conversation"]
@@ -82,17 +82,17 @@ def first_differences(traces: DataFrame, conversations: DataFrame) -> DataFrame:
 def unlike_answers(pairs: DataFrame, conversations: DataFrame) -> DataFrame:
     """Tell of pairs in which answer they first differ, and in how many. Grain: as given.
 
-    Conversations are few, so each pair is laid beside them where it stands: nothing is shuffled.
+    Conversations are few, so each pair is laid beside them where it stands: nothing is shuffled, and since
+    both sides are joined to the same columns, Spark reads and spreads them once.
     """
-    told = {
-        side: conversations.select(sf.col("conversation").alias(key), sf.col("answers").alias(side))
-        for side, key in zip(_ANSWERS, _PAIR, strict=True)
-    }
     ours, theirs = _ANSWERS
+    laid = pairs.alias("pair")
+    for side, key in zip(_ANSWERS, _PAIR, strict=True):
+        told = conversations.alias(side)
+        laid = laid.join(told, on=sf.col(f"pair.{key}") == sf.col(f"{side}.conversation"), how="inner")
     places = [sf.transform(_only(side, other), _place) for side, other in (_ANSWERS, _ANSWERS[::-1])]
     return (
-        pairs.join(told[ours], on="conversation", how="inner")
-        .join(told[theirs], on="oracle_conversation", how="inner")
+        laid.select("pair.*", *[sf.col(f"{side}.answers").alias(side) for side in _ANSWERS])
         .withColumn("places", sf.array_union(*places))
         .withColumn("first", sf.array_min("places"))
         .withColumns({"target_answer": _at_first(ours), "oracle_answer": _at_first(theirs)})

@@ -5,8 +5,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
+from harness.spark.arrow_schemas import column_names
 from harness.spark.rows import ClauseCoverage, ClauseStanding
-from harness.spark.schemas import column_names
 from harness.verdict import Outcome
 
 _TARGET_CLAUSE: Final = ["run_id", "target", "clause"]

@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from harness.diff.model import Judgement
+from harness.spark.arrow_schemas import column_names
 from harness.spark.rows import (
     AlignedStep,
     ClusteredDifference,
@@ -22,7 +23,6 @@ from harness.spark.rows import (
     SignatureCluster,
     TargetSummary,
 )
-from harness.spark.schemas import column_names
 from harness.trace.events import EventKind
 from harness.verdict import Expectation, Outcome
 

@@ -9,10 +9,9 @@ import pyarrow.json as pj  # type: ignore[import-untyped]  # likewise
 
 from harness.diff.model import Difference, Judgement
 from harness.spark.archive import KINDS, Archive, VolumeWriter, volume_name
-from harness.spark.archive_rows import Answer, TimedStep, Trace
+from harness.spark.archive_rows import Answer, BrokerHeader, RunClause, TimedStep, Trace
+from harness.spark.arrow_schemas import arrow_schema, arrow_table, column_names
 from harness.spark.conversations import bounds_of, completed, told
-from harness.spark.schemas import arrow_schema, arrow_table, column_names
-from harness.spark.stage import BrokerHeader, RunClause
 from harness.trace.clause import Clause
 from harness.trace.events import Event, TraceHeader
 from harness.trace.files import RunFolder, read_records

@@ -28,6 +28,8 @@ _SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """A JVM that lives for seconds spends a fifth of them on optimising; measured over 20,000 events."""
 _CONNECT_SWITCHES: Final = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE")
 """What PySpark sets in the environment when it speaks to a server, for the whole process."""
+_OPEN_COST_BYTES: Final = "65536"
+"""What opening a file is said to cost: by default, files of less than 4 MB would be read by one core."""
 _GOODBYE_S: Final = 10.0
 _LAST_LINES: Final = 15
 
@@ -128,6 +130,7 @@ def _settings(master: str, partitions: int, driver_memory: str, scratch: Path) -
         "spark.local.dir": str(scratch),
         "spark.sql.adaptive.enabled": str(partitions > 1).lower(),
         "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.files.openCostInBytes": _OPEN_COST_BYTES,
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(partitions),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),

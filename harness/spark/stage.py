@@ -18,7 +18,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
 from harness.diff.model import Attribution, Difference, Judgement
-from harness.spark.schemas import column_names, frame_of, struct_type
+from harness.spark.archive_rows import BrokerHeader, RunClause
+from harness.spark.arrow_schemas import column_names
+from harness.spark.schemas import frame_of, struct_type
 from harness.trace.clause import Clause
 from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import RunFolder, ends_within_a_line, read_records
@@ -32,21 +34,6 @@ _GLOB: Final = re.compile(r"[\\{}\[\]*?]")
 _CORRUPT: Final = "_corrupt_record"
 _FILE: Final = "_file"
 _IS_RECORD: Final = "_is_record"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerHeader(TraceHeader):
-    """A trace header and its place among its target's. Grain: run, target, broker configuration."""
-
-    broker_ordinal: int
-    """From 0, in the order in which the brokers were started."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunClause(Clause):
-    """A row of the catalogue as a run found it. Grain: run, clause."""
-
-    run_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

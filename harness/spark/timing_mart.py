@@ -5,7 +5,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from harness.spark.schemas import column_names
+from harness.spark.arrow_schemas import column_names
 from harness.spark.trend_rows import LatencyTrend, TimingMargin
 from harness.trace.events import EventKind
 

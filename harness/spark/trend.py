@@ -36,6 +36,8 @@ from harness.trace.schema import TraceError
 
 _SHUFFLED_SIZE: Final = 16
 """How many times larger rows are in a shuffle than in compressed columns."""
+_BYTES_IN_PART: Final = PARTITION_BYTES // 4
+"""Of what is shuffled: a few million events are work for all cores already."""
 
 TREND_MARTS: Final[Mapping[str, Mart[Archived]]] = {
     "verdict_matrix": Mart(
@@ -160,7 +162,7 @@ def write_trend(
 def shuffle_partitions(archive: Archive) -> int:
     """Say into how many parts data is shuffled, by what is shuffled: everything but events."""
     shuffled = [file for kind in ("traces", "judgements", "differences") for file in archive.files(kind)]
-    return 1 + _SHUFFLED_SIZE * sum(file.stat().st_size for file in shuffled) // PARTITION_BYTES
+    return 1 + _SHUFFLED_SIZE * sum(file.stat().st_size for file in shuffled) // _BYTES_IN_PART
 
 
 def main(

@@ -9,8 +9,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
+from harness.spark.arrow_schemas import column_names
 from harness.spark.mart import clustered_differences
-from harness.spark.schemas import column_names
 from harness.spark.trend_rows import (
     FirstChangedVersion,
     FlakeRate,

@@ -3,17 +3,18 @@
 import os
 import re
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Condition, Thread
 from typing import Final
 
 import pyspark
 
 _HOME: Final = Path(pyspark.__file__).parent
 _LOOPBACK: Final = "127.0.0.1"
-_PATIENCE_S: Final = 60.0
+_PATIENCE_S: Final = 120.0
+_GOODBYE_S: Final = 20.0
 _DEPLOY: Final = "org.apache.spark.deploy"
 
 
@@ -22,22 +23,19 @@ def standalone_cluster(logs: Path, *, worker_count: int = 2) -> Iterator[str]:
     """Start a master and workers of one core each, and give the master's URL."""
     with ExitStack() as stack:
         master = [f"{_DEPLOY}.master.Master", "--host", _LOOPBACK, "--port", "0", "--webui-port", "0"]
-        log = logs / "master.log"
-        stack.enter_context(spark_process(master, log))
-        url = awaited(log, r"Starting Spark master at (spark://\S+)")
+        leading = stack.enter_context(spark_process(master, logs / "master.log"))
+        url = leading.awaited(r"Starting Spark master at (spark://\S+)")
         for index in range(worker_count):
             worker = [f"{_DEPLOY}.worker.Worker", "--host", _LOOPBACK, "--webui-port", "0"]
             worker += ["--cores", "1", "--memory", "1g", "--work-dir", str(logs / f"work-{index}"), url]
-            log = logs / f"worker-{index}.log"
-            stack.enter_context(spark_process(worker, log))
-            awaited(log, "Successfully registered with master")
+            working = stack.enter_context(spark_process(worker, logs / f"worker-{index}.log"))
+            working.awaited("Successfully registered with master")
         yield url
 
 
 @contextmanager
 def connect_server(logs: Path) -> Iterator[str]:
     """Start a Spark Connect server, and give its URL."""
-    log = logs / "connect.log"
     command = ["org.apache.spark.deploy.SparkSubmit", "--master", "local[2]"]
     settings = {
         "spark.driver.host": _LOOPBACK,
@@ -52,13 +50,59 @@ def connect_server(logs: Path) -> Iterator[str]:
     for name, value in settings.items():
         command += ["--conf", f"{name}={value}"]
     command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
-    with spark_process(command, log, memory="1g"):
-        port = awaited(log, r"Spark Connect server started at: \S*?:(\d+)")
+    with spark_process(command, logs / "connect.log", memory="1g") as server:
+        port = server.awaited(r"Spark Connect server started at: \S*?:(\d+)")
         yield f"sc://{_LOOPBACK}:{port}"
 
 
+class SparkProcess:
+    """One of Spark's own processes, and what it has said so far."""
+
+    def __init__(self, process: "subprocess.Popen[str]", log: Path) -> None:
+        self._process = process
+        self._log = log
+        self._said = ""
+        self._has_ended = False
+        self._news = Condition()
+        self._listener = Thread(target=self._listen, name=f"listens to {log.name}", daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        with self._log.open("w") as log:
+            for line in self._process.stdout:
+                log.write(line)
+                log.flush()
+                with self._news:
+                    self._said += line
+                    self._news.notify_all()
+        with self._news:
+            self._has_ended = True
+            self._news.notify_all()
+
+    def awaited(self, pattern: str) -> str:
+        """Wait until it says something, and give what the pattern's group caught."""
+        with self._news:
+            self._news.wait_for(
+                lambda: self._has_ended or re.search(pattern, self._said) is not None, timeout=_PATIENCE_S
+            )
+            found = re.search(pattern, self._said)
+            assert found is not None, f"{self._log.name} does not say {pattern!r}:\n{self._said[-2000:]}"
+            return found.group(found.lastindex or 0)
+
+    def stop(self) -> None:
+        """End it, and hear it out."""
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=_GOODBYE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._listener.join()
+
+
 @contextmanager
-def spark_process(arguments: Sequence[str], log: Path, *, memory: str = "256m") -> Iterator[None]:
+def spark_process(arguments: Sequence[str], log: Path, *, memory: str = "256m") -> Iterator[SparkProcess]:
     """Run one of Spark's own classes meanwhile."""
     command = [str(_HOME / "bin" / "spark-class"), *arguments]
     told = {
@@ -67,26 +111,17 @@ def spark_process(arguments: Sequence[str], log: Path, *, memory: str = "256m") 
         "SPARK_LOCAL_IP": _LOOPBACK,
         "SPARK_DAEMON_MEMORY": memory,
     }
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command, env=told, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
-        )
-    try:
-        yield
-    finally:
-        process.terminate()
+    with subprocess.Popen(
+        command,
+        env=told,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        running = SparkProcess(process, log)
         try:
-            process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def awaited(log: Path, pattern: str) -> str:
-    """Wait until a log says something, and give what its group caught."""
-    until_s = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < until_s:
-        if found := re.search(pattern, log.read_text(errors="replace")):
-            return found.group(found.lastindex or 0)
-        time.sleep(0.2)
-    raise AssertionError(f"{log} does not say {pattern!r}:\n{log.read_text(errors='replace')[-2000:]}")
+            yield running
+        finally:
+            running.stop()

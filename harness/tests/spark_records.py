@@ -8,8 +8,9 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 
 from harness.diff.model import Attribution, Difference, Judgement
+from harness.spark.archive_rows import BrokerHeader, RunClause
 from harness.spark.schemas import frame_of
-from harness.spark.stage import BrokerHeader, RunClause, Sources
+from harness.spark.stage import Sources
 from harness.trace.events import Event, EventKind, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import EventWriter, RunFolder, write_records
 

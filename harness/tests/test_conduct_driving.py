@@ -10,7 +10,16 @@ from typing_extensions import override
 
 from harness.conduct.driving import DriveReport, RunDrive
 from harness.runner.drive import Limits
-from harness.targets.base import Broker, Connection, HoldPoint, Progress, Role, Target, TargetError
+from harness.targets.base import (
+    Broker,
+    Connection,
+    HoldPoint,
+    Lever,
+    Progress,
+    Role,
+    Target,
+    TargetError,
+)
 from harness.targets.reference import ReferenceStage, ReferenceTarget
 from harness.tests.conducted import Quiet, plan_of
 from harness.trace.events import Event, EventKind
@@ -45,6 +54,7 @@ class Disguised(ReferenceTarget):
         directory: Path,
         progress: Progress,
         holds: Collection[HoldPoint] = (),
+        levers: Collection[Lever] = (),
     ) -> Broker:
         broker = await super().start(broker_config=broker_config, directory=directory, progress=progress)
         broker._description = replace(broker.description, profile=self._told)  # type: ignore[attr-defined] # of the reference's broker
@@ -62,6 +72,7 @@ class Missing(Disguised):
         directory: Path,
         progress: Progress,
         holds: Collection[HoldPoint] = (),
+        levers: Collection[Lever] = (),
     ) -> Broker:
         raise TargetError("no jar was found\nthe whole log")
 

@@ -103,3 +103,10 @@ def test_a_damaged_script_or_trace_is_told_with_its_place(folder: RunFolder) -> 
     trace.write_bytes(b"{}\n" + trace.read_bytes())
     with pytest.raises(TraceError, match=r"events\.jsonl:1"):
         judge_run_again(folder, expectation_files=(), catalogue=frozenset(catalogue()), baseline=None)
+
+
+def test_many_processes_judge_as_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = conducted(tmp_path, ["reference", "reference:3.9", "reference:2.4"], SUITE).folder
+    alone = judged(folder, entry(HELD))
+    monkeypatch.setattr("harness.conduct.judging._SHARED_BYTES", 0)
+    assert judged(folder, entry(HELD)) == alone

@@ -157,7 +157,11 @@ def driven(
     return folder
 
 
-def test_a_change_is_attributed_to_the_behaviour_that_makes_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shared_from", [0, 400], ids=["many processes", "one process"])
+def test_a_change_is_attributed_to_the_behaviour_that_makes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_from: int
+) -> None:
+    monkeypatch.setattr("harness.conduct.attributing._SHARED_COUNT", shared_from)
     folder = driven(tmp_path, "reference-tcp:2.8.2", "reference-tcp:3.0.2", at_once=1)
     checked = judge(folder)
 

@@ -98,17 +98,22 @@ def test_what_a_target_sent_makes_no_markup(tmp_path: Path) -> None:
     run_dir = with_changes(tmp_path, replace(CHANGE, to_canonical=hostile))
 
     assert "\n# title" not in write_changes(run_dir).read_text()
-    assert "<script>alert(1)" not in render_site(run_dir).read_text()
+    render_site(run_dir)
+    assert "<script>alert(1)" not in (run_dir / "changes.html").read_text()
     assert "[x](y)" not in write_changes(run_dir).read_text()
 
 
-def test_the_site_has_a_section_of_changes(tmp_path: Path) -> None:
-    page = render_site(with_changes(tmp_path, CHANGE)).read_text()
+def test_the_site_has_a_page_of_changes(tmp_path: Path) -> None:
+    index = render_site(with_changes(tmp_path, CHANGE))
+    page = (index.parent / "changes.html").read_text()
 
-    assert "<h2>Changes between versions</h2>" in page
+    assert "1 changes in all" in index.read_text()
     assert f"{SCALA} → {JAVA}" in page
     assert "some_behaviour (KAFKA-12345)" in page
 
 
-def test_the_site_has_no_such_section_where_nothing_changed(tmp_path: Path) -> None:
-    assert "Changes between versions" not in render_site(with_changes(tmp_path)).read_text()
+def test_the_page_says_where_nothing_changed(tmp_path: Path) -> None:
+    index = render_site(with_changes(tmp_path))
+
+    assert "changes in all" not in index.read_text()
+    assert "No scenario is answered otherwise" in (index.parent / "changes.html").read_text()

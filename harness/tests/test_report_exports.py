@@ -11,8 +11,9 @@ import pytest
 from rich.console import Console
 
 from harness.diff.expectations import load_expectations
-from harness.report.allure import allure_categories, write_allure_results
+from harness.report.allure import write_allure_results
 from harness.report.allure_pages import render_allure
+from harness.report.allure_terms import allure_categories
 from harness.report.junit import write_junit
 from harness.report.markdown import SIZE_MAX, write_summary
 from harness.report.phrases import expectation_entry
@@ -114,6 +115,39 @@ def test_allure_history_ids_are_stable_and_a_targets_own(run_dir: Path) -> None:
         name: each["historyId"] for name, each in again.items()
     }
     assert len({each["historyId"] for each in once.values()}) == len(once) == 12
+
+
+def test_allure_history_goes_on_when_the_profile_changes(run_dir: Path) -> None:
+    parameters = results(run_dir)[f"{SCALA}: {HEARTBEAT}"]["parameters"]
+    excluded = {each["name"]: each.get("excluded", False) for each in parameters}  # type: ignore[attr-defined] # JSON
+    assert excluded == {"target": False, "profile": True}
+
+
+@pytest.mark.parametrize(
+    ("changes", "severity", "grade"),
+    [
+        ({"against": "expectation"}, "critical", "pinned"),
+        ({"against": "reference"}, "normal", "as the release"),
+        ({"against": "expectation", "is_lenient": True}, "trivial", "lenient"),
+        ({"against": "reference", "difference_class": "liveness"}, "blocker", "as the release"),
+        ({"difference_class": "encoding", "is_lenient": True}, "trivial", "lenient"),
+    ],
+)
+def test_allure_severity_follows_from_the_grade_and_from_whether_clients_stop(
+    tmp_path: Path, changes: dict[str, object], severity: str, grade: str
+) -> None:
+    made = small_run()
+    made.hold(judgement("a/b", JAVA, "diverges"), (), difference("a/b", JAVA, **changes))
+    labels = results(made.write(tmp_path))[f"{JAVA}: a/b"]["labels"]
+    assert {"name": "severity", "value": severity} in labels  # type: ignore[operator] # JSON
+    assert {"name": "conformance_grade", "value": grade} in labels  # type: ignore[operator] # JSON
+
+
+def test_allure_has_a_feature_an_api_and_a_suite_a_target(run_dir: Path) -> None:
+    labels: list[dict[str, str]] = results(run_dir)[f"{SCALA}: {HEARTBEAT}"]["labels"]  # type: ignore[assignment] # JSON
+    told = [(each["name"], each["value"]) for each in labels]
+    assert [value for name, value in told if name == "feature"] == ["JoinGroup", "SyncGroup"]
+    assert [value for name, value in told if "suite" in name.lower()] == [SCALA, "classic", "heartbeat"]
 
 
 def test_allure_has_a_step_a_script_step_with_its_frames_attached(run_dir: Path) -> None:

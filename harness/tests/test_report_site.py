@@ -1,20 +1,38 @@
 """The static site: what stands where, that nothing sent by a target acts on it, and that its filters work."""
 
+import json
 import re
-import shutil
-import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from harness.report.names import scenario_page
+from harness.report.names import scenario_page, talk_file
 from harness.report.site import render_site
-from harness.tests.report_run import FOOTER, JAVA, SCALA, conversation, difference, judgement, small_run
+from harness.tests.browser import Tab, browser
+from harness.tests.report_hostile import (
+    HOSTILE,
+    hostile_change,
+    hostile_clause,
+    hostile_decision,
+    write_hostile_trend,
+)
+from harness.tests.report_run import (
+    FOOTER,
+    JAVA,
+    REFERENCE,
+    SCALA,
+    conversation,
+    difference,
+    judgement,
+    small_run,
+)
 
+SECTION_OF_JAVA = f"[data-target='{JAVA}']"
 HEARTBEAT = "classic/heartbeat/while-completing"
-HOSTILE = "<script>document.title='taken'</script>\"'><img src=x onerror=alert(1)>"
 
 
 class Page(HTMLParser):
@@ -37,6 +55,24 @@ class Page(HTMLParser):
         self.text += data
 
 
+def loaded(path: Path) -> dict[str, Any]:
+    """Return what a data file hands over."""
+    call = path.read_text(encoding="ascii")
+    name, data = json.loads(f"[{call.removeprefix('kc.arrive(').removesuffix(');' + chr(10))}]")
+    assert str(path).endswith(name)
+    assert isinstance(data, dict)
+    return data
+
+
+def talk_of(site: Path, scenario_id: str, target: str) -> dict[str, Any]:
+    talks: dict[str, dict[str, Any]] = loaded(site / talk_file(scenario_id))["targets"]
+    return talks[target]
+
+
+def pages_of(site: Path) -> list[Path]:
+    return [*site.glob("*.html"), *(site / "scenarios").iterdir()]
+
+
 def test_every_cell_leads_to_its_targets_section(tmp_path: Path) -> None:
     index = Page(render_site(small_run().write(tmp_path)))
     assert f"scenarios/classic.heartbeat.while-completing.html#target-{SCALA}" in index.hrefs
@@ -48,18 +84,21 @@ def test_every_cell_leads_to_its_targets_section(tmp_path: Path) -> None:
 
 def test_ids_are_unique_on_every_page(tmp_path: Path) -> None:
     index = render_site(small_run().write(tmp_path))
-    for path in (index, *(tmp_path / "scenarios").iterdir()):
+    for path in pages_of(index.parent):
         ids = Page(path).ids
         assert sorted(ids) == sorted(set(ids))
 
 
 def test_the_first_difference_is_marked_and_what_went_before_is_folded(tmp_path: Path) -> None:
     render_site(small_run().write(tmp_path))
-    page = (tmp_path / scenario_page(HEARTBEAT)).read_text()
-    before, _, after = page.partition(f'id="first-difference-{SCALA}"')
-    assert "3 steps before the first difference" in before
-    assert after.index("REBALANCE_IN_PROGRESS") < after.index("Follows from it")
-    assert page.count('class="field differs"') == 1
+    text = Page(tmp_path / scenario_page(HEARTBEAT)).text
+    _, _, after = text.partition("First difference: step 3, Heartbeat v3")
+    assert "expected NONE actual REBALANCE_IN_PROGRESS" in after
+    talk = talk_of(tmp_path, HEARTBEAT, SCALA)
+    assert [step for step, _ in talk["before"]] == [0, 1, 2]
+    (first,) = talk["after"][0][1]
+    assert first[4][0][3:] == ["NONE", "REBALANCE_IN_PROGRESS", 1]
+    assert talk["first"] == f"first-difference-{SCALA}"
 
 
 def test_a_result_tells_how_to_repeat_and_how_to_foresee_it(tmp_path: Path) -> None:
@@ -82,20 +121,29 @@ def test_what_a_target_sent_is_text_and_nothing_else(tmp_path: Path) -> None:
     )
     made.header = replace(made.header, command=HOSTILE)
     made.footer = replace(FOOTER, ended=HOSTILE)
-    index = render_site(made.write(tmp_path))
-    for path in (index, tmp_path / scenario_page(scenario_id)):
+    made.changes = [hostile_change(scenario_id)]
+    made.coverage = [hostile_clause(scenario_id)]
+    run_dir = made.write(tmp_path)
+    (run_dir / "gate.json").write_text(json.dumps(hostile_decision(scenario_id)))
+    write_hostile_trend(run_dir / "trend", scenario_id)
+    render_site(run_dir)
+    for path in pages_of(run_dir):
         page = Page(path)
-        assert page.tags.count("script") == 1
+        assert page.tags.count("script") == len(re.findall(r"'sha256-", path.read_text()))
         assert "img" not in page.tags
-        assert "document.title='taken'" in page.text
         assert not [href for href in page.hrefs if href.startswith("javascript")]
+    for path in (*run_dir.glob("*.html"), run_dir / scenario_page(scenario_id)):
+        assert "document.title='taken'" in Page(path).text, path
+    for path in (run_dir / "talks").iterdir():
+        assert "<" not in path.read_text()
+    assert "onerror=alert(1)" in json.dumps(loaded(run_dir / talk_file(scenario_id)))
 
 
 def test_half_a_surrogate_pair_does_not_keep_a_page_from_being_written(tmp_path: Path) -> None:
     made = small_run()
     made.hold(judgement("a/surrogate", JAVA), conversation(hostile="\ud800"))
     render_site(made.write(tmp_path))
-    assert "ud800" in (tmp_path / scenario_page("a/surrogate")).read_text(encoding="utf-8")
+    assert "ud800" in (tmp_path / talk_file("a/surrogate")).read_text(encoding="ascii")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +154,7 @@ def test_a_run_that_is_not_whole_says_so_on_every_page(tmp_path: Path, footer: o
     made = small_run()
     made.footer = footer  # type: ignore[assignment] # either is one
     index = render_site(made.write(tmp_path))
-    for path in (index, *(tmp_path / "scenarios").iterdir()):
+    for path in pages_of(index.parent):
         assert words in Page(path).text
 
 
@@ -116,9 +164,10 @@ def test_a_whole_run_has_no_banner(tmp_path: Path) -> None:
 
 def test_pages_ask_for_nothing_beside_themselves(tmp_path: Path) -> None:
     index = render_site(small_run().write(tmp_path))
-    for path in (index, *(tmp_path / "scenarios").iterdir()):
+    for path in pages_of(index.parent):
         assert not {"link", "img", "iframe"} & set(Page(path).tags)
         assert "url(" not in path.read_text()
+        assert "src=" not in re.sub(r"<script>.*?</script>", "", path.read_text(), flags=re.DOTALL)
 
 
 def test_the_same_run_gives_the_same_pages(tmp_path: Path) -> None:
@@ -127,20 +176,14 @@ def test_the_same_run_gives_the_same_pages(tmp_path: Path) -> None:
     assert render_site(run_dir).read_bytes() == once
 
 
-def shown_dom(page: str, tmp_path: Path) -> str:
-    """Return the document after its scripts have run."""
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("no Chromium on the PATH")
-    flags = (
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-    )
-    command = (chromium, *flags, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page)
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+@pytest.fixture(scope="module", name="tab")
+def _tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    with browser(tmp_path_factory.mktemp("profile")) as tab:
+        yield tab
+
+
+def text_of(tab: Tab, selector: str) -> str:
+    return str(tab.read(f"document.querySelector({json.dumps(selector)}).textContent"))
 
 
 @pytest.mark.browser
@@ -155,16 +198,86 @@ def shown_dom(page: str, tmp_path: Path) -> str:
         ("#q=fenced&e=unexpected", "0 of 4 scenarios"),
     ],
 )
-def test_the_address_restores_the_filters(tmp_path: Path, state: str, words: str) -> None:
+def test_the_address_restores_the_filters(tmp_path: Path, tab: Tab, state: str, words: str) -> None:
     index = render_site(small_run().write(tmp_path))
-    dom = shown_dom(f"{index.as_uri()}{state}", tmp_path)
-    assert f'aria-live="polite">{words}<' in dom
+    tab.open(f"{index.as_uri()}{state}")
+    assert text_of(tab, "#shown") == words
 
 
 @pytest.mark.browser
-def test_an_anchor_opens_what_it_is_folded_into(tmp_path: Path) -> None:
+def test_an_anchor_opens_what_it_is_folded_into(tmp_path: Path, tab: Tab) -> None:
     render_site(small_run().write(tmp_path))
-    page = (tmp_path / scenario_page(HEARTBEAT)).as_uri()
-    assert re.search(
-        rf'<details class="target" id="target-{JAVA}" open', shown_dom(f"{page}#target-{JAVA}", tmp_path)
-    )
+    tab.open(f"{(tmp_path / scenario_page(HEARTBEAT)).as_uri()}#target-{JAVA}")
+    tab.until(f"document.getElementById('target-{JAVA}').open")
+    tab.until(f"document.querySelector(`{SECTION_OF_JAVA} table.talk`)")
+
+
+@pytest.mark.browser
+def test_a_conversation_is_laid_out_beside_its_oracles(tmp_path: Path, tab: Tab) -> None:
+    render_site(small_run().write(tmp_path))
+    tab.open(f"{(tmp_path / scenario_page(HEARTBEAT)).as_uri()}#first-difference-{SCALA}")
+    tab.until(f"document.getElementById('first-difference-{SCALA}')")
+    section = f"[data-target='{SCALA}']"
+    assert text_of(tab, f"{section} details.before summary") == "3 steps before the first difference"
+    found = text_of(tab, f"{section} > .talk-of > table")
+    assert found.index("REBALANCE_IN_PROGRESS") < found.index("Follows from it")
+    assert tab.read(f"document.querySelectorAll(`{section} tr.field.differs`).length") == 1
+    tab.click(f"{section} > .talk-of > table details.bytes summary")
+    tab.until(f"document.querySelector(`{section} details.bytes[open] pre`)")
+    assert text_of(tab, f"{section} details.bytes[open] pre:last-of-type").startswith("0000  00 00 00 07 7b")
+
+
+@pytest.mark.browser
+def test_nothing_that_a_target_sent_acts_on_a_conversation(tmp_path: Path, tab: Tab) -> None:
+    made = small_run()
+    made.hold(judgement("a/hostile", JAVA), conversation(hostile=HOSTILE))
+    render_site(made.write(tmp_path))
+    tab.open(f"{(tmp_path / scenario_page('a/hostile')).as_uri()}#target-{JAVA}")
+    tab.until(f"document.querySelector(`{SECTION_OF_JAVA} table.talk`)")
+    assert "document.title='taken'" in text_of(tab, f"{SECTION_OF_JAVA} table.talk")
+    assert tab.read("document.querySelectorAll('img, main script').length") == 0
+    assert tab.read("document.title") != "taken"
+
+
+@pytest.mark.browser
+def test_a_large_matrix_is_laid_out_as_it_comes_into_view(tmp_path: Path, tab: Tab) -> None:
+    made = small_run()
+    for number in range(800):
+        for target in (SCALA, JAVA, REFERENCE):
+            made.hold(judgement(f"many/{number // 40:02}/n{number:03}", target))
+    index = render_site(made.write(tmp_path))
+    assert "✓✓✓" in Page(index).text
+
+    tab.open(index.as_uri())
+    tab.until("document.querySelector('tr.row a.mark')")
+    assert tab.read("document.querySelectorAll('.glyphs').length > 0")
+    wrong = "a.mark.diverges.unexpected"
+    tab.read(f"document.querySelector('{wrong}').focus()")
+    tab.until(f"document.querySelector('{wrong}').title.includes('REBALANCE_IN_PROGRESS')")
+    tab.read("document.querySelector('tbody:last-of-type tr:last-child').scrollIntoView()")
+    tab.until("document.querySelector('tbody:last-of-type tr:last-child a.mark')")
+    last = "document.querySelector('tbody:last-of-type tr:last-child a.mark')"
+    assert str(tab.read(f"{last}.href")).endswith(f"static.join.fenced.html#target-{REFERENCE}")
+
+
+@pytest.mark.browser
+def test_arrows_move_among_cells_and_a_key_finds_the_search(tmp_path: Path, tab: Tab) -> None:
+    tab.open(render_site(small_run().write(tmp_path)).as_uri())
+    tab.read("document.querySelector('tr.row a.mark').focus()")
+    for key in ("ArrowRight", "ArrowDown"):
+        tab.press(key)
+    cell = "document.activeElement.parentElement"
+    assert tab.read(f"[{cell}.cellIndex, {cell}.parentElement.dataset.c.length]") == [2, 3]
+    tab.press("/")
+    assert tab.read("document.activeElement.name") == "q"
+
+
+@pytest.mark.browser
+def test_the_columns_of_references_can_be_left_out(tmp_path: Path, tab: Tab) -> None:
+    index = render_site(small_run().write(tmp_path))
+    tab.open(f"{index.as_uri()}#r=0")
+    cells = "[...document.querySelector('tr.row').cells].filter((cell) => cell.offsetParent).length"
+    assert tab.read(cells) == 3
+    tab.click("input[name=r]")
+    assert tab.read(cells) == 4
+    assert tab.read("location.hash") in ("", "#")

@@ -7,8 +7,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from harness.diff.model import Judgement
+from harness.spark.archive_rows import RunClause
 from harness.spark.coverage_mart import clause_coverage
-from harness.spark.stage import RunClause, stage_clauses
+from harness.spark.stage import stage_clauses
 from harness.tests.spark_records import JUDGEMENT, KAFKA, REFERENCE, rows, sources, write_run
 from harness.trace.clause import Clause
 from harness.trace.files import write_records

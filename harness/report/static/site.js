@@ -1,6 +1,45 @@
 "use strict";
-/* Filters of the matrix, kept in the URL's hash; and on a scenario's page, opening what an anchor is in. */
-(() => {
+/* What every page does: load data beside it, open what an anchor is folded into, copy lines, keys, strips. */
+const kc = (() => {
+  const root = document.documentElement.dataset.root;
+  const main = document.getElementById("content");
+  const waiting = new Map(), arrived = new Map();
+
+  /* A script is the one thing that a page from disk may load; the data hand themselves over. */
+  const load = (path) => {
+    if (!arrived.has(path)) {
+      arrived.set(path, new Promise((resolve, reject) => {
+        waiting.set(path, resolve);
+        const script = document.createElement("script");
+        script.src = root + path;
+        script.onerror = () => reject(new Error(`${path} is not beside this page`));
+        document.head.append(script);
+      }));
+    }
+    return arrived.get(path);
+  };
+  const arrive = (path, data) => waiting.get(path)?.(data);
+
+  /* Make an element; what a target sent gets into the page as text, and in no other way. */
+  const make = (tag, style, ...content) => {
+    const made = document.createElement(tag);
+    if (style) made.className = style;
+    made.append(...content.filter((part) => part !== null && part !== ""));
+    return made;
+  };
+
+  const reader = (legend) => (code) => {
+    const at = legend.letters.indexOf(code.toLowerCase());
+    if (at < 0) return null;
+    const outcome = Math.floor(at / legend.expectations.length);
+    return {
+      outcome: legend.outcomes[outcome],
+      expectation: legend.expectations[at % legend.expectations.length],
+      glyph: legend.glyphs[outcome],
+      news: code !== code.toLowerCase(),
+    };
+  };
+
   const openAround = () => {
     const id = decodeURIComponent(location.hash.slice(1));
     const found = id && document.getElementById(id);
@@ -8,104 +47,121 @@
     for (let at = found; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
     found.scrollIntoView();
   };
-  const form = document.getElementById("filters");
-  if (!form) {
-    addEventListener("hashchange", openAround);
-    openAround();
-    return;
-  }
 
-  const chips = [...form.querySelectorAll(".chip")];
-  const groups = [...document.querySelectorAll(".matrix tbody")].map((body) => ({
-    body,
-    fold: body.querySelector("button"),
-    rows: [...body.querySelectorAll("tr.row")].map((row) => ({
-      row,
-      text: (row.querySelector("a").title + " " + row.textContent).toLowerCase(),
-      marks: [...row.querySelectorAll("td .mark")],
-    })),
-  }));
-  const total = groups.reduce((sum, group) => sum + group.rows.length, 0);
-  const pressed = (set) => chips.filter((c) => c.dataset.set === set && c.ariaPressed === "true").map((c) => c.dataset.value);
-  const carries = (mark, names) => !names.length || names.some((name) => mark.classList.contains(name));
-  const isCalm = (mark) => mark.classList.contains("conforms") || mark.classList.contains("not-applicable");
-
-  const apply = () => {
-    const words = form.q.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const outcomes = pressed("o"), expectations = pressed("e"), onlyDifferences = form.d.checked;
-    const byMark = outcomes.length || expectations.length;
-    let shown = 0;
-    for (const group of groups) {
-      let here = 0;
-      for (const { row, text, marks } of group.rows) {
-        let hits = 0;
-        for (const mark of marks) {
-          const hit = carries(mark, outcomes) && carries(mark, expectations);
-          mark.classList.toggle("dim", Boolean(byMark) && !hit);
-          hits += hit;
-        }
-        const differs = !onlyDifferences || marks.some((mark) => !isCalm(mark) || mark.classList.contains("stale"));
-        const show = (!byMark || hits > 0) && differs && words.every((word) => text.includes(word));
-        row.hidden = !show;
-        here += show;
-      }
-      group.body.hidden = !here;
-      shown += here;
+  const copyText = async (text) => {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = make("textarea", "", text);
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
     }
-    document.getElementById("shown").textContent = shown === total ? `${total} scenarios` : `${shown} of ${total} scenarios`;
-    document.getElementById("nothing").hidden = shown > 0;
   };
-
-  const remember = () => {
-    const state = new URLSearchParams();
-    if (form.q.value) state.set("q", form.q.value);
-    for (const set of ["o", "e"]) if (pressed(set).length) state.set(set, pressed(set).join(","));
-    if (form.d.checked) state.set("d", "1");
-    const folded = groups.filter((g) => g.fold.ariaExpanded === "false").map((g) => g.fold.dataset.name);
-    if (folded.length) state.set("f", folded.join(","));
-    history.replaceState(null, "", `${location.pathname}${location.search}#${state}`);
-  };
-
-  const fold = (group, expanded) => {
-    group.fold.ariaExpanded = String(expanded);
-    group.body.classList.toggle("folded", !expanded);
-  };
-
-  const recall = () => {
-    if (location.hash && document.getElementById(location.hash.slice(1))) return;
-    const state = new URLSearchParams(location.hash.slice(1));
-    form.q.value = state.get("q") ?? "";
-    form.d.checked = state.get("d") === "1";
-    for (const chip of chips) {
-      chip.ariaPressed = String((state.get(chip.dataset.set) ?? "").split(",").includes(chip.dataset.value));
+  const addCopyButtons = (within) => {
+    for (const source of within.querySelectorAll("code.line, pre.paste")) {
+      if (source.nextElementSibling?.classList.contains("copy")) continue;
+      const button = make("button", "copy", "copy");
+      button.type = "button";
+      button.addEventListener("click", async () => {
+        await copyText(source.textContent);
+        button.textContent = "copied";
+        setTimeout(() => { button.textContent = "copy"; }, 1500);
+      });
+      source.after(button);
     }
-    const folded = (state.get("f") ?? "").split(",");
-    for (const group of groups) fold(group, !folded.includes(group.fold.dataset.name));
-    apply();
   };
 
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("input", () => { apply(); remember(); });
-  for (const chip of chips) {
-    chip.addEventListener("click", () => {
-      chip.ariaPressed = String(chip.ariaPressed !== "true");
-      apply();
-      remember();
-    });
-  }
-  for (const group of groups) {
-    group.fold.addEventListener("click", () => {
-      fold(group, group.fold.ariaExpanded === "false");
-      remember();
+  /* The results of the newest runs, each a link to that run where it is beside this one. */
+  const layOutStrip = (strip) => {
+    const runs = JSON.parse(document.getElementById("runs").dataset.runs);
+    const read = reader(JSON.parse(main.dataset.legend));
+    const anchor = strip.closest("details").id;
+    const page = location.pathname.split("/").pop();
+    strip.replaceChildren(...[...strip.dataset.c].map((code, place) => {
+      const result = read(code), run = runs[place];
+      const told = make(run.href && result ? "a" : "span", result ? `mark ${result.outcome} ${result.expectation}` : "mark none", result ? result.glyph : "·");
+      told.title = `${run.run_id}, ${run.started_at}${result ? "" : ": not held"}`;
+      if (told.tagName === "A") told.href = `../${run.href}scenarios/${page}#${anchor}`;
+      return told;
+    }));
+  };
+
+  /* Go to the next or previous thing that differs, as seen from where the page is scrolled to. */
+  const step = (selector, forward) => {
+    const all = [...document.querySelectorAll(selector)].filter((one) => one.offsetParent !== null);
+    const beyond = all.filter((one) => (forward ? one.getBoundingClientRect().top > 90 : one.getBoundingClientRect().top < -10));
+    const next = forward ? beyond[0] ?? all[0] : beyond.at(-1) ?? all.at(-1);
+    if (!next) return;
+    if (next.tagName === "DETAILS") next.open = true;
+    next.scrollIntoView();
+    (next.querySelector("summary, a") ?? next).focus({ preventScroll: true });
+  };
+
+  const search = document.querySelector("main input[type=search]");
+  const find = document.getElementById("find");
+  if (find) {
+    find.hidden = false;
+    find.addEventListener("submit", (event) => {
+      event.preventDefault();
+      location.href = `${root}index.html#${new URLSearchParams({ q: find.q.value })}`;
     });
   }
   addEventListener("keydown", (event) => {
-    if (event.key === "/" && document.activeElement.tagName !== "INPUT") {
+    if (event.ctrlKey || event.altKey || event.metaKey || ["INPUT", "TEXTAREA"].includes(document.activeElement.tagName)) return;
+    if (event.key === "/" && search) {
       event.preventDefault();
-      form.q.focus();
+      (document.querySelector(".filters input[type=search]") ?? search).focus();
+    } else if (event.key === "m" && document.querySelector("nav.site a[href$='index.html']")) {
+      location.href = `${root}index.html`;
+    } else if (event.key === "n" || event.key === "p") {
+      step("details.target.differs, .attention li", event.key === "n");
     }
   });
-  addEventListener("hashchange", recall);
-  recall();
-  apply();
+  document.getElementById("keys").hidden = false;
+  addCopyButtons(document);
+  for (const strip of document.querySelectorAll(".strip")) layOutStrip(strip);
+
+  const deltas = document.getElementById("delta-filters");
+  if (deltas) filterDeltas(deltas);
+  if (!document.getElementById("filters")) {
+    addEventListener("hashchange", openAround);
+    openAround();
+  }
+  return { load, arrive, make, reader, openAround, addCopyButtons };
+
+  /* The changes of a run by text and kind, kept in the address. */
+  function filterDeltas(form) {
+    const chips = [...form.querySelectorAll(".chip")];
+    const apply = () => {
+      const words = form.q.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const letters = chips.filter((chip) => chip.ariaPressed === "true").map((chip) => chip.dataset.letter);
+      for (const part of document.querySelectorAll("details.delta")) {
+        let shown = 0;
+        for (const row of part.querySelectorAll("tbody tr")) {
+          row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
+          shown += !row.hidden;
+        }
+        part.hidden = !shown || (letters.length > 0 && !letters.includes(part.dataset.letter));
+      }
+      const state = new URLSearchParams();
+      if (form.q.value) state.set("q", form.q.value);
+      if (letters.length) state.set("k", letters.join(""));
+      history.replaceState(null, "", `${location.pathname}${location.search}#${state}`);
+    };
+    const state = new URLSearchParams(location.hash.slice(1));
+    form.hidden = false;
+    form.q.value = state.get("q") ?? "";
+    for (const chip of chips) {
+      chip.ariaPressed = String((state.get("k") ?? "").includes(chip.dataset.letter));
+      chip.addEventListener("click", () => {
+        chip.ariaPressed = String(chip.ariaPressed !== "true");
+        apply();
+      });
+    }
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("input", apply);
+    if (state.size) apply();
+  }
 })();

@@ -1,0 +1,34 @@
+"""Arrow's schemas, derived from the record classes by way of `harness.trace.schema`; no Spark."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
+
+from harness.trace.schema import ColumnType, columns, to_content
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
+    ColumnType.STRING: pa.string(),
+    ColumnType.INTEGER: pa.int64(),
+    ColumnType.NUMBER: pa.float64(),
+    ColumnType.BOOLEAN: pa.bool_(),
+    ColumnType.STRINGS: pa.list_(pa.string()),
+}
+
+
+def column_names(cls: "type[DataclassInstance]") -> list[str]:
+    """Return the names of a record class's columns: what a mart selects last."""
+    return [column.name for column in columns(cls)]
+
+
+def arrow_schema(cls: "type[DataclassInstance]") -> pa.Schema:
+    """Return a record class's Arrow schema; every column may be null, as in Spark's."""
+    return pa.schema([(column.name, _ARROW_TYPES[column.type]) for column in columns(cls)])
+
+
+def arrow_table(cls: "type[DataclassInstance]", records: "Iterable[DataclassInstance]") -> pa.Table:
+    """Make an Arrow table of records."""
+    return pa.Table.from_pylist([to_content(record) for record in records], schema=arrow_schema(cls))

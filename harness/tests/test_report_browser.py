@@ -1,0 +1,54 @@
+"""The way of a reader: from a red cell to the first difference, and from there to the same one again."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from harness.diff.model import Judgement
+from harness.report.exit_code import ExitCode
+from harness.tests.browser import browser
+from harness.tests.in_process import CommandLine
+from harness.tests.small_suite import RIGHT, WRONG, entry
+from harness.trace.files import RunFolder, read_records
+
+pytest_plugins = ["harness.tests.command_line_fixture", "harness.tests.spark_fixture"]
+
+
+@pytest.mark.browser
+@pytest.mark.spark
+@pytest.mark.usefixtures("suites")
+def test_a_red_cell_leads_to_a_line_that_shows_the_same_difference_again(
+    kafka_conformance: CommandLine, spark: SparkSession, tmp_path: Path
+) -> None:
+    assert spark.getActiveSession() is spark
+    reports = tmp_path / "reports"
+    further = tmp_path / "of this run.toml"
+    further.write_text(entry(RIGHT, "indeterminate"))
+    given = ("--suites", "small_suites", "--expect", str(further))
+    kafka_conformance("run", *given, "--target", "reference:3.9", "--out", reports, "--run-id", "red")
+
+    with browser(tmp_path / "profile") as tab:
+        tab.open((reports / "red" / "index.html").as_uri())
+        tab.click("tr.row a.mark.diverges.unexpected")
+        tab.until("location.pathname.includes('/scenarios/') && document.querySelector('table.talk')")
+        tab.click("details.target.differs .to-first")
+        tab.until("document.querySelector('tr.finding.first')")
+        place = str(tab.read("document.querySelector('tr.finding.first').textContent"))
+        tab.click("details.target.differs .repro .copy")
+        tab.until("document.querySelector('.repro .copy').textContent === 'copied'")
+        signature = tab.read("document.querySelector('.signature').textContent")
+        line = str(tab.read("navigator.clipboard.readText()"))
+
+    assert "Heartbeat v4, error_code" in place
+    words = shlex.split(line)
+    assert words[0] == "kafka-conformance"
+    again = ("--out", reports, "--run-id", "again", "--no-report")
+    code = kafka_conformance(*words[1:], *again)
+
+    assert code == ExitCode.UNEXPECTED
+    (found,) = read_records(Judgement, RunFolder(reports / "again").judgements)
+    assert (found.scenario_id, found.signature) == (WRONG, signature), json.dumps(line)
+    assert str(further) in words
