@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
+from os.path import relpath
 from pathlib import Path
 from typing import Annotated
 
@@ -9,14 +10,15 @@ import typer
 from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
-from harness.gate.comparison import Comparison, compare
+from harness.gate.comparison import compare
+from harness.gate.comparison_model import Comparison
 from harness.gate.comparison_pages import (
     comparisons_html,
     comparisons_json,
     comparisons_markdown,
     print_comparison,
 )
-from harness.gate.sides import find_pairs
+from harness.gate.sides import find_steps
 from harness.report.exit_code import ExitCode
 from harness.trace.files import LATEST, write_whole
 
@@ -36,6 +38,10 @@ class Form(StrEnum):
 def diff(
     before: Annotated[str, typer.Argument(help=_SIDE)],
     after: Annotated[str, typer.Argument(help=_SIDE)],
+    further: Annotated[
+        list[str] | None,
+        typer.Argument(help="More of them, each compared with the one before it.", show_default=False),
+    ] = None,
     *,
     run_folder: Annotated[
         Path, typer.Option("--run", help="Where targets are looked for that are named without a run.")
@@ -48,7 +54,10 @@ def diff(
         bool, typer.Option(help="Find the named behaviours that changes hang on; drives the reference.")
     ] = True,
 ) -> ExitCode:
-    """Tell what a client sees change between two runs, or two targets of one; it decides nothing."""
+    """Tell what a client sees change between two runs, or two targets of one; it decides nothing.
+
+    Of a target and the reference that it was held against: what it does otherwise, and what clients suffer.
+    """
     talk = Console(stderr=True)
     comparisons = [
         compare(
@@ -56,9 +65,9 @@ def diff(
             explain=explain,
             progress=lambda text: talk.print(text, markup=False, highlight=False, soft_wrap=True),
         )
-        for pair in find_pairs(before, after, run=run_folder)
+        for pair in find_steps((before, after, *(further or ())), run=run_folder)
     ]
-    text = _told(comparisons, form)
+    text = _told(comparisons, form, pages=_pages(run_folder, out))
     if out is None:
         typer.echo(text, nl=False)
     else:
@@ -67,7 +76,15 @@ def diff(
     return ExitCode.EXPECTED
 
 
-def _told(comparisons: Sequence[Comparison], form: Form) -> str:
+def _pages(run: Path, out: Path | None) -> str | None:
+    """Return the way from a page to the run's site, if the page goes into the run's folder."""
+    folder = run.resolve()
+    if out is None or not out.resolve().is_relative_to(folder) or not (folder / "scenarios").is_dir():
+        return None
+    return Path(relpath(folder, out.resolve().parent)).as_posix()
+
+
+def _told(comparisons: Sequence[Comparison], form: Form, *, pages: str | None) -> str:
     match form:
         case Form.TERMINAL:
             return _for_terminal(comparisons)
@@ -76,7 +93,7 @@ def _told(comparisons: Sequence[Comparison], form: Form) -> str:
         case Form.JSON:
             return comparisons_json(comparisons)
         case Form.HTML:
-            return comparisons_html(comparisons)
+            return comparisons_html(comparisons, pages=pages)
 
 
 def _for_terminal(comparisons: Sequence[Comparison]) -> str:

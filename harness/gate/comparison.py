@@ -4,120 +4,31 @@ The answers of both are compared place by place in their canonical form. Where K
 and both give one of the right ones, nothing has changed.
 """
 
-import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from harness.conduct.attributing import attribute
 from harness.diff.answers import answers_by_step
 from harness.diff.baseline import delta
 from harness.diff.check import TargetTrace
-from harness.diff.model import Attribution, Judgement
+from harness.diff.model import Judgement
 from harness.diff.paths import is_within, unequal_leaves, unindexed
 from harness.diff.seen import leaf_text
+from harness.gate.comparison_model import RIGHT, ClientChange, Comparison, LeftOut
+from harness.gate.consequences import Contrast, FieldChange
+from harness.gate.explanation import explained
 from harness.gate.sides import Side
 from harness.report.phrases import links_in
 from harness.scenario.script import Script
+from harness.targets.reference import reference_profile
 from harness.trace.events import Event, EventKind
 from harness.verdict import Outcome
+from harness.wire.schema import API_NAMES
 
-UNKNOWN: Final = "unknown"
-"""The cause of a change of which nothing is known."""
-ADVERTISED: Final = "advertised versions"
-"""The cause where each side advertises the APIs that its release has."""
+_API_ROW: Final = re.compile(r"api_keys\[(\d+)\]")
 _HELD: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.DIVERGES, Outcome.INDETERMINATE))
-_RIGHT: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldChange:
-    """One field of an answer, before and after."""
-
-    path: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientChange:
-    """One scenario that is answered otherwise."""
-
-    scenario_id: str
-    title: str
-    source: str
-    api: str
-    """Of the answer in which the change is first seen; `connection` where it was none."""
-    api_version: int | None
-    step: int
-    actor: str | None
-    before_kind: str | None
-    """An `EventKind`, or None where the conversation had ended by then."""
-    after_kind: str | None
-    fields: tuple[FieldChange, ...]
-    """All that differ in that answer; none where only one of them answered."""
-    answer_count: int
-    """In how many answers of the conversation they differ."""
-    before_outcome: str
-    after_outcome: str
-    delta: str
-    """How the judgement stands to the earlier one: a `harness.verdict.Delta`."""
-    behaviours: tuple[str, ...]
-    """Named behaviours that the change hangs on, if any was found."""
-    sources: tuple[str, ...]
-    """Where Kafka decides each of them."""
-    known_as: tuple[str, ...]
-    """KAFKA-numbers and KIPs that the scenario is about."""
-
-    @property
-    def cause(self) -> str:
-        """What it is put down to: named behaviours, else what the scenario is about, else `unknown`."""
-        named = ", ".join(self.behaviours) or ", ".join(self.known_as)
-        if not named and self.api == "ApiVersions" and {self.before_outcome, self.after_outcome} <= _RIGHT:
-            return ADVERTISED
-        return named or UNKNOWN
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """Two targets, compared."""
-
-    before: str
-    after: str
-    changes: tuple[ClientChange, ...]
-    """By API, then by scenario."""
-    same_count: int
-    newly_held: tuple[str, ...]
-    """Scenarios of both runs that could be held only with the latter."""
-    held_no_more: tuple[str, ...]
-    """And only with the former."""
-    only_after: tuple[str, ...]
-    """Scenarios that only the latter's run has."""
-    only_before: tuple[str, ...]
-    """And only the former's."""
-    rewritten: tuple[str, ...]
-    """Scenarios that are not the same conversation on both sides, and are therefore not compared."""
-    is_explained: bool
-    """Whether named behaviours were looked for."""
-
-    def by_api(self) -> Mapping[str, Sequence[ClientChange]]:
-        """Gather the changes of each API."""
-        return _grouped(self.changes, lambda change: change.api)
-
-    def by_cause(self) -> Mapping[str, Sequence[ClientChange]]:
-        """Gather the changes of each cause; those without a known one come first."""
-        grouped = _grouped(self.changes, lambda change: change.cause)
-        return dict(sorted(grouped.items(), key=lambda each: (each[0] != UNKNOWN, -len(each[1]), each[0])))
-
-
-def _grouped(
-    changes: Sequence[ClientChange], key: Callable[[ClientChange], str]
-) -> dict[str, list[ClientChange]]:
-    found: dict[str, list[ClientChange]] = {}
-    for change in changes:
-        found.setdefault(key(change), []).append(change)
-    return found
 
 
 def compare(before: Side, after: Side, *, explain: bool, progress: Callable[[str], None]) -> Comparison:
@@ -134,23 +45,51 @@ def compare(before: Side, after: Side, *, explain: bool, progress: Callable[[str
     rewritten = {name for name in common if scripts[name].digest() != after.loaded.scripts[name].digest()}
     held_before, held_after = _held(before), _held(after)
     both = [name for name in common if name in held_before & held_after and name not in rewritten]
+    is_judgement = _is_measure_of(before, after)
+    behaviours = _behaviours(before), _behaviours(after)
     changes = [change for name in both if (change := _change(scripts[name], before, after)) is not None]
-    causes: Mapping[str, Attribution] = {}
-    if explain and changes:
-        changed = {change.scenario_id: scripts[change.scenario_id] for change in changes}
-        causes = _attributed(changed, before, after, progress)
-    told = [_explained(change, causes.get(change.scenario_id)) for change in changes]
+    if explain and not is_judgement:
+        changes = explained(changes, scripts, before, after, progress)
     return Comparison(
         before=before.label,
         after=after.label,
-        changes=tuple(sorted(told, key=lambda change: (change.api, change.scenario_id))),
+        changes=tuple(sorted(changes, key=lambda change: (change.api, change.scenario_id))),
         same_count=len(both) - len(changes),
-        newly_held=tuple(sorted((held_after - held_before) & set(common))),
-        held_no_more=tuple(sorted((held_before - held_after) & set(common))),
+        newly_held=_left_out((held_after - held_before) & set(common), before),
+        held_no_more=_left_out((held_before - held_after) & set(common), after),
         only_after=tuple(sorted(held_after - set(common))),
         only_before=tuple(sorted(held_before - set(common))),
         rewritten=tuple(sorted(rewritten)),
-        is_explained=explain,
+        is_explained=explain and not is_judgement,
+        is_judgement=is_judgement,
+        gained=behaviours[1] - behaviours[0],
+        lost=behaviours[0] - behaviours[1],
+        specs=tuple(
+            dict.fromkeys(side.trace.info.spec for side in ((after,) if is_judgement else (before, after)))
+        ),
+    )
+
+
+def _is_measure_of(before: Side, after: Side) -> bool:
+    """Tell whether a target is compared with the reference that it was held against."""
+    return before.loaded is after.loaded and before.target == after.trace.info.oracle
+
+
+def _behaviours(side: Side) -> frozenset[str]:
+    """Return the named behaviours of the release that a side is held against."""
+    profile = reference_profile(side.trace.info.profile)
+    return frozenset(behaviour.name.lower() for behaviour in profile.behaviours)
+
+
+def _left_out(names: Collection[str], side: Side) -> tuple[LeftOut, ...]:
+    """Say why a side could not be held with some scenarios, the most frequent reason first."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(names):
+        judgement = side.judgement(name)
+        found.setdefault("was not held" if judgement is None else judgement.reason, []).append(name)
+    return tuple(
+        LeftOut(reason=reason, scenarios=tuple(scenarios))
+        for reason, scenarios in sorted(found.items(), key=lambda each: -len(each[1]))
     )
 
 
@@ -171,6 +110,15 @@ class _Place:
     fields: tuple[FieldChange, ...]
 
     @property
+    def contrast(self) -> Contrast:
+        return Contrast(
+            api=self.event.api or "connection",
+            before_kind=self.before.kind if self.before else None,
+            after_kind=self.after.kind if self.after else None,
+            fields=self.fields,
+        )
+
+    @property
     def event(self) -> Event:
         found = self.after or self.before
         assert found is not None, "one of them answered"
@@ -181,9 +129,12 @@ def _change(script: Script, before: Side, after: Side) -> ClientChange | None:
     judged = before.judgement(script.id), after.judgement(script.id)
     assert judged[0] is not None
     assert judged[1] is not None
-    are_right = {judged[0].outcome, judged[1].outcome} <= _RIGHT
+    are_right = {judged[0].outcome, judged[1].outcome} <= RIGHT
     chance = _left_to_chance(script.id, before, after) if are_right else {}
     places = list(_places(script.id, before, after, chance))
+    if _is_measure_of(before, after) and judged[1].first_step is not None:
+        # What came before the finding was found permitted.
+        places = [place for place in places if place.event.step >= judged[1].first_step]
     if not places:
         return None
     return _told(script, places, judged[0], judged[1])
@@ -209,6 +160,10 @@ def _told(script: Script, places: Sequence[_Place], before: Judgement, after: Ju
         behaviours=(),
         sources=(),
         known_as=links_in(f"{script.source} {script.title} {script.notes}"),
+        notes=" ".join(script.notes.split()),
+        before_note=first.before.note if first.before else None,
+        after_note=first.after.note if first.after else None,
+        later=tuple(place.contrast for place in places[1:]),
     )
 
 
@@ -238,10 +193,25 @@ def _by_place(trace: TargetTrace, scenario_id: str) -> dict[tuple[int, int], Eve
 def _fields(one: Event | None, other: Event | None, chance: Sequence[str]) -> Iterator[FieldChange]:
     if one is None or other is None or one.kind != EventKind.RESPONSE or other.kind != EventKind.RESPONSE:
         return
-    leaves = unequal_leaves(json.loads(one.canonical or "{}"), json.loads(other.canonical or "{}"))
-    for path, before, after in leaves:
+    answers = json.loads(one.canonical or "{}"), json.loads(other.canonical or "{}")
+    names = _names_in(answers[1])
+    for path, before, after in unequal_leaves(*answers):
         if not any(is_within(unindexed(path), declared) for declared in chance):
-            yield FieldChange(path=path, before=leaf_text(before), after=leaf_text(after))
+            yield FieldChange(path=_with_name(path, names), before=leaf_text(before), after=leaf_text(after))
+
+
+def _names_in(answer: Mapping[str, object]) -> Sequence[str]:
+    """Return the names of the APIs that an answer lists, which say more than their places in it."""
+    rows = answer.get("api_keys")
+    keys = [row.get("api_key") for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+    return [API_NAMES.get(key, str(key)) if isinstance(key, int) else str(key) for key in keys]
+
+
+def _with_name(path: str, names: Sequence[str]) -> str:
+    found = _API_ROW.match(path)
+    if found is None or int(found[1]) >= len(names):
+        return path
+    return f"api_keys[{names[int(found[1])]}]{path[found.end() :]}"
 
 
 def _left_to_chance(scenario_id: str, before: Side, after: Side) -> dict[tuple[int, int], list[str]]:
@@ -254,34 +224,3 @@ def _left_to_chance(scenario_id: str, before: Side, after: Side) -> dict[tuple[i
             for declared in json.loads(event.permitted or "[]"):
                 found.setdefault(place, []).append(unindexed(declared["field"]))
     return found
-
-
-def _explained(change: ClientChange, found: Attribution | None) -> ClientChange:
-    if found is None:
-        return change
-    return replace(change, behaviours=found.behaviours, sources=found.sources)
-
-
-def _attributed(
-    scripts: Mapping[str, Script], before: Side, after: Side, progress: Callable[[str], None]
-) -> Mapping[str, Attribution]:
-    """Find the named behaviours that changes hang on, between the references of both sides.
-
-    Both may be of one name, in two runs, so they are told apart by names of their own.
-    """
-    traces: dict[str, TargetTrace] = {}
-    judgements: list[Judgement] = []
-    for name, side in (("before", before), ("after", after)):
-        oracle = side.oracle
-        if oracle is None:
-            return {}
-        told = f"reference-{oracle.info.profile}"
-        traces[told] = oracle
-        traces[name] = side.trace
-        judgements += [
-            replace(judgement, target=name, oracle=told)
-            for scenario_id in scripts
-            if (judgement := side.judgement(scenario_id)) is not None
-        ]
-    found = asyncio.run(attribute(scripts, traces, judgements, order=("before", "after"), progress=progress))
-    return {each.scenario_id: each for each in found if each.behaviours}

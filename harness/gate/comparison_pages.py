@@ -4,119 +4,67 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from importlib.resources import files
-from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from rich.console import Console
 from rich.text import Text
 
-from harness.gate.comparison import UNKNOWN, ClientChange, Comparison
+from harness.gate.comparison_model import UNKNOWN, ClientChange, Comparison, Finding, findings
+from harness.gate.comparison_words import (
+    FIELD_COUNT_MAX,
+    LATER,
+    LATER_MEANING,
+    NAME_COUNT_MAX,
+    claim,
+    contrast_lines,
+    contrasts,
+    links,
+    meaning,
+    place,
+    remarks,
+    reproduction_of,
+    sentence,
+    standing,
+    versions,
+    whereabouts,
+)
+from harness.gate.consequences import consequence
 from harness.gate.words import escaped, plain
-from harness.report.field_rows import readable
-from harness.report.phrases import link_address, links_in, shortened
-from harness.targets.base import TargetError
-from harness.targets.behaviours import behaviour_sheet
-from harness.targets.variants import COORDINATOR
-from harness.trace.events import EventKind
-
-_FIELD_COUNT_MAX: Final = 4
-"""Fields told of one change in a table; JSON has all."""
-_NAME_COUNT_MAX: Final = 6
-"""Scenarios named of those that could not be compared; JSON has all."""
-_VALUE_LENGTH_MAX: Final = 160
-
-
-def sentence(comparison: Comparison) -> str:
-    """Say in one sentence how much changed."""
-    changed = len(comparison.changes)
-    unknown = len(comparison.by_cause().get(UNKNOWN, ()))
-    held = changed + comparison.same_count
-    if not changed:
-        return f"none of {held} scenarios changed"
-    causes = f", {unknown or 'none'} of them for an unknown cause" if comparison.is_explained else ""
-    return f"{changed} of {held} scenarios are answered otherwise{causes}"
-
-
-def remarks(comparison: Comparison) -> Iterator[str]:
-    """Say what could not be compared."""
-    for names, what in (
-        (comparison.newly_held, "could be held only with the latter"),
-        (comparison.held_no_more, "could be held only with the former"),
-        (comparison.only_after, "are in the latter's run alone"),
-        (comparison.only_before, "are in the former's run alone"),
-        (comparison.rewritten, "were rewritten in between, and are not compared"),
-    ):
-        if names:
-            more = f" and {len(names) - _NAME_COUNT_MAX} more" if len(names) > _NAME_COUNT_MAX else ""
-            yield f"{len(names)} scenarios {what}: {', '.join(names[:_NAME_COUNT_MAX])}{more}"
-
-
-def place(change: ClientChange) -> str:
-    """Say where a change is first seen."""
-    version = "" if change.api_version is None else f" v{change.api_version}"
-    more = f", and in {change.answer_count - 1} more" if change.answer_count > 1 else ""
-    return f"step {change.step}, {change.api}{version}{more}"
-
-
-def contrasts(change: ClientChange) -> tuple[str, ...]:
-    """Say what it was and what it became, a line a field."""
-    if not change.fields:
-        return (f"{_happening(change.before_kind)} → {_happening(change.after_kind)}",)
-    told = [
-        f"{each.path}: {_value(each.before)} → {_value(each.after)}"
-        for each in change.fields[:_FIELD_COUNT_MAX]
-    ]
-    rest = len(change.fields) - _FIELD_COUNT_MAX
-    return (*told, f"and {rest} more fields") if rest > 0 else tuple(told)
-
-
-def _happening(kind: str | None) -> str:
-    if kind is None:
-        return "nothing, for the conversation had ended"
-    return "an answer" if kind == EventKind.RESPONSE else kind
-
-
-def _value(text: str) -> str:
-    return shortened(readable(text), _VALUE_LENGTH_MAX)
-
-
-def meaning(cause: str) -> str:
-    """Say what named behaviours are; nothing for a cause that is none."""
-    told = []
-    for name in cause.split(", "):
-        if name == COORDINATOR:
-            told.append("The Scala and the Java coordinator take steps in another order.")
-            continue
-        try:
-            told.append(behaviour_sheet(name).meaning)
-        except TargetError:
-            continue
-    return " ".join(told)
+from harness.report.names import scenario_page, slug
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
-    """Print what changed, an API after the other; nothing that a target sent acts as markup."""
+    """Print what changed, a cause after the other; nothing that a target sent acts as markup."""
 
-    def line(text: str, style: str = "") -> None:
-        console.print(Text(text, style), soft_wrap=True)
+    def line(text: str, style: str = "", depth: int = 0) -> None:
+        console.print(Text("  " * depth + plain(text), style), soft_wrap=True)
 
-    line(plain(f"{comparison.before} → {comparison.after}"), "bold")
-    for api, changes in comparison.by_api().items():
-        line(f"\n{api}: {len(changes)}", "bold")
-        for change in changes:
-            line(f"  {change.scenario_id}: {place(change)}")
-            for each in contrasts(change):
-                line(f"    {plain(each)}")
-            line(f"    cause: {_cause(change)}", "bright_black")
+    line(f"{comparison.before} → {comparison.after}", "bold")
+    for cause, changes in comparison.by_cause().items():
+        line("")
+        latter = standing(comparison, cause)
+        line(f"{cause}: {len(changes)}{f' ({latter} in the latter)' if latter else ''}", "bold")
+        for text in filter(None, (meaning(cause), whereabouts(cause))):
+            line(text, "bright_black", 1)
+        for finding in findings(changes):
+            if finding.way:
+                line(finding.way, "bright_black", 1)
+            line(f"a client notices: {finding.notice}", "", 1)
+            for depth, text in _places(finding):
+                line(text, "", depth)
     line("")
     for remark in remarks(comparison):
         line(remark, "bright_black")
     line(f"{sentence(comparison)}.", "bold")
 
 
-def _cause(change: ClientChange) -> str:
-    return change.cause + (f" ({', '.join(change.sources)})" if change.sources else "")
+def _places(finding: Finding) -> Iterator[tuple[int, str]]:
+    """Return where it is seen, the example with what it was and became, each line with its depth."""
+    for number, change in enumerate(finding.changes):
+        yield 2, f"{change.scenario_id}: {place(change)}"
+        if number == 0:
+            yield from ((3, each) for each in contrast_lines(change))
 
 
 def comparisons_json(comparisons: Sequence[Comparison]) -> str:
@@ -124,57 +72,159 @@ def comparisons_json(comparisons: Sequence[Comparison]) -> str:
     content = [
         {
             **asdict(each),
+            "gained": sorted(each.gained),
+            "lost": sorted(each.lost),
+            "changes": [_change_json(each, change) for change in each.changes],
             "sentence": sentence(each),
             "causes": {cause: len(changes) for cause, changes in each.by_cause().items()},
+            "findings": [
+                {
+                    "cause": cause,
+                    "meaning": meaning(cause),
+                    "source": whereabouts(cause),
+                    "in_the_latter": standing(each, cause),
+                    "way": finding.way,
+                    "notice": finding.notice,
+                    "scenarios": [change.scenario_id for change in finding.changes],
+                }
+                for cause, changes in each.by_cause().items()
+                for finding in findings(changes)
+            ],
         }
         for each in comparisons
     ]
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 
+def _change_json(comparison: Comparison, change: ClientChange) -> dict[str, object]:
+    return {**asdict(change), "cause": comparison.cause_of(change), "notice": change.notice}
+
+
 def comparisons_markdown(comparisons: Sequence[Comparison]) -> str:
     """Write comparisons as Markdown."""
-    return "\n".join(line for each in comparisons for line in _markdown(each)) + "\n"
+    return (
+        "\n".join(line for number, each in enumerate(comparisons) for line in _markdown(each, f"c{number}-"))
+        + "\n"
+    )
 
 
-def _markdown(comparison: Comparison) -> Iterator[str]:
+def _markdown(comparison: Comparison, prefix: str) -> Iterator[str]:
     yield f"# {escaped(comparison.before)} → {escaped(comparison.after)}"
     yield ""
-    yield f"What a client sees change: {escaped(sentence(comparison))}."
+    yield f"{_about(comparison)} {escaped(sentence(comparison)).capitalize()}."
+    if comparison.changes:
+        yield from _summary(comparison)
+        for cause, changes in comparison.by_cause().items():
+            yield from _chapter(comparison, cause, changes, prefix)
+        if comparison.is_judgement:
+            yield from _later(comparison)
+        yield from ("", "## Every scenario", "", "| scenario | first seen | what it was → what it became |")
+        yield "| --- | --- | --- |"
+        yield from (_row(change, prefix) for change in comparison.changes)
+    told = list(remarks(comparison))
+    if told:
+        yield from ("", "## Not compared", "", *(f"- {escaped(remark)}" for remark in told))
     yield ""
-    for remark in remarks(comparison):
-        yield f"- {escaped(remark)}"
-    if not comparison.changes:
-        return
-    yield "## By cause"
-    yield ""
-    yield "| cause | scenarios | what it is |"
-    yield "| --- | --: | --- |"
+
+
+def _about(comparison: Comparison) -> str:
+    if comparison.is_judgement:
+        return "How a coordinator departs from the reference, and what clients suffer from it."
+    return "What clients of the group coordinator see change."
+
+
+def _summary(comparison: Comparison) -> Iterator[str]:
+    what = "what differs" if comparison.is_judgement else "cause | in the latter"
+    yield from (
+        "",
+        f"| {what} | scenarios | a client notices |",
+        f"| ---{' | ---' * what.count('|')} | --: | --- |",
+    )
     for cause, changes in comparison.by_cause().items():
-        yield f"| {escaped(cause)} | {len(changes)} | {escaped(meaning(cause))} |"
-    for api, changes in comparison.by_api().items():
-        yield ""
-        yield f"## {escaped(api)}"
-        for change in changes:
-            yield from _item(change)
+        latter = "" if comparison.is_judgement else f" {standing(comparison, cause)} |"
+        for finding in findings(changes):
+            yield f"| {escaped(cause)} |{latter} {len(finding.changes)} | {escaped(finding.notice)} |"
 
 
-def _item(change: ClientChange) -> Iterator[str]:
-    yield ""
-    yield f"### {escaped(change.scenario_id)}"
-    yield ""
-    yield escaped(change.title)
-    yield ""
-    yield f"- {escaped(place(change))}"
-    for each in contrasts(change):
-        yield f"  - {escaped(each)}"
-    yield f"- cause: {escaped(_cause(change))}"
-    if change.before_outcome != change.after_outcome:
-        yield f"- judged: {change.before_outcome} → {change.after_outcome}"
+def _chapter(
+    comparison: Comparison, cause: str, changes: Sequence[ClientChange], prefix: str
+) -> Iterator[str]:
+    yield from ("", f"## {escaped(cause)}")
+    latter = standing(comparison, cause)
+    has = f"In the latter it is {latter}." if latter else ""
+    if comparison.is_judgement:
+        has = versions(changes)
+    told = " ".join(text for text in (meaning(cause), has, whereabouts(cause)) if text)
+    if told:
+        yield from ("", escaped(told))
+    numbers = [f"[{name}]({address})" for name, address in links(cause)]
+    if numbers:
+        yield from ("", ", ".join(numbers))
+    for finding in findings(changes):
+        yield from _finding(comparison, finding, prefix)
 
 
-def comparisons_html(comparisons: Sequence[Comparison]) -> str:
-    """Write comparisons as one page, with the site's own style and no script at all."""
+def _finding(comparison: Comparison, finding: Finding, prefix: str) -> Iterator[str]:
+    example = finding.changes[0]
+    if finding.way:
+        yield from ("", escaped(finding.way))
+    yield from ("", f"**A client notices:** {escaped(finding.notice)}", "")
+    yield f"Example: {_linked(example, prefix)}, {escaped(place(example))}. {escaped(claim(example))}"
+    yield from ("", "| field | before | after |", "| --- | --- | --- |")
+    for path, was, became in contrasts(example):
+        yield f"| {escaped(path)} | {escaped(was)} | {escaped(became)} |"
+    if len(example.fields) > FIELD_COUNT_MAX:
+        yield f"| … {len(example.fields) - FIELD_COUNT_MAX} more | | |"
+    if comparison.specs:
+        yield from ("", f"`{reproduction_of(comparison.specs, example.scenario_id)}`")
+    others = [_linked(change, prefix) for change in finding.changes[1 : NAME_COUNT_MAX + 1]]
+    if others:
+        rest = len(finding.changes) - 1 - len(others)
+        more = f" and {rest} more, which are listed at the end" if rest else ""
+        yield from ("", f"Also in {', '.join(others)}{more}.")
+
+
+def _later(comparison: Comparison) -> Iterator[str]:
+    found = comparison.later()
+    if not found:
+        return
+    yield from (
+        "",
+        f"## {LATER}",
+        "",
+        LATER_MEANING,
+        "",
+        "| what differs | scenarios | a client notices | for example |",
+    )
+    yield "| --- | --: | --- | --- |"
+    for name, seen in found.items():
+        change, contrast = seen[0]
+        told = escaped(consequence(contrast))
+        yield f"| {escaped(name)} | {len(seen)} | {told} | {escaped(change.scenario_id)} |"
+
+
+def _linked(change: ClientChange, prefix: str) -> str:
+    return f"[{escaped(change.scenario_id)}](#{prefix}{slug(change.scenario_id)})"
+
+
+def _row(change: ClientChange, prefix: str) -> str:
+    judged = (
+        ""
+        if change.before_outcome == change.after_outcome
+        else f"; {change.before_outcome} → {change.after_outcome}"
+    )
+    anchor = f'<a id="{prefix}{slug(change.scenario_id)}"></a>'
+    told = "<br>".join(escaped(line) for line in contrast_lines(change))
+    return f"| {anchor}{escaped(change.scenario_id)} | {escaped(place(change))}{judged} | {told} |"
+
+
+def comparisons_html(comparisons: Sequence[Comparison], *, pages: str | None = None) -> str:
+    """Write comparisons as one page, with the site's own style and no script at all.
+
+    Args:
+        comparisons: what to tell, one after the other.
+        pages: where the scenarios' pages of the run are, from the page; without, none is linked to.
+    """
     environment = Environment(
         loader=PackageLoader("harness.gate"),
         autoescape=True,
@@ -186,13 +236,27 @@ def comparisons_html(comparisons: Sequence[Comparison]) -> str:
     environment.filters.update(
         place=place,
         contrasts=contrasts,
+        contrast_lines=contrast_lines,
         meaning=meaning,
-        links=lambda text: [(each, link_address(each)) for each in links_in(text)],
+        whereabouts=whereabouts,
+        findings=findings,
+        claim=claim,
+        consequence=consequence,
+        links=links,
+        anchor=slug,
     )
     return environment.get_template("diff.html.j2").render(
         comparisons=comparisons,
         sentence=sentence,
+        about=_about,
+        standing=standing,
+        versions=versions,
         remarks=remarks,
+        reproduction_of=reproduction_of,
+        page_of=lambda scenario_id: "" if pages is None else f"{pages}/{scenario_page(scenario_id)}",
+        field_count_max=FIELD_COUNT_MAX,
+        later=LATER,
+        later_meaning=LATER_MEANING,
         unknown=UNKNOWN,
         style=Markup(style),  # noqa: S704 - our own file
     )

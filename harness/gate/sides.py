@@ -6,8 +6,9 @@ TARGET          one of the run that `--run` names, e.g. `kafka:3.9.2`
 """
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from harness.conduct.judging import read_baseline, read_scripts, read_traces
@@ -57,12 +58,11 @@ class Side:
         return self.loaded.judgements.get((self.target, scenario_id))
 
 
-def find_pairs(before: str, after: str, *, run: Path) -> tuple[tuple[Side, Side], ...]:
-    """Return what is to be compared with what.
+def find_steps(texts: Sequence[str], *, run: Path) -> tuple[tuple[Side, Side], ...]:
+    """Return what is to be compared with what, each side with the one that is named before it.
 
     Args:
-        before: as the module's text says.
-        after: likewise.
+        texts: each as the module's text says.
         run: where targets are looked for that are named without a run.
 
     Raises:
@@ -71,6 +71,12 @@ def find_pairs(before: str, after: str, *, run: Path) -> tuple[tuple[Side, Side]
         TraceError: a run was cut short, or is damaged.
     """
     loaded: dict[Path, LoadedRun] = {}
+    return tuple(pair for one, other in pairwise(texts) for pair in _pairs(one, other, run, loaded))
+
+
+def _pairs(
+    before: str, after: str, run: Path, loaded: dict[Path, LoadedRun]
+) -> tuple[tuple[Side, Side], ...]:
     left, right = (_named(text, run, loaded) for text in (before, after))
     if len(left) == 1 and len(right) == 1:
         return ((next(iter(left.values())), next(iter(right.values()))),)

@@ -73,7 +73,10 @@ def reproduction(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> str:
     info = infos[complaint.judgement.target]
     is_told_by_spec = info.oracle is None or info.profile in info.spec
     return reproduction_line(
-        info.spec, complaint.judgement.scenario_id, profile=None if is_told_by_spec else info.profile
+        info.spec,
+        complaint.judgement.scenario_id,
+        profile=None if is_told_by_spec else info.profile,
+        given=complaint.given,
     )
 
 

@@ -1,6 +1,7 @@
 """`gate` as a pipeline meets it: a run folder in, an exit code, three lines and files out."""
 
 import json
+import shlex
 import tomllib
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -8,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.diff.model import Judgement
 from harness.report.exit_code import ExitCode
 from harness.tests.in_process import CommandLine, forget_suites
 from harness.tests.small_suite import NEW, RIGHT, WRONG, entry
-from harness.trace.files import RunFolder
+from harness.trace.files import RunFolder, read_records
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
@@ -67,7 +69,7 @@ def test_an_unexpected_difference_is_told_in_three_lines_with_what_to_paste(held
     lines = held.out.splitlines()
     assert lines[0] == "gate: red, exit 1: 1 unexpected difference in 3 results of reference"
     assert lines[1].startswith(f"why:  unexpected difference: {WRONG} on reference: step 1 ")
-    assert lines[2] == f"next: kafka-conformance run --target reference {WRONG}"
+    assert lines[2] == f"next: kafka-conformance run --target reference --suites small_suites {WRONG}"
     pasted = held.out[held.out.index("[[expect]]") : held.out.index("Summary:")]
     (told,) = tomllib.loads(pasted)["expect"]
     assert told["scenario"] == WRONG
@@ -303,7 +305,7 @@ def test_annotations_are_github_s_workflow_commands(held: Held) -> None:
     held.gate(held.run("run"), "--annotations", "github")
     (line,) = [line for line in held.out.splitlines() if line.startswith("::")]
     assert line.startswith(f"::error title=unexpected difference%3A {WRONG} on reference::step 1")
-    assert line.endswith(f"%0Akafka-conformance run --target reference {WRONG}")
+    assert line.endswith(f"%0Akafka-conformance run --target reference --suites small_suites {WRONG}")
 
 
 def test_the_files_go_elsewhere_if_that_is_wanted(held: Held, tmp_path: Path) -> None:
@@ -311,7 +313,23 @@ def test_the_files_go_elsewhere_if_that_is_wanted(held: Held, tmp_path: Path) ->
     held.gate(run, "--out", tmp_path / "elsewhere")
     assert sorted(path.name for path in (tmp_path / "elsewhere").iterdir()) == [
         "gate-junit.xml",
+        "gate.html",
         "gate.json",
         "gate.md",
     ]
     assert not (run / "gate.json").exists()
+
+
+def test_the_command_that_is_told_holds_the_same_scenario_again_when_pasted(held: Held) -> None:
+    held.gate(held.run("run", "--expect", str(held.known)))
+    (told,) = [line for line in held.out.splitlines() if line.startswith("next: ")]
+    program, *arguments = shlex.split(told.removeprefix("next: "))
+    assert program == "kafka-conformance"
+    elsewhere = ("--no-report", "--out", held.directory / "elsewhere", "--run-id", "again")
+    assert held.command(*arguments, *elsewhere) == ExitCode.UNEXPECTED
+    before, after = (
+        [each for each in read_records(Judgement, RunFolder(path).judgements) if each.signature]
+        for path in (held.directory / "reports" / "run", held.directory / "elsewhere" / "again")
+    )
+    assert [each.signature for each in before] == [each.signature for each in after]
+    assert [each.scenario_id for each in after] == [WRONG]

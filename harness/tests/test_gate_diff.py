@@ -8,17 +8,23 @@ from pathlib import Path
 import pytest
 
 from harness.diff.model import Judgement
-from harness.gate.comparison import ADVERTISED, UNKNOWN, ClientChange, Comparison, FieldChange
+from harness.gate.comparison_model import ADVERTISED, UNKNOWN, ClientChange, Comparison, findings
 from harness.gate.comparison_pages import comparisons_html, comparisons_markdown
+from harness.gate.consequences import Contrast, FieldChange, consequence, deviation
+from harness.gate.noticed import noticed, told_behaviours
+from harness.gate.reactions import REACTIONS
 from harness.report.exit_code import ExitCode
+from harness.targets.behaviours import behaviour_sheets
 from harness.tests.in_process import CommandLine
 from harness.trace.files import RunFolder, read_events, read_records, write_records
+from harness.wire.codec import error_name
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
 SUITE = "classic/heartbeat/**"
 CHANGED = "classic/heartbeat/before-assignments"
 """What is answered NONE since 2.6.1, and REBALANCE_IN_PROGRESS before."""
+BEHAVIOUR = "heartbeat_in_completing_rebalance_is_fine"
 Hold = Callable[..., Path]
 
 
@@ -52,7 +58,21 @@ def test_what_changed_between_two_targets_of_a_run_is_put_down_to_a_named_behavi
     ]
     assert change["behaviours"]
     assert len(change["sources"]) == len(change["behaviours"])
+    (finding,) = (each for each in comparison["findings"] if CHANGED in each["scenarios"])
+    assert (finding["cause"], finding["in_the_latter"]) == (BEHAVIOUR, "new")
+    assert finding["notice"] == noticed(BEHAVIOUR)
     assert comparison["same_count"] + len(changes) <= len(RunFolder(run).read_scripts())
+
+
+def test_of_several_behaviours_those_count_that_lead_to_the_other_answer(
+    kafka_conformance: CommandLine, hold: Hold
+) -> None:
+    scenario = "classic/subscription/negative-count"
+    run = hold("run", "reference:3.9", "reference:4.4", suite=scenario)
+    asked = ("diff", "reference:3.9", "reference:4.4", "--run", run, "--format", "json")
+    assert kafka_conformance(*asked) == ExitCode.EXPECTED
+    ((change,),) = (each["changes"] for each in json.loads(kafka_conformance.out))
+    assert change["behaviours"] == ["malformed_subscription_throws"]
 
 
 def test_without_explaining_the_reference_is_not_asked(kafka_conformance: CommandLine, hold: Hold) -> None:
@@ -73,7 +93,8 @@ def test_two_runs_are_compared_target_by_target(kafka_conformance: CommandLine, 
     one, other = hold("one", "reference:2.5"), hold("other", "reference:4.4")
     assert kafka_conformance("diff", one, other, "--format", "markdown") == ExitCode.EXPECTED
     assert kafka_conformance.out.startswith("# reference:2.5 (run one) → reference:4.4 (run other)\n")
-    assert f"### {CHANGED}" in kafka_conformance.out
+    assert f"Example: [{CHANGED}](#c0-classic.heartbeat.before-assignments), step 21" in kafka_conformance.out
+    assert '<a id="c0-classic.heartbeat.before-assignments"></a>' in kafka_conformance.out
     many = hold("many", "reference:2.5", "reference:4.4")
     assert kafka_conformance("diff", one, many, "--no-explain") == ExitCode.EXPECTED
     assert kafka_conformance("diff", f"{one}@reference:2.5", f"{many}@reference-4.4", "--no-explain") == 0
@@ -88,7 +109,8 @@ def test_scenarios_of_one_side_alone_are_told_apart_from_those_that_could_not_be
     assert "11 scenarios are in the former's run alone" in kafka_conformance.out
     new = hold("new", "reference:3.9", "reference:4.4", suite="admin/describe/stable/v6")
     assert kafka_conformance("diff", "reference:3.9", "reference:4.4", "--run", new) == ExitCode.EXPECTED
-    assert "1 scenarios could be held only with the latter: admin/describe/stable/v6" in kafka_conformance.out
+    why = "reference:3.9 serves DescribeGroups v0 to v5, not v6 (admin/describe/stable/v6)"
+    assert f"1 scenario was held only with the latter: {why}" in kafka_conformance.out
 
 
 @pytest.mark.parametrize(
@@ -156,6 +178,42 @@ def test_what_hangs_on_chance_is_no_change_where_both_are_right(
     assert says in kafka_conformance.out
 
 
+def test_a_target_beside_its_reference_is_judged_from_what_it_was_found_to_do_wrong(
+    kafka_conformance: CommandLine, hold: Hold
+) -> None:
+    run = hold("run", "reference-tcp:4.4", suite=LEADER)
+    folder = RunFolder(run)
+    path = folder.events("reference-tcp-4.4")
+    events = list(read_events(path).events)
+    *_, last = (event for event in events if event.kind == "response")
+    changed = [
+        replace(event, canonical=canonical, digest="another")
+        if (canonical := carols(event.canonical or "", is_wrong=event is last)) != event.canonical
+        else event
+        for event in events
+    ]
+    write_records(path, changed)
+    judgements = read_records(Judgement, folder.judgements)
+    wrong = [
+        replace(each, outcome="diverges", first_step=last.step) if each.oracle else each
+        for each in judgements
+    ]
+    write_records(folder.judgements, wrong)
+    asked = ("diff", "reference-4.4", "reference-tcp:4.4", "--run", run, "--format", "json")
+    assert kafka_conformance(*asked) == ExitCode.EXPECTED
+    (comparison,) = json.loads(kafka_conformance.out)
+    ((step, cause),) = ((change["step"], change["cause"]) for change in comparison["changes"])
+    assert (step, cause) == (last.step, f"{last.api}: UNKNOWN_SERVER_ERROR instead of NONE")
+    assert comparison["is_judgement"]
+
+
+def carols(canonical: str, *, is_wrong: bool) -> str:
+    """Have an answer name the other of two members as the leader, or be a wrong one."""
+    if is_wrong:
+        return canonical.replace('"error_code":"NONE"', '"error_code":"UNKNOWN_SERVER_ERROR"')
+    return canonical.replace('"leader":"member:bob"', '"leader":"member:carol"')
+
+
 CHANGE = ClientChange(
     scenario_id="a/b/c",
     title="<script>alert(1)</script>",
@@ -200,6 +258,42 @@ def test_wire_data_is_no_markup_on_the_page() -> None:
     assert "@everyone" not in text.replace("\\@", "")
 
 
+def test_each_side_of_several_is_compared_with_the_one_before_it(
+    kafka_conformance: CommandLine, hold: Hold
+) -> None:
+    run = hold("run", "reference:2.5", "reference:2.6.1", "reference:4.4", suite=CHANGED)
+    asked = ("diff", "reference:2.5", "reference:2.6.1", "reference:4.4", "--run", run, "--no-explain")
+    assert kafka_conformance(*asked, "--format", "json") == ExitCode.EXPECTED
+    told = json.loads(kafka_conformance.out)
+    assert [(each["before"], each["after"], len(each["changes"])) for each in told] == [
+        ("reference:2.5 (run run)", "reference:2.6.1 (run run)", 1),
+        ("reference:2.6.1 (run run)", "reference:4.4 (run run)", 0),
+    ]
+
+
+def test_a_page_within_the_folder_of_a_run_leads_to_the_scenarios(
+    kafka_conformance: CommandLine, hold: Hold
+) -> None:
+    run = hold("run", "reference:2.5", "reference:4.4", suite=CHANGED)
+    (run / "scenarios").mkdir()
+    asked = (
+        "diff",
+        "reference:2.5",
+        "reference:4.4",
+        "--run",
+        run,
+        "--no-explain",
+        "--format",
+        "html",
+        "--out",
+    )
+    link = 'href="../scenarios/classic.heartbeat.before-assignments.html"'
+    for page, is_linked in ((run / "pages" / "diff.html", True), (run.parent / "diff.html", False)):
+        page.parent.mkdir(exist_ok=True)
+        assert kafka_conformance(*asked, page) == ExitCode.EXPECTED
+        assert (link in page.read_text(encoding="utf-8")) is is_linked
+
+
 def test_unknown_causes_come_first() -> None:
     named = replace(CHANGE, scenario_id="d/e/f", behaviours=("heartbeat_before_sync_is_rebalance",))
     told = replace(COMPARISON, changes=(named, replace(named, scenario_id="g/h/i"), CHANGE))
@@ -207,7 +301,91 @@ def test_unknown_causes_come_first() -> None:
     assert replace(CHANGE, known_as=("KAFKA-1",)).cause == "KAFKA-1"
 
 
+def test_that_the_coordinator_is_another_one_is_a_cause_where_nothing_says_more() -> None:
+    assert replace(CHANGE, behaviours=("coordinator",)).cause == "coordinator"
+    assert replace(CHANGE, behaviours=("coordinator", BEHAVIOUR)).cause == BEHAVIOUR
+
+
 def test_other_advertised_versions_are_a_cause_where_each_side_has_its_own_releases() -> None:
     advertised = replace(CHANGE, api="ApiVersions")
     assert advertised.cause == UNKNOWN
     assert replace(advertised, after_outcome="conforms").cause == ADVERTISED
+
+
+def contrast(api: str, before: str, after: str, *, path: str = "error_code") -> Contrast:
+    field = FieldChange(path=path, before=json.dumps(before), after=json.dumps(after))
+    return Contrast(api=api, before_kind="response", after_kind="response", fields=(field,))
+
+
+@pytest.mark.parametrize(
+    ("changed", "name", "says"),
+    [
+        (
+            contrast("SyncGroup", "REBALANCE_IN_PROGRESS", "COORDINATOR_LOAD_IN_PROGRESS"),
+            "SyncGroup: COORDINATOR_LOAD_IN_PROGRESS instead of REBALANCE_IN_PROGRESS",
+            "a client joins again; on COORDINATOR_LOAD_IN_PROGRESS it fails: poll throws",
+        ),
+        (
+            contrast("OffsetCommit", "ILLEGAL_GENERATION", "NONE", path="topics[0].partitions[1].error_code"),
+            "OffsetCommit: NONE instead of ILLEGAL_GENERATION",
+            "The commit of a former generation is taken",
+        ),
+        (
+            contrast("Heartbeat", "INVALID_GROUP_ID", "GROUP_ID_NOT_FOUND"),
+            "Heartbeat: GROUP_ID_NOT_FOUND instead of INVALID_GROUP_ID",
+            "only who looks at the code notices",
+        ),
+        (
+            contrast("OffsetFetch", "1", "2", path="groups[0].topics[1].partitions[0].committed_offset"),
+            "OffsetFetch: committed_offset",
+            "A consumer begins at another offset",
+        ),
+        (
+            Contrast(api="JoinGroup", before_kind="response", after_kind="closed", fields=()),
+            "JoinGroup: the connection closes",
+            "A consumer never gets into the group",
+        ),
+        (
+            Contrast(api="OffsetCommit", before_kind="response", after_kind="no answer", fields=()),
+            "OffsetCommit: no answer",
+            "A commit that is waited for blocks",
+        ),
+        (
+            Contrast(api="JoinGroup", before_kind="silence", after_kind="response", fields=()),
+            "JoinGroup: an answer where none was due",
+            "A rebalance completes without those that were to be awaited",
+        ),
+        (
+            Contrast(api="Fetch", before_kind="response", after_kind="malformed", fields=()),
+            "Fetch: an answer that cannot be read",
+            "The client cannot read the answer",
+        ),
+        (contrast("Fetch", "a", "b", path="session"), "Fetch: session", "Programs that read session see"),
+    ],
+)
+def test_what_a_client_suffers_is_told_by_the_api_and_what_changed_in_its_answer(
+    changed: Contrast, name: str, says: str
+) -> None:
+    assert deviation(changed) == name
+    assert says in consequence(changed)
+
+
+def test_changes_of_one_cause_are_told_apart_by_what_a_client_notices() -> None:
+    other = replace(CHANGE, scenario_id="d/e/f", api="OffsetCommit")
+    told = findings((other, CHANGE, replace(CHANGE, scenario_id="g/h/i")))
+    assert [[change.scenario_id for change in finding.changes] for finding in told] == [
+        ["a/b/c", "g/h/i"],
+        ["d/e/f"],
+    ]
+
+
+def test_what_is_told_of_behaviours_is_told_of_behaviours_that_there_are() -> None:
+    assert told_behaviours() <= {sheet.name for sheet in behaviour_sheets()}
+
+
+def test_every_reaction_is_to_errors_that_there_are_and_goes_on_from_a_client() -> None:
+    known = {error_name(code) for code in range(200)}
+    for api, reactions in REACTIONS.items():
+        assert {error for errors in reactions.by_errors for error in errors} <= known, api
+        assert all(text[0].islower() and not text.endswith(".") for text in reactions.by_errors.values()), api
+        assert "#" in reactions.source

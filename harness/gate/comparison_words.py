@@ -1,0 +1,176 @@
+"""A comparison in words: how much changed, where it is seen, what it was and became, and what a cause is."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from harness.gate.comparison_model import (
+    ADVERTISED,
+    UNKNOWN,
+    ClientChange,
+    Comparison,
+    LeftOut,
+)
+from harness.gate.consequences import deviation_source
+from harness.report.field_rows import readable
+from harness.report.phrases import PROGRAM, link_address, links_in, shortened
+from harness.targets.base import TargetError
+from harness.targets.behaviours import BehaviourSheet, behaviour_sheet
+from harness.targets.variants import COORDINATOR
+from harness.trace.events import EventKind
+
+FIELD_COUNT_MAX: Final = 6
+"""Fields told of one change; JSON has all."""
+NAME_COUNT_MAX: Final = 6
+"""Scenarios named in a line; JSON has all."""
+LATER: Final = "After a first difference"
+LATER_MEANING: Final = "What else differed in these conversations; it may follow from the first difference."
+_VALUE_LENGTH_MAX: Final = 160
+_MEANINGS: Final = {
+    COORDINATOR: (
+        "The group coordinator is another program: in Java, the only one of 4.x (KIP-848), where it was "
+        "in Scala. What stands here hangs on no behaviour that has a name of its own, but on how the two "
+        "go about it."
+    ),
+    ADVERTISED: (
+        "Each release tells which versions of which APIs it serves, and serves others than the other."
+    ),
+    UNKNOWN: "No named behaviour of the reference, and no KAFKA-number of the scenario, explains it.",
+}
+
+
+def sentence(comparison: Comparison) -> str:
+    """Say in one sentence how much changed."""
+    changed = len(comparison.changes)
+    unknown = len(comparison.by_cause().get(UNKNOWN, ()))
+    held = changed + comparison.same_count
+    if not changed:
+        return f"none of {held} scenarios changed"
+    causes = f", {unknown or 'none'} of them for an unknown cause" if comparison.is_explained else ""
+    return f"{changed} of {held} scenarios are answered otherwise{causes}"
+
+
+def remarks(comparison: Comparison) -> Iterator[str]:
+    """Say what could not be compared, and why."""
+    for left_out, which in ((comparison.newly_held, "latter"), (comparison.held_no_more, "former")):
+        yield from (_left_out(each, which) for each in left_out)
+    for names, what in (
+        (comparison.only_after, "in the latter's run alone"),
+        (comparison.only_before, "in the former's run alone"),
+        (comparison.rewritten, "rewritten in between, and not compared"),
+    ):
+        if names:
+            yield f"{_scenarios(len(names), 'is', 'are')} {what}: {_named(names)}"
+
+
+def _left_out(left_out: LeftOut, which: str) -> str:
+    held = _scenarios(len(left_out.scenarios), "was", "were")
+    return f"{held} held only with the {which}: {left_out.reason} ({_named(left_out.scenarios)})"
+
+
+def _scenarios(count: int, one: str, many: str) -> str:
+    return f"1 scenario {one}" if count == 1 else f"{count} scenarios {many}"
+
+
+def _named(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - NAME_COUNT_MAX} more" if len(names) > NAME_COUNT_MAX else ""
+    return f"{', '.join(names[:NAME_COUNT_MAX])}{more}"
+
+
+def place(change: ClientChange) -> str:
+    """Say where a change is first seen."""
+    version = "" if change.api_version is None else f" v{change.api_version}"
+    more = f", and in {change.answer_count - 1} more" if change.answer_count > 1 else ""
+    return f"step {change.step}, {change.api}{version}{more}"
+
+
+def claim(change: ClientChange) -> str:
+    """Say what the scenario is about: its sentence, and what it says beyond that."""
+    return f"{change.title} {change.notes}".strip()
+
+
+def contrasts(change: ClientChange) -> tuple[tuple[str, str, str], ...]:
+    """Say what changed: field, what it was and what it became; the field of a whole answer is empty."""
+    if not change.fields:
+        was = _happening(change.before_kind, change.before_note)
+        return (("", was, _happening(change.after_kind, change.after_note)),)
+    return tuple(
+        (each.path, _value(each.before), _value(each.after)) for each in change.fields[:FIELD_COUNT_MAX]
+    )
+
+
+def contrast_lines(change: ClientChange) -> tuple[str, ...]:
+    """Say what changed, a line a field."""
+    told = tuple(
+        f"{path}: {was} → {became}" if path else f"{was} → {became}"
+        for path, was, became in contrasts(change)
+    )
+    rest = len(change.fields) - FIELD_COUNT_MAX
+    return (*told, f"and {rest} more {'field' if rest == 1 else 'fields'}") if rest > 0 else told
+
+
+def _happening(kind: str | None, note: str | None) -> str:
+    if kind is None:
+        return "nothing, for the conversation had ended"
+    if kind == EventKind.RESPONSE:
+        return "an answer"
+    said = _HAPPENINGS.get(kind, kind)
+    return f"{said}: {shortened(note, _VALUE_LENGTH_MAX)}" if note else said
+
+
+_HAPPENINGS: Final = {
+    EventKind.CLOSED.value: "the connection closed",
+    EventKind.MALFORMED.value: "an answer that cannot be read",
+    EventKind.NO_ANSWER.value: "no answer",
+    EventKind.SILENCE.value: "no answer yet",
+}
+
+
+def _value(text: str) -> str:
+    return shortened(readable(text), _VALUE_LENGTH_MAX)
+
+
+def standing(comparison: Comparison, cause: str) -> str:
+    """Say whether the latter alone has the behaviours of a cause, or the former alone."""
+    names = cause.split(", ")
+    told = ["new" if name in comparison.gained else "gone" for name in names if name in comparison.parted]
+    return ", ".join(told if len(set(told)) > 1 else told[:1])
+
+
+def versions(changes: Sequence[ClientChange]) -> str:
+    """Say in which versions of its API something was seen, e.g. `Seen with JoinGroup v5, v6.`."""
+    found = sorted({change.api_version for change in changes if change.api_version is not None})
+    return f"Seen with {changes[0].api} {', '.join(f'v{version}' for version in found)}." if found else ""
+
+
+def meaning(cause: str) -> str:
+    """Say what a cause is; nothing for a KAFKA-number, which is told elsewhere."""
+    known = [sheet.meaning for sheet in _sheets(cause)]
+    return " ".join(([_MEANINGS[cause]] if cause in _MEANINGS else []) + known)
+
+
+def whereabouts(cause: str) -> str:
+    """Say which releases have a cause and where Kafka decides it; nothing where that is not known."""
+    told = [f"{sheet.releases} ({sheet.source})" for sheet in _sheets(cause)]
+    return "; ".join(told) or deviation_source(cause)
+
+
+def _sheets(cause: str) -> Iterator[BehaviourSheet]:
+    for name in cause.split(", "):
+        try:
+            yield behaviour_sheet(name)
+        except TargetError:
+            continue
+
+
+def links(cause: str) -> tuple[tuple[str, str], ...]:
+    """Return the KAFKA-numbers and KIPs of a cause with their addresses."""
+    return tuple(
+        (name, link_address(name)) for name in links_in(f"{cause} {meaning(cause)} {whereabouts(cause)}")
+    )
+
+
+def reproduction_of(specs: tuple[str, ...], scenario_id: str) -> str:
+    """Return a command line that holds a scenario with both sides again."""
+    targets = tuple(word for spec in specs for word in ("--target", spec))
+    return shlex.join((PROGRAM, "run", *targets, scenario_id))
