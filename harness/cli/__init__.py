@@ -8,7 +8,9 @@ from typer.exceptions import TyperException
 
 from harness.cli.bench import bench
 from harness.cli.bench_spark import bench_spark
+from harness.cli.bench_tap import bench_of_tap
 from harness.cli.catalogue import explain, list_scenarios
+from harness.cli.clients import clients
 from harness.cli.coverage import coverage
 from harness.cli.diff import diff
 from harness.cli.doctor import doctor
@@ -21,6 +23,7 @@ from harness.cli.merge import merge
 from harness.cli.mutate import mutate
 from harness.cli.race import race
 from harness.cli.run import report, run
+from harness.cli.tap import invariants, tap
 from harness.cli.trend import trend
 from harness.report.exit_code import ExitCode
 
@@ -42,12 +45,16 @@ app.command("coverage")(coverage)
 app.command("doctor")(doctor)
 app.command("bench")(bench)
 app.command("bench-spark")(bench_spark)
+app.command("bench-tap")(bench_of_tap)
 app.command("trend")(trend)
 app.command("gate")(gate)
 app.command("diff")(diff)
 app.command("merge")(merge)
 app.command("loading-table")(loading_table)
 app.command("race")(race)
+app.command("clients")(clients)
+app.command("tap")(tap)
+app.command("invariants")(invariants)
 app.add_typer(images, name="images")
 app.add_typer(expect, name="expect")
 

@@ -16,6 +16,7 @@ from harness.report.errors import ReportError
 from harness.report.exit_code import ExitCode
 from harness.scenario.errors import ScenarioError
 from harness.spark.session import SparkError
+from harness.tap.tap import TapError
 from harness.targets.base import TargetError
 from harness.trace.schema import TraceError
 
@@ -33,6 +34,7 @@ _CODES: Final[tuple[tuple[type[Exception], ExitCode], ...]] = (
     (TraceError, ExitCode.BAD_DATA),
     (ReportError, ExitCode.NO_INPUT),
     (TargetError, ExitCode.UNAVAILABLE),
+    (TapError, ExitCode.UNAVAILABLE),
     (SparkError, ExitCode.TEMPORARY_FAILURE),
 )
 

@@ -17,6 +17,7 @@ from harness.gate.policy import FILE_NAME, Baseline, Policy, PolicyError, load_p
 from harness.gate.stored import open_run
 from harness.gate.words import can_be_foreseen, entry_to_paste, reproduction, three_lines
 from harness.report.exit_code import ExitCode
+from harness.report.gate_page import add_gate_page
 from harness.scenario.registry import collect
 from harness.trace.files import LATEST
 
@@ -29,7 +30,7 @@ _CONFIG = typer.Option(
     dir_okay=False,
 )
 _PAIR = typer.Option(help="`NEW=OLD`: which target of the baseline one of the run stands in for.")
-_OUT = typer.Option(help="Where gate.json, gate.md and gate-junit.xml go; the run's folder if not given.")
+_OUT = typer.Option(help="Where gate.json, .md, .html and gate-junit.xml go; the run's folder if not given.")
 
 
 class Style(StrEnum):
@@ -66,12 +67,14 @@ def gate(
         baseline=baseline,
         today=datetime.now(UTC).date(),
     )
-    files = write_decision(gated, out or run.path)
+    files = write_decision(gated, out or run.path, policy=policy)
+    page = add_gate_page(out or run.path, run.header.run_id)
     _print(gated)
     if annotate is Style.GITHUB:
         for line in annotations(gated.decision, gated.infos):
             typer.echo(line)
     typer.echo(f"Summary: {files.summary}")
+    typer.echo(f"Page: {page}")
     return ExitCode.EXPECTED if exit_zero else gated.decision.code
 
 

@@ -43,6 +43,10 @@ _RUN_ID = typer.Option(help="Name of the run folder; made of the time if not giv
 _EXPECT = typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False)
 _BASELINE = typer.Option(help="A run folder to compare outcomes with.")
 _SUITES = typer.Option(help="The Python package that holds the scenarios.")
+_ARCHIVE = typer.Option(
+    help="Where runs are kept, and the trend comes from; `runs` beside the run folders if not given.",
+    file_okay=False,
+)
 _SHARD = typer.Option(help="Hold one part of the selection only, e.g. `1/3`; `merge` joins the parts.")
 _MASTER = typer.Option(help="Spark's master: `local[*]`, `spark://…`.")
 
@@ -68,6 +72,7 @@ def run(
         bool, typer.Option(help="Write Allure results, and render them if Node is there.")
     ] = True,
     spark_master: Annotated[str, _MASTER] = LOCAL_MASTER,
+    archive: Annotated[Path | None, _ARCHIVE] = None,
     shard: Annotated[str | None, _SHARD] = None,
     only_drive: Annotated[
         bool, typer.Option("--no-report", help="Drive and judge, but make no report.")
@@ -91,7 +96,8 @@ def run(
         expectation_files=expectation_files(suites, expect or []),
         baseline=baseline,
     )
-    return carry_out(plan, ReportOptions(wanted=not only_drive, allure=allure, spark_master=spark_master))
+    options = ReportOptions(wanted=not only_drive, allure=allure, spark_master=spark_master, archive=archive)
+    return carry_out(plan, options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +107,7 @@ class ReportOptions:
     wanted: bool
     allure: bool
     spark_master: str
+    archive: Path | None
 
 
 def carry_out(plan: RunPlan, options: ReportOptions) -> ExitCode:
@@ -138,7 +145,13 @@ def _print_brief(conducted: ConductedRun, console: Console) -> None:
 
 def _report(folder: RunFolder, options: ReportOptions, display: ProgressDisplay) -> None:
     tell = display.teller("report")
-    rendered = make_report(folder, allure=options.allure, spark_master=options.spark_master, progress=tell)
+    rendered = make_report(
+        folder,
+        allure=options.allure,
+        spark_master=options.spark_master,
+        progress=tell,
+        archive=options.archive,
+    )
     if rendered.allure_problem:
         tell(f"Allure's report was not rendered: {rendered.allure_problem}")
     display.finish("report")
@@ -157,6 +170,7 @@ def report(
         bool, typer.Option(help="Write Allure results, and render them if Node is there.")
     ] = True,
     spark_master: Annotated[str, _MASTER] = LOCAL_MASTER,
+    archive: Annotated[Path | None, _ARCHIVE] = None,
 ) -> ExitCode:
     """Judge a stored run again, with today's expectations, and make its report anew."""
     folder = RunFolder(run_folder.resolve())
@@ -170,6 +184,7 @@ def report(
             catalogue=frozenset(collect(suites)),
             baseline=baseline,
         )
-        _report(folder, ReportOptions(wanted=True, allure=allure, spark_master=spark_master), display)
+        options = ReportOptions(wanted=True, allure=allure, spark_master=spark_master, archive=archive)
+        _report(folder, options, display)
     print_summary(folder.path, console)
     return code

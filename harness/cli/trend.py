@@ -10,6 +10,7 @@ from harness.cli.errors import ends_with_exit_code
 from harness.conduct.plan import PlanError
 from harness.conduct.progress import ProgressDisplay
 from harness.report.exit_code import ExitCode
+from harness.report.trend_site import render_trend
 from harness.spark.archive import ARCHIVE, Archive
 from harness.spark.packing import pack
 from harness.spark.session import LOCAL_MASTER
@@ -34,7 +35,7 @@ def trend(
     archive: Annotated[Path | None, _ARCHIVE] = None,
     spark_master: Annotated[str, _MASTER] = LOCAL_MASTER,
 ) -> ExitCode:
-    """Put runs into the archive, and make the tables of what they say together."""
+    """Put runs into the archive, and make tables and pages of what they say together."""
     folders = [RunFolder(path.resolve()) for path in runs or []]
     for folder in folders:
         if not folder.run_json.exists():
@@ -48,8 +49,10 @@ def trend(
         if folders:
             pack(folders, kept, progress=tell)
         counts = build_trend(kept, out, run_ids=run_ids, master=spark_master, progress=tell)
+        page = render_trend(out)
         display.finish("trend")
     for name, count in counts.items():
         console.print(f"{count:>10}  {name}", highlight=False)
     console.print(f"Tables: {out}", highlight=False, soft_wrap=True)
+    console.print(f"Page: {page}", highlight=False, soft_wrap=True)
     return ExitCode.EXPECTED

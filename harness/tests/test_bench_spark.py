@@ -58,9 +58,11 @@ def test_spark_and_duckdb_find_what_was_planted_and_nothing_else(tmp_path: Path)
     plan = SparkBenchPlan(
         base=folder.path, work=tmp_path / "work", event_counts=(240,), planted_rate=0.5, rounds=1
     )
-    (size,) = bench_spark(plan, lambda _: None).sizes
+    report = bench_spark(plan, lambda _: None)
+    (size,) = report.sizes
 
     assert (size.event_count, size.run_count) == (240, 20)
     assert size.planted_count > 20
     assert size.spark_found
     assert size.duckdb_found
+    assert report.first_s > 0

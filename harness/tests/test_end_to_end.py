@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from harness.conduct.judging import judge_run
 from harness.conduct.run import ConductedRun, conduct, report
 from harness.report.exit_code import ExitCode
-from harness.report.names import first_difference_anchor, scenario_page
+from harness.report.names import first_difference_anchor, scenario_page, talk_file
 from harness.report.render import Rendered
 from harness.spark.job import MARTS
 from harness.spark.session import LOCAL_MASTER
@@ -175,9 +175,9 @@ def test_every_report_points_at_the_first_difference(red: Reported) -> None:
     (judgement,) = unexpected(red.run)
     anchor = first_difference_anchor(judgement.target)
     page = red.page(BEFORE_ASSIGNMENTS)
-    assert page.count(f'id="{anchor}"') == 1
-    after = page[page.index(f'id="{anchor}"') :]
-    assert after.index("REBALANCE_IN_PROGRESS") < after.index("SyncGroup")
+    assert page.count(f'href="#{anchor}"') == 1
+    assert "REBALANCE_IN_PROGRESS" in page[page.index(f'href="#{anchor}"') :]
+    assert f'"first":"{anchor}"' in (red.path / talk_file(BEFORE_ASSIGNMENTS)).read_text()
     assert f"{scenario_page(BEFORE_ASSIGNMENTS)}#" in red.rendered.index.read_text()
     told = f"step {HEARTBEAT_ANSWERED}, Heartbeat v4, error_code"
     assert told in red.rendered.summary.read_text().replace("\\_", "_")

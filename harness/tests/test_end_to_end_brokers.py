@@ -18,7 +18,7 @@ from harness.report.exit_code import ExitCode
 from harness.report.names import first_difference_anchor, scenario_page
 from harness.runner.drive import Limits
 from harness.spark.session import LOCAL_MASTER
-from harness.targets.base import Broker, HoldPoint, Progress, Target
+from harness.targets.base import Broker, HoldPoint, Lever, Progress, Target
 from harness.targets.kafka import KafkaTarget
 from harness.targets.local import LocalBroker
 from harness.tests.conducted import Quiet, conducted, outcomes, plan_of, processes_of, unexpected
@@ -117,6 +117,7 @@ class WatchedTarget(KafkaTarget):
         directory: Path,
         progress: Progress,
         holds: Collection[HoldPoint] = (),
+        levers: Collection[Lever] = (),
     ) -> Broker:
         broker = await super().start(broker_config=broker_config, directory=directory, progress=progress)
         assert isinstance(broker, LocalBroker)

@@ -1,0 +1,138 @@
+"""`clients`: real client libraries carry scripts out, and what they see is compared."""
+
+import asyncio
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from harness.cli.errors import ends_with_exit_code
+from harness.clients.collect import collect_client_scripts, select_client_scripts
+from harness.clients.judge import Judgement
+from harness.clients.libraries import LIBRARIES, ClientLibrary
+from harness.clients.report import print_judgements, write_report
+from harness.clients.run import JOBS, ClientsPlan, Tell, drive
+from harness.clients.soak_run import soak_all
+from harness.clients.steps import ClientScript
+from harness.conduct.plan import PlanError, new_run_id, parse_targets
+from harness.conduct.progress import ProgressDisplay
+from harness.report.exit_code import ExitCode, worst
+from harness.scenario.errors import ScenarioError
+from harness.verdict import Outcome
+
+_SCRIPTS = typer.Argument(help="Client scripts by id or glob; all if none is given.", show_default=False)
+_TARGET = typer.Option("--target", "-t", help="What to drive; may be repeated.")
+_CLIENT = typer.Option(help="A client library; may be repeated. All if none is given.", show_default=False)
+_PROFILE = typer.Option(help="Compare with this profile of the reference, e.g. `3.9`.")
+_OUT = typer.Option(help="Where run folders are made.", file_okay=False)
+_RUN_ID = typer.Option(help="Name of the run folder; made of the time if not given.")
+_COMPARE = typer.Option(help="Carry the scripts out on the reference as well, and compare.")
+_TAP = typer.Option(help="Keep every byte between clients and brokers, and hold it to the invariants.")
+_SUITES = typer.Option(help="The Python package that holds the scripts.")
+_SOAK = typer.Option(min=0, help="Seconds of load and upheavals instead of scripts.", show_default=False)
+_SEED = typer.Option(help="Decides what happens in a soak, and when.")
+_PIPE_WIDTH = 140
+
+
+@ends_with_exit_code
+def clients(
+    scripts: Annotated[list[str] | None, _SCRIPTS] = None,
+    *,
+    target: Annotated[list[str] | None, _TARGET] = None,
+    client: Annotated[list[str] | None, _CLIENT] = None,
+    profile: Annotated[str | None, _PROFILE] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Scripts at once on a broker.")] = JOBS,
+    compare: Annotated[bool, _COMPARE] = True,
+    tap: Annotated[bool, _TAP] = True,
+    out: Annotated[Path, _OUT] = Path("reports", "clients"),
+    run_id: Annotated[str | None, _RUN_ID] = None,
+    suites: Annotated[str, _SUITES] = "suites",
+    soak: Annotated[float, _SOAK] = 0.0,
+    seed: Annotated[int, _SEED] = 0,
+) -> ExitCode:
+    """Let real clients carry scripts out, and hold what they see against the scripts and the reference."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_PIPE_WIDTH)
+    plan = ClientsPlan(
+        run_id=run_id or new_run_id(),
+        scripts=_chosen(suites, scripts or []),
+        libraries=_libraries(client or []),
+        targets=parse_targets(target or ["reference-tcp"], profile=profile),
+        command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
+        out=out,
+        compares=compare,
+        taps=tap,
+        jobs=jobs,
+    )
+    if (out / plan.run_id).exists():
+        raise PlanError(f"{out / plan.run_id} is there already: give the run another name")
+    if soak:
+        return _soak(plan, soak, seed, console)
+    with ProgressDisplay(console) as display:
+        judgements = asyncio.run(drive(plan, _teller(display)))
+    write_report(out / plan.run_id, run_id=plan.run_id, command=plan.command, judgements=judgements)
+    print_judgements(console, judgements)
+    console.print(f"Clients: {out / plan.run_id}", highlight=False, soft_wrap=True)
+    return exit_code(judgements)
+
+
+def _soak(plan: ClientsPlan, duration_s: float, seed: int, console: Console) -> ExitCode:
+    with ProgressDisplay(console) as display:
+        soaked = asyncio.run(soak_all(plan, duration_s, seed, _teller(display)))
+    for each in soaked:
+        for group in each.result.groups:
+            line = f"{each.target}, {each.result.library}, {group.told(each.result.produced)}"
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        for says in each.unexpected:
+            console.print(f"{each.target}, {each.result.library}: {says}", markup=False, soft_wrap=True)
+    console.print(f"Clients: {plan.out / plan.run_id}", highlight=False, soft_wrap=True)
+    return ExitCode.UNEXPECTED if any(each.unexpected for each in soaked) else ExitCode.EXPECTED
+
+
+def _chosen(suites: str, patterns: Sequence[str]) -> tuple[ClientScript, ...]:
+    catalogue = collect_client_scripts(suites)
+    try:
+        return select_client_scripts(catalogue, patterns)
+    except ScenarioError as error:
+        raise PlanError(str(error)) from error
+
+
+def _libraries(names: Sequence[str]) -> tuple[ClientLibrary, ...]:
+    unknown = [name for name in names if name not in LIBRARIES]
+    if unknown:
+        raise PlanError(f"{unknown[0]!r} is no client library; there is {', '.join(LIBRARIES)}")
+    return tuple(LIBRARIES[name] for name in (names or LIBRARIES))
+
+
+def _teller(display: ProgressDisplay) -> Tell:
+    known: set[str] = set()
+
+    def tell(name: str, text: str) -> None:
+        if name not in known:
+            known.add(name)
+            display.teller(name)
+        display.target_says(name, text)
+
+    return tell
+
+
+def exit_code(judgements: Sequence[Judgement]) -> ExitCode:
+    """Return how a run with these judgements ends."""
+    outcomes = {each.outcome for each in judgements}
+    applying = {ExitCode.EXPECTED}
+    if outcomes <= {Outcome.NOT_APPLICABLE}:
+        applying.add(ExitCode.NOTHING_RAN)
+    if Outcome.DIVERGES in outcomes:
+        applying.add(ExitCode.UNEXPECTED)
+    if Outcome.INDETERMINATE in outcomes:
+        applying.add(ExitCode.INDETERMINATE)
+    if Outcome.HARNESS_ERROR in outcomes:
+        applying.add(ExitCode.HARNESS_ERROR)
+    if any(each.because.startswith("target lost: ") for each in judgements):
+        applying.add(ExitCode.UNAVAILABLE)
+    return worst(applying)

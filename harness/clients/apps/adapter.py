@@ -1,0 +1,119 @@
+"""The seam between the application that every client is and the library that it is written with.
+
+Settings bear the names of Kafka's client properties in snake case; partitions are pairs of topic and number.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+Partition = tuple[str, int]
+Settings = Mapping[str, str | int | bool]
+OnPartitions = Callable[[str, Sequence[Partition]], None]
+"""Told `assigned`, `revoked` or `lost`, and which; may come on another thread than the application's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    """A record as it came."""
+
+    partition: Partition
+    offset: int
+    value: str
+
+
+class ClientError(Exception):
+    """A library refused something, or told an error on its own account."""
+
+    def __init__(self, name: str, says: str) -> None:
+        super().__init__(says)
+        self.name = name
+        """Kafka's name of the error, or the library's where Kafka has none, in capitals."""
+        self.says = says
+
+
+class Consumer(Protocol):
+    """A consumer of a library."""
+
+    def subscribe(self, topics: Sequence[str]) -> None:
+        """Subscribe to topics."""
+
+    def subscribe_to_pattern(self, pattern: str) -> None:
+        """Subscribe to whatever matches."""
+
+    def unsubscribe(self) -> None:
+        """Give the subscription up."""
+
+    def assign(self, partitions: Sequence[Partition]) -> None:
+        """Take partitions."""
+
+    def poll(self, *, records_max: int, timeout_s: float) -> Sequence[Delivered]:
+        """Give the library its turn, and return what came; `ClientError` for what it tells."""
+
+    def commit(self, offsets: Mapping[Partition, int]) -> None:
+        """Commit offsets and wait until that is done."""
+
+    def committed(self, partitions: Sequence[Partition]) -> Mapping[Partition, int | None]:
+        """Ask what the group has committed."""
+
+    def seek(self, partition: Partition, offset: int) -> None:
+        """Go to an offset."""
+
+    def pause(self, partitions: Sequence[Partition]) -> None:
+        """Fetch no more of partitions."""
+
+    def resume(self, partitions: Sequence[Partition]) -> None:
+        """Fetch of partitions again."""
+
+    def positions(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+        """Return the offset of the next record of each partition."""
+
+    def close(self) -> None:
+        """Say goodbye."""
+
+
+class Producer(Protocol):
+    """A producer of a library."""
+
+    def produce(self, records: Sequence[tuple[Partition, str]]) -> None:
+        """Write records and wait until all are acknowledged."""
+
+    def begin_transaction(self) -> None:
+        """Begin a transaction; the first time, make the transactional id ours."""
+
+    def send_offsets(self, offsets: Mapping[Partition, int], consumer: Consumer) -> None:
+        """Add a consumer's offsets to the transaction."""
+
+    def commit_transaction(self) -> None:
+        """End the transaction so that it happened."""
+
+    def abort_transaction(self) -> None:
+        """End it so that it never happened."""
+
+    def close(self) -> None:
+        """Let go of the brokers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """A group as an administrator sees it."""
+
+    state: str
+    assignor: str
+    members: Sequence[tuple[str, Sequence[Partition]]]
+    """Client ids with what they own."""
+    offsets: Mapping[Partition, tuple[int, int]]
+    """What is committed, and where the log ends."""
+
+
+class Library(Protocol):
+    """A client library."""
+
+    def describe(self, settings: Settings, group: str) -> Description:
+        """Describe a group, with a client for administrators."""
+
+    def consumer(self, settings: Settings, on_partitions: OnPartitions) -> Consumer:
+        """Make a consumer."""
+
+    def producer(self, settings: Settings) -> Producer:
+        """Make a producer."""

@@ -1,0 +1,133 @@
+"""What clients told, in the order of its coming, and what can be read off it: who owns what, what came."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from harness.clients.steps import Callback
+
+_CALLBACKS = frozenset(kind.value for kind in Callback)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientEvent:
+    """Something that a client saw, in the script's names."""
+
+    client: str
+    kind: str
+    """A `Callback`, `delivered`, `processed` or `error`."""
+    at_ms: float
+    """On a clock that all clients share."""
+    partitions: tuple[str, ...] = ()
+    values: tuple[tuple[str, str], ...] = ()
+    """Of `delivered` and `processed`: partitions with values."""
+    name: str = ""
+    says: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """Two clients that thought at once that they own a partition."""
+
+    partition: str
+    earlier: str
+    later: str
+
+
+@dataclass(slots=True)
+class Book:
+    """The events of one script's clients; marks tell how far each kind of look has come."""
+
+    events: list[ClientEvent] = field(default_factory=list)
+    gone_at_ms: dict[str, float] = field(default_factory=dict)
+    """Clients that were killed or have closed, with the time."""
+    noticed: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Names of errors that a script has looked at, by client."""
+    _callbacks_mark: int = 0
+    _delivered_mark: int = 0
+
+    def owned(self, client: str) -> frozenset[str]:
+        """Return what a client owns, by its callbacks."""
+        if client in self.gone_at_ms:
+            return frozenset()
+        owned: set[str] = set()
+        for event in self.events:
+            if event.client == client and event.kind in _CALLBACKS:
+                owned = _after(owned, event)
+        return frozenset(owned)
+
+    def callbacks(self, *, clients: Iterable[str] | None = None) -> dict[str, list[ClientEvent]]:
+        """Return the callbacks since the mark by client, without those that tell of no partition."""
+        wanted = None if clients is None else set(clients)
+        told: dict[str, list[ClientEvent]] = {}
+        for event in self.events[self._callbacks_mark :]:
+            has_part = event.kind in _CALLBACKS and bool(event.partitions)
+            if has_part and (wanted is None or event.client in wanted):
+                told.setdefault(event.client, []).append(event)
+        return told
+
+    def mark_callbacks(self) -> None:
+        """Have looked at all callbacks that came."""
+        self._callbacks_mark = len(self.events)
+
+    def delivered(self, clients: Sequence[str]) -> dict[str, list[str]]:
+        """Return the values since the mark by partition, in the order of their coming."""
+        came: dict[str, list[str]] = {}
+        for event in self.events[self._delivered_mark :]:
+            if event.kind == "delivered" and event.client in clients:
+                for partition, value in event.values:
+                    came.setdefault(partition, []).append(value)
+        return came
+
+    def mark_delivered(self) -> None:
+        """Have looked at all records that came."""
+        self._delivered_mark = len(self.events)
+
+    def processed(self) -> Mapping[str, int]:
+        """Return how often each value was processed."""
+        counts: dict[str, int] = defaultdict(int)
+        for event in self.events:
+            if event.kind == "processed":
+                for _, value in event.values:
+                    counts[value] += 1
+        return dict(counts)
+
+    def has_been_told(self, client: str, names: Sequence[str]) -> str | None:
+        """Return the first of some names, of errors or callbacks, that a client was told of late."""
+        for event in self.events:
+            name = event.name if event.kind == "error" else event.kind
+            if event.client == client and name in names and name not in self.noticed[client]:
+                return name
+        return None
+
+    def errors(self) -> dict[str, list[str]]:
+        """Return the errors that nobody looked at, by client, each name once."""
+        told: dict[str, list[str]] = {}
+        for event in self.events:
+            if event.kind == "error" and event.name not in self.noticed[event.client]:
+                names = told.setdefault(event.client, [])
+                if event.name not in names:
+                    names.append(event.name)
+        return told
+
+    def overlaps(self) -> tuple[Overlap, ...]:
+        """Return who owned a partition while another thought the same."""
+        owners: dict[str, dict[str, float]] = defaultdict(dict)
+        found: dict[Overlap, None] = {}
+        for event in sorted(self.events, key=lambda each: each.at_ms):
+            for partition in event.partitions:
+                if event.kind != Callback.ASSIGNED:
+                    owners[partition].pop(event.client, None)
+                elif event.kind in _CALLBACKS:
+                    for other in owners[partition]:
+                        gone_ms = self.gone_at_ms.get(other, float("inf"))
+                        if other != event.client and gone_ms > event.at_ms:
+                            found[Overlap(partition=partition, earlier=other, later=event.client)] = None
+                    owners[partition][event.client] = event.at_ms
+        return tuple(found)
+
+
+def _after(owned: set[str], event: ClientEvent) -> set[str]:
+    if event.kind == Callback.ASSIGNED:
+        return owned | set(event.partitions)
+    return owned - set(event.partitions)

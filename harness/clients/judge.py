@@ -1,0 +1,292 @@
+"""Holding what came of a script against what it expects, and against the same on the reference. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from harness.clients.outcome import COMPLETE, FAILED, NOT_RUN, Observation, ScriptResult
+from harness.clients.steps import (
+    Account,
+    Callback,
+    ClientScript,
+    Deliver,
+    Fact,
+    FindCoordinator,
+    Notice,
+    Settle,
+    Step,
+    Tell,
+    step_text,
+)
+from harness.invariants import Party, Violation
+from harness.verdict import Outcome
+
+_WHOLE: Final = "the whole"
+_UNCOMPARED: Final = frozenset({"says", "group", "partitions"})
+"""Facts that hang on the run or on a library's wording."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mismatch:
+    """One thing that is not as it should be."""
+
+    step: int
+    text: str
+    """The step in words."""
+    says: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What is to be said of one script with one library on one target."""
+
+    target: str
+    script_id: str
+    library: str
+    outcome: Outcome
+    because: str
+    """Why it was not run, or was cut short; empty otherwise."""
+    mismatches: tuple[Mismatch, ...] = ()
+    """Against what the script expects."""
+    differences: tuple[Mismatch, ...] = field(default=())
+    """Against the reference."""
+    violations: tuple[Violation, ...] = ()
+    """Of invariants, by what was said on the wire."""
+    compared: str = ""
+    """The reference that it was compared with, or `not compared: …`."""
+    duration_s: float = 0.0
+
+
+def judge(
+    script: ClientScript,
+    result: ScriptResult,
+    *,
+    target: str,
+    reference: ScriptResult | None,
+    compared: str,
+    violations: Sequence[Violation] = (),
+) -> Judgement:
+    """Judge one result.
+
+    Args:
+        script: what was carried out.
+        result: what came of it.
+        target: where, for the judgement.
+        reference: what came of it on the reference; None where there is nothing to compare with.
+        compared: the reference's name, or why there is none.
+        violations: of invariants; those that clients alone bring about are told, and change nothing.
+    """
+    mismatches = tuple(_mismatches(script, result))
+    differences: tuple[Mismatch, ...] = ()
+    is_broken = any(each.party == Party.COORDINATOR for each in violations)
+    if reference is not None and reference.ended != COMPLETE:
+        compared = f"not compared: on the reference, {reference.ended}"
+    elif reference is not None:
+        differences = tuple(_differences(script, result, reference))
+    return Judgement(
+        target=target,
+        script_id=script.id,
+        library=result.library,
+        outcome=_outcome(result, differs=bool(mismatches or differences or is_broken)),
+        because="" if result.ended == COMPLETE else result.ended,
+        mismatches=mismatches,
+        differences=differences,
+        violations=tuple(violations),
+        compared=compared,
+        duration_s=result.duration_s,
+    )
+
+
+def _outcome(result: ScriptResult, *, differs: bool) -> Outcome:
+    if result.ended.startswith(NOT_RUN):
+        return Outcome.NOT_APPLICABLE
+    if result.ended.startswith(FAILED):
+        return Outcome.HARNESS_ERROR
+    if differs:
+        return Outcome.DIVERGES
+    return Outcome.CONFORMS if result.ended == COMPLETE else Outcome.INDETERMINATE
+
+
+def _mismatches(script: ClientScript, result: ScriptResult) -> Iterator[Mismatch]:
+    for seen in result.observations:
+        if seen.step == len(script.steps):
+            found, text = _of_whole(script, seen.facts), _WHOLE
+        else:
+            step = script.steps[seen.step]
+            found, text = _of_step(step, seen.facts), step_text(step)
+        for says in found:
+            yield Mismatch(step=seen.step, text=text, says=says)
+
+
+def _of_step(step: Step, facts: Mapping[str, Fact]) -> Iterator[str]:
+    match step:
+        case Tell():
+            yield from _of_tell(step, facts)
+        case Settle():
+            yield from _of_settle(step, facts)
+        case Deliver():
+            expected = {partition: list(values) for partition, values in step.values.items()}
+            yield from _unlike("delivered", facts["delivered"], expected)
+        case Account():
+            yield from _unlike("processed", facts["processed"], step.processed)
+        case Notice() if facts["told"] is None:
+            yield f"{step.client} was not told {' or '.join(step.names)}"
+        case FindCoordinator():
+            yield from _of_find(facts)
+        case _:
+            return
+
+
+def _unlike(what: str, fact: Fact, expected: Fact) -> Iterator[str]:
+    if fact != expected:
+        yield f"{what} {_told(fact)} instead of {_told(expected)}"
+
+
+def _of_tell(step: Tell, facts: Mapping[str, Fact]) -> Iterator[str]:
+    refused = facts.get("refused")
+    if refused is not None and refused not in step.refused_as:
+        yield f"refused as {refused} ({facts['says']})"
+    elif refused is None and step.refused_as:
+        yield f"not refused as {' or '.join(step.refused_as)}"
+    elif refused is None and step.answers is not None and facts.get("answer") != step.answers:
+        yield f"answered {facts.get('answer')} instead of {step.answers}"
+
+
+def _of_settle(step: Settle, facts: Mapping[str, Fact]) -> Iterator[str]:
+    if not facts["in time"]:
+        wanted = dict(step.owns) if step.owns is not None else f"{step.sizes} of {list(step.partitions)}"
+        yield f"never came to rest as {wanted}: {facts['owns']}"
+    moved = facts["moved"]
+    if step.moved is not None and isinstance(moved, list) and len(moved) != step.moved:
+        yield f"{len(moved)} partitions moved ({moved}) instead of {step.moved}"
+    callbacks = facts["callbacks"]
+    assert isinstance(callbacks, dict)
+    for client, expected in step.callbacks.items():
+        told = [(kind, len(partitions)) for kind, partitions in essence(callbacks.get(client, []))]
+        wanted_told = [(kind.value, count) for kind, count in expected]
+        if told != wanted_told:
+            yield f"{client} was told {_sequence(told)} instead of {_sequence(wanted_told)}"
+
+
+Told = list[tuple[str, list[str]]]
+"""Callbacks, each with its partitions in order."""
+
+
+def essence(callbacks: Fact) -> Told:
+    """Return callbacks without what is chance: in how many rounds a group comes to rest.
+
+    Those of one kind in a row become one, and what was assigned and revoked again was never there.
+    """
+    assert isinstance(callbacks, list)
+    told: Told = []
+    for kind, partitions in callbacks:
+        if told and told[-1][0] == kind:
+            told[-1] = (kind, sorted({*told[-1][1], *partitions}))
+        elif told and (told[-1], kind) == ((Callback.ASSIGNED, sorted(partitions)), Callback.REVOKED):
+            told.pop()
+        else:
+            told.append((kind, sorted(partitions)))
+    return told
+
+
+def _changes(late: Fact) -> dict[str, Told]:
+    """Return late callbacks by client, but for rounds in which each client got what it had given up."""
+    assert isinstance(late, dict)
+    told = {client: essence(callbacks) for client, callbacks in late.items()}
+    return {client: each for client, each in told.items() if not _is_back(each)}
+
+
+def _is_back(told: Told) -> bool:
+    kinds = [kind for kind, _ in told]
+    return kinds == [Callback.REVOKED, Callback.ASSIGNED] and told[0][1] == told[1][1]
+
+
+def _sequence(told: Sequence[tuple[str, int]]) -> str:
+    return ", ".join(f"{kind} {count}" for kind, count in told) or "nothing"
+
+
+def _of_find(facts: Mapping[str, Fact]) -> Iterator[str]:
+    count = facts["partition count"]
+    assert isinstance(count, int)
+    expected = partition_for(str(facts["group"]), count)
+    if facts["partitions"] != [expected]:
+        yield f"commits of {facts['group']} lie in {facts['partitions']} of {count}, not in {expected}"
+
+
+def partition_for(group: str, partition_count: int) -> int:
+    """Return the partition of `__consumer_offsets` that a group belongs to.
+
+    Source: GroupMetadataManager#partitionFor, Utils#abs (3.9.2).
+    """
+    units = group.encode("utf-16-be")
+    hashed = 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        hashed = (31 * hashed + (high << 8 | low)) & 0xFFFFFFFF
+    signed = hashed - (1 << 32) if hashed >= 1 << 31 else hashed
+    return (0 if signed == -(1 << 31) else abs(signed)) % partition_count
+
+
+def _of_whole(script: ClientScript, facts: Mapping[str, Fact]) -> Iterator[str]:
+    if facts["two owners"] and not script.two_owners_allowed:
+        yield f"two owners at once: {facts['two owners']}"
+    late = _changes(facts["late callbacks"])
+    if late and not script.extra_callbacks_allowed:
+        yield f"told after all was at rest: {late}"
+    if facts["errors"]:
+        yield f"errors: {facts['errors']}"
+
+
+def _differences(script: ClientScript, result: ScriptResult, reference: ScriptResult) -> Iterator[Mismatch]:
+    there = {seen.step: seen for seen in reference.observations}
+    for seen in result.observations:
+        is_whole = seen.step == len(script.steps)
+        step = None if is_whole else script.steps[seen.step]
+        here_facts, there_facts = (comparable(script, step, each) for each in (seen, there[seen.step]))
+        text = _WHOLE if step is None else step_text(step)
+        for name in sorted(here_facts.keys() | there_facts.keys()):
+            if here_facts.get(name) != there_facts.get(name):
+                says = f"{name}: {here_facts.get(name)}, on the reference {there_facts.get(name)}"
+                yield Mismatch(step=seen.step, text=text, says=says)
+
+
+def comparable(script: ClientScript, step: Step | None, seen: Observation) -> Mapping[str, Fact]:
+    """Return of the facts about a step, or about the whole, those that must be equal everywhere.
+
+    Callbacks are compared where the script names them; how often a group rebalances is chance elsewhere.
+    """
+    facts = {name: fact for name, fact in seen.facts.items() if name not in _UNCOMPARED}
+    match step:
+        case Settle() if step.owns is None:
+            owns = facts["owns"]
+            assert isinstance(owns, dict)
+            sizes = sorted((len(part) for part in owns.values()), reverse=True)
+            return {"in time": facts["in time"], "sizes": sizes}
+        case Settle():
+            callbacks = facts["callbacks"]
+            assert isinstance(callbacks, dict)
+            told = {
+                client: [list(each) for each in essence(callbacks.get(client, []))]
+                for client in step.callbacks
+            }
+            return {"in time": facts["in time"], "owns": facts["owns"], "callbacks": told}
+        case None:
+            allowed = {
+                "two owners": script.two_owners_allowed,
+                "late callbacks": script.extra_callbacks_allowed,
+            }
+            changed: list[Fact] = [*sorted(_changes(facts["late callbacks"]))]
+            compared: dict[str, Fact] = {**facts, "late callbacks": changed}
+            return {name: fact for name, fact in compared.items() if not allowed.get(name)}
+        case _:
+            return facts
+
+
+def _told(fact: Fact) -> str:
+    """Return what was delivered, or how often what was processed, in a line."""
+    if not isinstance(fact, Mapping):
+        return str(fact)
+    parts = [
+        ", ".join(str(value) for value in values) if isinstance(values, list) else f"{name} {values}"
+        for name, values in fact.items()
+    ]
+    return "; ".join(parts) or "nothing"

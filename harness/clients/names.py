@@ -1,0 +1,68 @@
+"""From a script's short names to names of one run of it, and back."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.clients.steps import Fact, Verb
+
+_NAMED_SETTINGS = frozenset({"group_id", "group_instance_id", "transactional_id"})
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names that no other run of any script has."""
+
+    prefix: str
+
+    def actual(self, name: str) -> str:
+        """Return a topic, group or id as brokers see it."""
+        return f"{self.prefix}{name}"
+
+    def settings(self, settings: Mapping[str, str | int | bool]) -> dict[str, str | int | bool]:
+        """Return a client's settings as its library gets them."""
+        return {
+            name: self.actual(str(value)) if name in _NAMED_SETTINGS else value
+            for name, value in settings.items()
+        }
+
+    def split(self, partition: str) -> tuple[str, int]:
+        """Return the topic, as brokers see it, and number of a partition such as `orders-0`."""
+        topic, _, number = partition.rpartition("-")
+        return self.actual(topic), int(number)
+
+    def partition(self, topic: str, number: int) -> str:
+        """Return a partition in the script's words."""
+        return f"{topic.removeprefix(self.prefix)}-{number}"
+
+    def partitions(self, pairs: Iterable[Sequence[object]]) -> tuple[str, ...]:
+        """Return partitions in the script's words, sorted."""
+        return tuple(sorted(self.partition(str(topic), int(str(number))) for topic, number in pairs))
+
+    def arguments(self, verb: Verb, arguments: Mapping[str, Fact]) -> dict[str, Fact]:
+        """Return what a client is told with a verb, in brokers' words."""
+        told = {name: self._argument(name, value) for name, value in arguments.items()}
+        if verb is Verb.SUBSCRIBE_PATTERN:
+            told["pattern"] = re.escape(self.prefix) + str(arguments["pattern"])
+        if "partition" in told:
+            told["partitions"] = [told.pop("partition")]
+        return told
+
+    def _argument(self, name: str, value: Fact) -> Fact:
+        match name, value:
+            case "topics", list():
+                return [self.actual(str(topic)) for topic in value]
+            case "topic" | "group", str():
+                return self.actual(value)
+            case "partitions", list():
+                return [list(self.split(str(partition))) for partition in value]
+            case "partition", str():
+                return list(self.split(value))
+            case "records", dict():
+                return [
+                    [*self.split(partition), value]
+                    for partition, values in value.items()
+                    for value in (values if isinstance(values, list) else ())
+                ]
+            case _:
+                return value

@@ -1,0 +1,56 @@
+"""What came of a script: facts, step by step, in the script's own names; nobody has judged them yet."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from harness.clients.steps import Fact
+from harness.trace.schema import TraceError
+
+COMPLETE = "complete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What was seen of one step; the one after the last step is about the whole."""
+
+    step: int
+    facts: Mapping[str, Fact]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptResult:
+    """What came of a script with one library on one target."""
+
+    script_id: str
+    library: str
+    ended: str
+    """`complete`, `not run: …` with why, `cut short: …` with what went wrong, or `target lost: …`."""
+    observations: tuple[Observation, ...]
+    duration_s: float
+
+
+NOT_RUN = "not run: "
+CUT_SHORT = "cut short: "
+TARGET_LOST = "target lost: "
+FAILED = "harness failed: "
+
+
+def result_to_json(result: ScriptResult) -> dict[str, object]:
+    """Write a result as JSON data."""
+    return asdict(result)
+
+
+def result_from_json(data: Mapping[str, object]) -> ScriptResult:
+    """Read what `result_to_json` wrote; `TraceError` where it is something else."""
+    try:
+        observations = data["observations"]
+        assert isinstance(observations, list | tuple)
+        return ScriptResult(
+            script_id=str(data["script_id"]),
+            library=str(data["library"]),
+            ended=str(data["ended"]),
+            observations=tuple(Observation(**each) for each in observations),
+            duration_s=float(str(data["duration_s"])),
+        )
+    except (KeyError, TypeError, AssertionError, ValueError) as error:
+        raise TraceError(f"no result of a client script: {error!r}") from error

@@ -1,0 +1,136 @@
+"""A client in a process of its own: commands go in, answers and events come out, and a crash is a SIGKILL."""
+
+import asyncio
+import itertools
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from harness.clients.libraries import ClientLibrary
+from harness.clients.steps import Fact, Verb
+
+_ROOT: Final = Path(__file__).resolve().parents[2]
+_LINE_BYTES_MAX: Final = 32 * 1024 * 1024
+_END_TIMEOUT_S: Final = 10.0
+Message = Mapping[str, Any]
+"""A line of JSON as a client wrote it."""
+
+
+class ClientGone(Exception):  # noqa: N818 - a normal observation, not a fault
+    """A client's process ended although nobody told it to."""
+
+
+class ClientProcess:
+    """A client's process."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        *,
+        name: str,
+        on_event: Callable[[str, Message], None],
+        keep: Callable[[str, Message], None],
+    ) -> None:
+        self.name = name
+        self._process = process
+        self._on_event = on_event
+        self._keep = keep
+        self._ids = itertools.count(1)
+        self._answers: dict[int, asyncio.Future[Message]] = {}
+        self._reader = asyncio.create_task(self._read(), name=f"client {name}")
+
+    @classmethod
+    async def start(
+        cls,
+        library: ClientLibrary,
+        settings: Mapping[str, str | int | bool],
+        *,
+        name: str,
+        log: Path,
+        on_event: Callable[[str, Message], None],
+        keep: Callable[[str, Message], None],
+    ) -> "ClientProcess":
+        """Start one; it takes commands when this returns, whether or not its library is loaded.
+
+        Args:
+            library: what it is written with.
+            settings: client properties, with names that brokers may see.
+            name: in the script.
+            log: what it prints to its standard error goes there.
+            on_event: told this name and each event as it comes.
+            keep: told this name and each line in either direction.
+        """
+        with log.open("ab") as errors:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "harness.clients.apps",
+                library.name,
+                json.dumps(settings),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=errors,
+                cwd=log.parent,
+                env={**os.environ, "PYTHONPATH": str(_ROOT)},
+                limit=_LINE_BYTES_MAX,
+                start_new_session=True,
+            )
+        return cls(process, name=name, on_event=on_event, keep=keep)
+
+    async def tell(self, verb: Verb, arguments: Mapping[str, Fact], *, timeout_s: float) -> Message:
+        """Tell it to do something, and return its answer.
+
+        Raises:
+            ClientGone: its process ended before it answered.
+            TimeoutError: it does not answer.
+        """
+        command: dict[str, Fact] = {"id": next(self._ids), "verb": verb, "arguments": dict(arguments)}
+        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._answers[int(str(command["id"]))] = answer
+        self._keep(self.name, command)
+        assert self._process.stdin is not None
+        with suppress(ConnectionError):
+            self._process.stdin.write(json.dumps(command).encode() + b"\n")
+            await self._process.stdin.drain()
+        if self._reader.done():
+            raise ClientGone(self._ending())
+        return await asyncio.wait_for(answer, timeout_s)
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        async for line in self._process.stdout:
+            message = json.loads(line)
+            self._keep(self.name, message)
+            if "event" in message:
+                self._on_event(self.name, message)
+            elif (answer := self._answers.pop(message["id"], None)) is not None and not answer.done():
+                answer.set_result(message)
+        await self._process.wait()
+        for answer in self._answers.values():
+            if not answer.done():
+                answer.set_exception(ClientGone(self._ending()))
+
+    def _ending(self) -> str:
+        return f"client {self.name} ended with status {self._process.returncode}"
+
+    async def kill(self) -> float:
+        """Kill it; return when, on the clock of the events. Idempotent."""
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            await self._process.wait()
+        killed_ms = time.monotonic_ns() / 1e6
+        await self._reader
+        return killed_ms
+
+    async def ended(self) -> None:
+        """Wait until it has ended by itself, as it does after a close; kill it if it does not."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), _END_TIMEOUT_S)
+        await self.kill()

@@ -1,0 +1,277 @@
+"""A whole run: targets in their turn, the references that they are compared with, and the judgement."""
+
+import asyncio
+import contextlib
+import hashlib
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from harness.clients.admin import Admin
+from harness.clients.conductor import PATIENCE_S, Conductor, Place
+from harness.clients.folder import ClientsFolder, TargetRecord
+from harness.clients.judge import Judgement, judge
+from harness.clients.libraries import ClientLibrary
+from harness.clients.names import Names
+from harness.clients.outcome import FAILED, NOT_RUN, TARGET_LOST, Observation, ScriptResult
+from harness.clients.steps import ClientScript
+from harness.clients.tapped import tapped
+from harness.targets.base import Broker, Capability, Lever, Target, TargetError
+from harness.targets.reference_tcp import ReferenceTcpTarget
+
+Tell = Callable[[str, str], None]
+"""Told a target's name and what it is busy with."""
+BROKER_CONFIG: Final[Mapping[str, str]] = {"offsets.topic.num.partitions": "8"}
+"""Groups are to be spread over partitions, as they are in earnest."""
+JOBS: Final = 8
+_REFERENCE: Final = "reference-tcp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientsPlan:
+    """What is to be run."""
+
+    run_id: str
+    scripts: tuple[ClientScript, ...]
+    libraries: tuple[ClientLibrary, ...]
+    targets: tuple[Target, ...]
+    command: str
+    out: Path
+    compares: bool = True
+    """Whether to carry everything out on the reference as well."""
+    taps: bool = True
+    """Whether to keep what clients and brokers say to each other, and hold it to the invariants."""
+    jobs: int = JOBS
+    patience_s: float = PATIENCE_S
+
+
+async def drive(plan: ClientsPlan, tell: Tell) -> tuple[Judgement, ...]:
+    """Carry all scripts out on all targets, then on the references; return what is to be said of the targets.
+
+    Raises:
+        TargetError: a target cannot be had; what was seen until then is on file.
+    """
+    folder = ClientsFolder(plan.out / plan.run_id)
+    folder.write_run(
+        run_id=plan.run_id,
+        command=plan.command,
+        libraries={each.name: each.version for each in plan.libraries},
+        scripts=plan.scripts,
+    )
+    profiles: dict[str, str] = {}
+    for target in plan.targets:
+        profiles[target.name] = await _drive_target(plan, target, folder, tell)
+    references = await _drive_references(plan, profiles, folder, tell)
+    judgements = tuple(
+        verdict
+        for target in plan.targets
+        for verdict in _judged(plan, target, references[target.name], folder)
+    )
+    folder.write_judgement([asdict(each) for each in judgements])
+    return judgements
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reference:
+    """What a target is compared with."""
+
+    name: str | None
+    """The name of the reference's results; None where there is none."""
+    compared: str
+
+
+async def _drive_references(
+    plan: ClientsPlan, profiles: Mapping[str, str], folder: ClientsFolder, tell: Tell
+) -> Mapping[str, _Reference]:
+    driven: dict[str, _Reference] = {}
+    for target in plan.targets:
+        profile = profiles[target.name]
+        if not plan.compares:
+            driven[target.name] = _Reference(name=None, compared="not compared: nobody wanted it")
+        elif target.name.startswith(_REFERENCE):
+            driven[target.name] = _Reference(name=None, compared="not compared: it is the reference")
+        else:
+            reference = ReferenceTcpTarget(profile, profile_in_spec=True)
+            known = {each.name for each in driven.values()}
+            if reference.name not in known:
+                await _drive_target(plan, reference, folder, tell)
+            driven[target.name] = _Reference(name=reference.name, compared=reference.spec)
+    return driven
+
+
+def _judged(
+    plan: ClientsPlan, target: Target, reference: _Reference, folder: ClientsFolder
+) -> Sequence[Judgement]:
+    scripts = {script.id: script for script in plan.scripts}
+    there = {} if reference.name is None else _by_run(folder.results(reference.name))
+    violations = folder.violations(target.name)
+    return [
+        judge(
+            scripts[result.script_id],
+            result,
+            target=target.spec,
+            reference=there.get((result.script_id, result.library)),
+            compared=reference.compared,
+            violations=violations.get(conversation(result.script_id, result.library), ()),
+        )
+        for result in sorted(folder.results(target.name), key=lambda each: (each.script_id, each.library))
+    ]
+
+
+def _by_run(results: Sequence[ScriptResult]) -> Mapping[tuple[str, str], ScriptResult]:
+    return {(each.script_id, each.library): each for each in results}
+
+
+def config_for(target: Target) -> Mapping[str, str]:
+    """Return what a target's brokers are told: nothing where they run already, or are a cluster.
+
+    Who coordinates in a cluster is known by the one partition that its groups have.
+    """
+    is_free = (
+        Capability.BROKER_CONFIG in target.capabilities and Capability.CLUSTER not in target.capabilities
+    )
+    return BROKER_CONFIG if is_free else {}
+
+
+async def _drive_target(plan: ClientsPlan, target: Target, folder: ClientsFolder, tell: Tell) -> str:
+    """Carry all scripts out on a target; return the profile that it is held against."""
+    broker = await target.start(
+        broker_config=config_for(target),
+        directory=folder.logs(target.name),
+        progress=lambda text: tell(target.name, text),
+    )
+    try:
+        description = broker.description
+        if ":" not in description.bootstrap:
+            raise TargetError(
+                f"{target.spec} is {description.bootstrap}, where clients cannot meet; "
+                f"the reference has an address as {_REFERENCE}"
+            )
+        folder.write_target(
+            TargetRecord(
+                spec=target.spec,
+                name=target.name,
+                implementation=description.implementation,
+                profile=description.profile,
+                broker_config=dict(description.broker_config),
+            )
+        )
+        directory = folder.path / target.name
+        async with addresses(plan, broker, directory, lambda text: tell(target.name, text)) as bootstrap_of:
+            await _Drive(plan, target, broker, folder, tell, bootstrap_of).all()
+        return description.profile
+    finally:
+        await broker.stop()
+
+
+@contextlib.asynccontextmanager
+async def addresses(
+    plan: ClientsPlan, broker: Broker, directory: Path, tell: Callable[[str], None]
+) -> AsyncIterator[Callable[[str], str]]:
+    """Give what returns the address for the clients of a conversation."""
+    bootstrap = broker.description.bootstrap
+    if not plan.taps:
+        yield lambda _: bootstrap
+        return
+    async with tapped(
+        bootstrap, directory, run_id=plan.run_id, target=directory.name, tell=tell
+    ) as conversation:
+        yield conversation
+
+
+@dataclass(frozen=True, slots=True)
+class _Drive:
+    """All scripts on one broker: side by side, then those that restart it, one after the other."""
+
+    plan: ClientsPlan
+    target: Target
+    broker: Broker
+    folder: ClientsFolder
+    tell: Tell
+    bootstrap_of: Callable[[str], str]
+
+    async def all(self) -> None:
+        """Carry them out."""
+        admin = Admin(self.broker.description.bootstrap)
+        slots = asyncio.Semaphore(self.plan.jobs)
+
+        async def hold(script: ClientScript, library: ClientLibrary) -> None:
+            async with slots:
+                await self._carry_out(script, library, admin)
+
+        runs = [(script, library) for script in self.plan.scripts for library in self.plan.libraries]
+        async with asyncio.TaskGroup() as group:
+            for script, library in runs:
+                if not script.levers:
+                    group.create_task(hold(script, library))
+        for script, library in runs:
+            if script.levers:
+                await self._carry_out(script, library, admin)
+
+    async def _carry_out(self, script: ClientScript, library: ClientLibrary, admin: Admin) -> None:
+        why_not = self._why_not(script, library)
+        began_s = time.monotonic()
+        observations: tuple[Observation, ...] = ()
+        if why_not is not None:
+            ended = f"{NOT_RUN}{why_not}"
+        else:
+            try:
+                conductor = Conductor(
+                    script=script,
+                    library=library,
+                    names=Names(_prefix(self.plan.run_id, script, library)),
+                    place=self._place(script, library, admin),
+                )
+                ended, observations = await conductor.conduct()
+            except Exception as error:  # noqa: BLE001 - one script's fault must not take the others along
+                ended = f"{FAILED}{error!r}"
+        if (lost := self.broker.failure()) is not None:
+            ended = f"{TARGET_LOST}{lost}"
+        result = ScriptResult(
+            script_id=script.id,
+            library=library.name,
+            ended=ended,
+            observations=observations,
+            duration_s=round(time.monotonic() - began_s, 3),
+        )
+        self.folder.append(self.target.name, result)
+        self.tell(self.target.name, f"{script.id} with {library.name}: {ended}")
+
+    def _why_not(self, script: ClientScript, library: ClientLibrary) -> str | None:
+        lacking = [library.lacks[feature] for feature in script.uses if feature in library.lacks]
+        lacking += [
+            f"{self.target.spec} has no {lever.needs}"
+            for lever in script.levers
+            if lever.needs not in self.target.capabilities
+        ]
+        return "; ".join(lacking) or None
+
+    def _place(self, script: ClientScript, library: ClientLibrary, admin: Admin) -> Place:
+        async def pull(lever: Lever) -> None:
+            stage = self.broker.open_stage(script.id)
+            try:
+                await stage.pull(lever, {})
+            finally:
+                await stage.close()
+
+        return Place(
+            bootstrap=self.bootstrap_of(conversation(script.id, library.name)),
+            admin=admin,
+            pull=pull,
+            directory=self.folder.talk(self.target.name, script.id, library.name),
+            patience_s=self.plan.patience_s,
+        )
+
+
+def conversation(script_id: str, library: str) -> str:
+    """Return the name of what a script's clients and brokers say to each other."""
+    return f"{script_id}/{library}"
+
+
+def _prefix(run_id: str, script: ClientScript, library: ClientLibrary) -> str:
+    """Return what makes a run's names its own, and short enough to be read in a broker's log."""
+    said = f"{run_id}/{script.id}/{library.name}"
+    slug = script.id.rpartition("/")[2]
+    return f"{slug}.{hashlib.sha256(said.encode()).hexdigest()[:8]}."

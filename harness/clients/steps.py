@@ -1,0 +1,299 @@
+"""The steps of a client script as pure data, the same for every client and every target.
+
+Topics, groups, instance ids and transactional ids are short names; whoever carries a script out gives each
+run of it names of its own. A partition is a text, `orders-0`; a record's value is `orders-0#3`, the fourth
+that the script had written to that partition.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import TypeAlias
+
+from harness.targets.base import Lever
+
+Fact: TypeAlias = "str | int | float | bool | Sequence[Fact] | Mapping[str, Fact] | None"
+"""What is asked of a client or told by it: JSON."""
+Ownership: TypeAlias = Mapping[str, tuple[str, ...]]
+"""Clients to their partitions."""
+
+
+class Feature(StrEnum):
+    """What a script needs of a client library."""
+
+    RANGE = "range assignor"
+    ROUND_ROBIN = "round robin assignor"
+    STICKY = "eager sticky assignor"
+    COOPERATIVE = "cooperative-sticky assignor"
+    STATIC = "static membership"
+    TRANSACTIONS = "transactions"
+    UNEQUAL_ROUND_ROBIN = "round robin over unequal subscriptions"
+    GROWTH = "rejoining when topics grow, however long that takes"
+    REFUSES_MIXING = "refusal of subscribing and assigning at once"
+
+
+class Verb(StrEnum):
+    """What a client can be told to do."""
+
+    SUBSCRIBE = "subscribe"
+    SUBSCRIBE_PATTERN = "subscribe to a pattern"
+    UNSUBSCRIBE = "unsubscribe"
+    ASSIGN = "assign"
+    TAKE = "take"
+    """Poll until so many records are there, and poll no more."""
+    STAND_STILL = "stand still"
+    """Poll no more, as an application does that is busy."""
+    GO_ON = "go on"
+    """Poll again."""
+    WORK = "work"
+    """Subscribe, and poll, process and commit from then on."""
+    PROCESS = "process"
+    """Have the effect, once and for all, that processing what was taken has."""
+    COMMIT = "commit"
+    SEEK = "seek"
+    PAUSE = "pause"
+    RESUME = "resume"
+    POSITIONS = "positions"
+    COMMITTED = "committed"
+    PRODUCE = "produce"
+    BEGIN = "begin a transaction"
+    FORWARD = "forward"
+    """Write a record for each that was taken, within a transaction."""
+    SEND_OFFSETS = "send offsets to the transaction"
+    COMMIT_TRANSACTION = "commit the transaction"
+    ABORT_TRANSACTION = "abort the transaction"
+    DESCRIBE = "describe the group"
+    """As an administrator's tool does: state, assignor, members with partitions, offsets with the ends."""
+    CLOSE = "close"
+
+
+class Callback(StrEnum):
+    """What a client library tells its application of partitions."""
+
+    ASSIGNED = "assigned"
+    REVOKED = "revoked"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MakeTopic:
+    """A topic comes to be."""
+
+    topic: str
+    partition_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrowTopic:
+    """A topic comes to have more partitions."""
+
+    topic: str
+    partition_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """A client starts, in a process of its own."""
+
+    client: str
+    settings: Mapping[str, str | int | bool]
+    """Kafka's names of client properties, in snake case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tell:
+    """A client is told to do something, and answers."""
+
+    client: str
+    verb: Verb
+    arguments: Mapping[str, Fact] = field(default_factory=dict)
+    answers: Fact = None
+    """What it must answer; None where that is left to the reference."""
+    refused_as: tuple[str, ...] = ()
+    """Names of the errors, one of which must refuse it; empty where it must not be refused."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kill:
+    """A client's process is killed; nothing of it says goodbye."""
+
+    client: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settle:
+    """A group comes to rest: every partition is owned by one of its members."""
+
+    clients: tuple[str, ...]
+    """The members."""
+    partitions: tuple[str, ...]
+    owns: Ownership | None = None
+    """Who must own what, where the assignor leaves no choice."""
+    sizes: tuple[int, ...] = ()
+    """Where it does: how many partitions the members must have, the most first."""
+    because: str = ""
+    """Why that is free."""
+    moved: int | None = None
+    """How many partitions must have come from one member to another since the group was last at rest."""
+    callbacks: Mapping[str, tuple[tuple[Callback, int], ...]] = field(default_factory=dict)
+    """What clients must have been told since the last step that looked, each with a number of partitions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deliver:
+    """Records come to those who poll, and none comes twice."""
+
+    clients: tuple[str, ...]
+    values: Mapping[str, tuple[str, ...]]
+    """Partitions to the values that come of them, in this order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """A client is told an error, or of partitions, on its own account."""
+
+    client: str
+    names: tuple[str, ...]
+    """Names of errors, or a `Callback`, any of which will do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """What became of records is counted up: how often each was processed, by whomever."""
+
+    topic: str
+    processed: Mapping[str, int]
+    """Values to how often; what is not named must not have been processed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindCoordinator:
+    """The partition of `__consumer_offsets` in which a group's commits lie is looked up, and must be one."""
+
+    client: str
+    group: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pull:
+    """Something is done to the coordinator's broker from outside."""
+
+    lever: Lever
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elapse:
+    """Time passes."""
+
+    duration_ms: int
+
+
+Step: TypeAlias = (
+    MakeTopic
+    | GrowTopic
+    | Launch
+    | Tell
+    | Kill
+    | Settle
+    | Deliver
+    | Notice
+    | Account
+    | FindCoordinator
+    | Pull
+    | Elapse
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientScript:
+    """What clients are to do, and what must come of it."""
+
+    id: str
+    title: str
+    """One sentence."""
+    notes: str
+    """What the docstring says beyond its sentence."""
+    source: str
+    uses: tuple[Feature, ...]
+    steps: tuple[Step, ...]
+    two_owners_allowed: str = ""
+    """Why two clients may think at once that they own a partition; empty where they must not."""
+    extra_callbacks_allowed: str = ""
+    """Why clients may be told more at the end than the script looked at; empty where they must not."""
+
+    @property
+    def levers(self) -> tuple[Lever, ...]:
+        """What is done to its broker; it disturbs everybody else there."""
+        return tuple(step.lever for step in self.steps if isinstance(step, Pull))
+
+
+def step_text(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat case a kind of step
+    """Say a step in words."""
+    match step:
+        case MakeTopic():
+            return f"topic {step.topic} is made, with {step.partition_count} partitions"
+        case GrowTopic():
+            return f"topic {step.topic} grows to {step.partition_count} partitions"
+        case Launch():
+            return f"{step.client} starts{_named(step.settings)}"
+        case Tell():
+            return f"{step.client}: {step.verb}{_named(step.arguments)}{_refusal(step)}"
+        case Kill():
+            return f"{step.client} is killed"
+        case Settle():
+            return (
+                f"the group of {', '.join(step.clients)} comes to rest over {len(step.partitions)} partitions"
+            )
+        case Deliver():
+            count = sum(len(values) for values in step.values.values())
+            return f"{', '.join(step.clients)} are delivered {count} records"
+        case Notice():
+            return f"{step.client} is told {' or '.join(step.names)}"
+        case Account():
+            return f"records of {step.topic} are counted by how often they were processed"
+        case FindCoordinator():
+            return f"{step.client} looks where the commits of group {step.group} lie"
+        case Pull():
+            return f"the coordinator's broker: {step.lever}"
+        case Elapse():
+            return f"{step.duration_ms} ms pass"
+
+
+def _named(values: Mapping[str, Fact] | Mapping[str, str | int | bool]) -> str:
+    return "".join(f", {name} {_phrase(value)}" for name, value in values.items())
+
+
+def _phrase(value: object) -> str:
+    match value:
+        case list():
+            return ", ".join(str(item) for item in value)
+        case dict():
+            return ", ".join(f"{name}: {item}" for name, item in value.items())
+        case _:
+            return str(value)
+
+
+def _refusal(step: Tell) -> str:
+    return f", and is refused as {' or '.join(step.refused_as)}" if step.refused_as else ""
+
+
+def step_to_json(step: Step) -> dict[str, Fact]:
+    """Write a step as JSON data, for the record of a run."""
+    content: dict[str, Fact] = {"step": type(step).__name__, "text": step_text(step)}
+    for entry in fields(step):
+        content[entry.name] = _plain(getattr(step, entry.name))
+    return content
+
+
+def _plain(value: object) -> Fact:
+    match value:
+        case Mapping():
+            return {str(name): _plain(item) for name, item in value.items()}
+        case tuple() | list():
+            return [_plain(item) for item in value]
+        case StrEnum():
+            return value.value
+        case None | str() | int() | float():
+            return value
+        case _:
+            raise AssertionError(f"a step holds {value!r}")

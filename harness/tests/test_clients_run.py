@@ -1,0 +1,142 @@
+"""Real clients carry small scripts out on the reference's server; what they see is on file and judged."""
+
+import asyncio
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.clients.collect import collect_client_scripts
+from harness.clients.folder import ClientsFolder
+from harness.clients.judge import Judgement
+from harness.clients.libraries import LIBRARIES
+from harness.clients.process import ClientGone, ClientProcess, Message
+from harness.clients.report import write_report
+from harness.clients.run import ClientsPlan, drive
+from harness.clients.steps import Verb
+from harness.targets.reference_tcp import REFERENCE_ROOT, ReferenceTcpTarget
+from harness.targets.spec import parse_target
+from harness.verdict import Outcome
+
+PATIENCE_S = 30.0
+
+
+def plan(out: Path, *names: str) -> ClientsPlan:
+    scripts = collect_client_scripts("harness.tests.client_suite")
+    return ClientsPlan(
+        run_id="run",
+        scripts=tuple(scripts[f"clients/small/{name}"] for name in names),
+        libraries=tuple(LIBRARIES.values()),
+        targets=(parse_target("reference-tcp"),),
+        command="kafka-conformance clients",
+        out=out,
+        patience_s=PATIENCE_S,
+    )
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[Judgement, ...]]:
+    out = tmp_path_factory.mktemp("clients")
+    judgements = asyncio.run(drive(plan(out, "eager", "lacking"), lambda *_: None))
+    return out / "run", judgements
+
+
+def test_a_script_that_is_right_conforms_with_every_library(run: tuple[Path, tuple[Judgement, ...]]) -> None:
+    found = {(each.library, each.script_id): each for each in run[1]}
+
+    for library in LIBRARIES:
+        each = found[library, "clients/small/eager"]
+        assert (each.outcome, each.mismatches, each.violations) == (Outcome.CONFORMS, (), ())
+
+
+def test_what_a_library_lacks_is_not_run_and_says_why(run: tuple[Path, tuple[Judgement, ...]]) -> None:
+    found = {each.library: each for each in run[1] if each.script_id == "clients/small/lacking"}
+
+    assert found["kafka-python"].outcome is Outcome.CONFORMS
+    assert found["confluent-kafka"].outcome is Outcome.NOT_APPLICABLE
+    assert found["confluent-kafka"].because.startswith("not run: librdkafka")
+
+
+def test_what_clients_said_and_what_went_over_the_wire_is_kept(
+    run: tuple[Path, tuple[Judgement, ...]],
+) -> None:
+    target = run[0] / "reference-tcp"
+    talk = target / "talks" / "clients-small-eager-kafka-python" / "talk.jsonl"
+    events = [json.loads(line).get("event") for line in talk.read_text().splitlines()]
+
+    assert {"assigned", "revoked", "delivered"} <= set(events)
+    assert (target / "journal.bin").stat().st_size > 0
+    assert len(ClientsFolder(run[0]).results("reference-tcp")) == 4
+
+
+def test_the_report_tells_every_script_and_what_was_not_run(
+    run: tuple[Path, tuple[Judgement, ...]], tmp_path: Path
+) -> None:
+    write_report(tmp_path, run_id="run", command="kafka-conformance clients", judgements=run[1])
+
+    summary, page = (tmp_path / "summary.md").read_text(), (tmp_path / "index.html").read_text()
+    for text in (summary, page):
+        assert "clients/small/eager" in text
+        assert "not run: librdkafka" in text
+
+
+def test_a_script_that_says_what_cannot_be_diverges(tmp_path: Path) -> None:
+    impossible = plan(tmp_path, "impossible")
+    judgements = asyncio.run(drive(replace(impossible, taps=False, patience_s=8.0), lambda *_: None))
+
+    assert {each.outcome for each in judgements} == {Outcome.DIVERGES}
+    assert all("never came to rest" in each.mismatches[0].says for each in judgements)
+
+
+def test_a_coordinator_that_rebalances_for_a_static_member_is_seen_by_its_clients(tmp_path: Path) -> None:
+    faulty = tmp_path / "reference_coordinator"
+    shutil.copytree(
+        REFERENCE_ROOT / "reference_coordinator",
+        faulty,
+        ignore=shutil.ignore_patterns("__pycache__", "tests"),
+    )
+    module = faulty / "classic" / "static_members.py"
+    right, wrong = "elif group.protocol_name == group.select_protocol():", "elif group.protocol_name is None:"
+    text = module.read_text()
+    assert text.count(right) == 1
+    module.write_text(text.replace(right, wrong))
+    script = collect_client_scripts("suites.clients")["clients/static/crashes-and-returns"]
+
+    judgements = asyncio.run(
+        drive(
+            replace(
+                plan(tmp_path),
+                scripts=(script,),
+                libraries=(LIBRARIES["confluent-kafka"],),
+                targets=(ReferenceTcpTarget(root=tmp_path),),
+                taps=False,
+            ),
+            lambda *_: None,
+        )
+    )
+
+    assert [each.outcome for each in judgements] == [Outcome.DIVERGES]
+    assert "ana was told revoked 2, assigned 2 instead of nothing" in judgements[0].mismatches[0].says
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_client_that_is_killed_answers_no_more(library: str, tmp_path: Path) -> None:
+    async def live_and_die() -> None:
+        kept: list[Message] = []
+        client = await ClientProcess.start(
+            LIBRARIES[library],
+            {"bootstrap_servers": "127.0.0.1:9", "client_id": "ana"},
+            name="ana",
+            log=tmp_path / "ana.log",
+            on_event=lambda *_: None,
+            keep=lambda _, message: kept.append(message),
+        )
+        assert (await client.tell(Verb.STAND_STILL, {}, timeout_s=PATIENCE_S))["facts"] is None
+        await client.kill()
+        with pytest.raises(ClientGone, match="ended with status -9"):
+            await client.tell(Verb.STAND_STILL, {}, timeout_s=PATIENCE_S)
+        assert [sorted(message) for message in kept[:2]] == [["arguments", "id", "verb"], ["facts", "id"]]
+
+    asyncio.run(live_and_die())

@@ -1,0 +1,1 @@
+"""Scripts for real clients: what an application sees of its group."""

@@ -1,0 +1,92 @@
+"""A group comes to be: where its coordinator is, who leads, who gets what, and who is not let in."""
+
+from harness.clients.language import RANGE, ROUND_ROBIN, Feature, Play, assigned, client_script
+from suites.clients.assignments import by_range
+
+
+@client_script(
+    "clients/discovery/commits-lie-where-the-hash-says", source="GroupMetadataManager#partitionFor"
+)
+def commits_lie_where_the_hash_says(play: Play) -> None:
+    """A group's commits lie in the partition of `__consumer_offsets` that the hash of its id names."""
+    orders = play.topic("orders", partitions=1)
+    writer = play.client("writer", group=None)
+    ana = play.client("ana", assignor=RANGE, auto_offset_reset="earliest")
+
+    writer.produces(orders, each=3)
+    ana.subscribes(orders)
+    play.delivers([ana], orders.values())
+    ana.commits()
+
+    ana.sees_committed({"orders-0": 3})
+    ana.finds_its_commits()
+
+
+@client_script("clients/group/three-consumers-share", source="RangeAssignor#assign")
+def three_consumers_share(play: Play) -> None:
+    """Three consumers that come one after the other end with a third of the partitions each."""
+    orders = play.topic("orders", partitions=6)
+    ana, bob, cid = (play.client(name, assignor=RANGE) for name in ("ana", "bob", "cid"))
+
+    ana.subscribes(orders)
+    play.settles({ana: orders.partitions}, callbacks={ana: [assigned(6)]})
+    bob.subscribes(orders)
+    play.settles(by_range({ana: [orders], bob: [orders]}))
+    cid.subscribes(orders)
+    play.settles(by_range({ana: [orders], bob: [orders], cid: [orders]}))
+
+
+@client_script("clients/group/one-member-too-many", source="RangeAssignor#assign")
+def one_member_too_many(play: Play) -> None:
+    """A third consumer of two partitions is a member that owns none; the others are delivered everything."""
+    orders = play.topic("orders", partitions=2)
+    writer = play.client("writer", group=None)
+    ana, bob, cid = (
+        play.client(name, assignor=RANGE, auto_offset_reset="earliest") for name in ("ana", "bob", "cid")
+    )
+
+    for member in (ana, bob, cid):
+        member.subscribes(orders)
+    play.settles(by_range({ana: [orders], bob: [orders], cid: [orders]}))
+    play.allows_extra_callbacks("three join at once: how many rebalances that makes hangs on who is faster")
+    writer.produces(orders, each=5)
+
+    play.delivers([ana, bob, cid], orders.values())
+
+
+@client_script(
+    "clients/group/first-member-leads",
+    source="ConsumerCoordinator#rejoinNeededOrPending",
+    uses=[Feature.GROWTH],
+)
+def first_member_leads(play: Play) -> None:
+    """The first member leads: it sees that a topic has grown, which the other would not for five minutes.
+
+    Only the leader of a group compares the topics' partitions with those that it had given out.
+    """
+    orders = play.topic("orders", partitions=2)
+    ana = play.client("ana", assignor=RANGE, metadata_max_age_ms=1000)
+    bob = play.client("bob", assignor=RANGE)
+
+    ana.subscribes(orders)
+    play.settles({ana: orders.partitions})
+    bob.subscribes(orders)
+    play.settles(by_range({ana: [orders], bob: [orders]}))
+    play.grows(orders, partitions=4)
+
+    play.settles(by_range({ana: [orders], bob: [orders]}))
+
+
+@client_script("clients/group/no-protocol-in-common", source="GroupCoordinator#doJoinGroup")
+def no_protocol_in_common(play: Play) -> None:
+    """Who offers no protocol that all members support is refused, and nobody else takes notice."""
+    orders = play.topic("orders", partitions=4)
+    ana = play.client("ana", assignor=RANGE)
+    bob = play.client("bob", assignor=ROUND_ROBIN)
+
+    ana.subscribes(orders)
+    play.settles({ana: orders.partitions})
+    bob.subscribes(orders)
+    bob.notices("INCONSISTENT_GROUP_PROTOCOL")
+
+    play.settles({ana: orders.partitions}, callbacks={ana: [], bob: []})

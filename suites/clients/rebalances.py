@@ -1,0 +1,189 @@
+"""Members come, go, fall silent and come back: what is revoked, when, and what is not."""
+
+from harness.clients.language import COOPERATIVE, RANGE, Feature, Play, assigned, client_script, revoked
+from suites.clients.assignments import by_range
+
+_FREE = "whose partitions move is the assignor's choice; how many is not"
+_SESSION_MS = 6000
+
+
+@client_script("clients/rebalance/eager", source="ConsumerCoordinator#onJoinPrepare")
+def eager(play: Play) -> None:
+    """Under the eager protocol everybody gives up everything before the join, and is assigned anew."""
+    orders = play.topic("orders", partitions=6)
+    ana, bob, cid = (play.client(name, assignor=RANGE) for name in ("ana", "bob", "cid"))
+
+    ana.subscribes(orders)
+    play.settles({ana: orders.partitions}, callbacks={ana: [assigned(6)]})
+    bob.subscribes(orders)
+    play.settles(
+        by_range({ana: [orders], bob: [orders]}),
+        callbacks={ana: [revoked(6), assigned(3)], bob: [assigned(3)]},
+    )
+    cid.subscribes(orders)
+
+    play.settles(
+        by_range({ana: [orders], bob: [orders], cid: [orders]}),
+        callbacks={ana: [revoked(3), assigned(2)], bob: [revoked(3), assigned(2)], cid: [assigned(2)]},
+    )
+
+
+@client_script("clients/rebalance/cooperative", source="ConsumerCoordinator#onJoinComplete (KIP-429)")
+def cooperative(play: Play) -> None:
+    """Under the cooperative protocol a third consumer of six partitions comes in two rounds; two are revoked.
+
+    The first round takes one partition from each of the two members, the second gives both to the third.
+    Nobody is told anything of the other four.
+    """
+    orders = play.topic("orders", partitions=6)
+    ana, bob, cid = (play.client(name, assignor=COOPERATIVE) for name in ("ana", "bob", "cid"))
+
+    ana.subscribes(orders)
+    play.settles({ana: orders.partitions}, callbacks={ana: [assigned(6)]})
+    bob.subscribes(orders)
+    play.settles_evenly(
+        [ana, bob], orders, because=_FREE, moved=3, callbacks={ana: [revoked(3)], bob: [assigned(3)]}
+    )
+    cid.subscribes(orders)
+
+    play.settles_evenly(
+        [ana, bob, cid],
+        orders,
+        because=_FREE,
+        moved=2,
+        callbacks={ana: [revoked(1)], bob: [revoked(1)], cid: [assigned(2)]},
+    )
+
+
+@client_script("clients/rebalance/cooperative-while-records-come", source="KIP-429")
+def cooperative_while_records_come(play: Play) -> None:
+    """What stays with its owner through a cooperative rebalance is delivered on, and nothing comes twice."""
+    orders = play.topic("orders", partitions=4)
+    writer = play.client("writer", group=None)
+    ana, bob = (
+        play.client(name, assignor=COOPERATIVE, auto_offset_reset="earliest") for name in ("ana", "bob")
+    )
+
+    ana.subscribes(orders)
+    play.settles({ana: orders.partitions})
+    writer.produces(orders, each=5)
+    play.delivers([ana], orders.values())
+    ana.commits()
+    bob.subscribes(orders)
+    play.settles_evenly([ana, bob], orders, because=_FREE, moved=2)
+    writer.produces(orders, each=5)
+
+    play.delivers([ana, bob], orders.values(since=5))
+
+
+@client_script("clients/rebalance/leaves-eager", source="ConsumerCoordinator#onJoinPrepare")
+def leaves_eager(play: Play) -> None:
+    """A consumer that leaves for good gives up what it owned, and the other gets all, at once."""
+    orders = play.topic("orders", partitions=6)
+    ana, bob = (play.client(name, assignor=RANGE) for name in ("ana", "bob"))
+
+    ana.subscribes(orders)
+    play.settles({ana: orders.partitions})
+    bob.subscribes(orders)
+    play.settles(by_range({ana: [orders], bob: [orders]}))
+    bob.closes()
+
+    play.settles({ana: orders.partitions}, callbacks={ana: [revoked(3), assigned(6)], bob: [revoked(3)]})
+
+
+@client_script("clients/rebalance/leaves-cooperative", source="KIP-429")
+def leaves_cooperative(play: Play) -> None:
+    """Where a consumer leaves a cooperative group, those who stay give up nothing."""
+    orders = play.topic("orders", partitions=6)
+    ana, bob = (play.client(name, assignor=COOPERATIVE) for name in ("ana", "bob"))
+
+    ana.subscribes(orders)
+    play.settles({ana: orders.partitions})
+    bob.subscribes(orders)
+    play.settles_evenly([ana, bob], orders, because=_FREE)
+    bob.closes()
+
+    play.settles({ana: orders.partitions}, callbacks={ana: [assigned(3)], bob: [revoked(3)]})
+
+
+@client_script("clients/rebalance/bounces", source="KIP-429")
+def bounces(play: Play) -> None:
+    """A consumer that leaves and returns is another member: its partitions go to the other and come back."""
+    orders = play.topic("orders", partitions=4)
+    ana, bob, back = (play.client(name, assignor=COOPERATIVE) for name in ("ana", "bob", "bob-is-back"))
+
+    ana.subscribes(orders)
+    play.settles({ana: orders.partitions})
+    bob.subscribes(orders)
+    play.settles_evenly([ana, bob], orders, because=_FREE)
+    bob.closes()
+    play.settles({ana: orders.partitions}, callbacks={ana: [assigned(2)], bob: [revoked(2)]})
+    back.subscribes(orders)
+
+    play.settles_evenly(
+        [ana, back], orders, because=_FREE, moved=2, callbacks={ana: [revoked(2)], back: [assigned(2)]}
+    )
+
+
+@client_script("clients/rebalance/times-out", source="GroupCoordinator#onExpireHeartbeat")
+def times_out(play: Play) -> None:
+    """A consumer that crashes says nothing; when its session is over, the other gets what it owned."""
+    orders = play.topic("orders", partitions=4)
+    ana, bob = (play.client(name, assignor=RANGE, session_timeout_ms=_SESSION_MS) for name in ("ana", "bob"))
+
+    ana.subscribes(orders)
+    play.settles({ana: orders.partitions})
+    bob.subscribes(orders)
+    play.settles(by_range({ana: [orders], bob: [orders]}))
+    bob.crashes()
+
+    play.settles({ana: orders.partitions}, callbacks={ana: [revoked(2), assigned(4)], bob: []})
+
+
+@client_script("clients/rebalance/stalls", source="AbstractCoordinator.HeartbeatThread#run (KIP-62)")
+def stalls(play: Play) -> None:
+    """A consumer that does not poll for longer than it promised leaves, and joins again when it polls.
+
+    While it stands still it cannot be told anything, so it thinks that it owns what another has by now.
+    """
+    orders = play.topic("orders", partitions=4)
+    ana = play.client("ana", assignor=RANGE)
+    bob = play.client(
+        "bob",
+        assignor=RANGE,
+        session_timeout_ms=_SESSION_MS,
+        max_poll_interval_ms=_SESSION_MS,
+    )
+
+    ana.subscribes(orders)
+    play.settles({ana: orders.partitions})
+    bob.subscribes(orders)
+    play.settles(by_range({ana: [orders], bob: [orders]}))
+    bob.stands_still()
+    play.settles({ana: orders.partitions})
+    bob.goes_on()
+    bob.notices("lost", "_MAX_POLL_EXCEEDED")
+
+    play.settles(by_range({ana: [orders], bob: [orders]}))
+    play.allows_two_owners("who does not poll is not told that it lost its partitions")
+
+
+@client_script(
+    "clients/rebalance/partitions-added",
+    source="ConsumerCoordinator#rejoinNeededOrPending",
+    uses=[Feature.GROWTH],
+)
+def partitions_added(play: Play) -> None:
+    """A topic that grows makes a cooperative group rebalance; nobody gives up what it had."""
+    orders = play.topic("orders", partitions=2)
+    ana, bob = (play.client(name, assignor=COOPERATIVE, metadata_max_age_ms=1000) for name in ("ana", "bob"))
+
+    ana.subscribes(orders)
+    play.settles({ana: orders.partitions})
+    bob.subscribes(orders)
+    play.settles_evenly([ana, bob], orders, because=_FREE)
+    play.grows(orders, partitions=4)
+
+    play.settles_evenly(
+        [ana, bob], orders, because=_FREE, moved=0, callbacks={ana: [assigned(1)], bob: [assigned(1)]}
+    )

@@ -1,0 +1,98 @@
+"""Members with an instance id of their own (KIP-345)."""
+
+from harness.clients.language import RANGE, Play, TestClient, Topic, assigned, client_script, revoked
+from suites.clients.assignments import by_range
+
+_LONG_SESSION_MS = 60_000
+_SHORT_SESSION_MS = 6000
+
+
+def _member(play: Play, name: str, instance: str, session_timeout_ms: int = _LONG_SESSION_MS) -> TestClient:
+    return play.client(
+        name,
+        assignor=RANGE,
+        auto_offset_reset="earliest",
+        group_instance_id=instance,
+        session_timeout_ms=session_timeout_ms,
+    )
+
+
+def _both_at_rest(play: Play, orders: Topic, ana: TestClient, bob: TestClient) -> None:
+    ana.subscribes(orders)
+    play.settles({ana: orders.partitions})
+    bob.subscribes(orders)
+    play.settles(by_range({ana: [orders], bob: [orders]}))
+
+
+@client_script("clients/static/crashes-and-returns", source="GroupCoordinator#updateStaticMemberAndRebalance")
+def crashes_and_returns(play: Play) -> None:
+    """A static member that is back from a crash in its session has its partitions; nobody else is told."""
+    orders = play.topic("orders", partitions=4)
+    ana, bob = _member(play, "ana", "one"), _member(play, "bob", "two")
+    back = _member(play, "bob-is-back", "two")
+
+    _both_at_rest(play, orders, ana, bob)
+    bob.crashes()
+    back.subscribes(orders)
+
+    play.settles(by_range({ana: [orders], back: [orders]}), callbacks={ana: [], back: [assigned(2)]})
+
+
+@client_script("clients/static/closes-and-returns", source="ConsumerCoordinator#maybeLeaveGroup (KIP-345)")
+def closes_and_returns(play: Play) -> None:
+    """A static member that closes does not leave: back within its session, it has its partitions again."""
+    orders = play.topic("orders", partitions=4)
+    ana, bob = _member(play, "ana", "one"), _member(play, "bob", "two")
+    back = _member(play, "bob-is-back", "two")
+
+    _both_at_rest(play, orders, ana, bob)
+    bob.closes()
+    back.subscribes(orders)
+
+    play.settles(by_range({ana: [orders], back: [orders]}), callbacks={ana: [], back: [assigned(2)]})
+
+
+@client_script("clients/static/older-is-fenced", source="GroupCoordinator#updateStaticMemberAndRebalance")
+def older_is_fenced(play: Play) -> None:
+    """Of two clients with one instance id the newer has the partitions; the older may not commit any more."""
+    orders = play.topic("orders", partitions=4)
+    writer = play.client("writer", group=None)
+    ana, bob = _member(play, "ana", "one"), _member(play, "bob", "two")
+    twin = _member(play, "bob-twin", "two")
+
+    _both_at_rest(play, orders, ana, bob)
+    writer.produces(orders, each=1)
+    play.delivers([ana, bob], orders.values())
+    twin.subscribes(orders)
+    play.settles(by_range({ana: [orders], twin: [orders]}), callbacks={ana: []})
+
+    bob.commits(refused_as=["FENCED_INSTANCE_ID", "_FATAL"])
+    ana.sees_committed(dict.fromkeys(orders.partitions))
+    play.allows_two_owners("the older learns that it is fenced from its next heartbeat")
+
+
+@client_script("clients/static/session-ends", source="GroupCoordinator#onExpireHeartbeat")
+def session_ends(play: Play) -> None:
+    """A static member that is not back when its session ends is no member any more: the group rebalances."""
+    orders = play.topic("orders", partitions=4)
+    ana = _member(play, "ana", "one")
+    bob = _member(play, "bob", "two", _SHORT_SESSION_MS)
+
+    _both_at_rest(play, orders, ana, bob)
+    bob.crashes()
+
+    play.settles({ana: orders.partitions}, callbacks={ana: [revoked(2), assigned(4)]})
+
+
+@client_script("clients/static/leader-returns", source="KIP-345, KIP-814")
+def leader_returns(play: Play) -> None:
+    """A static leader that crashes and is back within its session makes nobody give up anything."""
+    orders = play.topic("orders", partitions=4)
+    ana, bob = _member(play, "ana", "one"), _member(play, "bob", "two")
+    back = _member(play, "ana-is-back", "one")
+
+    _both_at_rest(play, orders, ana, bob)
+    ana.crashes()
+    back.subscribes(orders)
+
+    play.settles(by_range({back: [orders], bob: [orders]}), callbacks={back: [assigned(2)], bob: []})
