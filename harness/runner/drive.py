@@ -280,10 +280,10 @@ class Drive:
         self, broker: Broker, script: Script, until_s: float, rendezvous: Rendezvous | None
     ) -> None:
         reason = why_not_applicable(script, self.target.capabilities, broker.description)
-        recorder = self._recorder(script, num_partitions(broker.description))
         if reason is not None:
-            recorder.note(EventKind.NOT_APPLICABLE, _NOWHERE, reason)
+            self._recorder(script).note(EventKind.NOT_APPLICABLE, _NOWHERE, reason)
             return
+        recorder = self._recorder(script, num_partitions(broker.description))
         failure = how_it_ended(broker)
         if failure is not None:
             recorder.note(EventKind.ABANDONED, _NOWHERE, f"target lost: {failure}")

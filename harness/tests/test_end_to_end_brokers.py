@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from harness.conduct.run import ConductedRun, conduct, report
 from harness.report.exit_code import ExitCode
-from harness.report.names import first_difference_anchor, scenario_page
+from harness.report.names import first_difference_anchor, scenario_page, talk_file
 from harness.runner.drive import Limits
 from harness.spark.session import LOCAL_MASTER
 from harness.targets.base import Broker, HoldPoint, Lever, Progress, Target
@@ -100,8 +100,9 @@ def test_a_reference_that_is_broken_is_found_out_by_a_real_broker(
     rendered = report(run.folder, allure=False, spark_master=LOCAL_MASTER, progress=lambda _: None)
     told = f"step {HEARTBEAT_ANSWERED}, Heartbeat v4, error_code: expected REBALANCE_IN_PROGRESS, got NONE"
     assert told in rendered.summary.read_text().replace("\\_", "_")
-    page = run.folder.path / scenario_page(BEFORE_ASSIGNMENTS)
-    assert f'id="{first_difference_anchor(judgement.target)}"' in page.read_text()
+    anchor = first_difference_anchor(judgement.target)
+    assert f'href="#{anchor}"' in (run.folder.path / scenario_page(BEFORE_ASSIGNMENTS)).read_text()
+    assert f'"first":"{anchor}"' in (run.folder.path / talk_file(BEFORE_ASSIGNMENTS)).read_text()
 
 
 class WatchedTarget(KafkaTarget):
