@@ -15,7 +15,7 @@ from harness.clients.collect import collect_client_scripts, select_client_script
 from harness.clients.judge import Judgement
 from harness.clients.libraries import LIBRARIES, ClientLibrary
 from harness.clients.report import print_judgements, write_report
-from harness.clients.run import JOBS, ClientsPlan, Tell, drive
+from harness.clients.run import JOBS, ClientsPlan, drive
 from harness.clients.soak_run import soak_all
 from harness.clients.steps import ClientScript
 from harness.conduct.plan import PlanError, new_run_id, parse_targets
@@ -74,7 +74,7 @@ def clients(
     if soak:
         return _soak(plan, soak, seed, console)
     with ProgressDisplay(console) as display:
-        judgements = asyncio.run(drive(plan, _teller(display)))
+        judgements = asyncio.run(drive(plan, display.of_targets()))
     write_report(out / plan.run_id, run_id=plan.run_id, command=plan.command, judgements=judgements)
     print_judgements(console, judgements)
     console.print(f"Clients: {out / plan.run_id}", highlight=False, soft_wrap=True)
@@ -83,7 +83,7 @@ def clients(
 
 def _soak(plan: ClientsPlan, duration_s: float, seed: int, console: Console) -> ExitCode:
     with ProgressDisplay(console) as display:
-        soaked = asyncio.run(soak_all(plan, duration_s, seed, _teller(display)))
+        soaked = asyncio.run(soak_all(plan, duration_s, seed, display.of_targets()))
     for each in soaked:
         for group in each.result.groups:
             line = f"{each.target}, {each.result.library}, {group.told(each.result.produced)}"
@@ -107,18 +107,6 @@ def _libraries(names: Sequence[str]) -> tuple[ClientLibrary, ...]:
     if unknown:
         raise PlanError(f"{unknown[0]!r} is no client library; there is {', '.join(LIBRARIES)}")
     return tuple(LIBRARIES[name] for name in (names or LIBRARIES))
-
-
-def _teller(display: ProgressDisplay) -> Tell:
-    known: set[str] = set()
-
-    def tell(name: str, text: str) -> None:
-        if name not in known:
-            known.add(name)
-            display.teller(name)
-        display.target_says(name, text)
-
-    return tell
 
 
 def exit_code(judgements: Sequence[Judgement]) -> ExitCode:

@@ -17,7 +17,7 @@ from harness.races.catalogue import Race, RaceError, select_races
 from harness.races.folder import RacesFolder
 from harness.races.judge import Verdict
 from harness.races.report import print_verdicts, write_report
-from harness.races.run import RacesPlan, Tell, drive, judge_folder
+from harness.races.run import RacesPlan, drive, judge_folder
 from harness.races.search import Finding
 from harness.report.exit_code import ExitCode, worst
 
@@ -49,7 +49,7 @@ def race(
     if not console.is_terminal:
         console = Console(width=_PIPE_WIDTH)
     with ProgressDisplay(console) as display:
-        tell = _teller(display)
+        tell = display.of_targets()
         if judge_again is None:
             plan = RacesPlan(
                 run_id=run_id or new_run_id(),
@@ -76,18 +76,6 @@ def _chosen(patterns: Sequence[str]) -> tuple[Race, ...]:
         return select_races(patterns)
     except RaceError as error:
         raise PlanError(str(error)) from error
-
-
-def _teller(display: ProgressDisplay) -> Tell:
-    known: set[str] = set()
-
-    def tell(name: str, text: str) -> None:
-        if name not in known:
-            known.add(name)
-            display.teller(name)
-        display.target_says(name, text)
-
-    return tell
 
 
 def _exit_code(verdicts: Sequence[Verdict]) -> ExitCode:

@@ -37,6 +37,18 @@ class ProgressDisplay:
             self._progress.update(self._tasks[target], says=text)
         self._line(f"{target}: {text}")
 
+    def of_targets(self) -> Callable[[str, str], None]:
+        """Return what tells of targets where nothing is counted; one is known when it is named."""
+        known: set[str] = set()
+
+        def tell(target: str, text: str) -> None:
+            if target not in known:
+                known.add(target)
+                self.teller(target)
+            self.target_says(target, text)
+
+        return tell
+
     def drive_begins(self, target: str, scenario_count: int) -> None:
         """Open a line for a target."""
         self._tasks[target] = self._progress.add_task(target, total=scenario_count, says="")
