@@ -6,7 +6,7 @@ scenarios go on side by side; an item then only reports its judgement.
 
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -23,7 +23,7 @@ from harness.conduct.run import ConductedRun, conduct, report
 from harness.diff.expectations import ExpectationError
 from harness.diff.model import Judgement
 from harness.report.exit_code import ENDED_INTERRUPTED
-from harness.report.phrases import reproduction_line
+from harness.report.phrases import given_options, reproduction_line
 from harness.runner.drive import Limits
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect, record_each, scenario_functions
@@ -125,7 +125,7 @@ class ScenarioItem(pytest.Item):
                 ("signature", judgement.signature or ""),
             ]
         )
-        _report_judgement(judgement, self._spec())
+        _report_judgement(judgement, self._spec(), given_options(_command()))
 
     @override
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
@@ -145,7 +145,7 @@ class ScenarioFailed(Exception):  # noqa: N818 - what pytest shows for a judgeme
     """A judgement that is not as expected, in words."""
 
 
-def _report_judgement(judgement: Judgement, spec: str) -> None:
+def _report_judgement(judgement: Judgement, spec: str, given: Sequence[str]) -> None:
     if judgement.outcome == Outcome.NOT_APPLICABLE:
         pytest.skip(judgement.reason)
     if judgement.expectation == Expectation.EXPECTED:
@@ -155,7 +155,7 @@ def _report_judgement(judgement: Judgement, spec: str) -> None:
     raise ScenarioFailed(
         f"{judgement.outcome} ({judgement.expectation}): {judgement.reason}\n"
         f"signature {judgement.signature}\n"
-        f"again: {reproduction_line(spec, judgement.scenario_id)}"
+        f"again: {reproduction_line(spec, judgement.scenario_id, given=given)}"
     )
 
 
@@ -166,6 +166,10 @@ def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
     if chosen and not session.config.option.collectonly:
         _conduct(session.config, chosen)
     return (yield)
+
+
+def _command() -> str:
+    return shlex.join(["pytest", *sys.argv[1:]])
 
 
 def _conduct(config: pytest.Config, chosen: list[ScenarioItem]) -> None:
@@ -179,7 +183,7 @@ def _conduct(config: pytest.Config, chosen: list[ScenarioItem]) -> None:
         clauses=tuple(load_clauses("suites").values()),
         targets=tuple(target for target in state.targets if target.name in wanted),
         reports=Path(config.getoption("conformance_out")),
-        command=shlex.join(["pytest", *sys.argv[1:]]),
+        command=_command(),
         limits=Limits(),
         expectation_files=expectation_files("suites", [Path(each) for each in further]),
     )

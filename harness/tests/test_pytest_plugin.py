@@ -83,11 +83,12 @@ def test_expected_differences_xfail_and_what_is_not_applicable_is_skipped(projec
 
 def test_an_unexpected_difference_fails_with_its_step_and_how_to_see_it_again(project: Path) -> None:
     (project / "suites" / "expectations" / "known.toml").write_text("")
-    done = ran(project, "suites", _NO_REPORT)
+    (project / "own.toml").write_text("")
+    done = ran(project, "suites", _NO_REPORT, "--conformance-expect", "own.toml")
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
     assert "1 failed, 2 passed" in done.stdout
     assert "diverges (unexpected): step 1 (ana receives Heartbeat v4, error_code 'NONE')" in done.stdout
-    assert f"again: kafka-conformance run --target reference {WRONG}" in done.stdout
+    assert f"again: kafka-conformance run --target reference --expect own.toml {WRONG}" in done.stdout
 
 
 def test_a_stale_expectation_fails(project: Path) -> None:
