@@ -32,13 +32,13 @@ LOG_OVERHEAD: Final = 12
 """Bytes before those that the length counts."""
 MAGIC: Final = 2
 NO_SEQUENCE: Final = -1
-_MAGIC_AT: Final = 16
+MAGIC_AT: Final = 16
 _CRC_AT: Final = 17
-_ATTRIBUTES_AT: Final = 21
-_CODEC_MASK: Final = 0x07
+ATTRIBUTES_AT: Final = 21
+CODEC_MASK: Final = 0x07
 _LOG_APPEND_TIME: Final = 0x08
-_TRANSACTIONAL: Final = 0x10
-_CONTROL: Final = 0x20
+TRANSACTIONAL: Final = 0x10
+CONTROL: Final = 0x20
 _DELETE_HORIZON: Final = 0x40
 _NO_HEADERS: Final = b"\0"
 
@@ -112,7 +112,7 @@ def encode_batch(batch: RecordBatch) -> bytes:
             len(batch.records),
         )
     )
-    struct.pack_into(">I", header, _CRC_AT, crc32c(content, crc32c(bytes(header[_ATTRIBUTES_AT:]))))
+    struct.pack_into(">I", header, _CRC_AT, crc32c(content, crc32c(bytes(header[ATTRIBUTES_AT:]))))
     return bytes(header) + content
 
 
@@ -127,7 +127,7 @@ def batch_size(data: memoryview, position: int) -> int:
     if left < HEADER.size:
         raise ShortBatchError(f"{left} bytes are too few for a batch")
     length = int.from_bytes(data[position + LOG_OVERHEAD - 4 : position + LOG_OVERHEAD], "big", signed=True)
-    magic = data[position + _MAGIC_AT]
+    magic = data[position + MAGIC_AT]
     if magic < MAGIC:
         raise BadBatchError(f"it is of message format {magic}, which Kafka 0.11 replaced by format {MAGIC}")
     if magic > MAGIC:
@@ -151,13 +151,13 @@ def decode_batch(data: memoryview, position: int) -> tuple[RecordBatch, int]:
     end = position + size
     header = HEADER.unpack_from(data, position)
     base_offset, _, leader_epoch, _, crc, attributes, delta, base_timestamp, max_timestamp, *rest = header
-    actual_crc = crc32c(data[position + _ATTRIBUTES_AT : end])
+    actual_crc = crc32c(data[position + ATTRIBUTES_AT : end])
     if crc != actual_crc:
         raise BadBatchError(f"its checksum is {crc:#010x}, but {actual_crc:#010x} is that of its bytes")
     producer_id, producer_epoch, base_sequence, count = rest
     is_log_append_time = bool(attributes & _LOG_APPEND_TIME)
     try:
-        content = codecs.decompress(bytes(data[position + HEADER.size : end]), attributes & _CODEC_MASK)
+        content = codecs.decompress(bytes(data[position + HEADER.size : end]), attributes & CODEC_MASK)
         records = _read_records(content, count, base_offset, base_timestamp)
     except (codecs.UnreadableCodecError, SerialError, ValueError) as error:
         raise BadBatchError(f"its records cannot be read: {error}") from error
@@ -167,10 +167,10 @@ def decode_batch(data: memoryview, position: int) -> tuple[RecordBatch, int]:
         max_timestamp_ms=Millis(max_timestamp),
         records=records,
         partition_leader_epoch=leader_epoch,
-        codec=attributes & _CODEC_MASK,
+        codec=attributes & CODEC_MASK,
         is_log_append_time=is_log_append_time,
-        is_transactional=bool(attributes & _TRANSACTIONAL),
-        is_control=bool(attributes & _CONTROL),
+        is_transactional=bool(attributes & TRANSACTIONAL),
+        is_control=bool(attributes & CONTROL),
         delete_horizon_ms=Millis(base_timestamp) if attributes & _DELETE_HORIZON else None,
         producer_id=ProducerId(producer_id),
         producer_epoch=ProducerEpoch(producer_epoch),
@@ -189,8 +189,8 @@ def _attributes(batch: RecordBatch) -> int:
     attributes = batch.codec
     for bit, is_set in (
         (_LOG_APPEND_TIME, batch.is_log_append_time),
-        (_TRANSACTIONAL, batch.is_transactional),
-        (_CONTROL, batch.is_control),
+        (TRANSACTIONAL, batch.is_transactional),
+        (CONTROL, batch.is_control),
         (_DELETE_HORIZON, batch.delete_horizon_ms is not None),
     ):
         attributes |= bit if is_set else 0

@@ -17,6 +17,7 @@ from reference_coordinator.log.files import Files
 from reference_coordinator.log.record_batch import (
     HEADER,
     MAGIC,
+    MAGIC_AT,
     BadBatchError,
     RecordBatch,
     decode_batch,
@@ -29,7 +30,6 @@ DERIVED_SUFFIXES: Final = (".index", ".timeindex", ".txnindex", ".snapshot")
 """Files that Kafka makes of the segments, and makes anew where they are missing."""
 _OFFSET_DIGITS: Final = 20
 _PARTITION: Final = re.compile(rf"{re.escape(OFFSETS_TOPIC)}-(0|[1-9]\d*)")
-_MAGIC_AT: Final = 16
 
 
 class DamagedLogError(Exception):
@@ -164,10 +164,10 @@ def _throw_if_out_of_order(batch: RecordBatch, next_offset: int) -> None:
 def _is_followed(data: memoryview, position: int, next_offset: int) -> bool:
     """Whether a whole batch stands somewhere behind bytes that are none."""
     content = bytes(data)
-    magic_at = content.find(MAGIC, position + 1 + _MAGIC_AT)
-    while magic_at >= 0 and magic_at - _MAGIC_AT + HEADER.size <= len(content):
+    magic_at = content.find(MAGIC, position + 1 + MAGIC_AT)
+    while magic_at >= 0 and magic_at - MAGIC_AT + HEADER.size <= len(content):
         try:
-            batch, _ = decode_batch(data, magic_at - _MAGIC_AT)
+            batch, _ = decode_batch(data, magic_at - MAGIC_AT)
         except BadBatchError:
             pass
         else:

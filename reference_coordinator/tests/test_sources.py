@@ -15,6 +15,7 @@ HANDLERS = [
     "broker/log_offsets.py",
     "broker/produce.py",
     "broker/topic_apis.py",
+    "broker/transaction_partitions.py",
     "classic/expiry.py",
     "classic/heartbeat.py",
     "classic/join.py",
@@ -33,9 +34,10 @@ HANDLERS = [
     "offsets/storing.py",
     "offsets/txn_commit.py",
     "offsets/txn_completion.py",
+    "topic_logs/batch.py",
     "transactions/coordinator.py",
 ]
-NOT_KAFKAS = {"leave_result", "in_answer_order"}
+NOT_KAFKAS = {"leave_result", "in_answer_order", "result_of", "timestamps"}
 CITATION = re.compile(r"\w+#\w+")
 RELEASE = re.compile(r"\(\d\.\d\.\d\)")
 

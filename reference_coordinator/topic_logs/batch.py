@@ -10,9 +10,14 @@ from reference_coordinator.core.ids import Millis, ProducerEpoch, ProducerId
 from reference_coordinator.core.values import value
 from reference_coordinator.log import codecs
 from reference_coordinator.log.record_batch import (
+    ATTRIBUTES_AT,
+    CODEC_MASK,
+    CONTROL,
     HEADER,
     LOG_OVERHEAD,
     MAGIC,
+    MAGIC_AT,
+    TRANSACTIONAL,
     BadBatchError,
     Record,
     RecordBatch,
@@ -20,11 +25,6 @@ from reference_coordinator.log.record_batch import (
     encode_batch,
 )
 
-_MAGIC_AT: Final = 16
-_ATTRIBUTES_AT: Final = 21
-_CODEC_MASK: Final = 0x07
-_TRANSACTIONAL: Final = 0x10
-_CONTROL: Final = 0x20
 _BASE_OFFSET: Final = struct.Struct(">q")
 _LENGTH: Final = struct.Struct(">i")
 _LENGTH_AT: Final = 8
@@ -70,22 +70,22 @@ def read_header(records: bytes, *, api_version: int) -> BatchHeader | Errors:
     if len(records) < HEADER.size:
         return Errors.INVALID_RECORD
     size = LOG_OVERHEAD + _LENGTH.unpack_from(records, _LENGTH_AT)[0]
-    if records[_MAGIC_AT] > MAGIC or size < HEADER.size:
+    if records[MAGIC_AT] > MAGIC or size < HEADER.size:
         return Errors.CORRUPT_MESSAGE
-    if records[_MAGIC_AT] < MAGIC or size != len(records):
+    if records[MAGIC_AT] < MAGIC or size != len(records):
         return Errors.INVALID_RECORD
     _, _, _, _, crc, attributes, delta, _, max_timestamp, *producer, count = HEADER.unpack_from(records)
-    codec = attributes & _CODEC_MASK
+    codec = attributes & CODEC_MASK
     if codec == codecs.ZSTD and api_version < _FIRST_ZSTD_PRODUCE:
         return Errors.UNSUPPORTED_COMPRESSION_TYPE
-    if crc != crc32c(memoryview(records)[_ATTRIBUTES_AT:]):
+    if crc != crc32c(memoryview(records)[ATTRIBUTES_AT:]):
         return Errors.CORRUPT_MESSAGE
     producer_id, producer_epoch, base_sequence = producer
     return BatchHeader(
         size_bytes=size,
         codec=codec,
-        is_transactional=bool(attributes & _TRANSACTIONAL),
-        is_control=bool(attributes & _CONTROL),
+        is_transactional=bool(attributes & TRANSACTIONAL),
+        is_control=bool(attributes & CONTROL),
         last_offset_delta=delta,
         max_timestamp_ms=Millis(max_timestamp),
         producer_id=ProducerId(producer_id),
@@ -114,7 +114,7 @@ def stamped(records: bytes, *, base_offset: int, leader_epoch: int) -> bytes:
     """
     epoch = _LENGTH.pack(leader_epoch)
     length = records[_LENGTH_AT:_EPOCH_AT]
-    return b"".join((_BASE_OFFSET.pack(base_offset), length, epoch, memoryview(records)[_MAGIC_AT:]))
+    return b"".join((_BASE_OFFSET.pack(base_offset), length, epoch, memoryview(records)[MAGIC_AT:]))
 
 
 def marker_batch(
