@@ -24,17 +24,7 @@ from harness.clients.tapped import VIOLATIONS
 from harness.invariants import Violation
 from harness.trace.files import read_records, write_whole
 from harness.trace.schema import TraceError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetRecord:
-    """What a target of a run was."""
-
-    spec: str
-    name: str
-    implementation: str
-    profile: str
-    broker_config: Mapping[str, str]
+from harness.trace.target_record import TargetRecord
 
 
 @dataclass(frozen=True, slots=True)

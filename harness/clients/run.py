@@ -11,7 +11,7 @@ from typing import Final
 
 from harness.clients.admin import Admin
 from harness.clients.conductor import PATIENCE_S, Conductor, Place
-from harness.clients.folder import ClientsFolder, TargetRecord
+from harness.clients.folder import ClientsFolder
 from harness.clients.judge import Judgement, judge
 from harness.clients.libraries import ClientLibrary
 from harness.clients.names import Names
@@ -20,6 +20,7 @@ from harness.clients.steps import ClientScript
 from harness.clients.tapped import tapped
 from harness.targets.base import Broker, Capability, Lever, Target, TargetError
 from harness.targets.reference_tcp import ReferenceTcpTarget
+from harness.trace.target_record import TargetRecord
 
 Tell = Callable[[str, str], None]
 """Told a target's name and what it is busy with."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from harness.races.history import History, history_to_json, read_histories
 from harness.trace.files import write_whole
 from harness.trace.schema import TraceError
+from harness.trace.target_record import TargetRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,17 +28,6 @@ class RunRecord:
     round_count: int
     races: tuple[str, ...]
     command: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetRecord:
-    """What the histories of one target are held against."""
-
-    spec: str
-    name: str
-    implementation: str
-    profile: str
-    broker_config: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,14 @@ from typing import Final
 
 from harness.races.catalogue import Race
 from harness.races.drive import Driver
-from harness.races.folder import RacesFolder, RunRecord, TargetRecord
+from harness.races.folder import RacesFolder, RunRecord
 from harness.races.judge import Verdict, judge
 from harness.races.plan import cohorts
 from harness.races.specification import ReferenceSpecification
 from harness.targets.base import Broker, ConnectionLost, Target, TargetError
 from harness.targets.oracle import oracle_for
 from harness.trace.files import write_whole
+from harness.trace.target_record import TargetRecord
 
 Tell = Callable[[str, str], None]
 """Told a target's name and what it is busy with."""

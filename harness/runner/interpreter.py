@@ -127,7 +127,7 @@ class Interpreter:
     async def _append(self, step: Append) -> None:
         resolved = [self.bindings.resolve_fields(record) for record in step.records]
         # A resolved record holds plain values only.
-        records = [encode_record(record) for record in resolved]  # type: ignore[arg-type]
+        records = [encode_record(record) for record in resolved]  # type: ignore[arg-type] # resolved: plain values only
         await self.stage.append(self._partition_of(step.group), records)
 
     def _partition_of(self, group: GroupRef) -> int:

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from harness.cli import app
 from harness.races.catalogue import RACES, RaceError, select_races
 from harness.races.explore import allowed_outcomes
-from harness.races.folder import RacesFolder, RunRecord, TargetRecord
+from harness.races.folder import RacesFolder, RunRecord
 from harness.races.history import GROUP, History, Operation, history_to_json, read_histories
 from harness.races.judge import judge
 from harness.races.known import known_finding
@@ -21,6 +21,7 @@ from harness.scenario.script import Send
 from harness.targets.base import CONFORMANCE_CONFIG
 from harness.tests.raced import Shuffled, raced
 from harness.trace.schema import TraceError
+from harness.trace.target_record import TargetRecord
 from harness.wire.codec import Fields
 from harness.wire.schema import request_shape
 

@@ -1,0 +1,15 @@
+"""What a folder keeps of a target whose conversations are not traces of scenarios."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetRecord:
+    """What a target of a run was, and what it was held against."""
+
+    spec: str
+    name: str
+    implementation: str
+    profile: str
+    broker_config: Mapping[str, str]
