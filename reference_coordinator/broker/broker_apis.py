@@ -1,6 +1,7 @@
 """What a broker answers from its own metadata: versions, topics, and who coordinates."""
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from reference_coordinator.broker.cluster_state import ClusterState, Node
@@ -10,6 +11,7 @@ from reference_coordinator.broker.messages import (
     ApiVersionsRequest,
     ApiVersionsResponse,
     Coordinator,
+    FinalizedFeatureKey,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
     MetadataRequest,
@@ -18,6 +20,7 @@ from reference_coordinator.broker.messages import (
     MetadataResponseBroker,
     MetadataResponsePartition,
     MetadataResponseTopic,
+    SupportedFeatureKey,
 )
 from reference_coordinator.broker.topics import (
     OFFSETS_TOPIC,
@@ -28,6 +31,7 @@ from reference_coordinator.broker.topics import (
     is_legal_topic_name,
 )
 from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.java import as_int, trim
 from reference_coordinator.core.map_order import partition_for
 from reference_coordinator.core.values import value
 from reference_coordinator.messages import RequestContext
@@ -57,7 +61,13 @@ _CLUSTER_OPERATIONS: Final = 8096
 _TOPIC_OPERATIONS: Final = 3576
 _LOG_OF_TYPE: Final = {0: OFFSETS_TOPIC, 1: TRANSACTION_STATE_TOPIC, 2: SHARE_STATE_TOPIC}
 """Where the coordinators of groups, transactions and share groups keep them, by FindCoordinator's type."""
-_SHARE_KEY: Final = re.compile(r".+:[A-Za-z0-9_-]{22}:\d+")
+_TRANSACTION_VERSION: Final = "transaction.version"
+_LATEST_TRANSACTION_VERSION: Final = 2
+_FIRST_END_TXN_OF_VERSION_2: Final = 5
+_FIRST_FEATURE_LEVEL_0: Final = 4
+_SHARE_KEY_PARTS: Final = 3
+_UUID: Final = re.compile(r"[A-Za-z0-9_-]{22}(?:==)?")
+_INTEGER: Final = re.compile(r"[+-]?\d+")
 _MESSAGES: Final = {
     Errors.NONE: "NONE",
     Errors.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
@@ -104,8 +114,38 @@ def handle_api_versions(
         and _SOFTWARE.fullmatch(request.client_software_version)
     ):
         return ApiVersionsResponse(error_code=Errors.INVALID_REQUEST, api_keys=())
-    return ApiVersionsResponse(
-        error_code=Errors.NONE, api_keys=tuple(_api_version(broker, api) for api in sorted(broker.ranges))
+    return _with_features(
+        ApiVersionsResponse(
+            error_code=Errors.NONE,
+            api_keys=tuple(_api_version(broker, api) for api in sorted(broker.ranges)),
+        ),
+        broker,
+        context,
+    )
+
+
+def _with_features(
+    response: ApiVersionsResponse, broker: Broker, context: RequestContext
+) -> ApiVersionsResponse:
+    """Tell producers that transactions are of version 2, where the release has them (KIP-890).
+
+    They began with 4.0, as EndTxn v5 did, and a new cluster of that release has them.
+    Source: TransactionVersion#LATEST_PRODUCTION, ApiVersionsResponse#maybeFilterSupportedFeatureKeys (4.3.1).
+    """
+    end_txn = broker.ranges.get(Api.END_TXN)
+    if end_txn is None or end_txn.max_version < _FIRST_END_TXN_OF_VERSION_2:
+        return response
+    name, latest = _TRANSACTION_VERSION, _LATEST_TRANSACTION_VERSION
+    supported = (SupportedFeatureKey(name=name, min_version=0, max_version=latest),)
+    # Older clients cannot read that a level may be 0 (KAFKA-17492).
+    may_be_0 = context.api_version >= _FIRST_FEATURE_LEVEL_0
+    return replace(
+        response,
+        supported_features=supported if may_be_0 else (),
+        finalized_features=(
+            FinalizedFeatureKey(name=name, max_version_level=latest, min_version_level=latest),
+        ),
+        finalized_features_epoch=0,
     )
 
 
@@ -120,7 +160,7 @@ def _api_version(broker: Broker, api: Api) -> ApiVersion:
 def handle_topic_metadata(
     broker: Broker, request: MetadataRequest, context: RequestContext
 ) -> MetadataResponse:
-    """Tell of the broker and of topics; a missing topic may be created by asking for it.
+    """Tell of the brokers and of topics; a missing topic may be created by asking for it.
 
     Source: KafkaApis#handleTopicMetadataRequest (3.9.2).
     """
@@ -283,13 +323,32 @@ def _get_coordinator(broker: Broker, log: str, key: str, context: RequestContext
         is_too_old = context.api_version < _FIRST_SHARE_COORDINATOR
         is_missing = broker.profile.has(Behaviour.SHARE_COORDINATOR_MISSING)
         validates = broker.profile.has(Behaviour.SHARE_COORDINATOR_KEY_VALIDATED)
-        if is_too_old or is_missing or (validates and not _SHARE_KEY.fullmatch(key)):
+        if is_too_old or is_missing or (validates and not is_share_partition_key(key, broker.profile)):
             return Errors.INVALID_REQUEST
     topic = broker.topics.get(log)
     if topic is None:
         return Errors.COORDINATOR_NOT_AVAILABLE
     leader = broker.cluster.leader(log, partition_for(key, topic.num_partitions))
     return Errors.COORDINATOR_NOT_AVAILABLE if leader is None else leader
+
+
+def is_share_partition_key(key: str, profile: Profile) -> bool:
+    """Whether a key names a partition of a share group: `group:topic-id:partition`.
+
+    Source: SharePartitionKey#getInstance (4.3.1), #validate (4.1.2).
+    """
+    # String#split leaves out what is empty at the end.
+    parts = key.rstrip(":").split(":")
+    may_be_more = profile.has(Behaviour.SHARE_KEY_MAY_HAVE_COLONS)
+    if len(parts) < _SHARE_KEY_PARTS or (len(parts) > _SHARE_KEY_PARTS and not may_be_more):
+        return False
+    *group_id, topic_id, partition = parts
+    return (
+        bool(trim(":".join(group_id)))
+        and _UUID.fullmatch(topic_id) is not None
+        and _INTEGER.fullmatch(partition) is not None
+        and as_int(int(partition)) == int(partition)
+    )
 
 
 def _coordinator(key: str, found: Found, *, has_message: bool) -> Coordinator:

@@ -165,7 +165,8 @@ def handle_delete_records(broker: Broker, request: DeleteRecordsRequest) -> Dele
 def _delete_records(
     broker: Broker, topic: str, asked: DeleteRecordsPartition
 ) -> DeleteRecordsPartitionResult:
-    log = log_of_leader(broker, TopicPartition(topic, asked.partition_index))
+    partition = TopicPartition(topic, asked.partition_index)
+    log = log_of_leader(broker, partition)
     known = broker.topics.get(topic)
     if known is not None and known.is_internal:
         log = Errors.INVALID_TOPIC_EXCEPTION
@@ -177,6 +178,7 @@ def _delete_records(
             partition_index=asked.partition_index, error_code=Errors.OFFSET_OUT_OF_RANGE
         )
     log.delete_records(offset)
+    broker.topics.logs.changed(partition)
     return DeleteRecordsPartitionResult(
         partition_index=asked.partition_index, error_code=Errors.NONE, low_watermark=log.log_start_offset
     )

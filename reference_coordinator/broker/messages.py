@@ -34,11 +34,32 @@ class ApiVersion:
 
 
 @value
+class SupportedFeatureKey:
+    """The levels of a feature that the broker could have, both ends included."""
+
+    name: str
+    min_version: int
+    max_version: int
+
+
+@value
+class FinalizedFeatureKey:
+    """The level of a feature that the cluster has, said twice."""
+
+    name: str
+    max_version_level: int
+    min_version_level: int
+
+
+@value
 class ApiVersionsResponse:
     """What the broker serves."""
 
     error_code: Errors
     api_keys: tuple[ApiVersion, ...]
+    supported_features: tuple[SupportedFeatureKey, ...] = ()
+    finalized_features: tuple[FinalizedFeatureKey, ...] = ()
+    finalized_features_epoch: int = -1
 
 
 @value
@@ -71,7 +92,7 @@ class MetadataResponseBroker:
 
 @value
 class MetadataResponsePartition:
-    """A partition, led and held by the only broker."""
+    """A partition: who leads it, and who has it."""
 
     error_code: Errors
     partition_index: int

@@ -63,11 +63,15 @@ _PartitionT = TypeVar("_PartitionT")
 class _Builder(Generic[_KeyT, _PartitionT]):
     """Collects refused partitions by topic, and merges the coordinator's with them."""
 
-    def __init__(self) -> None:
+    def __init__(self, profile: Profile) -> None:
+        self._repeats = profile.has(Behaviour.UNKNOWN_PARTITIONS_ANSWERED_EACH)
         self._topics: dict[_KeyT, list[_PartitionT]] = {}
 
     def add(self, key: _KeyT, partitions: Iterable[_PartitionT]) -> None:
-        self._topics.setdefault(key, []).extend(partitions)
+        topic = self._topics.setdefault(key, [])
+        for each in partitions:
+            if self._repeats or each not in topic:
+                topic.append(each)
 
     def merge(
         self, answered: Iterable[tuple[_KeyT, tuple[_PartitionT, ...]]]
@@ -95,7 +99,7 @@ def handle_offset_commit(
     """
     answers_all = profile.has(Behaviour.EMPTY_UNKNOWN_TOPIC_ANSWERED)
     uses_ids = context.api_version >= _FIRST_TOPIC_IDS
-    builder = _Builder[_CommitKey, OffsetCommitResponsePartition]()
+    builder = _Builder[_CommitKey, OffsetCommitResponsePartition](profile)
     left: list[OffsetCommitRequestTopic] = []
     for asked in request.topics:
         topic = _with_name(asked, topics) if uses_ids else asked
@@ -152,7 +156,7 @@ def handle_txn_offset_commit(
     Source: KafkaApis#handleTxnOffsetCommitRequest (4.3.1).
     """
     answers_all = profile.has(Behaviour.EMPTY_UNKNOWN_TOPIC_ANSWERED)
-    builder = _Builder[str, OffsetCommitResponsePartition]()
+    builder = _Builder[str, OffsetCommitResponsePartition](profile)
     left: list[OffsetCommitRequestTopic] = []
     for topic in request.topics:
         known, unknown = _split(topic.partitions, topic.name, topics)
@@ -285,7 +289,7 @@ def handle_offset_delete(request: OffsetDeleteRequest, topics: Topics, profile: 
     Source: KafkaApis#handleOffsetDeleteRequest, OffsetDeleteResponse.Builder#merge (4.3.1).
     """
     answers_all = profile.has(Behaviour.EMPTY_UNKNOWN_TOPIC_ANSWERED)
-    builder = _Builder[str, OffsetDeleteResponsePartition]()
+    builder = _Builder[str, OffsetDeleteResponsePartition](profile)
     left: list[OffsetDeleteRequestTopic] = []
     for topic in request.topics:
         known = tuple(each for each in topic.partition_indexes if topics.has_partition(topic.name, each))

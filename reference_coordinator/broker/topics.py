@@ -38,7 +38,8 @@ class Topics:
 
     def __init__(self) -> None:
         self._by_name: dict[str, Topic] = {}
-        self._creations: Counter[str] = Counter()
+        self.creations: Counter[str] = Counter()
+        """How often a topic of each name was created, of which its id is made."""
         self.logs = TopicLogs()
         """What clients have written to them."""
 
@@ -48,8 +49,8 @@ class Topics:
     def create(self, name: str, num_partitions: int) -> Topic:
         """Add a topic; its name is legal and not taken."""
         assert name not in self._by_name, name
-        topic_id = _topic_id(f"{name}#{self._creations[name]}" if self._creations[name] else name)
-        self._creations[name] += 1
+        topic_id = _topic_id(f"{name}#{self.creations[name]}" if self.creations[name] else name)
+        self.creations[name] += 1
         topic = Topic(name=name, topic_id=topic_id, num_partitions=num_partitions)
         self._by_name[name] = topic
         return topic

@@ -6,7 +6,12 @@ from typing import Final, assert_never
 
 from reference_coordinator.broker.cluster_state import ClusterState
 from reference_coordinator.broker.topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from reference_coordinator.broker.transaction_partitions import append_end_txn_marker, result_of, take_part
+from reference_coordinator.broker.transaction_partitions import (
+    append_end_txn_marker,
+    marker_result,
+    result_of,
+    take_part,
+)
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import (
     NO_PRODUCER_EPOCH,
@@ -37,10 +42,7 @@ from reference_coordinator.transactions.messages import (
     TransactionRequest,
     TransactionResponse,
     WritableTxnMarker,
-    WritableTxnMarkerPartitionResult,
-    WritableTxnMarkerResult,
     WritableTxnMarkerTopic,
-    WritableTxnMarkerTopicResult,
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
@@ -296,25 +298,26 @@ class TransactionApis:
                 self.cluster.transactions.held.append(replace(markers, partitions=(partition,)))
 
     def _handle_write_txn_markers(self, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
-        """Source: KafkaApis#handleWriteTxnMarkersRequest (4.3.1)."""
+        """Write markers; each producer is answered once, and nobody of whom nothing is to be written.
+
+        Source: KafkaApis#handleWriteTxnMarkersRequest (4.3.1).
+        """
+        errors: dict[ProducerId, dict[TopicPartition, Errors]] = {}
+        for marker in request.markers:
+            for topic in marker.topics:
+                of_producer = errors.setdefault(marker.producer_id, {})
+                of_producer.update(self._write_to(topic, marker))
         return WriteTxnMarkersResponse(
             markers=tuple(
-                WritableTxnMarkerResult(
-                    producer_id=marker.producer_id,
-                    topics=tuple(
-                        WritableTxnMarkerTopicResult(
-                            name=topic.name, partitions=tuple(self._write_to(topic, marker))
-                        )
-                        for topic in marker.topics
-                    ),
-                )
-                for marker in request.markers
+                marker_result(producer_id, of_producer)
+                for producer_id, of_producer in errors.items()
+                if of_producer
             )
         )
 
     def _write_to(
         self, topic: WritableTxnMarkerTopic, asked: WritableTxnMarker
-    ) -> Iterable[WritableTxnMarkerPartitionResult]:
+    ) -> Iterable[tuple[TopicPartition, Errors]]:
         header = MarkerHeader(
             coordinator_epoch=asked.coordinator_epoch, transaction_version=asked.transaction_version
         )
@@ -331,7 +334,7 @@ class TransactionApis:
                 error = (
                     self._write_marker(topic.name, marker, header) if leads else Errors.NOT_LEADER_OR_FOLLOWER
                 )
-            yield WritableTxnMarkerPartitionResult(partition_index=index, error_code=error)
+            yield TopicPartition(topic.name, index), error
 
     def _leads(self, partition: int) -> bool:
         leader = self.cluster.leader(OFFSETS_TOPIC, partition)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from reference_coordinator.broker.cluster_state import ClusterState
 from reference_coordinator.broker.topics import Topics
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import TopicPartition, TransactionalId
+from reference_coordinator.core.ids import ProducerId, TopicPartition, TransactionalId
 from reference_coordinator.core.records import EndTransactionMarker
 from reference_coordinator.log.offsets_log import MarkerHeader
 from reference_coordinator.transactions.coordinator import TransactionCoordinator
@@ -14,6 +14,9 @@ from reference_coordinator.transactions.messages import (
     AddPartitionsToTxnResult,
     AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopicResult,
 )
 
 
@@ -41,23 +44,52 @@ def take_part(
 def result_of(
     transactional_id: TransactionalId, errors: Mapping[TopicPartition, Errors]
 ) -> AddPartitionsToTxnResult:
-    """Return the errors of a transaction's partitions by topic."""
+    """Return the errors of a transaction's partitions by topic.
+
+    Source: AddPartitionsToTxnResponse#resultForTransaction (4.3.1).
+    """
     return AddPartitionsToTxnResult(
         transactional_id=transactional_id,
         topic_results=tuple(
             AddPartitionsToTxnTopicResult(
                 name=topic,
                 results_by_partition=tuple(
-                    AddPartitionsToTxnPartitionResult(
-                        partition_index=partition.partition, partition_error_code=error
-                    )
-                    for partition, error in errors.items()
-                    if partition.topic == topic
+                    AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=error)
+                    for index, error in of_topic
                 ),
             )
-            for topic in dict.fromkeys(partition.topic for partition in errors)
+            for topic, of_topic in _by_topic(errors).items()
         ),
     )
+
+
+def marker_result(
+    producer_id: ProducerId, errors: Mapping[TopicPartition, Errors]
+) -> WritableTxnMarkerResult:
+    """Return the errors of a producer's markers by topic.
+
+    Source: WriteTxnMarkersResponse#errorsByProducerId (4.3.1).
+    """
+    return WritableTxnMarkerResult(
+        producer_id=producer_id,
+        topics=tuple(
+            WritableTxnMarkerTopicResult(
+                name=topic,
+                partitions=tuple(
+                    WritableTxnMarkerPartitionResult(partition_index=index, error_code=error)
+                    for index, error in of_topic
+                ),
+            )
+            for topic, of_topic in _by_topic(errors).items()
+        ),
+    )
+
+
+def _by_topic(errors: Mapping[TopicPartition, Errors]) -> Mapping[str, list[tuple[int, Errors]]]:
+    found: dict[str, list[tuple[int, Errors]]] = {}
+    for partition, error in errors.items():
+        found.setdefault(partition.topic, []).append((partition.partition, error))
+    return found
 
 
 def append_end_txn_marker(

@@ -13,7 +13,11 @@ from reference_coordinator.core.ids import (
     MemberId,
     Millis,
 )
-from reference_coordinator.core.records import GroupMetadataRecord, GroupMetadataRecordMember
+from reference_coordinator.core.records import (
+    NO_TIMESTAMP_MS,
+    GroupMetadataRecord,
+    GroupMetadataRecordMember,
+)
 from reference_coordinator.group.shard import Shard
 from reference_coordinator.messages import (
     JoinGroupResponse,
@@ -161,7 +165,7 @@ def group_metadata_record(group: ClassicGroup, assignments: Mapping[MemberId, by
         generation_id=group.generation_id,
         protocol=group.protocol_name,
         leader=group.leader_id,
-        current_state_timestamp_ms=Millis(-1) if timestamp_ms is None else timestamp_ms,
+        current_state_timestamp_ms=NO_TIMESTAMP_MS if timestamp_ms is None else timestamp_ms,
         members=tuple(
             GroupMetadataRecordMember(
                 member_id=member.member_id,

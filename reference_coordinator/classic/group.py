@@ -22,6 +22,7 @@ from reference_coordinator.core.ids import (
     Millis,
     ResponseToken,
 )
+from reference_coordinator.core.java import as_int
 from reference_coordinator.messages import JoinGroupRequestProtocol
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.profiles import Profile
@@ -322,7 +323,7 @@ class ClassicGroup:
 
         Source: ClassicGroup#initNextGeneration (4.3.1), GroupMetadata#initNextGeneration (3.9.2).
         """
-        self.generation_id = GenerationId(self.generation_id + 1)
+        self.generation_id = GenerationId(as_int(self.generation_id + 1))
         if self.members:
             self.protocol_name = self.select_protocol()
             self.subscribed_topics = self.compute_subscribed_topics()

@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Final
 
 from reference_coordinator.core.errors import IllegalStateError
+from reference_coordinator.core.java import MENDED
 
 CONSUMER_PROTOCOL_TYPE: Final = "consumer"
 """Source: ConsumerProtocol.PROTOCOL_TYPE."""
@@ -75,7 +76,7 @@ def subscribed_topics(metadata: bytes) -> frozenset[str]:
     count = reader.int32()
     if count < 0 or count > reader.remaining:
         raise IllegalStateError("Tried to allocate a collection beyond the end")
-    topics = [reader.sized(reader.int16()).decode("utf-8", "replace") for _ in range(count)]
+    topics = [reader.sized(reader.int16()).decode(errors=MENDED) for _ in range(count)]
     user_data_size = reader.int32()
     if user_data_size >= 0:
         reader.sized(user_data_size)

@@ -4,6 +4,8 @@ Version-free, as the messages are. A tombstone is a record of its own kind here,
 same key with a null value.
 """
 
+from typing import Final
+
 from reference_coordinator.core.ids import (
     NO_PRODUCER_ID,
     GenerationId,
@@ -15,6 +17,9 @@ from reference_coordinator.core.ids import (
     ProducerId,
 )
 from reference_coordinator.core.values import value
+
+NO_TIMESTAMP_MS: Final = Millis(-1)
+"""What a group has that was written before Kafka 2.1. Source: GroupMetadataValue.json (4.3.1)."""
 
 
 @value
@@ -46,7 +51,7 @@ class GroupMetadataRecord:
     protocol: str | None
     leader: MemberId | None
     current_state_timestamp_ms: Millis
-    """When the group entered the state it was written in; -1 where that is not known."""
+    """When the group entered the state it was written in."""
     members: tuple[GroupMetadataRecordMember, ...]
 
 

@@ -7,6 +7,7 @@ from reference_coordinator.classic.member import ClassicGroupMember
 from reference_coordinator.classic.state import ClassicGroupState
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId
+from reference_coordinator.core.java import trim
 from reference_coordinator.core.map_order import partitions_in_java_hash_map_order
 from reference_coordinator.group.shard import Shard
 from reference_coordinator.messages import (
@@ -177,7 +178,7 @@ def _listed_groups(shard: Shard, request: ListGroupsRequest) -> tuple[ListedGrou
 
 def _filter_state(shard: Shard, state: str) -> str:
     if shard.profile.has(Behaviour.STATES_FILTER_TRIMMED):
-        state = state.strip()
+        state = trim(state)
     return state.lower() if shard.profile.has(Behaviour.STATES_FILTER_IGNORES_CASE) else state
 
 

@@ -155,7 +155,10 @@ class GroupCoordinator:
         return self._shard.take_effects()
 
     def log_out_of_sync(self, partition: int, *, now_ms: Millis) -> tuple[Effect, ...]:
-        """Learn from a write that somebody else has written to the partition's log before it."""
+        """Learn from a write that somebody else has written to the partition's log before it.
+
+        The shell tells it of no release that would not look, by `Behaviour.OUT_OF_SYNC_LOG_RELOADED`.
+        """
         self._advance_to(now_ms)
         self._lifecycle.on_out_of_sync(partition)
         return self._shard.take_effects()

@@ -114,13 +114,12 @@ class Lifecycle:
         self._work_off_tasks()
 
     def on_out_of_sync(self, partition: int) -> None:
-        """Find that somebody else has written to a partition's log, and load it anew.
+        """Load a partition anew, once, whose log somebody else was found to have written to.
 
         Source: CoordinatorRuntime.CoordinatorContext#flushCurrentBatch (3.9.2).
         """
         known = self.shard.partitions.of(partition)
-        reloads = self.shard.profile.has(Behaviour.OUT_OF_SYNC_LOG_RELOADED)
-        if reloads and known.ownership is Ownership.OWNED:
+        if known.ownership is Ownership.OWNED:
             known.ownership = Ownership.FAILED
             unload_partition(self.shard, partition)
             self._begin(partition)

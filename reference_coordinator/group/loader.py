@@ -14,6 +14,7 @@ from reference_coordinator.classic.state import ClassicGroupState
 from reference_coordinator.core.errors import IllegalStateError
 from reference_coordinator.core.ids import NO_PRODUCER_ID, GroupId
 from reference_coordinator.core.records import (
+    NO_TIMESTAMP_MS,
     CoordinatorRecord,
     EndTransactionMarker,
     GroupMetadataRecord,
@@ -147,7 +148,7 @@ def load_group(shard: Shard, record: GroupMetadataRecord) -> ClassicGroup:
         group_id=record.group_id,
         profile=shard.profile,
         choices=shard.choices,
-        current_state_timestamp_ms=None if timestamp_ms < 0 else timestamp_ms,
+        current_state_timestamp_ms=None if timestamp_ms == NO_TIMESTAMP_MS else timestamp_ms,
         state=ClassicGroupState.STABLE if record.members else ClassicGroupState.EMPTY,
         generation_id=record.generation_id,
         protocol_type=record.protocol_type or None,

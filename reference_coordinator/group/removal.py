@@ -7,6 +7,7 @@ from reference_coordinator.classic.group import BEFORE_FIRST_GENERATION, Classic
 from reference_coordinator.classic.state import ClassicGroupState
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId, Millis, ResponseToken
+from reference_coordinator.core.java import as_long
 from reference_coordinator.core.records import (
     CoordinatorRecord,
     GroupMetadataTombstone,
@@ -187,7 +188,8 @@ def is_offset_expired(shard: Shard, offset: OffsetAndMetadata, base_timestamp: _
     """
     if offset.expire_timestamp_ms is not None:
         return shard.now_ms >= offset.expire_timestamp_ms
-    return shard.now_ms - base_timestamp(offset) >= shard.config.offsets_retention_ms
+    age_ms = as_long(shard.now_ms - base_timestamp(offset))
+    return age_ms >= shard.config.offsets_retention_ms
 
 
 def _append_tombstones(shard: Shard, group: ClassicGroup, expired: list[TopicPartition]) -> None:

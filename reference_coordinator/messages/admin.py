@@ -47,7 +47,7 @@ class DescribedGroup:
 
 @value
 class DescribeGroupsResponse:
-    """One entry a requested group, in request order."""
+    """One entry a requested group, in an order that only the Scala coordinator takes from the request."""
 
     groups: tuple[DescribedGroup, ...]
 

@@ -1,18 +1,23 @@
 """What OffsetCommit and TxnOffsetCommit answer: an error for each partition."""
 
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import TypeVar
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.messages import (
     OffsetCommitRequestTopic,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
+    OffsetDeleteRequestTopic,
+    OffsetFetchRequestTopic,
 )
 from reference_coordinator.offsets.values import TopicPartition
 from reference_coordinator.profile.profiles import Behaviour, Profile
 
 Verdicts = list[tuple[TopicPartition, Errors]]
 ResponseTopics = tuple[OffsetCommitResponseTopic, ...]
+_TopicT = TypeVar("_TopicT", OffsetDeleteRequestTopic, OffsetFetchRequestTopic)
 
 
 def commit_topics(
@@ -64,6 +69,20 @@ def with_none_replaced(topics: ResponseTopics, error: Errors) -> ResponseTopics:
             ),
         )
         for topic in topics
+    )
+
+
+def each_partition_once(topics: Iterable[_TopicT]) -> tuple[_TopicT, ...]:
+    """What a map by partition makes of topics: each is there once, and none without a partition.
+
+    Source: GroupCoordinatorAdapter#deleteOffsets, GroupMetadataManager#getOffsets (3.9.2).
+    """
+    by_name: dict[str, tuple[_TopicT, dict[int, None]]] = {}
+    for topic in topics:
+        _, indexes = by_name.setdefault(topic.name, (topic, {}))
+        indexes.update(dict.fromkeys(topic.partition_indexes))
+    return tuple(
+        replace(topic, partition_indexes=tuple(indexes)) for topic, indexes in by_name.values() if indexes
     )
 
 

@@ -15,6 +15,7 @@ from reference_coordinator.messages import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
+from reference_coordinator.offsets.answers import each_partition_once
 from reference_coordinator.offsets.values import TopicPartition
 from reference_coordinator.profile.behaviours import Behaviour
 
@@ -28,18 +29,22 @@ def delete_offsets(shard: Shard, request: OffsetDeleteRequest, token: ResponseTo
     Source: OffsetMetadataManager#deleteOffsets (4.3.1), GroupCoordinator#handleDeleteOffsets (3.9.2).
     """
     group = validate_offset_delete(shard, request)
+    answers_each = shard.profile.has(Behaviour.DUPLICATE_PARTITIONS_ANSWERED_EACH)
+    topics = request.topics if answers_each else each_partition_once(request.topics)
     deletable = [
         TopicPartition(topic=topic.name, partition=index)
-        for topic in request.topics
+        for topic in topics
         if not _is_read(group, topic.name)
         for index in topic.partition_indexes
     ]
     response = OffsetDeleteResponse(
         error_code=Errors.NONE,
-        topics=tuple(_response_topic(group, topic) for topic in request.topics),
+        topics=tuple(_response_topic(group, topic) for topic in topics),
     )
     if not shard.profile.has(Behaviour.DELETION_AWAITS_APPEND):
-        cleanup_group_metadata(shard, group, deletable)
+        # Where there is nothing to forget, an empty group is not looked at, and stays.
+        if deletable:
+            cleanup_group_metadata(shard, group, deletable)
         shard.respond(token, response)
         return
     committed = shard.offsets.of_group(group.group_id)

@@ -11,6 +11,7 @@ from reference_coordinator.messages import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
+from reference_coordinator.offsets.answers import each_partition_once
 from reference_coordinator.offsets.values import OffsetAndMetadata, TopicPartition
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 
@@ -26,7 +27,7 @@ def fetch_offsets(
     group = _group_for_readers(shard, request, require_stable=require_stable)
     topics = _all_committed(shard, group) if request.topics is None else request.topics
     if not shard.profile.has(Behaviour.DUPLICATE_PARTITIONS_ANSWERED_EACH):
-        topics = _without_duplicates(topics)
+        topics = each_partition_once(topics)
     return OffsetFetchResponseGroup(
         group_id=request.group_id,
         topics=tuple(
@@ -70,19 +71,6 @@ def _all_committed(shard: Shard, group: ClassicGroup | None) -> tuple[OffsetFetc
     return tuple(
         OffsetFetchRequestTopic(name=name, partition_indexes=tuple(indexes))
         for name, indexes in by_topic.items()
-    )
-
-
-def _without_duplicates(
-    topics: tuple[OffsetFetchRequestTopic, ...],
-) -> tuple[OffsetFetchRequestTopic, ...]:
-    by_topic: dict[str, dict[int, None]] = {}
-    for topic in topics:
-        by_topic.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))
-    return tuple(
-        OffsetFetchRequestTopic(name=name, partition_indexes=tuple(indexes))
-        for name, indexes in by_topic.items()
-        if indexes
     )
 
 

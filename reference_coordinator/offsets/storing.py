@@ -7,7 +7,15 @@ from reference_coordinator.classic.group import ClassicGroup
 from reference_coordinator.classic.state import ClassicGroupState
 from reference_coordinator.core.effects import Producer
 from reference_coordinator.core.errors import Errors, IllegalStateError
-from reference_coordinator.core.ids import NO_PRODUCER_ID, GroupId, Millis, ProducerId, ResponseToken
+from reference_coordinator.core.ids import (
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    GroupId,
+    Millis,
+    ProducerId,
+    ResponseToken,
+)
+from reference_coordinator.core.java import as_long
 from reference_coordinator.core.map_order import utf16_length
 from reference_coordinator.core.records import OffsetCommitRecord
 from reference_coordinator.core.values import value
@@ -49,7 +57,7 @@ def store_offsets(shard: Shard, commit: Commit) -> None:
     """Refuse what carries too much metadata, write the rest, and answer when it is written.
 
     Raises:
-        IllegalStateError: the producer's epoch is negative, which the log cannot take.
+        IllegalStateError: the producer has no epoch, with which no batch is made.
 
     Source: GroupMetadataManager#storeOffsets (3.9.2), OffsetMetadataManager#commitOffset and
     #commitTransactionalOffset (4.3.1).
@@ -62,8 +70,8 @@ def store_offsets(shard: Shard, commit: Commit) -> None:
         shard.respond(commit.token, response)
         return
     producer = commit.producer
-    if producer is not None and producer.producer_epoch < 0:
-        raise IllegalStateError("a transactional batch has a negative epoch")
+    if producer is not None and producer.producer_epoch == NO_PRODUCER_EPOCH:
+        raise IllegalStateError("a transactional batch has no producer epoch")
     group_id = commit.group.group_id
     producer_id = NO_PRODUCER_ID if producer is None else producer.producer_id
     records = tuple(_record(group_id, producer_id, *item) for item in accepted.items())
@@ -161,7 +169,7 @@ def _offset_from_request(
         leader_epoch=partition.committed_leader_epoch,
         metadata=partition.committed_metadata or "",
         commit_timestamp_ms=shard.now_ms,
-        expire_timestamp_ms=None if keeps_default else Millis(shard.now_ms + retention_time_ms),
+        expire_timestamp_ms=None if keeps_default else Millis(as_long(shard.now_ms + retention_time_ms)),
     )
 
 

@@ -67,6 +67,12 @@ OF_KAFKA_APIS: Final = (
         source="KafkaApis#getCoordinator (4.3.1)",
     ),
     Row(
+        behaviour=Behaviour.SHARE_KEY_MAY_HAVE_COLONS,
+        spans=since(4, 2, 0),
+        meaning="The group's id in such a key may have colons.",
+        source="SharePartitionKey#getInstance (4.2.1)",
+    ),
+    Row(
         behaviour=Behaviour.SHARE_COORDINATOR_MISSING,
         spans=(Span(since=(4, 0, 0), until=(4, 1, 0)),),
         meaning="Without share groups, FindCoordinator refuses every key of one with INVALID_REQUEST.",
@@ -83,6 +89,13 @@ OF_KAFKA_APIS: Final = (
         spans=since(3, 5, 0),
         meaning="OffsetCommit, TxnOffsetCommit and OffsetDelete answer a topic that does not exist even if "
         "they name no partition of it.",
+        source="KafkaApis#handleOffsetCommitRequest (3.5.0)",
+    ),
+    Row(
+        behaviour=Behaviour.UNKNOWN_PARTITIONS_ANSWERED_EACH,
+        spans=since(3, 5, 0),
+        meaning="A partition that does not exist is answered as often as OffsetCommit, TxnOffsetCommit or "
+        "OffsetDelete name it, instead of once.",
         source="KafkaApis#handleOffsetCommitRequest (3.5.0)",
     ),
 )

@@ -7,6 +7,7 @@ from dataclasses import field, fields
 from typing import Final, Self
 
 from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.java import trim
 from reference_coordinator.core.values import value
 
 INT_MAX: Final = 2**31 - 1
@@ -116,7 +117,7 @@ def _unknown(name: str, known: tuple[str, ...]) -> str:
 
 
 def _parse(declared: _Property, text: str) -> int:
-    trimmed = text.strip()
+    trimmed = trim(text)
     if not _JAVA_INTEGER.fullmatch(trimmed):
         raise ConfigError(
             f"{declared.name} is {text!r}, which is not an integer; "

@@ -182,3 +182,15 @@ def test_on_scala_an_offset_being_written_does_not_expire() -> None:
     broker.elapse(CHECK_MS)
 
     assert broker.fetch(0) == [(1, Errors.NONE)]
+
+
+@both
+@pytest.mark.parametrize("retention_ms", [2**63 - 1, -2])
+def test_a_retention_that_ends_beyond_time_or_before_it_has_ended(profile: str, retention_ms: int) -> None:
+    broker = forgetful(profile)
+    broker.elapse(1)
+    broker.send(commit({0: 1}, retention_ms=retention_ms), version=4)
+
+    broker.elapse(CHECK_MS)
+
+    assert broker.fetch(0) == [(-1, Errors.NONE)]

@@ -1,6 +1,6 @@
 """Compaction: what stays, what goes and when; and that no loader notices."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference_coordinator.core.ids import Millis
@@ -121,6 +121,7 @@ STEPS = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(STEPS, max_size=14))
 def test_no_loader_notices_a_compaction(steps: list[Step]) -> None:
     whole = batches(STABLE, *steps, STABLE)

@@ -119,3 +119,22 @@ def test_a_first_rebalance_counts_as_reading_everything(profile: str) -> None:
     parked_members(broker, join())
 
     assert errors_of(broker.send(offset_delete(0))) == [Errors.GROUP_SUBSCRIBED_TO_TOPIC]
+
+
+@pytest.mark.parametrize(("profile", "told"), [(SCALA, [NONE, NONE]), (JAVA, [NONE, NONE, NONE])])
+def test_a_partition_that_is_named_twice_is_answered_once_by_scala(profile: str, told: list[Errors]) -> None:
+    broker = Broker(profile)
+    broker.send(commit({0: 1, 1: 2}))
+
+    assert errors_of(broker.send(offset_delete(0, 1, 0))) == told
+    assert broker.fetch(0, 1) == [(-1, NONE), (-1, NONE)]
+
+
+@both
+def test_who_deletes_nothing_leaves_an_empty_group_alone(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+    broker.send(leave(ana))
+
+    assert broker.send(offset_delete()).error is NONE
+    assert broker.state() == "Empty"

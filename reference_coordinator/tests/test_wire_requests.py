@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference_coordinator.broker.messages import (
@@ -361,6 +361,19 @@ def test_text_that_is_not_utf_8_is_mended() -> None:
         assert request.group_id == "g\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}g"
 
 
+def test_a_compact_length_below_zero_is_null_and_a_count_below_zero_is_none() -> None:
+    minus_one = b"\xff\xff\xff\xff\x0f"
+    frame = request_frame("heartbeat", 4, group_id="g", group_instance_id=None)
+    assert frame.endswith(b"\0\0")
+
+    for ending in (minus_one + b"\0", b"\0" + minus_one):
+        request = read_request(frame[:-2] + ending, ranges=RANGES).message
+        assert request == message("heartbeat", 4, group_id="g", group_instance_id=None)
+    with pytest.raises(MalformedRequestError, match="-1 bytes were announced"):
+        read_request(frame[:-1] + b"\x01\x07" + minus_one, ranges=RANGES)
+
+
+@settings(deadline=None)
 @given(st.sampled_from(ALL_VERSIONS), st.binary(max_size=80))
 def test_any_bytes_are_a_request_or_malformed(served: tuple[Api, int], body: bytes) -> None:
     api, version = served

@@ -38,7 +38,13 @@ class FieldShape:
     is_array: bool
     is_nullable: bool
     """Whether there may be nothing; of an array, whether the array itself may be missing."""
-    is_tagged: bool
+    tag: int | None
+    """The number of a tagged field; None of others."""
+
+    @property
+    def is_tagged(self) -> bool:
+        """Whether it comes after the others, if at all."""
+        return self.tag is not None
 
 
 def field_shapes(entity: Any) -> tuple[FieldShape, ...]:
@@ -64,5 +70,5 @@ def _shape(field: dataclasses.Field[Any]) -> FieldShape:
         entity=inner if dataclasses.is_dataclass(inner) else None,
         is_array=is_array,
         is_nullable=is_nullable,
-        is_tagged="tag" in field.metadata,
+        tag=field.metadata.get("tag"),
     )

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from kio.serial import readers
 
+from reference_coordinator.core.java import MENDED, as_int
 from reference_coordinator.wire.entities import FieldShape, MalformedRequestError, describe, field_shapes
 
 _Reader: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
@@ -57,7 +58,7 @@ def _read_unsigned_varint(frame: bytes, offset: int) -> tuple[int, int]:
     if first < _ONE_BYTE_VARINTS:
         return first, offset + 1
     value, size = readers.read_unsigned_varint(frame, offset)
-    return value, offset + size
+    return as_int(value), offset + size
 
 
 def _read_unknown_tags(frame: bytes, offset: int) -> tuple[_Tags, int]:
@@ -76,7 +77,7 @@ def _read_unknown_tags(frame: bytes, offset: int) -> tuple[_Tags, int]:
 
 def _slice(frame: bytes, offset: int, length: int) -> tuple[bytes, int]:
     end = offset + length
-    if end > len(frame):
+    if not offset <= end <= len(frame):
         raise MalformedRequestError(f"{length} bytes were announced, {max(len(frame) - offset, 0)} came")
     return frame[offset:end], end
 
@@ -106,7 +107,7 @@ def _read_compact_bytes(frame: bytes, offset: int) -> tuple[bytes | None, int]:
     if 0 < length_plus_one < _ONE_BYTE_VARINTS and end <= len(frame):
         return frame[offset + 1 : end], end
     length_plus_one, position = _read_unsigned_varint(frame, offset)
-    return (None, position) if not length_plus_one else _slice(frame, position, length_plus_one - 1)
+    return (None, position) if length_plus_one <= 0 else _slice(frame, position, length_plus_one - 1)
 
 
 def _read_legacy_text(frame: bytes, offset: int) -> tuple[str | None, int]:
@@ -115,12 +116,12 @@ def _read_legacy_text(frame: bytes, offset: int) -> tuple[str | None, int]:
     if length < 0:
         return None, position
     content, position = _slice(frame, position, length)
-    return content.decode(errors="replace"), position
+    return content.decode(errors=MENDED), position
 
 
 def _read_compact_text(frame: bytes, offset: int) -> tuple[str | None, int]:
     content, position = _read_compact_bytes(frame, offset)
-    return None if content is None else str(content, "utf-8", "replace"), position
+    return None if content is None else str(content, "utf-8", MENDED), position
 
 
 def _read_uuid(frame: bytes, offset: int) -> tuple[Any, int]:

@@ -19,7 +19,6 @@ from reference_coordinator.broker.messages import (
     MetadataRequest,
     MetadataRequestTopic,
 )
-from reference_coordinator.core.ids import TopicId
 from reference_coordinator.messages import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
@@ -50,6 +49,7 @@ from reference_coordinator.wire.topic_logs import (
     list_offsets,
     offset_for_leader_epoch,
     produce,
+    topic_id_of,
 )
 from reference_coordinator.wire.transactions import (
     add_offsets_to_txn,
@@ -85,7 +85,7 @@ def _metadata(body: ReadEntity, version: int) -> MetadataRequest:
     return MetadataRequest(
         topics=None
         if is_all
-        else tuple(MetadataRequestTopic(name=topic["name"], topic_id=_topic_id(topic)) for topic in topics),
+        else tuple(MetadataRequestTopic(name=topic["name"], topic_id=topic_id_of(topic)) for topic in topics),
         allow_auto_topic_creation=body.get("allow_auto_topic_creation", True),
         include_cluster_authorized_operations=body.get("include_cluster_authorized_operations", False),
         include_topic_authorized_operations=body.get("include_topic_authorized_operations", False),
@@ -205,7 +205,7 @@ def _offset_commit(body: ReadEntity, _: int) -> OffsetCommitRequest:
         topics=tuple(
             OffsetCommitRequestTopic(
                 name=topic.get("name", ""),
-                topic_id=_topic_id(topic),
+                topic_id=topic_id_of(topic),
                 partitions=tuple(_offset_commit_partition(each) for each in topic["partitions"]),
             )
             for topic in body["topics"]
@@ -246,7 +246,7 @@ def _offset_fetch_topics(group: ReadEntity) -> tuple[OffsetFetchRequestTopic, ..
     return tuple(
         OffsetFetchRequestTopic(
             name=topic.get("name", ""),
-            topic_id=_topic_id(topic),
+            topic_id=topic_id_of(topic),
             partition_indexes=topic["partition_indexes"],
         )
         for topic in topics
@@ -272,14 +272,9 @@ def _delete_topics(body: ReadEntity, version: int) -> DeleteTopicsRequest:
         topics = tuple(DeleteTopicState(name=name) for name in body["topic_names"])
     else:
         topics = tuple(
-            DeleteTopicState(name=each["name"], topic_id=_topic_id(each)) for each in body["topics"]
+            DeleteTopicState(name=each["name"], topic_id=topic_id_of(each)) for each in body["topics"]
         )
     return DeleteTopicsRequest(topics=topics, timeout_ms=body["timeout"])
-
-
-def _topic_id(topic: ReadEntity) -> TopicId | None:
-    topic_id = topic.get("topic_id", None)
-    return None if topic_id is None else TopicId(str(topic_id))
 
 
 _Mapping: TypeAlias = Callable[[ReadEntity, int], BrokerRequest]

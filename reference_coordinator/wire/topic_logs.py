@@ -39,7 +39,7 @@ def produce(body: ReadEntity, _: int) -> ProduceRequest:
         topic_data=tuple(
             TopicProduceData(
                 name=topic.get("name", ""),
-                topic_id=_topic_id(topic),
+                topic_id=topic_id_of(topic),
                 partition_data=tuple(_records(each) for each in topic["partition_data"]),
             )
             for topic in body["topic_data"]
@@ -69,7 +69,7 @@ def fetch(body: ReadEntity, _: int) -> FetchRequest:
         topics=tuple(
             FetchTopic(
                 topic=topic.get("topic", ""),
-                topic_id=_topic_id(topic),
+                topic_id=topic_id_of(topic),
                 partitions=tuple(
                     FetchPartition(
                         partition=each["partition"],
@@ -163,6 +163,7 @@ def describe_cluster(body: ReadEntity, _: int) -> DescribeClusterRequest:
     )
 
 
-def _topic_id(topic: ReadEntity) -> TopicId | None:
+def topic_id_of(topic: ReadEntity) -> TopicId | None:
+    """Return the id that names a topic; None in a version without, or where it is zero."""
     topic_id = topic.get("topic_id", None)
     return None if topic_id is None else TopicId(str(topic_id))

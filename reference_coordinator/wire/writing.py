@@ -16,6 +16,10 @@ from reference_coordinator.wire.entities import FieldShape, UnwritableResponseEr
 _Writer: TypeAlias = Callable[[Any], bytes]
 
 _THROTTLE_TIME: Final = "throttle_time"
+_TAGGED: Final = frozenset({"supported_features", "finalized_features_epoch", "finalized_features"})
+"""Tagged response fields that are written; the others are hints to who else may lead."""
+_UNTOLD: Final = ((), -1)
+"""What the tagged fields are where nothing is said of them."""
 _ONE_BYTE_VARINTS: Final = 0x80
 _NO_TAGS: Final = b"\0"
 _ONE_BYTE: Final = tuple(bytes((value,)) for value in range(_ONE_BYTE_VARINTS))
@@ -109,10 +113,11 @@ _VARIABLE: Final[Mapping[tuple[str, bool], _Writer]] = MappingProxyType(
 @cache
 def _entity_writer(entity: Any) -> _Writer:
     flexible: bool = entity.__flexible__
-    # Tagged response fields are for what the reference lacks: features, and hints to who else may lead.
+    tagged = [shape for shape in field_shapes(entity) if shape.is_tagged and shape.name in _TAGGED]
     shapes = [shape for shape in field_shapes(entity) if not shape.is_tagged]
     names = [shape.name for shape in shapes]
-    end = (_NO_TAGS,) if flexible else ()
+    end = (_NO_TAGS,) if flexible and not tagged else ()
+    write_tags = _tags_writer(tagged) if tagged else None
     throttle_at = names.index(_THROTTLE_TIME) if _THROTTLE_TIME in names else None
     if throttle_at is not None:
         del shapes[throttle_at]
@@ -124,7 +129,24 @@ def _entity_writer(entity: Any) -> _Writer:
         if throttle_at is not None:
             parts.insert(throttle_at, _NOT_THROTTLED)
         parts += end
+        if write_tags is not None:
+            parts.append(write_tags(message))
         return b"".join(parts)
+
+    return write
+
+
+def _tags_writer(shapes: Iterable[FieldShape]) -> _Writer:
+    writers = [(shape.name, shape.tag or 0, _field_writer(shape, flexible=True)) for shape in shapes]
+
+    def write(message: Any) -> bytes:
+        fields = []
+        for name, tag, write_field in writers:
+            value = getattr(message, name)
+            if value not in _UNTOLD:
+                written = write_field(value)
+                fields.append(_write_unsigned_varint(tag) + _write_unsigned_varint(len(written)) + written)
+        return _write_unsigned_varint(len(fields)) + b"".join(fields)
 
     return write
 

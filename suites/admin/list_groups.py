@@ -102,3 +102,13 @@ def a_state_in_small_letters_is_no_error(talk: Conversation) -> None:
     ana.receives(list_groups_response(error_code="NONE", groups=ANY))
     ana.sends(list_groups(version=4, states_filter=(" STABLE ",)))
     ana.receives(list_groups_response(error_code="NONE", groups=ANY))
+
+
+@scenario("admin/list/blanks", source=LISTS, clauses=("LG-06", "LG-07"))
+def only_javas_blanks_are_ignored(talk: Conversation) -> None:
+    """From 4.0 on control characters around a state are ignored, but no other blank than the plain one."""
+    (ana,) = talk.stable_group("ana")
+
+    for state in ("\tStable\n", "\x01Stable\x1f", "\N{NO-BREAK SPACE}Stable", "Stable\N{EM SPACE}"):
+        ana.sends(list_groups(version=4, states_filter=(state,)))
+        ana.receives(list_groups_response(error_code="NONE", groups=ANY))

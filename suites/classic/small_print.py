@@ -88,6 +88,26 @@ def keys_of_share_groups_have_a_form(talk: Conversation) -> None:
         ana.receives(find_coordinator_response(coordinators=({"key": asked},)))
 
 
+@scenario("admin/find/odd-share-keys", source="SharePartitionKey#getInstance", clauses=("FC-07",))
+def keys_of_share_groups_are_read_by_java(talk: Conversation) -> None:
+    """A share group's key may have a sign, a padded id and a colon behind, and others since 4.2."""
+    ana = talk.actor("ana")
+    orders = "AAAAAAAAAAAAAAAAAAAAAQ"
+
+    for asked in (
+        f"payroll:{orders}:-1",
+        f"payroll:{orders}==:+1:",
+        f"payroll:{orders}:2147483648",
+        f"payroll:{orders}: 1",
+        f"payroll:{orders}=:1",
+        f" :{orders}:1",
+        f"pay:roll:{orders}:1",
+        "",
+    ):
+        ana.sends(request("FindCoordinator", 6, key_type=2, coordinator_keys=(asked,)))
+        ana.receives(find_coordinator_response(coordinators=({"key": asked},)))
+
+
 @scenario("admin/api-versions/software-without-a-proper-name", source="KIP-511")
 def software_needs_a_proper_name(talk: Conversation) -> None:
     """ApiVersions v3 refuses a software name or version that is empty or begins or ends with a hyphen."""

@@ -2,8 +2,14 @@
 
 from harness.scenario import (
     ANY,
+    OWN,
+    Actor,
     Conversation,
     Value,
+    describe_groups,
+    describe_groups_response,
+    leave_group,
+    leave_group_response,
     offset_commit,
     offset_commit_response,
     offset_delete,
@@ -119,3 +125,80 @@ def a_topic_without_a_name_has_no_offsets(talk: Conversation) -> None:
 
     ana.sends(offset_fetch(topics={"": (0,), "orders": (0,)}))
     ana.receives(offset_fetch_response({"": {0: -1}, "orders": {0: -1}}))
+
+
+@scenario(
+    "offsets/edge/delete-a-partition-twice",
+    source="GroupCoordinatorAdapter#deleteOffsets",
+    clauses=("OD-03",),
+)
+def a_partition_that_is_deleted_twice(talk: Conversation) -> None:
+    """A partition that is named twice in one OffsetDelete is answered once until 3.9, and twice since 4.0."""
+    ana = talk.actor("ana")
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2, 2: 3}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE", 2: "NONE"}}))
+
+    _deletes(ana, 0, 0)
+    _deletes(ana, 1, 2, split=True)
+
+
+@scenario(
+    "offsets/edge/unknown-partition-twice",
+    source="KafkaApis#handleOffsetCommitRequest",
+    clauses=("OC-23", "OD-05"),
+)
+def an_unknown_partition_that_is_named_twice(talk: Conversation) -> None:
+    """A partition that does not exist is answered as often as it is named since 3.5, and once before."""
+    ana = talk.actor("ana")
+    twice: Value = ({"partition_index": 9, "committed_offset": 8},) * 2
+    orders: Value = {"name": "orders", "partitions": twice}
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+    ana.sends(request("OffsetCommit", 8, group_id=OWN, generation_id_or_member_epoch=-1, topics=(orders,)))
+    ana.receives(response("OffsetCommit", throttle_time_ms=0))
+    ana.sends(
+        request(
+            "TxnOffsetCommit",
+            2,
+            group_id=OWN,
+            transactional_id="nobody's",
+            producer_id=1,
+            producer_epoch=0,
+            topics=(orders,),
+        )
+    )
+    ana.receives(response("TxnOffsetCommit", throttle_time_ms=0))
+    for split in (False, True):
+        _deletes(ana, 8, 8, split=split)
+
+
+@scenario(
+    "offsets/edge/nothing-to-delete",
+    source="GroupCoordinator#handleDeleteOffsets",
+    clauses=("OD-05", "OD-07"),
+)
+def who_deletes_nothing_leaves_the_group_alone(talk: Conversation) -> None:
+    """An empty group without offsets survives an OffsetDelete that names no partition that exists."""
+    (ana,) = talk.stable_group("ana")
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+
+    for nothing in ({}, {"orders": (3,)}):
+        ana.sends(offset_delete(topics=nothing))
+        ana.receives(offset_delete_response(error_code="NONE"))
+        ana.sends(describe_groups())
+        ana.receives(describe_groups_response(error_code="NONE", group_state="Empty"))
+    ana.sends(offset_delete(topics={"orders": (0,)}))
+    ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE"))
+
+
+def _deletes(ana: Actor, *indexes: int, split: bool = False) -> None:
+    """Delete offsets of partitions of one topic, which is named once, or else anew for each of them."""
+    partitions: tuple[Value, ...] = tuple({"partition_index": index} for index in indexes)
+    pieces = tuple((each,) for each in partitions) if split else (partitions,)
+    topics: tuple[Value, ...] = tuple({"name": "orders", "partitions": piece} for piece in pieces)
+    ana.sends(request("OffsetDelete", 0, group_id=OWN, topics=topics))
+    ana.receives(offset_delete_response(error_code="NONE"))

@@ -27,6 +27,7 @@ from harness.scenario import (
 
 FREQUENT_EXPIRY = {"offsets.retention.check.interval.ms": "500"}
 """Of a broker of its own, which all scenarios of expiry share."""
+LONG_MAX = 2**63 - 1
 EXPIRES = "OffsetMetadataManager#cleanupExpiredOffsets"
 CONDITION = "ClassicGroup#offsetExpirationCondition"
 
@@ -92,6 +93,33 @@ def a_retention_time_ends_its_own_offset_alone(talk: Conversation) -> None:
     )
     ana.sends(describe_groups())
     ana.receives(describe_groups_response(error_code="NONE", group_state="Empty"))
+
+
+@scenario(
+    "offsets/expiry/retention-beyond-time",
+    source=EXPIRES,
+    clauses=("EX-08", "EX-10"),
+    broker_config=FREQUENT_EXPIRY,
+)
+def a_retention_time_beyond_time_ends_at_the_next_pass(talk: Conversation) -> None:
+    """An offset that is to be kept for ever is gone at the next pass: the sum of times goes on from below."""
+    ana = talk.actor("ana")
+    for partition, retention_time_ms in ((0, LONG_MAX), (1, -2), (2, -1)):
+        ana.sends(
+            offset_commit(
+                version=2,
+                generation_id=-1,
+                member_id="",
+                retention_time_ms=retention_time_ms,
+                topics={"orders": {partition: 7}},
+            )
+        )
+        ana.receives(offset_commit_response({"orders": {partition: "NONE"}}))
+
+    ana.repeats(
+        offset_fetch(topics={"orders": (0, 1, 2)}),
+        until=offset_fetch_response({"orders": {0: -1, 1: -1, 2: 7}}),
+    )
 
 
 @scenario("offsets/expiry/renewed", source=EXPIRES, clauses=("EX-08", "OC-26"), broker_config=FREQUENT_EXPIRY)

@@ -69,3 +69,19 @@ def the_transactional_id_is_looked_at_once(talk: Conversation) -> None:
     ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42, 1: 43}})
+
+
+@scenario("transactions/epoch/below-none", source="ProducerAppendInfo#checkProducerEpoch", clauses=("TC-23",))
+def a_commit_with_an_epoch_below_none_is_refused(talk: Conversation) -> None:
+    """Within a transaction epoch -2 is INVALID_PRODUCER_EPOCH: only -1 stands for none."""
+    producer = pending(talk)
+    ana = producer.actor
+    ana.sends(producer.commits({"orders": {1: 50}}))
+    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+
+    ana.sends(producer.commits({"orders": {0: 43}}, producer_epoch=-2))
+    ana.receives(txn_offset_commit_response({"orders": {0: "INVALID_PRODUCER_EPOCH"}}))
+    ends(producer, committed=True)
+    sees(ana, {"orders": {1: 50}})
+    ana.sends(offset_fetch(version=6, topics={"orders": (0,)}))
+    ana.receives(response("OffsetFetch", error_code="NONE"))

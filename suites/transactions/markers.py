@@ -4,10 +4,13 @@ from dataclasses import replace
 
 from harness.scenario import (
     Conversation,
+    Value,
+    containing,
     init_producer_id,
     init_producer_id_response,
     offset_fetch,
     offset_fetch_response,
+    request,
     response,
     scenario,
     write_txn_markers,
@@ -166,3 +169,30 @@ def a_marker_of_version_2_has_a_newer_epoch(talk: Conversation) -> None:
         )
         ana.receives(write_txn_markers_response({OFFSETS: {0: error}}))
     sees(ana, {"orders": {0: 42}})
+
+
+@scenario("transactions/markers/one-answer-a-producer", source=WRITES, clauses=("TC-30",))
+def a_producer_is_answered_once(talk: Conversation) -> None:
+    """Markers of a producer are answered together, each partition once; one for nothing is not answered."""
+    ana = talk.actor("ana")
+    for markers in (
+        (_marker(7, 1), _marker(7, 2)),
+        (_marker(7, 1, 1),),
+        (_marker(7, 1), _marker(8)),
+        (_marker(8),),
+        (),
+    ):
+        ana.sends(request("WriteTxnMarkers", 1, markers=markers))
+        ana.receives(response("WriteTxnMarkers", markers=containing()))
+
+
+def _marker(producer_id: int, *partitions: int) -> Value:
+    """The end of a transaction for partitions of a topic that does not exist."""
+    missing: tuple[Value, ...] = ({"name": "missing", "partition_indexes": partitions},)
+    return {
+        "producer_id": producer_id,
+        "producer_epoch": 0,
+        "transaction_result": True,
+        "topics": missing if partitions else (),
+        "coordinator_epoch": 0,
+    }

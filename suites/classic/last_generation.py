@@ -1,0 +1,45 @@
+"""Generations are counted in 32 bits: what comes after the last of them."""
+
+from harness.scenario import (
+    Capability,
+    Conversation,
+    group_record,
+    heartbeat,
+    heartbeat_response,
+    join_group,
+    join_group_response,
+    offset_commit,
+    offset_commit_response,
+    offset_fetch,
+    offset_fetch_response,
+    scenario,
+)
+
+LAST = 2**31 - 1
+WITHIN_MS = 15_000
+
+
+@scenario(
+    "classic/generation/after-the-last",
+    source="ClassicGroup#initNextGeneration",
+    needs=(Capability.RESTART, Capability.WRITE_LOG),
+)
+def generations_go_on_from_below(talk: Conversation) -> None:
+    """The generation after 2147483647 is -2147483648, and whoever names it is a member like any other."""
+    ana = talk.actor("ana")
+    talk.appends(group_record(generation=LAST))
+    talk.restarts_coordinator()
+    never = talk.group("never")
+    ana.repeats(offset_fetch(group_id=never), until=offset_fetch_response({}), within_ms=WITHIN_MS)
+
+    ana.obtains_member_id()
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=-LAST - 1))
+    ana.syncs_as_leader((ana,))
+
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.sends(offset_commit(topics={"orders": {0: 1}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 1}}))
+    ana.receives(offset_commit_response({"orders": {1: "UNKNOWN_MEMBER_ID"}}))
