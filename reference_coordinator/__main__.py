@@ -9,44 +9,25 @@ import logging
 import signal
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from reference_coordinator.broker.listener import Listener
 from reference_coordinator.broker.topics import is_legal_topic_name
-from reference_coordinator.core.choices import DeterministicChoices
-from reference_coordinator.core.values import value
 from reference_coordinator.exit_codes import EXIT_DAMAGED, EXIT_OK, EXIT_UNAVAILABLE, Parser
+from reference_coordinator.log.batches import StoreError
 from reference_coordinator.log.command import COMMANDS
 from reference_coordinator.log.command import main as run_command
 from reference_coordinator.log.directory import LockedDirectoryError
-from reference_coordinator.log.keeping import KeptLog, kept_log
-from reference_coordinator.log.offsets_log import OffsetsLog
 from reference_coordinator.log.placing import MisplacedGroupError
 from reference_coordinator.log.segments import DamagedLogError
 from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
-from reference_coordinator.profile.profiles import Profile, UnknownProfileError, profile_for
-from reference_coordinator.server.server import DoorLostError, serving
+from reference_coordinator.profile.profiles import UnknownProfileError, profile_for
+from reference_coordinator.server.server import DoorLostError
+from reference_coordinator.server.service import Options, opened
 
 _PORT_MAX: Final = 65_535
+_BROKERS_MAX: Final = 9
 _NUM_PARTITIONS: Final = "offsets.topic.num.partitions"
-
-
-@value
-class Options:
-    """What the command line asked for."""
-
-    host: str
-    port: int
-    profile: Profile
-    config: GroupCoordinatorConfig
-    names_num_partitions: bool
-    """Whether the command line says how many partitions the log has."""
-    topics: dict[str, int]
-    seed: int
-    data_dir: Path | None
 
 
 def parse(arguments: Sequence[str]) -> Options:
@@ -56,15 +37,19 @@ def parse(arguments: Sequence[str]) -> Options:
     try:
         host, port = _address(given.listen)
         properties = _properties(given.config)
+        _throw_if_impossible(given)
         return Options(
             host=host,
             port=port,
             profile=profile_for(given.profile),
+            properties=properties,
             config=GroupCoordinatorConfig.from_properties(properties),
             names_num_partitions=_NUM_PARTITIONS in properties,
             topics=_topics(given.topic),
             seed=given.seed,
             data_dir=given.data_dir,
+            brokers=given.brokers,
+            control=None if given.control is None else _address(given.control),
         )
     except (ConfigError, UnknownProfileError, argparse.ArgumentTypeError) as error:
         parser.error(str(error))
@@ -102,9 +87,30 @@ def _parser() -> Parser:
     )
     parser.add_argument("--seed", type=int, default=0, help="other member ids for another seed")
     parser.add_argument(
-        "--data-dir", metavar="DIR", type=Path, help="where the log outlives the process; a broker's will do"
+        "--data-dir", metavar="DIR", type=Path, help="where logs outlive the process; a broker's will do"
+    )
+    parser.add_argument(
+        "--brokers",
+        metavar="N",
+        type=int,
+        default=1,
+        help="a cluster of so many, at ports from the first one upwards, whose logs end with the process",
+    )
+    parser.add_argument(
+        "--control", metavar="HOST:PORT", help="take datagrams that say what befalls the cluster's brokers"
     )
     return parser
+
+
+def _throw_if_impossible(given: argparse.Namespace) -> None:
+    if not 1 <= given.brokers <= _BROKERS_MAX:
+        raise argparse.ArgumentTypeError(f"--brokers takes 1 to {_BROKERS_MAX}, not {given.brokers}")
+    if given.brokers > 1 and given.data_dir is not None:
+        raise argparse.ArgumentTypeError("--data-dir is for one broker, and so not together with --brokers")
+    if given.brokers == 1 and given.control is not None:
+        raise argparse.ArgumentTypeError(
+            "--control is for the brokers of a cluster: name their number by --brokers"
+        )
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -136,41 +142,15 @@ def _topics(texts: Sequence[str]) -> dict[str, int]:
     return topics
 
 
-def keeping(options: Options) -> AbstractContextManager[KeptLog]:
-    """Return the log that outlives the process, or one that does not."""
-    num_partitions = options.config.offsets_topic_num_partitions
-    if options.data_dir is None:
-        return nullcontext(KeptLog(log=OffsetsLog(), num_partitions=num_partitions, num_records=0))
-    return kept_log(
-        options.data_dir,
-        options.profile,
-        num_partitions=num_partitions if options.names_num_partitions else None,
-        codec=options.config.offsets_topic_compression_codec,
-        tell=_tell,
-    )
-
-
-def serve(options: Options, kept: KeptLog) -> None:
+def serve(options: Options) -> None:
     """Serve until SIGTERM or SIGINT."""
-
-    def make_listener(host: str, port: int) -> Listener:
-        return Listener(
-            profile=options.profile,
-            config=replace(options.config, offsets_topic_num_partitions=kept.num_partitions),
-            # Members that are in the log must not get namesakes.
-            choices=DeterministicChoices(seed=options.seed + kept.num_records),
-            host=host,
-            port=port,
-            topics=options.topics,
-            log=kept.log,
-        )
-
-    with serving(make_listener, host=options.host, port=options.port) as server:
+    with opened(options, _tell) as server:
         for each in (signal.SIGTERM, signal.SIGINT):
             signal.signal(each, lambda *_: server.stop())
         # What is there by now stays: the collector need not look at it again while requests are answered.
         gc.freeze()
-        print(f"listening on {options.host}:{server.port} profile {options.profile.name}", flush=True)  # noqa: T201 - the ready line
+        addresses = ",".join(f"{options.host}:{port}" for port in server.ports)
+        print(f"listening on {addresses} profile {options.profile.name}", flush=True)  # noqa: T201 - the ready line
         server.run()
 
 
@@ -182,11 +162,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
-        with keeping(options) as kept:
-            serve(options, kept)
+        serve(options)
     except (DamagedLogError, MisplacedGroupError) as error:
         return _fail(EXIT_DAMAGED, str(error))
-    except (LockedDirectoryError, DoorLostError) as error:
+    except (LockedDirectoryError, DoorLostError, StoreError) as error:
         return _fail(EXIT_UNAVAILABLE, str(error))
     except OSError as error:
         return _fail(EXIT_UNAVAILABLE, f"cannot listen on {options.host}:{options.port}: {error}")

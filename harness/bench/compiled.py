@@ -29,6 +29,11 @@ _INTERPRETED: Final = (
     "core/effects.py",  # a compiled class that is generic cannot be subscripted
     "core/timers.py",  # likewise
     "log/*.py",  # no part of it is used for every request
+    "server/broker_store.py",  # likewise
+    "server/control.py",  # likewise
+    "server/journal.py",  # likewise
+    "server/service.py",  # likewise
+    "server/topic_files.py",  # likewise
 )
 _SETUP: Final = """
 import sys

@@ -251,6 +251,10 @@ class Broker(Protocol):
     def failure(self) -> str | None:
         """Return why the broker is gone (exit status, last log lines), or None while it is not."""
 
+    async def mend(self) -> None:
+        """Start again, in a cluster, what was killed; whoever took over goes on. Nothing else needs it."""
+        return
+
     async def stop(self) -> None:
         """Stop it and everything that was started for it. Idempotent; never leaves a process behind."""
 

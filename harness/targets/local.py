@@ -49,6 +49,8 @@ from harness.targets.tcp import TcpStage, new_connect_slots
 
 START_TIMEOUT_MS: Final = 60_000.0
 _START_TRIES: Final = 3
+_MEND_TIMEOUT_MS: Final = 180_000.0
+"""A broker that was killed reads its logs first, and waits for its former session to be over."""
 _OF_ALL: Final = frozenset(
     {
         Capability.BROKER_CONFIG,
@@ -125,6 +127,14 @@ class LocalBroker(Broker):
     @override
     def failure(self) -> str | None:
         return self._nodes.failure()
+
+    @override
+    async def mend(self) -> None:
+        for node in self._nodes.brokers.values():
+            if self._cluster is not None and not node.is_up:
+                await node.start()
+                await _await_serving(node, self._nodes, timeout_ms=_MEND_TIMEOUT_MS)
+                await self._cluster.found(node.node_id)
 
     @override
     async def stop(self) -> None:
@@ -324,11 +334,9 @@ async def _clustered(plan: LocalPlan, nodes: LocalNodes) -> Cluster | None:
     return cluster
 
 
-async def _await_serving(node: Node, nodes: LocalNodes) -> None:
+async def _await_serving(node: Node, nodes: LocalNodes, *, timeout_ms: float = START_TIMEOUT_MS) -> None:
     async with _asking(node) as stage:
-        await await_serving(
-            stage, topics=CONFORMANCE_TOPICS, timeout_ms=START_TIMEOUT_MS, failure=nodes.failure
-        )
+        await await_serving(stage, topics=CONFORMANCE_TOPICS, timeout_ms=timeout_ms, failure=nodes.failure)
 
 
 @contextlib.asynccontextmanager

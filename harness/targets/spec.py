@@ -22,7 +22,7 @@ from harness.targets.reference_tcp import ReferenceTcpTarget
 SPEC_FORMS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "reference[:PROFILE]": "the reference coordinator in process, in virtual time",
-        "reference-tcp[:PROFILE]": "the reference coordinator's server, in real time",
+        "reference-tcp[:PROFILE][*N]": "the reference coordinator's server, in real time, or a cluster of N",
         "kafka:VERSION[+java][*N]": "Apache Kafka in a local JVM, e.g. kafka:3.9.2 or kafka:latest; "
         "kafka:3.9.2+java has the Java coordinator, which is a choice from 3.7 to 3.9; "
         "kafka:4.3.1*3 is a cluster of three",
@@ -60,6 +60,10 @@ def parse_target(spec: str, *, profile: str | None = None, start_timeout_ms: flo
         TargetError: it names no target; the message lists what does.
     """
     kind, separator, rest = spec.partition(":")
+    if not separator:
+        # A target that needs nothing named may be several all the same: reference-tcp*3.
+        kind, star, count = spec.partition("*")
+        rest = f"{star}{count}"
     parse = _PARSERS.get(kind)
     if parse is None:
         raise TargetError(f"{spec!r} is no target; there is {_forms()}")
@@ -78,8 +82,11 @@ def _reference(spec: str, rest: str, options: _Options) -> Target:
 
 
 def _reference_tcp(spec: str, rest: str, options: _Options) -> Target:
-    _refuse_two_profiles(spec, rest, options)
-    return ReferenceTcpTarget(rest or options.profile, profile_in_spec=bool(rest))
+    profile, node_count = _counted(spec, rest)
+    _refuse_two_profiles(spec, profile, options)
+    return ReferenceTcpTarget(
+        profile or options.profile, profile_in_spec=bool(profile), node_count=node_count
+    )
 
 
 def _refuse_two_profiles(spec: str, rest: str, options: _Options) -> None:

@@ -16,6 +16,8 @@ from harness.targets.spec import SPEC_FORMS, parse_target
         ("reference:3.9", "reference-3.9"),
         ("reference-tcp", "reference-tcp"),
         ("reference-tcp:2.8.2", "reference-tcp-2.8.2"),
+        ("reference-tcp*3", "reference-tcp-x3"),
+        ("reference-tcp:2.8.2*2", "reference-tcp-2.8.2-x2"),
         ("kafka:3.9.2", "kafka-3.9.2"),
         ("kafka:latest", "kafka-latest"),
         ("kafka:3.9.2+java", "kafka-3.9.2-java"),
@@ -89,6 +91,7 @@ _ANYWHERE = {
     Capability.WRITE_LOG,
     Capability.HOLD_LOADING,
 }
+_BY_ITSELF = {Capability.BROKER_CONFIG, Capability.RESTART, Capability.KILL, Capability.PAUSE}
 _ALONE = _ANYWHERE | {Capability.SOLE_LEADER}
 
 
@@ -100,7 +103,8 @@ _ALONE = _ANYWHERE | {Capability.SOLE_LEADER}
         ("kafka:4.3.1", _ALONE),
         ("kafka:latest", _ALONE),
         ("kafka:4.3.1*3", _ANYWHERE | {Capability.CLUSTER, Capability.DISCONNECT}),
-        ("reference-tcp", {Capability.BROKER_CONFIG, Capability.SOLE_LEADER}),
+        ("reference-tcp", _BY_ITSELF | {Capability.SOLE_LEADER}),
+        ("reference-tcp*3", _BY_ITSELF | {Capability.CLUSTER, Capability.DISCONNECT}),
         ("external:localhost:9092", set()),
     ],
 )

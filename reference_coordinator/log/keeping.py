@@ -8,6 +8,7 @@ from typing import Final
 
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.core.values import value
+from reference_coordinator.log.batches import RecordStore
 from reference_coordinator.log.directory import DEFAULT_SEGMENT_BYTES, DirectoryStore
 from reference_coordinator.log.offsets_log import OffsetsLog
 from reference_coordinator.profile.profiles import Profile
@@ -34,8 +35,11 @@ def kept_log(
     codec: int,
     tell: Callable[[str], None],
     segment_bytes: int = DEFAULT_SEGMENT_BYTES,
+    around: Callable[[RecordStore], RecordStore] = lambda store: store,
 ) -> Iterator[KeptLog]:
     """Open a directory for as long as the context is; what was cut off and what cannot be read is told.
+
+    `around` returns what is to be written through instead, which writes to the store.
 
     Raises:
         LockedDirectoryError, DamagedLogError, MisplacedGroupError, OSError: see `DirectoryStore`.
@@ -49,7 +53,7 @@ def kept_log(
         now_ms=lambda: Millis(int(time.time() * _MILLIS_PER_SECOND)),
     )
     try:
-        log = OffsetsLog(store)
+        log = OffsetsLog(around(store))
         for message in (*store.notices, *map(str, log.unreadable())):
             tell(message)
         num_records = sum(map(log.end_offset, log.partitions()))

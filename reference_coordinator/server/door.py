@@ -16,14 +16,15 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, TypeAlias
 
 Parcel: TypeAlias = tuple[int, int, bytes]
 """Kind, connection, content."""
 
 OPENED: Final = 0
-"""A client has connected; the content is its address. Only doors send it."""
+"""A client has connected; the content is which acceptor it came by, and its address. Only doors send it."""
 BYTES: Final = 1
 """Bytes of a client or for it."""
 CLOSED: Final = 2
@@ -106,10 +107,10 @@ class _Client:
 class Door:
     """Carries bytes between clients and a server until the server hangs up."""
 
-    def __init__(self, acceptor: socket.socket, link: socket.socket) -> None:
-        acceptor.settimeout(0)
-        link.settimeout(0)
-        self._acceptor = acceptor
+    def __init__(self, acceptors: Sequence[socket.socket], link: socket.socket) -> None:
+        for each in (*acceptors, link):
+            each.settimeout(0)
+        self._acceptors = acceptors
         self._link = link
         self._selector = selectors.DefaultSelector()
         self._only_link = selectors.DefaultSelector()
@@ -121,7 +122,8 @@ class Door:
     def run(self) -> None:
         """Carry."""
         self._selector.register(self._link, selectors.EVENT_READ, self._deliver)
-        self._selector.register(self._acceptor, selectors.EVENT_READ, self._accept)
+        for number, acceptor in enumerate(self._acceptors):
+            self._selector.register(acceptor, selectors.EVENT_READ, partial(self._accept, number))
         self._only_link.register(self._link, selectors.EVENT_READ | selectors.EVENT_WRITE)
         with contextlib.suppress(_ServerGoneError, ConnectionError):
             while True:
@@ -158,15 +160,15 @@ class Door:
             if client.unsent or client.is_over:
                 self._wait_for(client)
 
-    def _accept(self, _: int) -> None:
+    def _accept(self, number: int, _: int) -> None:
         try:
-            accepted, (host, *_) = self._acceptor.accept()
+            accepted, (host, *_) = self._acceptors[number].accept()
         except (BlockingIOError, ConnectionAbortedError):
             return
         self._connected += 1
         client = self._clients[self._connected] = _Client(self._connected, accepted)
         self._selector.register(accepted, selectors.EVENT_READ, lambda events: self._carry(client, events))
-        self._tell(OPENED, client, str(host).encode())
+        self._tell(OPENED, client, f"{number} {host}".encode())
 
     def _carry(self, client: _Client, events: int) -> None:
         if client.number not in self._clients:
@@ -200,8 +202,10 @@ class Door:
     def _close(self) -> None:
         for client in self._clients.values():
             client.socket.close()
-        for each in (self._acceptor, self._link, self._selector, self._only_link):
+        for each in (*self._acceptors, self._link):
             each.close()
+        self._selector.close()
+        self._only_link.close()
 
     def _tell(self, kind: int, client: _Client, content: bytes = b"") -> None:
         self._for_server.append(header(kind, client.number, len(content)))
@@ -212,14 +216,15 @@ class _ServerGoneError(Exception):
     """The server has hung up."""
 
 
-def main(acceptor: str, link: str) -> None:
+def main(link: str, *acceptors: str) -> None:
     """Be the door of the server that gave these file descriptors."""
     for each in (signal.SIGINT, signal.SIGTERM):
         # Meant for the server, which hangs up when it has ended.
         signal.signal(each, signal.SIG_IGN)
     _, files_max = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files_max, files_max))
-    Door(socket.socket(fileno=int(acceptor)), socket.socket(fileno=int(link))).run()
+    opened = [socket.socket(fileno=int(each)) for each in acceptors]
+    Door(opened, socket.socket(fileno=int(link))).run()
 
 
 if __name__ == "__main__":

@@ -10,9 +10,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, Protocol
 
+from reference_coordinator.broker.cluster import Cluster
 from reference_coordinator.broker.listener import ConnectionId, Listener, Outgoing, SendFrame
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.server import door
@@ -28,6 +29,35 @@ _LOGGER: Final = logging.getLogger(__name__)
 
 ListenerFactory = Callable[[str, int], Listener]
 """Makes the listener when host and port are known; clients are told these."""
+Connect = Callable[[int, str], ConnectionId | None]
+"""Opens a connection that came by a port, the first being 0, from an address; None where nobody is there."""
+
+
+class Served(Protocol):
+    """A listener, or several of a cluster. See `Listener` for each of them."""
+
+    def received(self, connection: ConnectionId, frame: bytes, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Take a frame."""
+
+    def disconnected(self, connection: ConnectionId, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Forget a connection."""
+
+    def advance(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Let every deadline fire that is due."""
+
+    def next_deadline(self) -> Millis | None:
+        """Return when `advance` is due."""
+
+
+class Commands(Protocol):
+    """Where somebody tells what is to be done to what is served."""
+
+    @property
+    def socket(self) -> socket.socket:
+        """Can be read when there is a command."""
+
+    def obey(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Do what is told; returns what comes of it for clients."""
 
 
 class DoorLostError(Exception):
@@ -38,13 +68,26 @@ class Server:
     """Carries a listener's frames over the link to its door, and keeps its clock.
 
     What comes in at once is handled at once: the clock is read, the listener asked for its next deadline and
-    the link written to a single time, however many frames there were.
+    the link written to a single time, however many frames there were. What they have changed is saved before.
     """
 
-    def __init__(self, listener: Listener, *, link: socket.socket, port: int) -> None:
-        self.port = port
-        """Where clients find it."""
+    def __init__(
+        self,
+        listener: Served,
+        connect: Connect,
+        *,
+        link: socket.socket,
+        ports: Sequence[int],
+        commands: Commands | None = None,
+    ) -> None:
+        self.port = ports[0]
+        """Where clients find it, or the first of its brokers."""
+        self.ports = tuple(ports)
+        self.save: Callable[[], None] | None = None
+        """Has what answers tell of outlive the process; called before they leave it."""
         self._listener = listener
+        self._connect = connect
+        self._commands = commands
         self._link = link
         self._unpacking = door.Unpacking()
         self._streams: dict[int, _Stream] = {}
@@ -55,6 +98,8 @@ class Server:
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._link, selectors.EVENT_READ)
         self._selector.register(self._woken, selectors.EVENT_READ)
+        if commands is not None:
+            self._selector.register(commands.socket, selectors.EVENT_READ)
         # The log outlives the process, so the time in it is everybody's; between starts it never goes back.
         self._began_ms = (time.time() - time.monotonic()) * _MILLIS_PER_SECOND
 
@@ -63,17 +108,23 @@ class Server:
 
         Raises:
             DoorLostError: the process with the sockets has ended.
+            StoreError: what was changed cannot be saved, and nobody was told of it.
         """
         while True:
             ready = self._selector.select(self._until_deadline_s())
             if any(key.fileobj is self._woken for key, _ in ready):
                 return
-            now_ms = self._now_ms()
-            if ready:
-                self._take_in(now_ms=now_ms)
+            now_ms = self.now_ms()
+            for key, _ in ready:
+                if key.fileobj is self._link:
+                    self._take_in(now_ms=now_ms)
+                elif self._commands is not None:
+                    self._carry_out(self._commands.obey(now_ms=now_ms))
             deadline_ms = self._listener.next_deadline()
             if deadline_ms is not None and deadline_ms <= now_ms:
                 self._carry_out(self._listener.advance(now_ms=now_ms))
+            if self.save is not None:
+                self.save()
             self._send_all()
 
     def stop(self) -> None:
@@ -88,9 +139,10 @@ class Server:
 
     def _until_deadline_s(self) -> float | None:
         deadline_ms = self._listener.next_deadline()
-        return None if deadline_ms is None else max(deadline_ms - self._now_ms(), 0) / _MILLIS_PER_SECOND
+        return None if deadline_ms is None else max(deadline_ms - self.now_ms(), 0) / _MILLIS_PER_SECOND
 
-    def _now_ms(self) -> Millis:
+    def now_ms(self) -> Millis:
+        """The server's clock."""
         return Millis(int(self._began_ms + time.monotonic() * _MILLIS_PER_SECOND))
 
     def _take_in(self, *, now_ms: Millis) -> None:
@@ -99,7 +151,7 @@ class Server:
             raise DoorLostError(_LOST)
         for kind, number, content in self._unpacking.parcels(data):
             if kind == door.OPENED:
-                self._connected(number, client_host=content.decode())
+                self._connected(number, content.decode())
             elif number in self._streams:
                 stream = self._streams[number]
                 if kind == door.BYTES:
@@ -107,8 +159,12 @@ class Server:
                 else:
                     self._disconnected(stream.connection, now_ms=now_ms)
 
-    def _connected(self, number: int, *, client_host: str) -> None:
-        connection = self._listener.connected(client_host=client_host)
+    def _connected(self, number: int, origin: str) -> None:
+        acceptor, _, client_host = origin.partition(" ")
+        connection = self._connect(int(acceptor), client_host)
+        if connection is None:
+            self._parcels.append(door.header(door.CLOSED, number, 0))
+            return
         self._streams[number] = _Stream(connection)
         self._numbers[connection] = number
 
@@ -206,8 +262,14 @@ def serving(make_listener: ListenerFactory, *, host: str, port: int) -> Iterator
     Raises:
         OSError: the address cannot be listened on.
     """
-    with _door(host, port) as (link, bound_port):
-        server = Server(make_listener(host, bound_port), link=link, port=bound_port)
+    with _door(host, [port]) as (link, ports):
+        listener = make_listener(host, ports[0])
+        server = Server(
+            listener,
+            lambda _, client_host: listener.connected(client_host=client_host),
+            link=link,
+            ports=ports,
+        )
         try:
             yield server
         finally:
@@ -215,22 +277,57 @@ def serving(make_listener: ListenerFactory, *, host: str, port: int) -> Iterator
 
 
 @contextlib.contextmanager
-def _door(host: str, port: int) -> Iterator[tuple[socket.socket, int]]:
-    """Open a door, which ends when the link to it is closed; yields the link, and the port that it is at."""
-    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    with socket.create_server(address, family=family, backlog=_BACKLOG) as acceptor:
-        bound_port: int = acceptor.getsockname()[1]
+def serving_cluster(
+    make_cluster: Callable[[Sequence[int]], Cluster],
+    make_commands: Callable[[Cluster], Commands | None],
+    *,
+    host: str,
+    ports: Sequence[int],
+) -> Iterator[Server]:
+    """Listen on a port for each broker of a cluster, as `serving` does for one.
+
+    Raises:
+        OSError: an address cannot be listened on.
+    """
+    with _door(host, ports) as (link, bound_ports):
+        cluster = make_cluster(bound_ports)
+        node_ids = cluster.node_ids_up
+
+        def connect(acceptor: int, client_host: str) -> ConnectionId | None:
+            node_id = node_ids[acceptor]
+            if not cluster.is_reachable(node_id):
+                return None
+            return cluster.connected(node_id, client_host=client_host)
+
+        server = Server(cluster, connect, link=link, ports=bound_ports, commands=make_commands(cluster))
+        try:
+            yield server
+        finally:
+            server.close()
+
+
+@contextlib.contextmanager
+def _door(host: str, ports: Sequence[int]) -> Iterator[tuple[socket.socket, tuple[int, ...]]]:
+    """Open a door, which ends when the link to it is closed; yields the link, and the ports that it is at."""
+    with contextlib.ExitStack() as opened:
+        acceptors = [opened.enter_context(_acceptor(host, port)) for port in ports]
+        bound_ports = tuple(each.getsockname()[1] for each in acceptors)
         link, doors_link = socket.socketpair()
-        with doors_link:
-            passed = (acceptor.fileno(), doors_link.fileno())
-            process = subprocess.Popen(  # noqa: S603 - a program of ours, and numbers
-                [sys.executable, "-I", "-S", door.__file__, *map(str, passed)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=passed,
-            )
+        opened.enter_context(doors_link)
+        passed = [each.fileno() for each in (doors_link, *acceptors)]
+        process = subprocess.Popen(  # noqa: S603 - a program of ours, and numbers
+            [sys.executable, "-I", "-S", door.__file__, *map(str, passed)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=passed,
+        )
     try:
-        yield link, bound_port
+        yield link, bound_ports
     finally:
         link.close()
         process.wait()
+
+
+def _acceptor(host: str, port: int) -> socket.socket:
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    return socket.create_server(address, family=family, backlog=_BACKLOG)

@@ -5,6 +5,7 @@ from kio.index import load_request_schema, load_response_schema
 
 from reference_coordinator.profile.api_versions import Api, VersionRange, served_ranges
 from reference_coordinator.profile.profiles import profile_for
+from reference_coordinator.tests.wire_broker import WireBroker
 
 KAFKA_3_9_2 = {
     Api.PRODUCE: (0, 11),
@@ -128,3 +129,27 @@ def test_an_api_is_not_served_before_the_release_that_brought_it() -> None:
 
 def test_an_api_of_which_no_version_can_be_read_is_not_served() -> None:
     assert Api.WRITE_TXN_MARKERS not in served_ranges(profile_for("2.7"))
+
+
+SOFTWARE = {"client_software_name": "tests", "client_software_version": "1"}
+
+
+@pytest.mark.parametrize(("version", "level"), [("3.9.2", None), ("4.0", 2), ("4.3.1", 2)])
+def test_producers_are_told_of_transactions_of_version_2_where_the_release_has_them(
+    version: str, level: int | None
+) -> None:
+    told = WireBroker(version).connect().ask("api_versions", 4, **SOFTWARE)
+
+    finalized = [(each.name, each.max_version_level) for each in told.finalized_features]
+    assert finalized == ([] if level is None else [("transaction.version", level)])
+    assert (told.finalized_features_epoch < 0) == (level is None)
+
+
+@pytest.mark.parametrize(("api_version", "supported"), [(3, []), (4, [("transaction.version", 0, 2)])])
+def test_who_cannot_read_that_a_level_may_be_0_is_not_told_which_levels_there_are(
+    api_version: int, supported: list[tuple[str, int, int]]
+) -> None:
+    told = WireBroker("4.3.1").connect().ask("api_versions", api_version, **SOFTWARE)
+
+    assert [(each.name, each.min_version, each.max_version) for each in told.supported_features] == supported
+    assert [each.name for each in told.finalized_features] == ["transaction.version"]

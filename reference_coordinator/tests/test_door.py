@@ -49,7 +49,7 @@ class Link:
 def door() -> Iterator[Link]:
     acceptor = socket.create_server(("127.0.0.1", 0))
     end, doors_end = socket.socketpair()
-    thread = threading.Thread(target=Door(acceptor, doors_end).run)
+    thread = threading.Thread(target=Door([acceptor], doors_end).run)
     thread.start()
     with acceptor, end, doors_end:
         try:
@@ -77,7 +77,7 @@ def exactly(client: socket.socket, size: int) -> bytes:
 
 def test_a_client_is_announced_carried_and_said_to_be_gone(link: Link) -> None:
     with link.client() as client:
-        assert link.receive() == (OPENED, 1, b"127.0.0.1")
+        assert link.receive() == (OPENED, 1, b"0 127.0.0.1")
         client.sendall(b"question")
         assert link.receive() == (BYTES, 1, b"question")
         link.send((BYTES, 1, b"answer"))
@@ -111,7 +111,7 @@ def test_what_is_said_of_a_closed_connection_is_late_and_no_fault(link: Link) ->
 
         assert client.recv(1) == b""
     with link.client() as other:
-        assert link.receive() == (OPENED, 2, b"127.0.0.1")
+        assert link.receive() == (OPENED, 2, b"0 127.0.0.1")
         link.send((BYTES, 2, b"served"))
         assert exactly(other, 6) == b"served"
 

@@ -326,15 +326,6 @@ def test_a_log_that_others_wrote_to_is_loaded_anew(profile: str) -> None:
     assert broker.send(heartbeat(bob, group="a")).error is Errors.NONE
 
 
-@pytest.mark.parametrize("profile", [SCALA, "3.7-java"])
-def test_others_do_not_mind_who_else_writes(profile: str) -> None:
-    broker = committed(profile)
-
-    broker.settle(broker.coordinator.log_out_of_sync(A, now_ms=broker.now))
-
-    assert told(broker, "a") is Errors.NONE
-
-
 @both
 def test_offsets_expire_in_owned_partitions_alone(profile: str) -> None:
     broker = broker_of_two(profile)

@@ -147,6 +147,27 @@ def test_a_client_may_write_the_end_itself() -> None:
     assert producer.write_marker(partition=1) == Errors.UNKNOWN_TOPIC_OR_PARTITION
 
 
+def test_markers_are_answered_once_a_producer_and_partition() -> None:
+    client = WireBroker("4.1").connect()
+    missing = ({"name": "missing", "partition_indexes": (1, 2, 1)},)
+    marker = {"producer_epoch": 0, "transaction_result": True, "coordinator_epoch": 0}
+
+    told = client.ask(
+        "write_txn_markers",
+        1,
+        markers=(
+            marker | {"producer_id": 7, "topics": missing},
+            marker | {"producer_id": 7, "topics": missing},
+            marker | {"producer_id": 8, "topics": ()},
+        ),
+    )
+
+    assert [
+        (each.producer_id, [[one.partition_index for one in topic.partitions] for topic in each.topics])
+        for each in told.markers
+    ] == [(7, [[1, 2]])]
+
+
 @pytest.mark.parametrize(("profile", "held"), [("3.9", Errors.NONE), ("4.4", Errors.NOT_LEADER_OR_FOLLOWER)])
 def test_while_the_group_loads_its_markers_wait_in_java(profile: str, held: Errors) -> None:
     broker = WireBroker(profile, offsets_topic_num_partitions="1")

@@ -117,6 +117,30 @@ def stamped(records: bytes, *, base_offset: int, leader_epoch: int) -> bytes:
     return b"".join((_BASE_OFFSET.pack(base_offset), length, epoch, memoryview(records)[MAGIC_AT:]))
 
 
+def place_of(records: bytes) -> tuple[int, int]:
+    """Return the base offset and the leader epoch that a batch was given when it was written.
+
+    Source: DefaultRecordBatch#baseOffset, DefaultRecordBatch#partitionLeaderEpoch (4.3.1).
+    """
+    (base_offset,) = _BASE_OFFSET.unpack_from(records)
+    (leader_epoch,) = _LENGTH.unpack_from(records, _EPOCH_AT)
+    return base_offset, leader_epoch
+
+
+def marker_of(records: bytes) -> tuple[bool, int]:
+    """Return whether the end of a transaction is a commit, and the epoch of the coordinator that wrote it.
+
+    Source: EndTransactionMarker#deserialize (4.3.1).
+    """
+    decoded, _ = decode_batch(memoryview(records), 0)
+    (marker,) = decoded.records
+    assert marker.key is not None
+    assert marker.value is not None
+    _, kind = _MARKER_KEY.unpack_from(marker.key)
+    _, coordinator_epoch = _MARKER_VALUE.unpack_from(marker.value)
+    return bool(kind), coordinator_epoch
+
+
 def marker_batch(
     producer_id: ProducerId,
     producer_epoch: ProducerEpoch,

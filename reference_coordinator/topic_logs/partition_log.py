@@ -11,6 +11,8 @@ from reference_coordinator.log.record_batch import RecordBatch, encode_batch
 from reference_coordinator.topic_logs.batch import (
     BatchHeader,
     marker_batch,
+    marker_of,
+    place_of,
     stamped,
     timestamps,
     validate_batch,
@@ -162,6 +164,29 @@ class PartitionLog:
             self._complete(batch.producer_id, batch.last_offset, is_commit=is_commit)
         elif batch.is_transactional:
             self._ongoing.setdefault(batch.producer_id, batch.base_offset)
+
+    def restore(self, records: bytes, header: BatchHeader) -> None:
+        """Take in a batch that was written here before, and what it says of its producer.
+
+        Source: LogSegment#recover, ProducerStateManager#update (4.3.1).
+        """
+        self.log_end_offset, leader_epoch = place_of(records)
+        offset = self._append(records, header.last_offset_delta, header.max_timestamp_ms, leader_epoch)
+        if not header.has_producer_id:
+            return
+        producer = self._producers.setdefault(header.producer_id, ProducerStateEntry())
+        if header.is_control:
+            is_commit, coordinator_epoch = marker_of(records)
+            producer.marker_appended(header.producer_epoch, coordinator_epoch)
+            self._complete(header.producer_id, offset, is_commit=is_commit)
+            return
+        producer.data_appended(header, offset)
+        if header.is_transactional:
+            self._ongoing.setdefault(header.producer_id, offset)
+
+    def largest_producer_id(self) -> int:
+        """The largest that it remembers, -1 for none."""
+        return max(self._producers, default=-1)
 
     def has_ongoing_transaction(self, producer_id: ProducerId, producer_epoch: ProducerEpoch) -> bool:
         """Whether a producer has an open transaction here.

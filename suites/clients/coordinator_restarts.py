@@ -1,37 +1,68 @@
-"""The coordinator's broker goes away under a running group and comes back, or another one coordinates."""
+"""The coordinator's broker goes away under a running group and comes back, or another one coordinates.
+
+"Moves" is an election of another leader, the former one living on; "restarts" is an orderly end and a new
+start; "killed" is SIGKILL, after which a broker that is alone starts again; in a cluster another takes over.
+"""
 
 from collections.abc import Callable
 
-from harness.clients.language import RANGE, Play, client_script
+from harness.clients.language import RANGE, Play, TestClient, Topic, assigned, client_script
 from suites.clients.assignments import by_range
 
+_SESSION_MS = 30_000
+_LONG_SESSION_MS = 60_000
+_RETRIED = (
+    "COORDINATOR_LOAD_IN_PROGRESS",
+    "COORDINATOR_NOT_AVAILABLE",
+    "NOT_COORDINATOR",
+    "REQUEST_TIMED_OUT",
+    "COMMIT_FAILED",
+    "KAFKA_TIMEOUT",
+    "_TIMED_OUT",
+    "_TRANSPORT",
+    "_WAIT_COORD",
+)
+"""What a commit may meet whose coordinator is gone; the next one does better."""
 
-def _around(play: Play, happens: Callable[[], None]) -> None:
-    """Have two members consume and commit before something happens and after it."""
-    orders = play.topic("orders", partitions=4)
-    writer = play.client("writer", group=None)
-    ana, bob = (
-        play.client(name, assignor=RANGE, auto_offset_reset="earliest", session_timeout_ms=30_000)
-        for name in ("ana", "bob")
+
+def _member(play: Play, name: str, instance: str = "", session_timeout_ms: int = _SESSION_MS) -> TestClient:
+    instances = {"group_instance_id": instance} if instance else {}
+    return play.client(
+        name,
+        assignor=RANGE,
+        auto_offset_reset="earliest",
+        session_timeout_ms=session_timeout_ms,
+        **instances,
     )
 
+
+def _two_at_rest(play: Play, orders: Topic, ana: TestClient, bob: TestClient) -> None:
     ana.subscribes(orders)
     play.settles({ana: orders.partitions})
     bob.subscribes(orders)
     play.settles(by_range({ana: [orders], bob: [orders]}))
+
+
+def _around(play: Play, *happenings: Callable[[], None]) -> None:
+    """Have two members consume and commit before each thing that happens, and after the last."""
+    orders = play.topic("orders", partitions=4)
+    writer = play.client("writer", group=None)
+    ana, bob = _member(play, "ana"), _member(play, "bob")
+
+    _two_at_rest(play, orders, ana, bob)
     writer.produces(orders, each=5)
     play.delivers([ana, bob], orders.values())
     ana.commits()
     bob.commits()
-    happens()
-    ana.sees_committed(dict.fromkeys(orders.partitions, 5))
-    writer.produces(orders, each=5)
-
-    play.delivers([ana, bob], orders.values(since=5))
-    play.settles(by_range({ana: [orders], bob: [orders]}))
-    ana.commits()
-    bob.commits()
-    ana.sees_committed(dict.fromkeys(orders.partitions, 10))
+    for number, happens in enumerate(happenings, start=1):
+        happens()
+        ana.sees_committed(dict.fromkeys(orders.partitions, 5 * number))
+        writer.produces(orders, each=5)
+        play.delivers([ana, bob], orders.values(since=5 * number))
+        play.settles(by_range({ana: [orders], bob: [orders]}))
+        ana.commits()
+        bob.commits()
+    ana.sees_committed(dict.fromkeys(orders.partitions, 5 + 5 * len(happenings)))
 
 
 @client_script("clients/coordinator/restarts", source="GroupMetadataManager#loadGroupsAndOffsets")
@@ -44,3 +75,199 @@ def restarts(play: Play) -> None:
 def moves(play: Play) -> None:
     """Another broker that comes to coordinate knows every commit, and no partition has two owners."""
     _around(play, play.moves_coordinator)
+
+
+@client_script("clients/coordinator/moves-to-and-fro", source="GroupMetadataManager#removeGroupsForPartition")
+def moves_to_and_fro(play: Play) -> None:
+    """What a coordinator knew of groups before it lost them is forgotten: back again, it knows the newest."""
+    _around(play, *[play.moves_coordinator] * 4)
+
+
+@client_script("clients/coordinator/killed", source="GroupMetadataManager#loadGroupsAndOffsets")
+def killed(play: Play) -> None:
+    """A coordinator that is killed had on its log whatever it acknowledged: no commit is lost."""
+    _around(play, play.kills_broker)
+
+
+@client_script("clients/coordinator/killed-in-rebalance", source="GroupMetadataManager#loadGroup")
+def killed_in_rebalance(play: Play) -> None:
+    """A group of three whose coordinator is killed in its rebalance comes to rest with the next one."""
+    orders = play.topic("orders", partitions=6)
+    writer = play.client("writer", group=None)
+    ana, bob, cid = _member(play, "ana"), _member(play, "bob"), _member(play, "cid")
+
+    _two_at_rest(play, orders, ana, bob)
+    writer.produces(orders, each=2)
+    play.delivers([ana, bob], orders.values())
+    ana.commits()
+    bob.commits()
+    cid.subscribes(orders)
+    bob.notices("revoked")
+    play.kills_broker()
+
+    play.settles(by_range({ana: [orders], bob: [orders], cid: [orders]}))
+    writer.produces(orders, each=2)
+    play.delivers([ana, bob, cid], orders.values(since=2))
+    for each in (ana, bob, cid):
+        each.commits()
+    ana.sees_committed(dict.fromkeys(orders.partitions, 4))
+
+
+@client_script("clients/coordinator/killed-under-commits", source="GroupMetadataManager#storeOffsets")
+def killed_under_commits(play: Play) -> None:
+    """Of commits that are on the way when the coordinator is killed, each that was acknowledged is there."""
+    orders = play.topic("orders", partitions=4)
+    writer = play.client("writer", group=None)
+    ana = _member(play, "ana")
+
+    writer.produces(orders, each=500)
+    ana.works(orders, may_be_told=_RETRIED)
+    ana.notices("assigned")
+    play.kills_broker()
+    ana.stands_still()
+
+    ana.has_lost_no_commit()
+    ana.goes_on()
+    play.delivers([ana], orders.values())
+    ana.commits()
+    ana.sees_committed(dict.fromkeys(orders.partitions, 500))
+
+
+def _static_around(play: Play, happens: Callable[[], None]) -> None:
+    """Have two static members consume and commit before something happens and after it."""
+    orders = play.topic("orders", partitions=4)
+    writer = play.client("writer", group=None)
+    ana, bob = (
+        _member(play, name, instance, _LONG_SESSION_MS) for name, instance in (("ana", "one"), ("bob", "two"))
+    )
+
+    _two_at_rest(play, orders, ana, bob)
+    writer.produces(orders, each=3)
+    play.delivers([ana, bob], orders.values())
+    ana.commits()
+    bob.commits()
+    happens()
+    writer.produces(orders, each=3)
+
+    play.delivers([ana, bob], orders.values(since=3))
+    ana.commits()
+    bob.commits()
+    play.settles(by_range({ana: [orders], bob: [orders]}), callbacks={ana: [], bob: []})
+    ana.sees_committed(dict.fromkeys(orders.partitions, 6))
+
+
+@client_script(
+    "clients/coordinator/static-members-restart", source="GroupMetadataManager#loadGroup (KIP-345)"
+)
+def static_members_over_a_restart(play: Play) -> None:
+    """Static members see no rebalance when their coordinator restarts."""
+    _static_around(play, play.restarts_broker)
+
+
+@client_script("clients/coordinator/static-members-move", source="GroupMetadataManager#loadGroup (KIP-345)")
+def static_members_over_a_move(play: Play) -> None:
+    """Static members see no rebalance when another broker comes to coordinate."""
+    _static_around(play, play.moves_coordinator)
+
+
+@client_script(
+    "clients/coordinator/static-member-away", source="GroupCoordinator#updateStaticMemberAndRebalance"
+)
+def static_member_away(play: Play) -> None:
+    """A static member that was away while its coordinator restarted has its partitions when it is back."""
+    orders = play.topic("orders", partitions=4)
+    ana = _member(play, "ana", "one", _LONG_SESSION_MS)
+    bob = _member(play, "bob", "two", _LONG_SESSION_MS)
+    back = _member(play, "bob-is-back", "two", _LONG_SESSION_MS)
+
+    _two_at_rest(play, orders, ana, bob)
+    bob.crashes()
+    play.restarts_broker()
+    back.subscribes(orders)
+
+    play.settles(by_range({ana: [orders], back: [orders]}), callbacks={ana: [], back: [assigned(2)]})
+
+
+def _transaction_around(play: Play, happens: Callable[[], None]) -> None:
+    """Have something happen while a transaction is open that has records and offsets, and commit it."""
+    orders = play.topic("orders", partitions=1)
+    results = play.topic("results", partitions=1)
+    writer = play.client("writer", group=None)
+    ana = play.client(
+        "ana",
+        assignor=RANGE,
+        auto_offset_reset="earliest",
+        session_timeout_ms=_SESSION_MS,
+        transactional_id="worker",
+        isolation_level="read_committed",
+    )
+    reader = play.client(
+        "reader", group="readers", auto_offset_reset="earliest", isolation_level="read_committed"
+    )
+
+    writer.produces(orders, each=3)
+    ana.subscribes(orders, polls=False)
+    ana.takes(3)
+    ana.begins_transaction()
+    ana.forwards(results)
+    ana.sends_offsets()
+    happens()
+    ana.commits_transaction()
+    reader.assigns("results-0")
+
+    play.delivers([reader], {"results-0": orders.values()["orders-0"]})
+    ana.sees_committed({"orders-0": 3})
+
+
+@client_script(
+    "clients/coordinator/transaction-over-a-restart", source="TransactionStateManager#loadTransactionMetadata"
+)
+def transaction_over_a_restart(play: Play) -> None:
+    """A transaction that is open when its coordinator restarts can be committed, records and offsets."""
+    _transaction_around(play, play.restarts_broker)
+
+
+@client_script(
+    "clients/coordinator/transaction-over-a-kill", source="TransactionStateManager#loadTransactionMetadata"
+)
+def transaction_over_a_kill(play: Play) -> None:
+    """A transaction that is open when its coordinator is killed can be committed, records and offsets."""
+    _transaction_around(play, play.kills_broker)
+
+
+@client_script(
+    "clients/coordinator/transaction-over-a-move", source="TransactionStateManager#loadTransactionMetadata"
+)
+def transaction_over_a_move(play: Play) -> None:
+    """A transaction that is open when another broker comes to coordinate it is committed there."""
+    _transaction_around(play, play.moves_coordinator)
+
+
+@client_script(
+    "clients/coordinator/zombie-over-a-restart", source="TransactionCoordinator#handleInitProducerId"
+)
+def zombie_over_a_restart(play: Play) -> None:
+    """A coordinator that has restarted aborts what a crashed producer left open before its heir begins."""
+    orders = play.topic("orders", partitions=1)
+    results = play.topic("results", partitions=1)
+    writer = play.client("writer", group=None)
+    ana = play.client("ana", assignor=RANGE, auto_offset_reset="earliest", transactional_id="worker")
+    bob = play.client("bob", group=None, transactional_id="worker")
+    reader = play.client(
+        "reader", group="readers", auto_offset_reset="earliest", isolation_level="read_committed"
+    )
+
+    writer.produces(orders, each=2)
+    ana.subscribes(orders, polls=False)
+    ana.takes(2)
+    ana.begins_transaction()
+    ana.forwards(results)
+    ana.sends_offsets()
+    ana.crashes()
+    play.restarts_broker()
+    bob.begins_transaction()
+    bob.produces(results, each=1)
+    bob.commits_transaction()
+    reader.assigns("results-0")
+
+    play.delivers([reader], results.values())

@@ -1,0 +1,156 @@
+"""What can be done to the reference's server: ended and started again, and, in a cluster, led elsewhere."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+from pathlib import Path
+
+import pytest
+
+from harness.targets.base import Broker, ConnectionLost, Lever, Role, Stage, TargetError
+from harness.targets.dialogue import Answer, Dialogue, NotYet
+from harness.targets.spec import parse_target
+from harness.wire.codec import Fields
+
+ALL = frozenset(Lever) - {Lever.LENGTHEN}
+JOIN: Fields = {
+    "group_id": "g",
+    "session_timeout_ms": 30_000,
+    "rebalance_timeout_ms": 30_000,
+    "member_id": "",
+    "protocol_type": "consumer",
+    "protocols": [{"name": "range", "metadata": b""}],
+}
+Play = Callable[[Broker, Stage], Awaitable[None]]
+
+
+def played(play: Play, spec: str, directory: Path, levers: Collection[Lever] = ALL) -> None:
+    """Let something be played with a server of the reference."""
+
+    async def start_and_stop() -> None:
+        broker = await parse_target(spec).start(
+            broker_config={}, directory=directory, progress=lambda _: None, levers=levers
+        )
+        stage = broker.open_stage("any")
+        try:
+            await play(broker, stage)
+            assert broker.failure() is None
+        finally:
+            await stage.close()
+            await broker.stop()
+
+    asyncio.run(start_and_stop())
+
+
+async def ask(stage: Stage, api: str, version: int, fields: Fields, role: Role = Role.COORDINATOR) -> Answer:
+    connection = await stage.connect(role)
+    try:
+        return await Dialogue(connection).ask(api, version, fields)
+    finally:
+        await connection.close()
+
+
+async def member_of(stage: Stage) -> Fields:
+    """Return a heartbeat of the only member of a Stable group that has committed offset 7."""
+    member_id = (await ask(stage, "JoinGroup", 3, JOIN)).text("member_id")
+    rows: list[Fields] = [{"member_id": member_id, "assignment": b"a"}]
+    member: Fields = {"group_id": "g", "generation_id": 1, "member_id": member_id}
+    await ask(stage, "SyncGroup", 2, {**member, "assignments": rows})
+    partitions: list[Fields] = [
+        {"partition_index": 0, "committed_offset": 7, "committed_leader_epoch": -1, "committed_metadata": ""}
+    ]
+    commit: Fields = {
+        "group_id": "g",
+        "generation_id_or_member_epoch": 1,
+        "member_id": member_id,
+        "topics": [{"name": "orders", "partitions": partitions}],
+    }
+    answer = await ask(stage, "OffsetCommit", 6, commit)
+    assert answer.rows("topics")[0].rows("partitions")[0].text("error_code") == "NONE"
+    return member
+
+
+async def error_of_heartbeat(stage: Stage, member: Fields, role: Role = Role.COORDINATOR) -> str | None:
+    return (await ask(stage, "Heartbeat", 2, member, role)).text("error_code")
+
+
+async def committed(stage: Stage) -> int:
+    wanted: list[Fields] = [{"name": "orders", "partition_indexes": [0]}]
+    answer = await ask(stage, "OffsetFetch", 5, {"group_id": "g", "topics": wanted})
+    return answer.rows("topics")[0].rows("partitions")[0].number("committed_offset")
+
+
+@pytest.mark.parametrize(
+    ("spec", "levers"),
+    [
+        ("reference-tcp", (Lever.RESTART, Lever.KILL)),
+        ("reference-tcp:3.9.2*3", (Lever.MOVE, Lever.RESTART, Lever.KILL)),
+    ],
+)
+def test_whatever_befalls_a_server_who_coordinates_next_knows_members_and_offsets(
+    spec: str, levers: tuple[Lever, ...], tmp_path: Path
+) -> None:
+    async def play(_: Broker, stage: Stage) -> None:
+        member = await member_of(stage)
+        for lever in levers:
+            await stage.pull(lever, {})
+            assert await error_of_heartbeat(stage, member) == "NONE", lever
+            assert await committed(stage) == 7
+
+    played(play, spec, tmp_path)
+
+
+def test_of_a_cluster_one_coordinates_and_the_others_say_so(tmp_path: Path) -> None:
+    async def play(_: Broker, stage: Stage) -> None:
+        member = await member_of(stage)
+        assert await error_of_heartbeat(stage, member, Role.OTHER) == "NOT_COORDINATOR"
+        await stage.pull(Lever.MOVE, {})
+        assert await error_of_heartbeat(stage, member, Role.FORMER) == "NOT_COORDINATOR"
+
+    played(play, "reference-tcp*3", tmp_path)
+
+
+@pytest.mark.parametrize("lever", [Lever.KILL, Lever.DISCONNECT])
+def test_who_is_gone_is_reached_by_nobody_until_it_is_back(lever: Lever, tmp_path: Path) -> None:
+    async def play(broker: Broker, stage: Stage) -> None:
+        member = await member_of(stage)
+        await stage.pull(lever, {})
+        with pytest.raises((ConnectionLost, NotYet)):
+            await error_of_heartbeat(stage, member, Role.FORMER)
+        await (broker.mend() if lever is Lever.KILL else stage.pull(Lever.RECONNECT, {}))
+        assert await error_of_heartbeat(stage, member, Role.FORMER) == "NOT_COORDINATOR"
+
+    played(play, "reference-tcp*3", tmp_path)
+
+
+@pytest.mark.parametrize("spec", ["reference-tcp", "reference-tcp*3"])
+def test_who_stands_still_answers_when_it_goes_on(spec: str, tmp_path: Path) -> None:
+    async def play(_: Broker, stage: Stage) -> None:
+        member = await member_of(stage)
+        await stage.pull(Lever.PAUSE, {})
+        answer = asyncio.create_task(error_of_heartbeat(stage, member))
+        await stage.elapse(300)
+        assert not answer.done()
+        await stage.pull(Lever.RESUME, {})
+        assert await answer == "NONE"
+
+    played(play, spec, tmp_path)
+
+
+@pytest.mark.parametrize("spec", ["reference-tcp", "reference-tcp*3"])
+def test_a_restart_may_change_the_configuration(spec: str, tmp_path: Path) -> None:
+    async def play(_: Broker, stage: Stage) -> None:
+        await stage.pull(Lever.RESTART, {"group.max.session.timeout.ms": "20000"})
+        refused = await ask(stage, "JoinGroup", 3, JOIN)
+        assert refused.text("error_code") == "INVALID_SESSION_TIMEOUT"
+
+    played(play, spec, tmp_path)
+
+
+def test_a_server_that_was_not_started_to_be_ended_says_so(tmp_path: Path) -> None:
+    async def play(_: Broker, stage: Stage) -> None:
+        with pytest.raises(TargetError, match="was not started to be started again"):
+            await stage.pull(Lever.KILL, {})
+        with pytest.raises(TargetError, match="no cluster"):
+            await stage.connect(Role.OTHER)
+
+    played(play, "reference-tcp", tmp_path, levers=())

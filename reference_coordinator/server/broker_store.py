@@ -1,0 +1,287 @@
+"""What a broker keeps beside `__consumer_offsets`: topics, what clients wrote to them, and transactions.
+
+It is written before the answers that tell of it leave the process, so that nothing that a client was told
+is lost with it. A transaction's decision is on the disk before the first of its markers, as in Kafka, which
+writes it to `__transaction_state` first: it happens in all of its partitions, or in none.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Final, cast
+
+from typing_extensions import override
+
+from reference_coordinator.broker.cluster_state import ClusterState
+from reference_coordinator.broker.topics import OFFSETS_TOPIC, Topic
+from reference_coordinator.core.ids import (
+    Millis,
+    ProducerEpoch,
+    ProducerId,
+    TopicPartition,
+    TransactionalId,
+)
+from reference_coordinator.log.batches import LogBatch, RecordStore, StoredPartition, StoreError
+from reference_coordinator.log.files import DiskFiles, Files
+from reference_coordinator.log.offsets_log import OffsetsLog
+from reference_coordinator.server.journal import Journal, Json
+from reference_coordinator.server.topic_files import TopicFiles
+from reference_coordinator.topic_logs.logs import Watcher
+from reference_coordinator.transactions.coordinator import Markers, TransactionStore
+from reference_coordinator.transactions.metadata import TransactionMetadata
+from reference_coordinator.transactions.state import TransactionState
+
+JOURNAL_NAME: Final = "reference.jsonl"
+_NO_NODE: Final = 0
+_IDS_OF_A_START: Final = 1 << 20
+"""How many producer ids each start has for itself: those that were given out and not used show nowhere."""
+_DECIDED: Final = frozenset({TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT})
+_COMPLETE: Final = frozenset({TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
+_TOPIC: Final = "topic "
+_CREATED: Final = "created "
+_BEGINS: Final = "begins "
+_TRANSACTION: Final = "transaction "
+_STARTS: Final = "starts"
+
+
+class BrokerStore(Watcher):
+    """Keeps a broker that is alone in a directory, which another store has locked."""
+
+    def __init__(self, directory: Path, *, files: Files | None = None) -> None:
+        self._directory = directory
+        self._files = DiskFiles() if files is None else files
+        self._logs = TopicFiles(self._files, directory)
+        self._journal: Journal
+        self._state: ClusterState
+        self._kept: dict[str, Topic] = {}
+        """Topics as they are on the disk."""
+        self._dirty: set[TopicPartition] = set()
+        self._failure: str | None = None
+
+    def restore(self, log: OffsetsLog, topics: Mapping[str, int], *, num_partitions: int) -> ClusterState:
+        """Return what the directory has, with topics that a broker is to begin with.
+
+        Args:
+            log: `__consumer_offsets`.
+            topics: by name, with partition counts; those that are there stay as they are.
+            num_partitions: of `__consumer_offsets`.
+
+        Raises:
+            DamagedLogError: bytes are wrong elsewhere than at the end of a file.
+            OSError: it cannot be read.
+            StoreError: it cannot be written.
+        """
+        self._journal = Journal(self._files, self._directory / JOURNAL_NAME)
+        self._state = state = ClusterState(log)
+        self._restore_topics()
+        self._restore_transactions()
+        begins_with = {OFFSETS_TOPIC: num_partitions} if log.partitions() else {}
+        for name, partition_count in {**begins_with, **topics}.items():
+            if state.topics.get(name) is None:
+                state.topics.create(name, partition_count)
+        state.topics.logs.watch(_NO_NODE, self)
+        self.save()
+        return state
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What had to be cut off, for a person to read."""
+        cuts = tuple(f"{cut} was cut off" for cut in self._logs.cuts)
+        return cuts if self._journal.notice is None else (self._journal.notice, *cuts)
+
+    def around(self, store: RecordStore) -> RecordStore:
+        """Return the store of `__consumer_offsets` with care for the ends of transactions."""
+        return _DecisionsFirst(store, self._decide)
+
+    @override
+    def changed(self, partition: TopicPartition) -> None:
+        self._dirty.add(partition)
+        self._note_transactions(are_marked=False)
+
+    def save(self) -> None:
+        """Return when all that may be told is on the disk.
+
+        Raises:
+            StoreError: nobody knows what is, and nothing may be told any more.
+        """
+        with self._failing():
+            self._save()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._files.close()
+
+    def _save(self) -> None:
+        self._save_topics()
+        self._journal.sync()
+        for partition in self._dirty:
+            if self._state.topics.has_partition(*partition):
+                log = self._state.topics.logs.log(partition)
+                self._logs.write(partition, log)
+                self._journal.put(f"{_BEGINS}{_named(partition)}", log.log_start_offset or None)
+        self._dirty.clear()
+        self._note_transactions(are_marked=True)
+        self._journal.sync()
+
+    def _decide(self) -> None:
+        with self._failing():
+            self._note_transactions(are_marked=False)
+            self._journal.sync()
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Take nothing more after an error of the disk."""
+        if self._failure is not None:
+            raise StoreError(self._failure)
+        try:
+            yield
+        except OSError as error:
+            self._failure = f"{self._directory} cannot be written: {error}"
+            raise StoreError(self._failure) from error
+
+    def _save_topics(self) -> None:
+        now = {topic.name: topic for topic in self._state.topics}
+        if now == self._kept:
+            return
+        gone = [topic for name, topic in self._kept.items() if _is_other(topic, now.get(name))]
+        for topic in gone:
+            self._journal.put(f"{_TOPIC}{topic.name}", None)
+        self._journal.sync()
+        for topic in gone:
+            del self._kept[topic.name]
+            for partition in _partitions(topic):
+                self._logs.remove(partition)
+                self._journal.put(f"{_BEGINS}{_named(partition)}", None)
+        self._make([topic for name, topic in now.items() if self._kept.get(name) != topic])
+        self._kept = now
+
+    def _make(self, topics: list[Topic]) -> None:
+        """Have files for partitions before anybody knows of them."""
+        for topic in topics:
+            known = self._kept.get(topic.name)
+            for partition in _partitions(topic)[0 if known is None else known.num_partitions :]:
+                self._logs.make(partition)
+        self._logs.made()
+        for topic in topics:
+            self._journal.put(f"{_CREATED}{topic.name}", self._state.topics.creations[topic.name])
+            self._journal.put(f"{_TOPIC}{topic.name}", topic.num_partitions)
+
+    def _restore_topics(self) -> None:
+        topics = self._state.topics
+        counts = dict(self._journal.items(_TOPIC))
+        for name, creations in self._journal.items(_CREATED):
+            topics.creations[name] = _number(creations) - (name in counts)
+        for name, num_partitions in counts.items():
+            topic = self._kept[name] = topics.create(name, _number(num_partitions))
+            for partition in _partitions(topic):
+                log = topics.logs.log(partition)
+                self._logs.read(partition, log)
+                log.delete_records(_number(self._journal.get(f"{_BEGINS}{_named(partition)}") or 0))
+
+    def _restore_transactions(self) -> None:
+        starts = _number(self._journal.get(_STARTS) or 0)
+        self._journal.put(_STARTS, starts + 1)
+        store = self._state.transactions
+        for name, kept in self._journal.items(_TRANSACTION):
+            _restore_transaction(store, TransactionalId(name), cast("dict[str, Json]", kept))
+        logs = (
+            self._state.topics.logs.log(each) for topic in self._kept.values() for each in _partitions(topic)
+        )
+        known = [log.largest_producer_id() for log in logs]
+        known += [transaction.producer_id for transaction in store.transactions.values()]
+        known.append(self._state.log.largest_producer_id())
+        store.producer_ids = count(max(starts * _IDS_OF_A_START, max(known) + 1))
+
+    def _note_transactions(self, *, are_marked: bool) -> None:
+        """Note what became of transactions; of those whose markers may not be written yet, not their end."""
+        store = self._state.transactions
+        for transactional_id, transaction in store.transactions.items():
+            if are_marked or transaction.state not in _COMPLETE:
+                times_out_ms = store.timeouts.get(transactional_id)
+                self._journal.put(f"{_TRANSACTION}{transactional_id}", _written(transaction, times_out_ms))
+
+
+class _DecisionsFirst(RecordStore):
+    """Has a transaction's decision on the disk before its marker."""
+
+    def __init__(self, store: RecordStore, decide: Callable[[], None]) -> None:
+        self._store = store
+        self._decide = decide
+
+    @override
+    def load(self) -> Mapping[int, StoredPartition]:
+        return self._store.load()
+
+    @override
+    def append(self, partition: int, batch: LogBatch) -> None:
+        if batch.is_marker:
+            self._decide()
+        self._store.append(partition, batch)
+
+    @override
+    def delete(self) -> None:
+        self._store.delete()
+
+
+def _partitions(topic: Topic) -> list[TopicPartition]:
+    """Return the partitions whose logs are kept here: a coordinator's are not."""
+    if topic.is_internal:
+        return []
+    return [TopicPartition(topic.name, number) for number in range(topic.num_partitions)]
+
+
+def _is_other(kept: Topic, now: Topic | None) -> bool:
+    return now is None or now.topic_id != kept.topic_id
+
+
+def _named(partition: TopicPartition) -> str:
+    return f"{partition.topic}-{partition.partition}"
+
+
+def _number(value: Json) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def _written(transaction: TransactionMetadata, times_out_ms: Millis | None) -> Json:
+    partitions: list[Json] = [[*each] for each in sorted(transaction.partitions)]
+    return {
+        "producer_id": transaction.producer_id,
+        "producer_epoch": transaction.producer_epoch,
+        "last_producer_epoch": transaction.last_producer_epoch,
+        "timeout_ms": transaction.transaction_timeout_ms,
+        "state": transaction.state.value,
+        "partitions": partitions,
+        "times_out_ms": times_out_ms,
+    }
+
+
+def _restore_transaction(store: TransactionStore, name: TransactionalId, kept: dict[str, Json]) -> None:
+    """Restore a transaction; the markers of one that is decided are written again, wherever they are.
+
+    Source: TransactionStateManager#loadTransactionMetadata, TransactionCoordinator#onElection (4.3.1).
+    """
+    rows = cast("list[list[Json]]", kept["partitions"])
+    transaction = store.transactions[name] = TransactionMetadata(
+        transactional_id=name,
+        producer_id=ProducerId(_number(kept["producer_id"])),
+        transaction_timeout_ms=Millis(_number(kept["timeout_ms"])),
+        producer_epoch=ProducerEpoch(_number(kept["producer_epoch"])),
+        last_producer_epoch=ProducerEpoch(_number(kept["last_producer_epoch"])),
+        state=TransactionState(kept["state"]),
+        partitions={TopicPartition(str(topic), _number(number)) for topic, number in rows},
+    )
+    if kept["times_out_ms"] is not None:
+        store.timeouts[name] = Millis(_number(kept["times_out_ms"]))
+    if transaction.state in _DECIDED:
+        store.unwritten[name] = set(transaction.partitions)
+        store.held.append(
+            Markers(
+                transactional_id=name,
+                producer_id=transaction.producer_id,
+                producer_epoch=transaction.producer_epoch,
+                is_commit=transaction.state is TransactionState.PREPARE_COMMIT,
+                partitions=tuple(sorted(transaction.partitions)),
+            )
+        )

@@ -1,0 +1,107 @@
+"""What may befall the brokers of a cluster, told from outside: a datagram in, a datagram out.
+
+    restart NODE [NAME=VALUE …] | kill NODE | move NODE | pause NODE | resume NODE | disconnect NODE
+    | reconnect NODE | status
+
+Each is answered `ok COORDINATOR UP`, e.g. `ok 1 1,2,3`, with the broker that coordinates groups, `-` for
+none, and those that are up, or `error WHY`. It is done when the answer comes, and what clients are told of it
+comes behind.
+"""
+
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from reference_coordinator.broker.cluster import Cluster
+from reference_coordinator.broker.listener import Outgoing
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
+
+_DATAGRAM_BYTES_MAX: Final = 65_536
+_NOTHING: Final[tuple[Outgoing, ...]] = ()
+
+
+class CommandError(Exception):
+    """A command makes no sense, or cannot be carried out as things are; the message says why."""
+
+
+@dataclass(slots=True)
+class Control:
+    """Does to a cluster, all of which is up to begin with, what it is told."""
+
+    cluster: Cluster
+    socket: socket.socket
+    """Of datagrams."""
+    properties: dict[str, str]
+    """What brokers are configured with."""
+    _node_ids: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        self._node_ids = self.cluster.node_ids_up
+
+    def obey(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Take one command, and answer it."""
+        content, sender = self.socket.recvfrom(_DATAGRAM_BYTES_MAX)
+        outgoing = _NOTHING
+        try:
+            outgoing = self._carry_out(content.decode(errors="replace").split(), now_ms=now_ms)
+            answer = self._status()
+        except (CommandError, ConfigError) as error:
+            answer = f"error {error}"
+        self.socket.sendto(answer.encode(), sender)
+        return outgoing
+
+    def _status(self) -> str:
+        coordinator = self.cluster.coordinator_id
+        up = ",".join(map(str, self.cluster.node_ids_up))
+        return f"ok {'-' if coordinator is None else coordinator} {up}"
+
+    def _carry_out(self, words: list[str], *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        if words == ["status"]:
+            return _NOTHING
+        if len(words) < 2:
+            raise CommandError(f"a deed and a broker are wanted, not {' '.join(words)!r}")
+        deed, node_id, rest = words[0], self._node_id(words[1]), words[2:]
+        if deed == "restart":
+            return self._restart(node_id, rest, now_ms=now_ms)
+        if deed not in self._deeds or rest:
+            raise CommandError(f"nobody knows how to {' '.join(words)!r}")
+        if deed in _DEEDS_TO_THE_LIVING and node_id not in self.cluster.node_ids_up:
+            raise CommandError(f"broker {node_id} is down")
+        return self._deeds[deed](node_id, now_ms)
+
+    @property
+    def _deeds(self) -> Mapping[str, Callable[[int, Millis], tuple[Outgoing, ...]]]:
+        cluster = self.cluster
+        return {
+            "kill": lambda node_id, now_ms: cluster.kill(node_id, now_ms=now_ms),
+            "move": lambda node_id, now_ms: cluster.move(node_id, now_ms=now_ms),
+            "pause": lambda node_id, _: self._paused(node_id),
+            "resume": lambda node_id, now_ms: cluster.resume(node_id, now_ms=now_ms),
+            "disconnect": lambda node_id, now_ms: cluster.disconnect(node_id, now_ms=now_ms),
+            "reconnect": lambda node_id, now_ms: cluster.reconnect(node_id, now_ms=now_ms),
+        }
+
+    def _paused(self, node_id: int) -> tuple[Outgoing, ...]:
+        self.cluster.pause(node_id)
+        return _NOTHING
+
+    def _restart(self, node_id: int, changes: list[str], *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        properties = dict(self.properties)
+        for each in changes:
+            name, equals, value = each.partition("=")
+            if not equals:
+                raise CommandError(f"a restart takes NAME=VALUE, not {each!r}")
+            properties[name] = value
+        config = GroupCoordinatorConfig.from_properties(properties)
+        self.properties.update(properties)
+        return self.cluster.restart(node_id, now_ms=now_ms, config=config)
+
+    def _node_id(self, word: str) -> int:
+        if not (word.isdecimal() and int(word) in self._node_ids):
+            raise CommandError(f"there is no broker {word}")
+        return int(word)
+
+
+_DEEDS_TO_THE_LIVING: Final = frozenset({"kill", "move", "disconnect"})

@@ -1,0 +1,115 @@
+"""What a broker knows beside its logs, in a file of lines, of which the last one of a key counts.
+
+Each is a checksum, and key and value as JSON. A line that an end of the process cut off was never answered
+for: it is cut away when the file is opened, and told of.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from crc32c import crc32c
+
+from reference_coordinator.log.files import Files
+from reference_coordinator.log.segments import DamagedLogError
+
+Json: TypeAlias = "str | int | bool | None | list[Json] | dict[str, Json]"
+"""What a key stands for; None for nothing."""
+_NEW_SUFFIX = ".new"
+
+
+class Journal:
+    """Keys and what they stand for, there for good once `sync` has returned."""
+
+    def __init__(self, files: Files, path: Path) -> None:
+        """Open a file, which need not be there.
+
+        Raises:
+            DamagedLogError: a line that is not the last cannot be read.
+            OSError: the file cannot be read or written.
+        """
+        self._files = files
+        self._path = path
+        self.notice: str | None = None
+        """What had to be cut off, for a person to read."""
+        self._values = self._read()
+        self._unwritten: list[str] = []
+        self._write_anew()
+
+    def items(self, prefix: str) -> Iterator[tuple[str, Json]]:
+        """Return what keys that begin so stand for, without their beginning."""
+        for key, value in self._values.items():
+            if key.startswith(prefix):
+                yield key.removeprefix(prefix), value
+
+    def get(self, key: str) -> Json:
+        """Return what a key stands for."""
+        return self._values.get(key)
+
+    def put(self, key: str, value: Json) -> None:
+        """Let a key stand for something else, or for nothing; written with the next `sync`."""
+        if self._values.get(key) == value:
+            return
+        if value is None:
+            del self._values[key]
+        else:
+            self._values[key] = value
+        self._unwritten.append(_line(key, value))
+
+    def sync(self) -> None:
+        """Return when all is on the disk.
+
+        Raises:
+            OSError: nobody knows what is.
+        """
+        if self._unwritten:
+            content = "".join(self._unwritten).encode()
+            self._unwritten.clear()
+            self._files.append(self._path, content)
+            self._files.sync(self._path)
+
+    def _read(self) -> dict[str, Json]:
+        values: dict[str, Json] = {}
+        if self._path.name not in self._files.names(self._path.parent):
+            return values
+        lines = self._files.read(self._path).splitlines(keepends=True)
+        for number, line in enumerate(lines, start=1):
+            entry = _entry(line)
+            if entry is None and number < len(lines):
+                raise DamagedLogError(f"{self._path} is damaged in line {number}, which is no entry")
+            if entry is None:
+                self.notice = (
+                    f"the last {len(line)} bytes of {self._path} were cut off: a line without its end"
+                )
+            else:
+                values.update(entry)
+        return {key: value for key, value in values.items() if value is not None}
+
+    def _write_anew(self) -> None:
+        """Leave out what counts no more; whenever the process ends, one of both files is there."""
+        new = self._path.with_name(f"{self._path.name}{_NEW_SUFFIX}")
+        self._files.create(new)
+        content = "".join(_line(key, value) for key, value in self._values.items())
+        self._files.append(new, content.encode())
+        self._files.sync(new)
+        self._files.rename(new, self._path)
+        self._files.sync_directory(self._path.parent)
+
+
+def _line(key: str, value: Json) -> str:
+    content = json.dumps([key, value], separators=(",", ":"))
+    return f"{_checksum(content.encode())} {content}\n"
+
+
+def _checksum(content: bytes) -> str:
+    return f"{crc32c(content):08x}"
+
+
+def _entry(line: bytes) -> Mapping[str, Json] | None:
+    """Return a line's key and value, or None where it is no whole line."""
+    checksum, _, content = line.partition(b" ")
+    if not content.endswith(b"\n") or checksum != _checksum(content[:-1]).encode():
+        return None
+    key, value = json.loads(content)
+    return {key: value}

@@ -1,0 +1,111 @@
+"""What befalls the brokers of a cluster is told by datagrams, each of which is answered."""
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from reference_coordinator.broker.cluster import Cluster
+from reference_coordinator.broker.cluster_state import Node
+from reference_coordinator.core.choices import DeterministicChoices
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import profile_for
+from reference_coordinator.server.control import Control
+from reference_coordinator.tests.wire_client import request_frame
+
+NOW = Millis(0)
+TIMEOUT_S = 10
+
+
+class Told:
+    """A cluster of three, and somebody who tells it things."""
+
+    def __init__(self) -> None:
+        self.cluster = Cluster(
+            profile=profile_for("4.4"),
+            config=GroupCoordinatorConfig.from_properties({}),
+            choices=DeterministicChoices(),
+            nodes=[Node(node_id=each, host="localhost", port=9090 + each) for each in (1, 2, 3)],
+        )
+        connection = self.cluster.connected(1, client_host="127.0.0.1")
+        for key_type in (0, 1):
+            frame = request_frame("find_coordinator", 1, key="g", key_type=key_type)
+            self.cluster.received(connection, frame, now_ms=NOW)
+        self._heard = socket.socket(type=socket.SOCK_DGRAM)
+        self._heard.bind(("127.0.0.1", 0))
+        self._telling = socket.socket(type=socket.SOCK_DGRAM)
+        self._telling.settimeout(TIMEOUT_S)
+        self._telling.connect(self._heard.getsockname())
+        self._control = Control(self.cluster, self._heard, {})
+
+    def tell(self, command: str) -> str:
+        self._telling.send(command.encode())
+        self._control.obey(now_ms=NOW)
+        return self._telling.recv(1 << 16).decode()
+
+    def close(self) -> None:
+        self._heard.close()
+        self._telling.close()
+
+
+@pytest.fixture(name="told")
+def told_cluster() -> Iterator[Told]:
+    told = Told()
+    try:
+        yield told
+    finally:
+        told.close()
+
+
+def test_each_command_is_answered_by_who_coordinates_and_who_is_up(told: Told) -> None:
+    said = [
+        told.tell(command)
+        for command in ("status", "move 3", "kill 3", "restart 3", "disconnect 1", "reconnect 1", "restart 1")
+    ]
+
+    assert said == [
+        "ok 1 1,2,3",
+        "ok 3 1,2,3",
+        "ok 1 1,2",
+        "ok 1 1,2,3",
+        "ok 2 2,3",
+        "ok 2 1,2,3",
+        "ok 2 1,2,3",
+    ]
+
+
+def test_a_broker_that_stands_still_is_up(told: Told) -> None:
+    assert told.tell("pause 1") == "ok 1 1,2,3"
+    assert told.tell("resume 1") == "ok 1 1,2,3"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("", "error a deed and a broker are wanted"),
+        ("kill", "error a deed and a broker are wanted"),
+        ("kill 4", "error there is no broker 4"),
+        ("kill them", "error there is no broker them"),
+        ("praise 1", "error nobody knows how to 'praise 1'"),
+        ("kill 1 softly", "error nobody knows how to 'kill 1 softly'"),
+        ("restart 1 group.max.size", "error a restart takes NAME=VALUE"),
+        ("restart 1 group.max.sizes=1", "error "),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_changes_nothing(told: Told, command: str, said: str) -> None:
+    assert told.tell(command).startswith(said)
+    assert told.tell("status") == "ok 1 1,2,3"
+
+
+def test_what_is_down_is_not_killed_again(told: Told) -> None:
+    told.tell("kill 2")
+
+    assert told.tell("kill 2") == "error broker 2 is down"
+    assert told.tell("move 2") == "error broker 2 is down"
+
+
+def test_a_restart_may_bring_another_configuration(told: Told) -> None:
+    told.tell("restart 2 group.max.size=1")
+
+    assert told.cluster.listener(2).apis.broker.config.group_max_size == 1
