@@ -1,11 +1,14 @@
 """The console command `kafka-conformance`."""
 
+import os
 import sys
 import traceback
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
+from harness import __version__
 from harness.cli.bench import bench
 from harness.cli.bench_spark import bench_spark
 from harness.cli.bench_tap import bench_of_tap
@@ -22,6 +25,7 @@ from harness.cli.matrix import matrix
 from harness.cli.merge import merge
 from harness.cli.mutate import mutate
 from harness.cli.race import race
+from harness.cli.replay import replay
 from harness.cli.run import report, run
 from harness.cli.tap import invariants, tap
 from harness.cli.trend import trend
@@ -35,6 +39,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
+
+
+def _tell_version(is_wanted: bool) -> None:
+    if is_wanted:
+        typer.echo(f"kafka-conformance {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _of_all(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Tell the version.", is_eager=True, callback=_tell_version),
+    ] = False,
+) -> None:
+    """Take what is said before a command."""
+
+
 app.command("run")(run)
 app.command("list")(list_scenarios)
 app.command("explain")(explain)
@@ -52,6 +74,7 @@ app.command("diff")(diff)
 app.command("merge")(merge)
 app.command("loading-table")(loading_table)
 app.command("race")(race)
+app.command("replay")(replay)
 app.command("clients")(clients)
 app.command("tap")(tap)
 app.command("invariants")(invariants)
@@ -69,6 +92,10 @@ def main() -> None:
         sys.exit(ExitCode.USAGE)
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read the output wants no more of it, and nothing is left to be told when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(ExitCode.TEMPORARY_FAILURE)
     except Exception:  # noqa: BLE001 - Python's own exit status, 1, would say that a target differs
         traceback.print_exc()
         sys.exit(ExitCode.HARNESS_ERROR)

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.run_folder import run_folder
 from harness.conduct.coverage import coverage_to_json, run_coverage, static_coverage
 from harness.conduct.coverage_page import coverage_markdown
 from harness.conduct.plan import PlanError
@@ -19,7 +20,7 @@ from harness.report.exit_code import ExitCode
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
 from harness.spark.rows import ClauseStanding
-from harness.trace.files import LATEST, RunFolder
+from harness.trace.files import LATEST, write_whole
 
 _RUN = typer.Argument(
     help="A run's folder; the newest below reports/ if none is given.", metavar="[RUN]", show_default=False
@@ -43,7 +44,7 @@ def coverage(
     """Tell which rows of the catalogue are exercised; ends with 1 when they are too few."""
     looked_at = _coverage(run, suites, scripts=scripts)
     if markdown is not None:
-        markdown.write_text(coverage_markdown(looked_at), encoding="utf-8")
+        write_whole(markdown, coverage_markdown(looked_at))
     if as_json:
         typer.echo(json.dumps(coverage_to_json(looked_at), indent=2, ensure_ascii=False))
     else:
@@ -54,11 +55,8 @@ def coverage(
 def _coverage(run: Path | None, suites: str, *, scripts: bool) -> Coverage:
     if run is not None and scripts:
         raise PlanError("give a run, or --scripts to look at none")
-    folder = RunFolder((run or _LATEST).resolve())
-    if not scripts and folder.run_json.exists():
-        return run_coverage(folder.path)
-    if run is not None:
-        raise PlanError(f"{run} is no run's folder; `kafka-conformance run` makes one")
+    if run is not None or (not scripts and _LATEST.exists()):
+        return run_coverage(run_folder(run or _LATEST).path)
     return static_coverage(load_clauses(suites), collect(suites))
 
 

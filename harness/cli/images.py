@@ -59,7 +59,9 @@ def list_images() -> ExitCode:
     if not found:
         typer.echo("no image was built here yet; `kafka-conformance images build VERSION…` builds some")
         return ExitCode.EXPECTED
-    table = Table("image", "used by", "built", "size", "digest", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for title in ("image", "used by", "built", "size", "digest"):
+        table.add_column(title, overflow="fold")
     for image in found:
         size = f"{image.size_bytes / 1e6:.0f} MB"
         spec = f"container:apache/kafka:{image.version}"

@@ -6,10 +6,11 @@ from typing import Annotated
 import typer
 
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.run_folder import run_folder
 from harness.conduct.loading_table import LoadingTable
 from harness.conduct.plan import PlanError
 from harness.report.exit_code import ExitCode
-from harness.trace.files import LATEST, RunFolder
+from harness.trace.files import LATEST, write_whole
 
 _RUNS = typer.Argument(
     help="Folders of runs of `loading/version`; the newest below reports/ if none is given.",
@@ -31,10 +32,7 @@ def loading_table(
     """
     table = LoadingTable()
     for path in runs or [_LATEST]:
-        folder = RunFolder(path.resolve())
-        if not folder.run_json.exists():
-            raise PlanError(f"{path} is no run's folder; `kafka-conformance run loading/version` makes one")
-        table.add(folder)
+        table.add(run_folder(path, made_by="run loading/version"))
     if not any(table.answers.values()):
         raise PlanError(
             "nobody was asked while loading: run `loading/version` with a broker that can be held"
@@ -43,5 +41,5 @@ def loading_table(
     if out is None:
         typer.echo(page, nl=False)
     else:
-        out.write_text(page, encoding="utf-8")
+        write_whole(out, page)
     return ExitCode.EXPECTED if not table.differing else ExitCode.UNEXPECTED

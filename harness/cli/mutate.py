@@ -17,6 +17,7 @@ from harness.mutants.equivalents import read_equivalents
 from harness.mutants.outcome import print_outcome, score, write_outcome, wrongly_listed
 from harness.report.exit_code import ExitCode
 from harness.scenario.registry import collect
+from harness.targets.base import TargetError
 from harness.targets.reference import reference_profile
 
 _SCENARIOS = typer.Argument(help="Scenario ids or globs; all if none is given.", show_default=False)
@@ -64,11 +65,23 @@ def mutate(
         jobs=jobs or os.cpu_count() or 1,
         equivalents=read_equivalents(equivalents or _beside(suites)),
     )
-    for name in order.profiles:
-        reference_profile(name)
+    _refuse_nonsense(order)
     if list_them:
         return _listed(order)
     return _carried_out(order, out=out, minimum=minimum)
+
+
+def _refuse_nonsense(order: Order) -> None:
+    """Refuse, before an hour is spent, what could not be tried."""
+    for name in order.profiles:
+        try:
+            reference_profile(name)
+        except TargetError as error:
+            raise PlanError(str(error)) from error
+    if order.only is not None and not chosen_mutants(order):
+        raise PlanError(
+            f"no mutant matches {order.only!r}; `kafka-conformance mutate --list` shows all of them"
+        )
 
 
 def _beside(suites: str) -> Path:
@@ -88,10 +101,6 @@ def _carried_out(order: Order, *, out: Path | None, minimum: float) -> ExitCode:
     began_s = time.monotonic()
     with _Display(console) as display:
         found = campaign(order, display.tell)
-    if not found.trials:
-        raise PlanError(
-            f"no mutant matches {order.only!r}; `kafka-conformance mutate --list` shows all of them"
-        )
     print_outcome(found, console)
     if out is not None:
         console.print(f"a record of each: {write_outcome(found, out)}", highlight=False)

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.run_folder import run_folder
 from harness.conduct.plan import PlanError, new_run_id, parse_targets
 from harness.invariants import Invariant, Party, Violation
 from harness.invariants.stored import check_run
@@ -21,7 +22,6 @@ from harness.report.exit_code import ENDED_TARGET_LOST, ExitCode, worst
 from harness.spark.invariants import stored_violations
 from harness.spark.session import LOCAL_MASTER
 from harness.tap.run import TappedRun, TapPlan, finish, tap_target, told
-from harness.trace.files import RunFolder
 
 _TARGET = typer.Option("--target", "-t", help="What clients are to talk to.", show_default=False)
 _LISTEN = typer.Option(help="`HOST:PORT` for clients; port 0 is one of the system's choice.")
@@ -30,10 +30,8 @@ _PROFILE = typer.Option(help="The profile that the trace names, e.g. `3.9`.")
 _OUT = typer.Option(help="Where run folders are made.", file_okay=False)
 _RUN_ID = typer.Option(help="Name of the run folder; made of the time if not given.")
 _CHECK = typer.Option("--check", help="Tell of broken invariants while it taps.")
-_FINISH = typer.Option(
-    "--finish", help="Decode this run, whose tap was killed, and tap nothing.", exists=True
-)
-_RUNS = typer.Argument(help="Folders of runs, tapped or scripted.", exists=True, file_okay=False)
+_FINISH = typer.Option("--finish", help="Decode this run, whose tap was killed, and tap nothing.")
+_RUNS = typer.Argument(help="Folders of runs, tapped or scripted.")
 _SPARK = typer.Option("--spark", help="Let Spark look at all of them at once; it leaves one owner aside.")
 _SHOWN = 40
 _PIPE_WIDTH = 140
@@ -54,7 +52,7 @@ def tap(
     """Stand between any clients and a target, and keep what they say; Ctrl-C ends it."""
     console = _console()
     if finish_run is not None:
-        tapped = finish(RunFolder(finish_run), ended="interrupted: decoded later")
+        tapped = finish(run_folder(finish_run, made_by="tap"), ended="interrupted: decoded later")
     elif target is None:
         raise PlanError("nothing to tap: name a --target, or a run to --finish")
     else:
@@ -93,7 +91,7 @@ def invariants(
     spark_master: Annotated[str, typer.Option(help="Spark's master.")] = LOCAL_MASTER,
 ) -> ExitCode:
     """Look for broken invariants in the traces of stored runs."""
-    folders = [RunFolder(run) for run in runs]
+    folders = [run_folder(run) for run in runs]
     if spark:
         violations = stored_violations(folders, master=spark_master)
     else:

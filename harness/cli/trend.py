@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
-from harness.conduct.plan import PlanError
+from harness.cli.run_folder import run_folder
 from harness.conduct.progress import ProgressDisplay
 from harness.report.exit_code import ExitCode
 from harness.report.trend_site import render_trend
@@ -15,7 +15,6 @@ from harness.spark.archive import ARCHIVE, Archive
 from harness.spark.packing import pack
 from harness.spark.session import LOCAL_MASTER
 from harness.spark.trend import build_trend
-from harness.trace.files import RunFolder
 
 _RUNS = typer.Argument(
     metavar="[RUN]…", help="Folders of finished runs; all that are archived if none is given."
@@ -36,10 +35,7 @@ def trend(
     spark_master: Annotated[str, _MASTER] = LOCAL_MASTER,
 ) -> ExitCode:
     """Put runs into the archive, and make tables and pages of what they say together."""
-    folders = [RunFolder(path.resolve()) for path in runs or []]
-    for folder in folders:
-        if not folder.run_json.exists():
-            raise PlanError(f"{folder.path} is no run's folder; `kafka-conformance run` makes one")
+    folders = [run_folder(path) for path in runs or []]
     console = Console()
     place = archive or (folders[0].path.parent if folders else Path("reports")) / ARCHIVE
     kept = Archive(root=place.resolve())

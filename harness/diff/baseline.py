@@ -7,7 +7,8 @@ from typing import Final
 from harness.diff.model import Judgement
 from harness.verdict import Delta, Outcome
 
-_GOOD: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.NOT_APPLICABLE))
+GOOD: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.NOT_APPLICABLE))
+"""Outcomes that are no cause for concern."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +44,9 @@ def delta(now: Judgement, before: Judgement | None) -> Delta:
     """Tell how a judgement stands to that of the baseline."""
     if before is None:
         return Delta.ADDED
-    if now.outcome in _GOOD and before.outcome not in _GOOD:
+    if now.outcome in GOOD and before.outcome not in GOOD:
         return Delta.NEWLY_CONFORMING
-    if now.outcome not in _GOOD and before.outcome in _GOOD:
+    if now.outcome not in GOOD and before.outcome in GOOD:
         return Delta.NEWLY_DIVERGING
     if (now.outcome, now.signature) == (before.outcome, before.signature):
         return Delta.SAME

@@ -175,21 +175,24 @@ def apply_expectations(
         today: on which expiry is judged.
     """
     applied: list[Judgement] = []
-    spoken_of: dict[str, StaleEntry] = {}
-    fired: set[str] = set()
+    # By their places among all entries: files of two folders may have one name.
+    spoken_of: set[int] = set()
+    fired: set[int] = set()
     for judgement in judgements:
         info = infos[judgement.target]
-        concerned = [one for one in entries if one.entry.concerns(judgement.scenario_id, info)]
-        applied.append(_with_expectation(judgement, concerned, today))
+        concerned = {
+            place: one for place, one in enumerate(entries) if one.entry.concerns(judgement.scenario_id, info)
+        }
+        applied.append(_with_expectation(judgement, tuple(concerned.values()), today))
         if judgement.outcome == Outcome.NOT_APPLICABLE:
             continue
-        for one in concerned:
+        for place, one in concerned.items():
             if one.entry.may_stay_away(today):
                 continue
-            spoken_of.setdefault(one.source, _stale(one, today))
+            spoken_of.add(place)
             if one.entry.foresaw(judgement) and not one.entry.has_expired(today):
-                fired.add(one.source)
-    stale = tuple(entry for source, entry in spoken_of.items() if source not in fired)
+                fired.add(place)
+    stale = tuple(_stale(entries[place], today) for place in sorted(spoken_of - fired))
     return Applied(judgements=tuple(applied), stale_entries=stale)
 
 

@@ -43,7 +43,7 @@ class Limits:
 
     scenario_s: float = 60.0
     drive_s: float = 600.0
-    """For all scenarios of one target."""
+    """For all scenarios that share a broker, from when it is there."""
     jobs: int = JOBS
     """Scenarios at once, on all brokers together."""
 
@@ -138,6 +138,8 @@ class Drive:
     base_config: Mapping[str, str] = field(default_factory=dict)
     """Properties for every broker, below those of a scenario; an oracle gets its target's here."""
     _lost: str | None = field(default=None, init=False)
+    _start_failure: str | None = field(default=None, init=False)
+    """Why a broker could not be started, which ends what goes on with the target's others."""
     _starting: int = field(default=0, init=False)
     _paced: int = field(default=0, init=False)
     _paced_ended: asyncio.Event = field(default_factory=asyncio.Event, init=False)
@@ -193,13 +195,17 @@ class Drive:
 
     async def _started(self, party: Party, directory: Path) -> Broker:
         began_s = time.monotonic()
-        broker = await self.target.start(
-            broker_config={**self.base_config, **party.broker_config},
-            directory=directory,
-            progress=lambda text: self.watcher.target_says(self.target_name, text),
-            holds=party.holds,
-            levers=party.levers,
-        )
+        try:
+            broker = await self.target.start(
+                broker_config={**self.base_config, **party.broker_config},
+                directory=directory,
+                progress=lambda text: self.watcher.target_says(self.target_name, text),
+                holds=party.holds,
+                levers=party.levers,
+            )
+        except TargetError as error:
+            self._start_failure = _first_line(str(error))
+            raise
         self.sinks.broker_ready(broker.description, round((time.monotonic() - began_s) * 1000, 1))
         return broker
 
@@ -273,6 +279,11 @@ class Drive:
             for script in waiting.values():
                 self._recorder(script).note(EventKind.ABANDONED, _NOWHERE, self._limit_note())
 
+    def _why_cancelled(self, until_s: float) -> str:
+        if self._start_failure is not None:
+            return f"target lost: {self._start_failure}"
+        return self._limit_note() if asyncio.get_running_loop().time() >= until_s else "interrupted"
+
     def _limit_note(self) -> str:
         return f"the drive's limit of {self.limits.drive_s:g} s had passed"
 
@@ -297,8 +308,7 @@ class Drive:
             note = f"the scenario's limit of {self.limits.scenario_s:g} s had passed"
             recorder.note(EventKind.ABANDONED, _NOWHERE, note)
         except asyncio.CancelledError:
-            is_late = asyncio.get_running_loop().time() >= until_s
-            recorder.note(EventKind.ABANDONED, _NOWHERE, self._limit_note() if is_late else "interrupted")
+            recorder.note(EventKind.ABANDONED, _NOWHERE, self._why_cancelled(until_s))
             raise
         except TargetError as error:
             recorder.note(EventKind.ABANDONED, _NOWHERE, f"target lost: {error}")
@@ -350,4 +360,8 @@ class Drive:
 def how_it_ended(broker: Broker) -> str | None:
     """Return in one line why a broker is gone, or None; the end of its log stays in the log."""
     failure = broker.failure()
-    return None if failure is None else failure.partition("\n")[0]
+    return None if failure is None else _first_line(failure)
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0]

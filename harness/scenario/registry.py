@@ -161,8 +161,9 @@ def collect(package: str = "suites") -> Mapping[str, Script]:
     """Record every scenario below a package, by id in alphabetical order.
 
     Raises:
-        ScenarioError: a script has a fault, two share an id, there is none, or one names a row that the
-            package's catalogue lacks.
+        ScenarioError: a script has a fault, two share an id, there is none, one names a row that the
+            package's catalogue lacks, or a module fails when it is imported.
+        ImportError: the package, or what it imports, is not there.
     """
     scripts = _unique(
         (module.__name__, script)
@@ -192,7 +193,18 @@ def _unique(recorded: Iterable[tuple[str, Script]]) -> dict[str, Script]:
 
 
 def _modules(package: str) -> Iterable[ModuleType]:
-    root = importlib.import_module(package)
+    root = _imported(package)
+    if not hasattr(root, "__path__"):
+        raise ScenarioError(f"{package!r} is a module and no package: scenarios are in the modules of one")
     yield root
     for found in pkgutil.walk_packages(root.__path__, prefix=f"{package}."):
-        yield importlib.import_module(found.name)
+        yield _imported(found.name)
+
+
+def _imported(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except (ImportError, ScenarioError):
+        raise
+    except Exception as error:
+        raise ScenarioError(f"{name} cannot be imported: {type(error).__name__}: {error}") from error

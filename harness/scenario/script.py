@@ -174,7 +174,7 @@ Control: TypeAlias = PullLever | Append | Hold | Release
 """A step that concerns the broker, and with it everybody who talks to it."""
 _OWN_GROUP: Final = GroupRef("main")
 _STRUCTURED: Final = ("actors", "steps", "placements")
-_STEP_TYPES: Final[Mapping[str, type[Step]]] = {
+STEP_TYPES: Final[Mapping[str, type[Step]]] = {
     cls.__name__: cls
     for cls in (
         Send,
@@ -191,6 +191,7 @@ _STEP_TYPES: Final[Mapping[str, type[Step]]] = {
         Release,
     )
 }
+"""Every kind of step by the name that it has in JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,7 +314,7 @@ def _step_to_json(step: Step) -> dict[str, Json]:
 
 def _step_from_json(data: Mapping[str, Json]) -> Step:
     content = {name: from_json(item) for name, item in data.items() if name not in ("step", "text")}
-    return _STEP_TYPES[str(data["step"])](**content)  # type: ignore[arg-type] # checked by the constructor's names
+    return STEP_TYPES[str(data["step"])](**content)  # type: ignore[arg-type] # checked by the constructor's names
 
 
 def step_text(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat case a kind of step

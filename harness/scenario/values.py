@@ -103,7 +103,7 @@ Pattern: TypeAlias = (
 """What may stand in an expected response. A mapping pins the fields that it names and no others."""
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
-_TAGGED: Final[Mapping[str, type]] = {
+TAGGED: Final[Mapping[str, type]] = {
     "$ref": Ref,
     "$answer": AnswerRef,
     "$plus": Plus,
@@ -114,7 +114,8 @@ _TAGGED: Final[Mapping[str, type]] = {
     "$starting_with": StartingWith,
     "$non_empty": NonEmpty,
 }
-_TAGS: Final[Mapping[type, str]] = {cls: tag for tag, cls in _TAGGED.items()}
+"""What JSON has no word for, by the key that stands for it."""
+_TAGS: Final[Mapping[type, str]] = {cls: tag for tag, cls in TAGGED.items()}
 
 
 def one_of(*values: Pattern) -> OneOf:
@@ -174,9 +175,9 @@ def _from_object(data: Mapping[str, Json]) -> Pattern:
     content = data[tag]
     if tag == "$bytes" and isinstance(content, str):
         return bytes.fromhex(content)
-    if tag not in _TAGGED or not isinstance(content, Sequence):
+    if tag not in TAGGED or not isinstance(content, Sequence):
         raise ScenarioError(f"a script names {tag!r}, which this version of the harness does not know")
-    made: Pattern = _TAGGED[tag](*(from_json(item) for item in content))
+    made: Pattern = TAGGED[tag](*(from_json(item) for item in content))
     return made
 
 

@@ -1,5 +1,6 @@
 """`external:HOST:PORT`: a broker that runs already; never configured, never stopped."""
 
+import asyncio
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ from harness.targets.base import (
     Broker,
     BrokerDescription,
     Capability,
+    ConnectionLost,
     HoldPoint,
     Lever,
     Progress,
@@ -23,7 +25,7 @@ from harness.targets.base import (
 from harness.targets.guess import guess_profile
 from harness.targets.prepare import Endpoint, described_config, locate, prepare
 from harness.targets.properties import matters_to_a_coordinator
-from harness.targets.tcp import TcpStage, new_connect_slots
+from harness.targets.tcp import StreamConnection, TcpStage, new_connect_slots
 
 EXTERNAL_TIMEOUT_MS: Final = 20_000.0
 _GROUP_COUNT: Final = 64
@@ -120,12 +122,19 @@ class ExternalTarget(Target):
 
 
 class ExternalBroker(Broker):
-    """A broker that is none of ours."""
+    """A broker that is none of ours.
+
+    No process tells of its end. Whenever a connection is lost it is therefore asked for another, and is gone
+    when it gives none.
+    """
 
     def __init__(self, description: BrokerDescription, coordinator: Endpoint) -> None:
         self._description = description
         self._coordinator = coordinator
         self._connect_slots = new_connect_slots()
+        self._failure: str | None = None
+        self._is_suspect = False
+        self._look: asyncio.Task[None] | None = None
 
     @property
     @override
@@ -134,15 +143,39 @@ class ExternalBroker(Broker):
 
     @override
     def open_stage(self, scenario_id: str) -> Stage:
-        return TcpStage(self._coordinator.host, self._coordinator.port, connect_slots=self._connect_slots)
+        return TcpStage(
+            self._coordinator.host,
+            self._coordinator.port,
+            connect_slots=self._connect_slots,
+            on_loss=self._suspect,
+        )
 
     @override
     def failure(self) -> str | None:
-        return None
+        return self._failure
 
     @override
     async def stop(self) -> None:
-        return
+        look, self._look = self._look, None
+        if look is not None:
+            look.cancel()
+            await asyncio.wait([look])
+
+    def _suspect(self) -> None:
+        """Look whether it is there, once more if that is being done already."""
+        self._is_suspect = True
+        if self._look is None or self._look.done():
+            self._look = asyncio.get_running_loop().create_task(self._look_for_it())
+
+    async def _look_for_it(self) -> None:
+        while self._is_suspect:
+            self._is_suspect = False
+            try:
+                connection = await StreamConnection.open(self._coordinator.host, self._coordinator.port)
+            except ConnectionLost as error:
+                self._failure = str(error)
+            else:
+                await connection.close()
 
 
 def _stage(endpoint: Endpoint) -> TcpStage:

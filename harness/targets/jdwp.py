@@ -178,7 +178,11 @@ class Debugger:
             writer.close()
             raise TargetError(f"what listens on {host}:{port} is no debug agent")
         debugger = cls(reader, writer)
-        await debugger._learn_sizes()
+        try:
+            await debugger._learn_sizes()
+        except BaseException:
+            await debugger.close()
+            raise
         return debugger
 
     async def break_at(self, point: CodePoint) -> Breakpoint:

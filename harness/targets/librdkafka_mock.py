@@ -162,10 +162,7 @@ class LibrdkafkaMockTarget(Target):
             bootstrap="127.0.0.1, another port for each scenario",
             broker_config=CONFORMANCE_CONFIG,
             api_ranges=api_ranges,
-            notes=(
-                *told,
-                "it has no configuration; of the configuration here it was told the rebalance delay",
-            ),
+            notes=(*told, _CONFIG_NOTE, *self._spoken()),
         )
 
     def _spoken(self) -> tuple[str, ...]:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.targets.base import CONFORMANCE_CONFIG, BrokerDescription, Capability, Target
+from harness.targets.base import CONFORMANCE_CONFIG, BrokerDescription, Capability, Target, TargetError
 from harness.targets.reference import ReferenceTarget, reference_profile
 from reference_coordinator.profile.api_versions import served_ranges
-from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +28,14 @@ def oracle_for(target: Target, description: BrokerDescription) -> Oracle:
     imposes its own.
 
     Raises:
-        TargetError: the reference has no such profile.
+        TargetError: the reference has no such profile, or takes no such configuration.
     """
     reference = ReferenceTarget(description.profile, profile_in_spec=True)
     is_ours = Capability.BROKER_CONFIG in target.capabilities
-    base_config = {} if is_ours else _differing(description.broker_config)
+    try:
+        base_config = {} if is_ours else _differing(description.broker_config)
+    except ConfigError as error:
+        raise TargetError(f"{target.spec} has a configuration that the reference refuses: {error}") from error
     return Oracle(
         name=f"{reference.name}-as-{target.name}" if base_config else reference.name,
         target=reference,

@@ -3,7 +3,7 @@
 import asyncio
 import struct
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -29,6 +29,9 @@ _CONNECTS_AT_ONCE: Final = 32
 """Stays below the smallest backlog of a broker, so that no connect waits for a repeated SYN."""
 _SETTLE_MS: Final = 100.0
 _SIZE: Final = struct.Struct(">i")
+_HTTP: Final = b"HTTP"
+_TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")
+"""How an alert and a handshake begin. Source: RFC 8446, section 5.1."""
 
 
 def new_connect_slots() -> asyncio.Semaphore:
@@ -39,15 +42,30 @@ def new_connect_slots() -> asyncio.Semaphore:
 class StreamConnection(Connection):
     """A connection over TCP. Once lost, it stays so and says so each time."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        *,
+        on_loss: Callable[[], None] | None = None,
+    ) -> None:
         self._reader = reader
         self._writer = writer
+        self._on_loss = on_loss
         self._announced: int | None = None
         self._loss: str | None = None
 
     @classmethod
-    async def open(cls, host: str, port: int) -> "StreamConnection":
-        """Connect; `ConnectionLost` when nobody accepts."""
+    async def open(
+        cls, host: str, port: int, *, on_loss: Callable[[], None] | None = None
+    ) -> "StreamConnection":
+        """Connect; `ConnectionLost` when nobody accepts.
+
+        Args:
+            host: of the broker.
+            port: of the broker.
+            on_loss: called when the connection, once open, is lost.
+        """
         try:
             async with asyncio.timeout(_CONNECT_TIMEOUT_S):
                 reader, writer = await asyncio.open_connection(host, port)
@@ -55,7 +73,7 @@ class StreamConnection(Connection):
             raise ConnectionLost(f"{host}:{port} did not accept within {_CONNECT_TIMEOUT_S} s") from None
         except OSError as error:
             raise ConnectionLost(f"{host}:{port} does not accept: {_told(error)}") from error
-        return cls(reader, writer)
+        return cls(reader, writer, on_loss=on_loss)
 
     @override
     async def send(self, payload: bytes) -> None:
@@ -84,7 +102,7 @@ class StreamConnection(Connection):
         if self._announced is None:
             (announced,) = _SIZE.unpack(await self._reader.readexactly(_SIZE.size))
             if not 0 <= announced <= FRAME_BYTES_MAX:
-                raise self._lost(f"frame of {announced} bytes announced")
+                raise self._lost(f"frame of {announced} bytes announced{_hint(announced)}")
             self._announced = announced
         payload = await self._reader.readexactly(self._announced)
         self._announced = None
@@ -104,6 +122,8 @@ class StreamConnection(Connection):
     def _lost(self, how: str) -> ConnectionLost:
         self._loss = how
         self._writer.close()
+        if self._on_loss is not None:
+            self._on_loss()
         return ConnectionLost(how)
 
     @override
@@ -113,6 +133,14 @@ class StreamConnection(Connection):
         self._writer.close()
         with suppress(OSError):
             await self._writer.wait_closed()
+
+
+def _hint(announced: int) -> str:
+    """Tell what a size that is none may be the beginning of."""
+    begins = _SIZE.pack(announced)
+    if begins == _HTTP:
+        return ": it speaks HTTP, not Kafka's protocol"
+    return ": it speaks TLS, which the harness does not" if begins.startswith(_TLS_RECORDS) else ""
 
 
 def _told(error: OSError) -> str:
@@ -126,10 +154,18 @@ def _told(error: OSError) -> str:
 class TcpStage(Stage):
     """A stage on the real clock, with connections to one host and port."""
 
-    def __init__(self, host: str, port: int, *, connect_slots: asyncio.Semaphore) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        connect_slots: asyncio.Semaphore,
+        on_loss: Callable[[], None] | None = None,
+    ) -> None:
         self._host = host
         self._port = port
         self._connect_slots = connect_slots
+        self._on_loss = on_loss
         self._opened_s = time.monotonic()
         self._connections: list[StreamConnection] = []
 
@@ -151,7 +187,12 @@ class TcpStage(Stage):
     async def connect_to(self, host: str, port: int) -> Connection:
         """Open a connection that is closed with the stage."""
         async with self._connect_slots:
-            connection = await StreamConnection.open(host, port)
+            try:
+                connection = await StreamConnection.open(host, port, on_loss=self._on_loss)
+            except ConnectionLost:
+                if self._on_loss is not None:
+                    self._on_loss()
+                raise
         self._connections.append(connection)
         return connection
 

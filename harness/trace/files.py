@@ -50,17 +50,20 @@ class EventWriter:
         path.parent.mkdir(parents=True, exist_ok=True)
         if ends_within_a_line(path):
             raise TraceError(f"{path}: its last line is torn; nothing can be appended to it")
+        self._path = path
         self._file = path.open("ab")
 
     def write(self, event: Event) -> None:
         """Append an event and hand it to the operating system before returning."""
         line = to_json(event).encode("utf-8", errors="replace") + b"\n"
-        self._file.write(line)
-        self._file.flush()
+        with _naming(self._path):
+            self._file.write(line)
+            self._file.flush()
 
     def close(self) -> None:
         """Close the file. Idempotent."""
-        self._file.close()
+        with _naming(self._path):
+            self._file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -120,8 +123,13 @@ def write_whole(path: Path, text: str) -> None:
     """Write a file so that whoever looks sees all of it, or what was there before."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.unfinished")
-    unfinished.write_bytes(text.encode("utf-8", errors="replace"))
-    unfinished.replace(path)
+    try:
+        with _naming(unfinished):
+            unfinished.write_bytes(text.encode("utf-8", errors="replace"))
+        unfinished.replace(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def write_records(path: Path, records: "Iterable[DataclassInstance]") -> None:
@@ -156,12 +164,13 @@ class RunFolder:
             TraceError: there is a run of that id already.
         """
         folder = cls(reports / run_id)
+        reports.mkdir(parents=True, exist_ok=True)
         try:
-            folder.path.mkdir(parents=True)
+            folder.path.mkdir()
         except FileExistsError as error:
             raise TraceError(f"{folder.path}: there is a run of that id already") from error
-        link = reports / f".{LATEST}.unfinished"
-        link.unlink(missing_ok=True)
+        # Of its own name, for another run may be made at the same moment.
+        link = reports / f".{LATEST}.{run_id}"
         link.symlink_to(run_id, target_is_directory=True)
         link.replace(reports / LATEST)
         return folder
@@ -269,6 +278,22 @@ class RunFolder:
         return content
 
 
+class _naming:  # noqa: N801 - reads as a verb where it is used
+    """Has an error of the system name the file: that of a full disk does not."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(self._path)
+
+
 def _pretty(content: object) -> str:
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
 
@@ -286,3 +311,5 @@ def _read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except FileNotFoundError as error:
         raise TraceError(f"{path}: there is no such file") from error
+    except (IsADirectoryError, NotADirectoryError, PermissionError) as error:
+        raise TraceError(f"{path}: cannot be read: {error.strerror}") from error

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 RecordT = TypeVar("RecordT", bound="DataclassInstance")
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+"""Of JSON Schema."""
 
 
 class TraceError(Exception):
@@ -71,7 +73,7 @@ def columns(cls: "type[DataclassInstance]") -> tuple[Column, ...]:
 @cache
 def _columns(cls: type) -> tuple[Column, ...]:
     hints = get_type_hints(cls)
-    descriptions = _field_descriptions(cls)
+    descriptions = field_descriptions(cls)
     return tuple(
         _column(field.name, hints[field.name], descriptions.get(field.name, "")) for field in fields(cls)
     )
@@ -86,7 +88,7 @@ def _column(name: str, hint: object, description: str) -> Column:
     return Column(name=name, type=_COLUMN_TYPES[hint], nullable=nullable, description=description)
 
 
-def _field_descriptions(cls: type) -> dict[str, str]:
+def field_descriptions(cls: type) -> dict[str, str]:
     """Read the string under each field from the source of the class and of those that it extends."""
     descriptions = {}
     for part in reversed([part for part in cls.__mro__ if is_dataclass(part)]):
@@ -108,7 +110,7 @@ def json_schema(cls: "type[DataclassInstance]") -> dict[str, object]:
     """Return the JSON Schema (2020-12) that every line of this record class obeys."""
     properties = {column.name: _json_property(column) for column in columns(cls)}
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": DIALECT,
         "title": cls.__name__,
         "description": inspect.cleandoc(cls.__doc__ or ""),
         "type": "object",

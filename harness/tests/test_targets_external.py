@@ -1,0 +1,112 @@
+"""A broker that runs already, whose end no process tells: what becomes of its connections does."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from harness.targets.base import BrokerDescription, ConnectionLost, TargetError
+from harness.targets.external import ExternalBroker, ExternalTarget
+from harness.targets.oracle import oracle_for
+from harness.targets.prepare import Endpoint
+
+
+def _description(**broker_config: str) -> BrokerDescription:
+    return BrokerDescription(
+        spec="external:127.0.0.1:9092",
+        profile="3.9",
+        implementation="",
+        bootstrap="",
+        broker_config={name.replace("_", "."): value for name, value in broker_config.items()},
+        api_ranges=(),
+    )
+
+
+class _Listener:
+    """Accepts, and hangs up when it is told to."""
+
+    def __init__(self) -> None:
+        self.accepted: asyncio.Queue[asyncio.StreamWriter] = asyncio.Queue()
+        self._server: asyncio.Server | None = None
+
+    async def start(self) -> int:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def _accept(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self.accepted.put(writer)
+
+    async def hang_up(self) -> None:
+        (await self.accepted.get()).close()
+
+    def stop(self) -> None:
+        assert self._server is not None
+        self._server.close()
+
+
+def _held(talk: Callable[[_Listener, ExternalBroker], Awaitable[None]]) -> None:
+    async def hold() -> None:
+        listener = _Listener()
+        port = await listener.start()
+        broker = ExternalBroker(_description(), Endpoint(node_id=1, host="127.0.0.1", port=port))
+        try:
+            await talk(listener, broker)
+        finally:
+            await broker.stop()
+            listener.stop()
+
+    asyncio.run(hold())
+
+
+async def _until_gone(broker: ExternalBroker) -> None:
+    async with asyncio.timeout(20):
+        while broker.failure() is None:  # noqa: ASYNC110 - it is asked, and sets no event
+            await asyncio.sleep(0)
+
+
+def test_a_broker_that_goes_away_is_told_once_a_connection_was_lost() -> None:
+    async def talk(listener: _Listener, broker: ExternalBroker) -> None:
+        stage = broker.open_stage("any")
+        connection = await stage.connect()
+        listener.stop()
+        assert broker.failure() is None
+        await listener.hang_up()
+        with pytest.raises(ConnectionLost):
+            await connection.receive(timeout_ms=20_000)
+        await _until_gone(broker)
+        assert "connection refused" in str(broker.failure())
+        await stage.close()
+
+    _held(talk)
+
+
+def test_a_broker_that_accepts_no_more_is_gone() -> None:
+    async def talk(listener: _Listener, broker: ExternalBroker) -> None:
+        listener.stop()
+        with pytest.raises(ConnectionLost):
+            await broker.open_stage("any").connect()
+        await _until_gone(broker)
+
+    _held(talk)
+
+
+def test_a_connection_that_a_broker_closes_is_not_its_end() -> None:
+    async def talk(listener: _Listener, broker: ExternalBroker) -> None:
+        stage = broker.open_stage("any")
+        connection = await stage.connect()
+        await listener.hang_up()
+        with pytest.raises(ConnectionLost):
+            await connection.receive(timeout_ms=20_000)
+        async with asyncio.timeout(20):
+            looking = await listener.accepted.get()
+        looking.close()
+        assert broker.failure() is None
+        await stage.close()
+
+    _held(talk)
+
+
+def test_a_configuration_that_the_reference_refuses_is_told() -> None:
+    target = ExternalTarget("127.0.0.1", 9092)
+    with pytest.raises(TargetError, match=r"external:127\.0\.0\.1:9092 has a configuration that"):
+        oracle_for(target, _description(group_max_size="plenty"))
