@@ -1,32 +1,48 @@
-"""A tap between clients and brokers: a conversation for each script, held to the invariants at the end."""
+"""A tap between clients and brokers: a conversation for each script, held to the invariants, and replayed."""
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from harness.invariants import check
 from harness.invariants.exchange import APIS
+from harness.replay import ReplayFinding, specification, total
+from harness.replay.history import READ
+from harness.replay.stored import FINDINGS, keep, replay_all
 from harness.tap import Tap, TapError
 from harness.tap.journal import read_journal
 from harness.tap.reading import TraceReader
-from harness.targets.base import TargetError
-from harness.trace.files import write_records
+from harness.targets.base import BrokerDescription, TargetError
+from harness.trace.files import read_records, write_records
 
 VIOLATIONS: Final = "violations.jsonl"
 """Name of the file in a target's folder: a `Violation` a line; empty where everything holds."""
 
 
+def replay_findings(directory: Path) -> Mapping[str, tuple[ReplayFinding, ...]]:
+    """Read what replays found, by conversation; none where nothing was tapped.
+
+    Raises:
+        TraceError: a line is damaged.
+    """
+    path = directory / FINDINGS
+    found: dict[str, tuple[ReplayFinding, ...]] = {}
+    for each in read_records(ReplayFinding, path) if path.exists() else ():
+        found[each.conversation] = (*found.get(each.conversation, ()), each)
+    return found
+
+
 @contextlib.asynccontextmanager
 async def tapped(
-    bootstrap: str, directory: Path, *, run_id: str, target: str, tell: Callable[[str], None]
+    description: BrokerDescription, directory: Path, *, run_id: str, target: str, tell: Callable[[str], None]
 ) -> AsyncIterator[Callable[[str], str]]:
-    """Give what opens a conversation and returns the address for its clients; check all at the end.
+    """Give what opens a conversation and returns the address for its clients; look at all at the end.
 
     Args:
-        bootstrap: the cluster's addresses.
-        directory: the journal and the violations are kept in it.
+        description: of the brokers.
+        directory: the journal, the violations and what came of the replays are kept in it.
         run_id: for the events.
         target: its name, for the events.
         tell: told what is going on.
@@ -35,17 +51,22 @@ async def tapped(
         TargetError: the tap could not be set up, or was lost.
     """
     try:
-        with Tap(bootstrap, directory) as tap:
+        with Tap(description.bootstrap, directory) as tap:
             yield tap.conversation
             lost = tap.failure()
         if lost is not None:
             raise TargetError(lost)
     except TapError as error:
         raise TargetError(str(error)) from error
-    tell("holding what was said to the invariants")
-    await asyncio.to_thread(_check, tap.journal, directory / VIOLATIONS, run_id=run_id, target=target)
+    tell("holding what was said to the invariants, and to the reference")
+    tell(await asyncio.to_thread(_look_at, tap.journal, description, run_id=run_id, target=target))
 
 
-def _check(journal: Path, violations: Path, *, run_id: str, target: str) -> None:
-    reader = TraceReader(run_id=run_id, target=target, only=APIS)
-    write_records(violations, check(reader.events(read_journal(journal))))
+def _look_at(journal: Path, description: BrokerDescription, *, run_id: str, target: str) -> str:
+    reader = TraceReader(run_id=run_id, target=target, only=APIS | READ)
+    events = list(reader.events(read_journal(journal)))
+    write_records(journal.parent / VIOLATIONS, check(events))
+    spec = specification(description.profile, description.broker_config)
+    replayed = replay_all(events, spec, is_whole=True)
+    keep(journal.parent, replayed)
+    return f"replayed: {total(replayed).told}"

@@ -106,7 +106,9 @@ FUNCTIONS_LEFT_OUT: Final[Mapping[str, str]] = {
         ),
         _DATA_PLANE,
     ),
+    "broker.broker_apis:_with_features": "what producers are told of transactions' version",
     "broker.listener:_alone": "the shell around the coordinator",
+    "core.java:_mend": "bytes that are no text, held against what Java made of them by tests of their own",
 }
 """Functions that are not mutated, with the reason of each."""
 

@@ -1,0 +1,68 @@
+"""`replay`: what a tap has recorded is told to the reference, and the answers are compared."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from harness.cli.errors import ends_with_exit_code
+from harness.cli.run_folder import run_folder
+from harness.replay import Replayed, total
+from harness.replay.stored import ReplayedTarget, replay_run
+from harness.report.exit_code import ExitCode
+
+_RUNS = typer.Argument(help="Folders of runs of `tap` or `clients`.")
+_WHOLE = typer.Option(
+    "--whole",
+    help="The tap has heard all that was ever said about these groups: compare from the start.",
+)
+_SHOWN = 40
+_PIPE_WIDTH = 140
+
+
+@ends_with_exit_code
+def replay(runs: Annotated[list[Path], _RUNS], *, whole: Annotated[bool, _WHOLE] = False) -> ExitCode:
+    """Tell the reference what clients said to a tapped target, and compare what it answers."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_PIPE_WIDTH)
+    targets = [
+        target for run in runs for target in replay_run(run_folder(run, made_by="tap").path, is_whole=whole)
+    ]
+    table = Table("target", "profile", "conversations", "compared", "not compared", "answered otherwise")
+    for target in targets:
+        summed = total(target.conversations)
+        table.add_row(
+            target.target,
+            target.profile,
+            str(len(target.conversations)),
+            str(summed.compared),
+            str(sum(summed.not_compared.values())),
+            str(len(summed.findings)),
+        )
+    console.print(table)
+    for target in targets:
+        _tell(console, target)
+    return exit_code([each for target in targets for each in target.conversations])
+
+
+def exit_code(replayed: Sequence[Replayed]) -> ExitCode:
+    """Return how a replay ends: one that compares nothing is no agreement."""
+    if any(each.findings for each in replayed):
+        return ExitCode.UNEXPECTED
+    return ExitCode.EXPECTED if any(each.compared for each in replayed) else ExitCode.NOTHING_RAN
+
+
+def _tell(console: Console, target: ReplayedTarget) -> None:
+    def say(line: str) -> None:
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+    for why, count in sorted(total(target.conversations).not_compared.items()):
+        say(f"{target.target}: not compared: {count} {why}")
+    for each in target.findings[:_SHOWN]:
+        say(f"{target.target}: {each.conversation}, event {each.position}, group {each.group}: {each.says}")
+    if len(target.findings) > _SHOWN:
+        say(f"and {len(target.findings) - _SHOWN} more")

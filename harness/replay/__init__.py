@@ -1,0 +1,14 @@
+"""Replays: what a tap recorded is told to the reference, and its answers are compared.
+
+What real clients say hangs on time and chance, so two recordings cannot be compared step by step; but what a
+coordinator answered to one of them can be compared with what the reference answers to the same.
+
+    spec = specification("3.9.2", {"group.initial.rebalance.delay.ms": "0"})
+    replayed = replay(events, spec, conversation_id="tap", is_whole=False)
+"""
+
+from harness.replay.finding import Replayed, ReplayFinding, total
+from harness.replay.machine import Specification, specification
+from harness.replay.replay import replay
+
+__all__ = ["ReplayFinding", "Replayed", "Specification", "replay", "specification", "total"]

@@ -1,0 +1,191 @@
+"""A group that was there before the recording, or that a new coordinator has loaded: what is known of it.
+
+A group is known from the moment at which its leader's SyncGroup was answered: who is a member with what, the
+leader was told when it joined; what each is assigned, it has just said.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from harness.invariants.exchange import Fields, binary, items, number, text
+from harness.replay.history import NO_ERROR, Operation
+
+Partition: TypeAlias = tuple[str, int]
+NO_OFFSET: Final = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedMember:
+    """A member, as the log has it."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    subscription: bytes
+    assignment: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedGroup:
+    """A group at the end of a rebalance."""
+
+    generation_id: int
+    protocol_type: str
+    protocol: str | None
+    leader: str | None
+    members: tuple[SeedMember, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedOffset:
+    """A committed offset."""
+
+    topic: str
+    partition: int
+    offset: int
+    leader_epoch: int
+    metadata: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seed:
+    """How a group is at some time."""
+
+    at_ms: float
+    group: SeedGroup | None = None
+    """None where there is none, or one that never had a member."""
+    offsets: tuple[SeedOffset, ...] = ()
+    unknown: frozenset[Partition] | None = frozenset()
+    """Partitions of which nobody knows whether they have an offset; None for all that are not named."""
+
+
+def first_seed(operations: Sequence[Operation]) -> Seed | None:
+    """Return the first moment at which a group is known whose operations these are; None if there is none."""
+    joins = [each for each in operations if each.api == "JoinGroup"]
+    for sync in operations:
+        group = _group_by(sync, joins)
+        if group is not None and not any(_is_under_way(each, sync.answered_ms) for each in operations):
+            return Seed(at_ms=sync.answered_ms, group=group, unknown=None)
+    return None
+
+
+def _is_under_way(operation: Operation, at_ms: float) -> bool:
+    """Whether a request that changes members is neither over nor still to come."""
+    return operation.api in ("JoinGroup", "LeaveGroup") and operation.asked_ms < at_ms < operation.answered_ms
+
+
+def _group_by(sync: Operation, joins: Sequence[Operation]) -> SeedGroup | None:
+    """Return the group of which this SyncGroup is the leader's; None if it is not, or tells too little."""
+    assignments = {
+        text(each, "member_id"): binary(each, "assignment") for each in items(sync.request, "assignments")
+    }
+    if sync.api != "SyncGroup" or sync.answer is None or sync.error != NO_ERROR or not assignments:
+        return None
+    generation_id, leader = number(sync.request, "generation_id"), text(sync.request, "member_id")
+    latest: dict[str, Operation] = {}
+    for join in joins:
+        if join.answer is None or join.error != NO_ERROR or join.answered_ms > sync.asked_ms:
+            continue
+        if number(join.answer, "generation_id") == generation_id:
+            latest[text(join.answer, "member_id")] = join
+    told = latest.get(leader)
+    if told is None or told.answer is None or not list(items(told.answer, "members")):
+        return None
+    members = [_member(each, latest, assignments) for each in items(told.answer, "members")]
+    known = [each for each in members if each is not None]
+    if len(known) != len(members):
+        return None
+    return SeedGroup(
+        generation_id=generation_id,
+        protocol_type=text(told.request, "protocol_type"),
+        protocol=text(told.answer, "protocol_name"),
+        leader=leader,
+        members=tuple(known),
+    )
+
+
+def _member(
+    told: Fields, latest: Mapping[str, Operation], assignments: Mapping[str, bytes]
+) -> SeedMember | None:
+    member_id = text(told, "member_id")
+    join = latest.get(member_id)
+    if join is None:
+        return None
+    rebalance_timeout_ms = number(join.request, "rebalance_timeout_ms")
+    session_timeout_ms = number(join.request, "session_timeout_ms")
+    return SeedMember(
+        member_id=member_id,
+        group_instance_id=text(told, "group_instance_id") or None,
+        client_id=join.actor or "",
+        rebalance_timeout_ms=rebalance_timeout_ms if rebalance_timeout_ms >= 0 else session_timeout_ms,
+        session_timeout_ms=session_timeout_ms,
+        subscription=binary(told, "metadata"),
+        assignment=assignments.get(member_id, b""),
+    )
+
+
+def first_offsets(operations: Iterable[Operation], group_id: str) -> tuple[SeedOffset, ...]:
+    """Return the offsets that were there before the operations: what was found before anybody wrote."""
+    written: set[Partition] = set()
+    found: dict[Partition, SeedOffset] = {}
+    for operation in operations:
+        if operation.api in ("OffsetCommit", "TxnOffsetCommit", "OffsetDelete"):
+            written.update(_partitions(operation.request))
+        if operation.api == "OffsetFetch" and operation.answer is not None:
+            for offset in _fetched(operation.answer, group_id):
+                if (offset.topic, offset.partition) not in written:
+                    found.setdefault((offset.topic, offset.partition), offset)
+    return tuple(each for each in found.values() if each.offset != NO_OFFSET)
+
+
+def _partitions(request: Fields) -> Iterator[Partition]:
+    for topic in items(request, "topics"):
+        for partition in items(topic, "partitions"):
+            yield text(topic, "name"), number(partition, "partition_index")
+
+
+def _fetched(answer: Fields, group_id: str) -> Iterator[SeedOffset]:
+    parts = [each for each in items(answer, "groups") if text(each, "group_id") == group_id]
+    for part in parts or [answer]:
+        for topic in items(part, "topics"):
+            for partition in items(topic, "partitions"):
+                if text(partition, "error_code") == NO_ERROR:
+                    yield SeedOffset(
+                        topic=text(topic, "name"),
+                        partition=number(partition, "partition_index"),
+                        offset=number(partition, "committed_offset"),
+                        leader_epoch=number(partition, "committed_leader_epoch"),
+                        metadata=text(partition, "metadata"),
+                    )
+
+
+def carried(seed: Seed, operations: Iterable[Operation], *, at_ms: float) -> Seed | None:
+    """Return what a new coordinator finds in the log, if it can be told.
+
+    A rebalance under way is forgotten; who synced as leader, or left, may be in the log or not.
+
+    Args:
+        seed: what the log held before.
+        operations: those that were under way when the old coordinator went.
+        at_ms: when it went.
+    """
+    offsets = {(each.topic, each.partition): each for each in seed.offsets}
+    undecided: set[Partition] = set()
+    for operation in operations:
+        if operation.tells_of_no_coordinator:
+            continue
+        match operation.api:
+            case "SyncGroup" | "LeaveGroup" | "DeleteGroups":
+                return None
+            case "JoinGroup" if text(operation.request, "group_instance_id"):
+                return None
+            case "OffsetCommit" | "OffsetDelete" | "TxnOffsetCommit":
+                undecided.update(_partitions(operation.request))
+            case _:
+                continue
+    kept = tuple(each for partition, each in offsets.items() if partition not in undecided)
+    unknown = None if seed.unknown is None else seed.unknown | undecided
+    return Seed(at_ms=at_ms, group=seed.group, offsets=kept, unknown=unknown)

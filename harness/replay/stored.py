@@ -1,0 +1,136 @@
+"""Replays of runs on file, and what is kept of them.
+
+```
+…/journal.bin      what the tap recorded
+…/replay.jsonl     beside it: a `ReplayFinding` a line; empty where the reference says the same
+…/replay.json      how much was compared of each conversation, and what was not, with the reasons
+```
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from harness.replay.finding import Replayed, ReplayFinding
+from harness.replay.history import READ
+from harness.replay.machine import Specification, specification
+from harness.replay.replay import replay
+from harness.tap.journal import JOURNAL, read_journal
+from harness.tap.reading import TraceReader
+from harness.trace.events import Event
+from harness.trace.files import RunFolder, write_records, write_whole
+from harness.trace.schema import TraceError
+from harness.trace.target_record import TargetRecord
+
+FINDINGS: Final = "replay.jsonl"
+COUNTS: Final = "replay.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayedTarget:
+    """What came of replaying what was said to one target."""
+
+    target: str
+    profile: str
+    conversations: tuple[Replayed, ...]
+
+    @property
+    def findings(self) -> tuple[ReplayFinding, ...]:
+        """Those of all conversations."""
+        return tuple(finding for each in self.conversations for finding in each.findings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Recording:
+    target: str
+    directory: Path
+    profile: str
+    broker_config: Mapping[str, str]
+    is_whole: bool
+
+
+def replay_run(path: Path, *, is_whole: bool = False) -> tuple[ReplayedTarget, ...]:
+    """Replay all that a tap has kept in a run's folder, of `tap` or of `clients`, and keep what came of it.
+
+    Args:
+        path: the run's folder.
+        is_whole: whether a tap's recording begins before its groups did; that of `clients` always does.
+
+    Raises:
+        TraceError: nothing was tapped there, or a file of the run is damaged.
+    """
+    recordings = [*_of_clients(path), *_of_tap(path, is_whole=is_whole)]
+    if not recordings:
+        raise TraceError(f"{path}: there is no {JOURNAL}; only what a tap has kept can be replayed")
+    return tuple(_replayed(each) for each in recordings)
+
+
+def replay_all(events: Iterable[Event], spec: Specification, *, is_whole: bool) -> tuple[Replayed, ...]:
+    """Replay every conversation of some events, which come in the order of each conversation."""
+    conversations: dict[str, list[Event]] = {}
+    for event in events:
+        conversations.setdefault(event.scenario_id, []).append(event)
+    return tuple(
+        replay(each, spec, conversation_id=name, is_whole=is_whole) for name, each in conversations.items()
+    )
+
+
+def keep(directory: Path, replayed: Sequence[Replayed]) -> None:
+    """Write what came of replays into the folder of their journal."""
+    write_records(directory / FINDINGS, (finding for each in replayed for finding in each.findings))
+    counts = [
+        {
+            "conversation": each.conversation,
+            "compared": each.compared,
+            "not_compared": dict(each.not_compared),
+            "findings": len(each.findings),
+        }
+        for each in replayed
+    ]
+    write_whole(directory / COUNTS, json.dumps(counts, indent=2, ensure_ascii=False) + "\n")
+
+
+def _replayed(recording: _Recording) -> ReplayedTarget:
+    reader = TraceReader(run_id="replay", target=recording.target, only=READ)
+    events = reader.events(read_journal(recording.directory / JOURNAL))
+    spec = specification(recording.profile, recording.broker_config)
+    conversations = replay_all(events, spec, is_whole=recording.is_whole)
+    keep(recording.directory, conversations)
+    return ReplayedTarget(target=recording.target, profile=spec.profile.name, conversations=conversations)
+
+
+def _of_clients(path: Path) -> Iterator[_Recording]:
+    for file in sorted(path.glob("*/target.json")):
+        if (file.parent / JOURNAL).exists():
+            record = _record(file)
+            yield _Recording(
+                target=record.name,
+                directory=file.parent,
+                profile=record.profile,
+                broker_config=record.broker_config,
+                is_whole=True,
+            )
+
+
+def _record(file: Path) -> TargetRecord:
+    try:
+        return TargetRecord(**json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise TraceError(f"{file}: {error}") from error
+
+
+def _of_tap(path: Path, *, is_whole: bool) -> Iterator[_Recording]:
+    folder = RunFolder(path)
+    for target in folder.targets():
+        directory = folder.events(target).parent
+        headers = folder.read_headers(target)
+        if (directory / JOURNAL).exists() and headers:
+            yield _Recording(
+                target=target,
+                directory=directory,
+                profile=headers[0].profile,
+                broker_config=json.loads(headers[0].broker_config),
+                is_whole=is_whole,
+            )

@@ -1,0 +1,130 @@
+"""Recordings of the reference agree with the reference, and each lie that is planted in one is found."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from harness.replay import Replayed
+from harness.tests.replayed import Json, Recording, two_members
+from harness.trace.events import Event, EventKind
+
+PROFILES = ("2.4", "3.9", "4.4")
+
+
+@pytest.fixture(scope="module", params=PROFILES)
+def talk(request: pytest.FixtureRequest) -> Recording:
+    return two_members(str(request.param))
+
+
+def set_field(name: str, value: object) -> Callable[[Json], None]:
+    def lie(fields: Json) -> None:
+        fields[name] = value
+
+    return lie
+
+
+def set_in_partition(name: str, value: object) -> Callable[[Json], None]:
+    def lie(fields: Json) -> None:
+        topics = fields["topics"]
+        assert isinstance(topics, list)
+        topics[0]["partitions"][0][name] = value
+
+    return lie
+
+
+def forget_a_member(fields: Json) -> None:
+    members = fields["members"]
+    assert isinstance(members, list)
+    members.pop()
+
+
+LIES = {
+    "a heartbeat's error": ("Heartbeat", 0, set_field("error_code", "NONE")),
+    "the last heartbeat's error": ("Heartbeat", -1, set_field("error_code", "UNKNOWN_MEMBER_ID")),
+    "a generation": ("JoinGroup", 5, set_field("generation_id", 4)),
+    "a leader": ("JoinGroup", 4, set_field("leader", "nobody")),
+    "a member": ("JoinGroup", -1, set_field("error_code", "UNKNOWN_MEMBER_ID")),
+    "an assignment": ("SyncGroup", 1, set_field("assignment", {"$bytes": "ff"})),
+    "a sync's error": ("SyncGroup", 2, set_field("error_code", "REBALANCE_IN_PROGRESS")),
+    "a commit's error": ("OffsetCommit", 0, set_in_partition("error_code", "ILLEGAL_GENERATION")),
+    "no offset before a commit": ("OffsetFetch", 0, set_in_partition("committed_offset", 41)),
+    "a committed offset": ("OffsetFetch", 1, set_in_partition("committed_offset", 41)),
+    "an offset that is lost": ("OffsetFetch", -1, set_in_partition("committed_offset", -1)),
+}
+
+
+def test_what_the_reference_said_it_says_again(talk: Recording) -> None:
+    replayed = talk.replayed()
+
+    answers = [each for each in talk.events if each.kind == EventKind.RESPONSE]
+    assert replayed.findings == ()
+    assert (replayed.compared, dict(replayed.not_compared)) == (len(answers), {})
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_lie_is_found_where_it_stands_and_nowhere_else(talk: Recording, lie: str) -> None:
+    api, nth, change = LIES[lie]
+    position = talk.position(api, nth)
+
+    found = talk.replayed(talk.with_lie(position, change)).findings
+
+    assert [(each.position, each.api) for each in found] == [(position, api)]
+    assert found[0].group == "readers"
+
+
+def test_a_finding_says_what_was_said_and_what_the_reference_says(talk: Recording) -> None:
+    position = talk.position("OffsetFetch", -1)
+    lie = talk.with_lie(position, set_in_partition("committed_offset", 41))
+
+    (found,) = talk.replayed(lie).findings
+
+    assert (found.field, found.expected, found.actual) == (
+        "topics[0].partitions[0].committed_offset",
+        "42",
+        "41",
+    )
+    assert "Stable in generation 3" in found.state
+    assert "41, where the reference says 42" in found.says
+
+
+def test_a_member_that_a_leader_was_not_told_of_is_found(talk: Recording) -> None:
+    position = next(
+        each.sequence
+        for each in talk.events
+        if each.api == "JoinGroup" and (each.fields or "").count('"metadata"') > 1 and each.kind == "response"
+    )
+
+    found = talk.replayed(talk.with_lie(position, forget_a_member)).findings
+
+    assert [each.position for each in found] == [position]
+
+
+def test_an_answer_that_comes_though_the_group_waits_is_found() -> None:
+    talk = two_members()
+    position = talk.position("JoinGroup", -1, "bob")
+    answer = talk.events[position]
+    asked = next(each for each in talk.events if _asks_for(each, answer))
+    early = replace(answer, at_ms=asked.at_ms + 0.5)
+
+    found = talk.replayed([early if each is answer else each for each in talk.events]).findings
+
+    assert [(each.position, each.expected) for each in found] == [(position, "no answer yet")]
+
+
+def test_a_session_that_ends_too_late_is_found() -> None:
+    talk = two_members()
+    beats = [each for each in talk.events if each.api == "Heartbeat" and each.kind == "response"]
+    told = next(each for each in beats[1:] if "REBALANCE_IN_PROGRESS" in (each.fields or ""))
+
+    found = talk.replayed(talk.with_lie(told.sequence, set_field("error_code", "NONE"))).findings
+
+    assert [each.position for each in found] == [told.sequence]
+
+
+def _asks_for(event: Event, answer: Event) -> bool:
+    return event.kind == EventKind.REQUEST and event.correlation_id == answer.correlation_id
+
+
+def test_nothing_compared_is_no_agreement() -> None:
+    assert Replayed(conversation="tap", compared=0).told == "0 answers compared"

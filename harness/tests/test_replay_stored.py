@@ -1,0 +1,181 @@
+"""The verb `replay` over folders of `clients` and of `tap`, and what it leaves in them."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from harness.clients.judge import judge
+from harness.clients.outcome import COMPLETE, ScriptResult
+from harness.clients.steps import ClientScript
+from harness.clients.tapped import replay_findings
+from harness.replay.stored import replay_run
+from harness.report.exit_code import ExitCode
+from harness.tap.journal import JOURNAL, MAGIC, Kind, Opening, header
+from harness.tests.in_process import CommandLine
+from harness.tests.replayed import Recording, two_members
+from harness.trace.events import Event, EventKind, TraceHeader
+from harness.trace.files import RunFolder
+from harness.trace.target_record import TargetRecord
+from harness.verdict import Outcome
+from harness.wire.codec import decode_response, encode_response
+
+pytest_plugins = ["harness.tests.command_line_fixture"]
+
+TARGET = "kafka-3.9.2"
+CONVERSATION = "clients/small/kafka-python"
+
+
+def journal(path: Path, events: Iterable[Event]) -> None:
+    """Write what a tap would have kept of these events."""
+    path.parent.mkdir(parents=True)
+    connections: dict[str, int] = {}
+    with path.open("wb") as file:
+
+        def write(kind: Kind, connection: int, at_ms: float, content: bytes) -> None:
+            file.write(header(kind, connection, int(at_ms * 1_000_000), len(content)) + content)
+
+        file.write(MAGIC)
+        for event in events:
+            name = event.connection or ""
+            if name not in connections:
+                connections[name] = len(connections) + 1
+                opening = Opening(conversation=CONVERSATION, client="c:1", broker="node 1", address="b:1")
+                write(Kind.OPENED, connections[name], event.at_ms, json.dumps(asdict(opening)).encode())
+            frame = bytes.fromhex(event.raw or "")
+            kind = Kind.REQUEST_BYTES if event.kind == EventKind.REQUEST else Kind.RESPONSE_BYTES
+            write(kind, connections[name], event.at_ms, len(frame).to_bytes(4, "big") + frame)
+
+
+def clients_folder(path: Path, talk: Recording, events: list[Event] | None = None) -> Path:
+    """Return the folder of a run of `clients` with one conversation."""
+    journal(path / TARGET / JOURNAL, talk.events if events is None else events)
+    record = TargetRecord(
+        spec="kafka:3.9.2",
+        name=TARGET,
+        implementation="Kafka",
+        profile=talk.profile,
+        broker_config=talk.config,
+    )
+    (path / "run.json").write_text("{}")
+    (path / TARGET / "target.json").write_text(json.dumps(asdict(record)))
+    return path
+
+
+def tap_folder(path: Path, talk: Recording) -> Path:
+    """Return the folder of a run of `tap`."""
+    folder = RunFolder(path)
+    journal(folder.events(TARGET).parent / JOURNAL, talk.events)
+    folder.run_json.write_text("{}")
+    config = json.dumps(talk.config)
+    text = dict.fromkeys(
+        ("run_id", "spec", "implementation", "bootstrap", "config_digest", "started_at"), "t"
+    )
+    trace_header = TraceHeader(
+        **text,
+        target=TARGET,
+        version=None,
+        image=None,
+        profile=talk.profile,
+        broker_config=config,
+        api_ranges="{}",
+        notes=(),
+        oracle=None,
+        start_ms=0.0,
+    )
+    folder.write_headers(TARGET, [trace_header])
+    return path
+
+
+def with_forged_bytes(talk: Recording) -> list[Event]:
+    """Return the events with other bytes in the last heartbeat's answer."""
+    position = talk.position("Heartbeat", -1)
+    event = talk.events[position]
+    assert event.raw is not None
+    assert event.correlation_id is not None
+    fields = decode_response("Heartbeat", 3, bytes.fromhex(event.raw)).fields
+    forged = encode_response(
+        "Heartbeat",
+        3,
+        correlation_id=event.correlation_id,
+        fields={**fields, "error_code": "UNKNOWN_MEMBER_ID"},
+    )
+    events = list(talk.events)
+    events[position] = replace(event, raw=forged.hex())
+    return events
+
+
+def test_a_run_of_clients_agrees_and_tells_how_much_was_compared(
+    tmp_path: Path, kafka_conformance: CommandLine
+) -> None:
+    talk = two_members()
+    run = clients_folder(tmp_path / "run", talk)
+
+    assert kafka_conformance("replay", run) == ExitCode.EXPECTED
+
+    (counted,) = json.loads((run / TARGET / "replay.json").read_text())
+    answers = sum(each.kind == EventKind.RESPONSE for each in talk.events)
+    assert counted == {
+        "conversation": CONVERSATION,
+        "compared": answers,
+        "not_compared": {},
+        "findings": 0,
+    }
+    assert replay_findings(run / TARGET) == {}
+
+
+def test_forged_bytes_are_found_told_and_kept(tmp_path: Path, kafka_conformance: CommandLine) -> None:
+    talk = two_members()
+    run = clients_folder(tmp_path / "run", talk, with_forged_bytes(talk))
+
+    assert kafka_conformance("replay", run) == ExitCode.UNEXPECTED
+
+    assert 'where the reference says "NONE"' in kafka_conformance.out
+    ((name, (found,)),) = replay_findings(run / TARGET).items()
+    assert (name, found.api, found.field) == (CONVERSATION, "Heartbeat", "error_code")
+    assert found.says.startswith("Heartbeat v3 to ana")
+
+
+def test_a_finding_lets_a_client_script_diverge_that_saw_nothing_amiss(tmp_path: Path) -> None:
+    run = clients_folder(tmp_path / "run", two_members(), with_forged_bytes(two_members()))
+    (replayed,) = replay_run(run)
+    script = ClientScript(id="clients/small", title="t", notes="", source="s", steps=(), uses=())
+    seen = ScriptResult(
+        script_id=script.id, library="kafka-python", ended=COMPLETE, observations=(), duration_s=1.0
+    )
+
+    judged = [
+        judge(script, seen, target=TARGET, reference=None, compared="", replays=each)
+        for each in ((), replayed.findings)
+    ]
+
+    assert [each.outcome for each in judged] == [Outcome.CONFORMS, Outcome.DIVERGES]
+
+
+def test_a_run_of_a_tap_is_replayed_from_what_is_known(tmp_path: Path) -> None:
+    talk = two_members()
+
+    (replayed,) = replay_run(tap_folder(tmp_path / "run", talk))
+
+    assert replayed.findings == ()
+    assert replayed.conversations[0].compared > 0
+
+
+def test_a_run_that_nobody_tapped_is_refused(tmp_path: Path, kafka_conformance: CommandLine) -> None:
+    assert kafka_conformance("replay", tmp_path) == ExitCode.NO_INPUT
+    assert "is no run's folder" in kafka_conformance.err
+
+    (tmp_path / "run.json").write_text("{}")
+    assert kafka_conformance("replay", tmp_path) == ExitCode.BAD_DATA
+    assert "there is no journal.bin" in kafka_conformance.err
+
+
+def test_a_replay_that_compares_nothing_does_not_end_as_agreement(
+    tmp_path: Path, kafka_conformance: CommandLine
+) -> None:
+    talk = two_members()
+    talk.events = [each for each in talk.events if each.api != "JoinGroup"]
+    run = tap_folder(tmp_path / "run", talk)
+
+    assert kafka_conformance("replay", run) == ExitCode.NOTHING_RAN
+    assert "not compared" in kafka_conformance.out
