@@ -10,25 +10,34 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from harness.cli.clients_beside import open_for_clients, render_again, specs_of, with_an_address
 from harness.cli.errors import ends_with_exit_code
+from harness.clients.choice import LIBRARY_FORMS, choose_libraries, is_library
 from harness.clients.collect import collect_client_scripts, select_client_scripts
-from harness.clients.judge import Judgement
-from harness.clients.libraries import LIBRARIES, ClientLibrary
+from harness.clients.libraries import ClientLibrary
 from harness.clients.report import print_judgements, write_report
 from harness.clients.run import JOBS, ClientsPlan, drive
 from harness.clients.soak_run import soak_all
 from harness.clients.steps import ClientScript
 from harness.conduct.plan import PlanError, new_run_id, parse_targets
 from harness.conduct.progress import ProgressDisplay
-from harness.report.exit_code import ExitCode, worst
+from harness.report.clients_data import load_clients
+from harness.report.clients_soak import soak_site
+from harness.report.exit_code import ENDED_COMPLETE, ENDED_TARGET_LOST, ExitCode
 from harness.scenario.errors import ScenarioError
-from harness.verdict import Outcome
+from harness.targets.base import TargetError
 
 _SCRIPTS = typer.Argument(help="Client scripts by id or glob; all if none is given.", show_default=False)
 _TARGET = typer.Option("--target", "-t", help="What to drive; may be repeated.")
 _CLIENT = typer.Option(help="A client library; may be repeated. All if none is given.", show_default=False)
 _PROFILE = typer.Option(help="Compare with this profile of the reference, e.g. `3.9`.")
 _OUT = typer.Option(help="Where run folders are made.", file_okay=False)
+_INTO = typer.Option(
+    help="A run of wire suites whose report is to tell of the clients too; its targets, if none is named.",
+    exists=True,
+    file_okay=False,
+    show_default=False,
+)
 _RUN_ID = typer.Option(help="Name of the run folder; made of the time if not given.")
 _COMPARE = typer.Option(help="Carry the scripts out on the reference as well, and compare.")
 _TAP = typer.Option(help="Keep every byte between clients and brokers, and hold it to the invariants.")
@@ -49,6 +58,7 @@ def clients(
     compare: Annotated[bool, _COMPARE] = True,
     tap: Annotated[bool, _TAP] = True,
     out: Annotated[Path, _OUT] = Path("reports", "clients"),
+    into: Annotated[Path | None, _INTO] = None,
     run_id: Annotated[str | None, _RUN_ID] = None,
     suites: Annotated[str, _SUITES] = "suites",
     soak: Annotated[float, _SOAK] = 0.0,
@@ -58,32 +68,52 @@ def clients(
     console = Console()
     if not console.is_terminal:
         console = Console(width=_PIPE_WIDTH)
+    if into is not None and soak:
+        raise PlanError("a soak has a run folder of its own: leave --into out")
+    beside = None if into is None else open_for_clients(into)
+    specs = target or (["reference-tcp"] if beside is None else with_an_address(specs_of(beside)))
     plan = ClientsPlan(
         run_id=run_id or new_run_id(),
         scripts=_chosen(suites, scripts or []),
-        libraries=_libraries(client or []),
-        targets=parse_targets(target or ["reference-tcp"], profile=profile),
+        libraries=_libraries(client or [], console),
+        targets=parse_targets(specs, profile=profile),
         command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
         out=out,
         compares=compare,
         taps=tap,
         jobs=jobs,
+        beside=beside,
     )
-    if (out / plan.run_id).exists():
-        raise PlanError(f"{out / plan.run_id} is there already: give the run another name")
+    if plan.folder.path.exists():
+        raise PlanError(f"{plan.folder.path} is there already: give the run another name")
     if soak:
         return _soak(plan, soak, seed, console)
+    return _carry_out(plan, console)
+
+
+def _carry_out(plan: ClientsPlan, console: Console) -> ExitCode:
+    path = plan.folder.path
     with ProgressDisplay(console) as display:
-        judgements = asyncio.run(drive(plan, display.of_targets()))
-    write_report(out / plan.run_id, run_id=plan.run_id, command=plan.command, judgements=judgements)
+        try:
+            judgements = asyncio.run(drive(plan, display.of_targets()))
+        except TargetError as error:
+            plan.folder.write_footer(f"{ENDED_TARGET_LOST}: {error}")
+            raise
+        plan.folder.write_footer(ENDED_COMPLETE)
+        if plan.beside is not None:
+            render_again(plan.beside)
+        else:
+            write_report(path)
     print_judgements(console, judgements)
-    console.print(f"Clients: {out / plan.run_id}", highlight=False, soft_wrap=True)
-    return exit_code(judgements)
+    console.print(f"Clients: {path}", highlight=False, soft_wrap=True)
+    return load_clients(path).exit_code
 
 
 def _soak(plan: ClientsPlan, duration_s: float, seed: int, console: Console) -> ExitCode:
     with ProgressDisplay(console) as display:
         soaked = asyncio.run(soak_all(plan, duration_s, seed, display.of_targets()))
+        plan.folder.write_footer(ENDED_COMPLETE)
+        soak_site(load_clients(plan.folder.path))
     for each in soaked:
         for group in each.result.groups:
             line = f"{each.target}, {each.result.library}, {group.told(each.result.produced)}"
@@ -102,25 +132,12 @@ def _chosen(suites: str, patterns: Sequence[str]) -> tuple[ClientScript, ...]:
         raise PlanError(str(error)) from error
 
 
-def _libraries(names: Sequence[str]) -> tuple[ClientLibrary, ...]:
-    unknown = [name for name in names if name not in LIBRARIES]
+def _libraries(names: Sequence[str], console: Console) -> tuple[ClientLibrary, ...]:
+    unknown = [name for name in names if not is_library(name)]
     if unknown:
-        raise PlanError(f"{unknown[0]!r} is no client library; there is {', '.join(LIBRARIES)}")
-    return tuple(LIBRARIES[name] for name in (names or LIBRARIES))
+        raise PlanError(f"{unknown[0]!r} is no client library; there is {', '.join(LIBRARY_FORMS)}")
 
+    def tell(text: str) -> None:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-def exit_code(judgements: Sequence[Judgement]) -> ExitCode:
-    """Return how a run with these judgements ends."""
-    outcomes = {each.outcome for each in judgements}
-    applying = {ExitCode.EXPECTED}
-    if outcomes <= {Outcome.NOT_APPLICABLE}:
-        applying.add(ExitCode.NOTHING_RAN)
-    if Outcome.DIVERGES in outcomes:
-        applying.add(ExitCode.UNEXPECTED)
-    if Outcome.INDETERMINATE in outcomes:
-        applying.add(ExitCode.INDETERMINATE)
-    if Outcome.HARNESS_ERROR in outcomes:
-        applying.add(ExitCode.HARNESS_ERROR)
-    if any(each.because.startswith("target lost: ") for each in judgements):
-        applying.add(ExitCode.UNAVAILABLE)
-    return worst(applying)
+    return asyncio.run(choose_libraries(names, tell))

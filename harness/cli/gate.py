@@ -18,11 +18,14 @@ from harness.gate.stored import open_run
 from harness.gate.words import can_be_foreseen, entry_to_paste, reproduction, three_lines
 from harness.report.exit_code import ExitCode
 from harness.report.gate_page import add_gate_page
+from harness.report.regression_page import add_regression_page
 from harness.scenario.registry import collect
 from harness.trace.files import LATEST
 
 _RUN = typer.Argument(help="A run's folder; the newest if none is given.")
-_BASELINE = typer.Option(help="A judged run to compare with; only what it did not have too is red.")
+_BASELINE = typer.Option(
+    help="A judged run to compare with; only what it did not have too is red. Else the policy's."
+)
 _CONFIG = typer.Option(
     "--config",
     help=f"The policy; `{FILE_NAME}` in the working directory if there is one.",
@@ -69,6 +72,7 @@ def gate(
     )
     files = write_decision(gated, out or run.path, policy=policy)
     page = add_gate_page(out or run.path, run.header.run_id)
+    add_regression_page(out or run.path)
     _print(gated)
     if annotate is Style.GITHUB:
         for line in annotations(gated.decision, gated.infos):

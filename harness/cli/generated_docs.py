@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from harness.cli.schema_docs import SCHEMAS, schemas_page
 from harness.targets.behaviours import behaviour_sheets, behaviours_page
 from harness.targets.response_matrix import response_matrix_page
 
@@ -11,14 +12,16 @@ FOLDER: Final = Path(__file__).parents[2] / "docs" / "generated"
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "behaviours.md": lambda: behaviours_page(behaviour_sheets()),
     "classic_response_matrix.md": response_matrix_page,
+    "schemas.md": schemas_page,
+    **{schema.file: schema.text for schema in SCHEMAS},
 }
 """Every page by its file's name."""
 
 
 def write_pages(folder: Path) -> tuple[Path, ...]:
     """Write every page, and return where they are."""
-    folder.mkdir(parents=True, exist_ok=True)
     for name, page in PAGES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(page(), encoding="utf-8")
     return tuple(folder / name for name in PAGES)
 

@@ -16,6 +16,7 @@ from harness.conduct.plan import RunPlan, new_run_id, select_scripts
 from harness.conduct.progress import ProgressDisplay
 from harness.conduct.run import conduct, report
 from harness.report.changes import print_changes, write_changes
+from harness.report.changes_data import write_changes_data
 from harness.report.exit_code import ExitCode
 from harness.report.terminal import print_summary
 from harness.runner.drive import JOBS, Limits
@@ -30,6 +31,10 @@ _AGAINST = typer.Option(
     help="Hold every version against this one, e.g. `3.9.2`, and not against the profile of its own."
 )
 _TARGET = typer.Option("--target", "-t", help="A further target behind the versions; may be repeated.")
+_ARCHIVE = typer.Option(
+    help="Where runs are kept, and the trend comes from; `runs` beside the run folders if not given.",
+    file_okay=False,
+)
 _AT_ONCE = typer.Option(min=1, help="Versions whose brokers are up together; by default as many as fit.")
 
 
@@ -58,6 +63,7 @@ def matrix(
     suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
     allure: Annotated[bool, typer.Option(help="Write Allure results too.")] = False,
     spark_master: Annotated[str, typer.Option(help="Spark's master.")] = LOCAL_MASTER,
+    archive: Annotated[Path | None, _ARCHIVE] = None,
 ) -> ExitCode:
     """Drive many versions of Kafka, and tell what changed from each to the next and what explains it."""
     catalogue = collect(suites)
@@ -76,10 +82,10 @@ def matrix(
         at_once=at_once or fitting_at_once(tuple(scripts.values())),
         against=chosen.against,
     )
-    return _carry_out(plan, allure=allure, spark_master=spark_master)
+    return _carry_out(plan, allure=allure, spark_master=spark_master, archive=archive)
 
 
-def _carry_out(plan: RunPlan, *, allure: bool, spark_master: str) -> ExitCode:
+def _carry_out(plan: RunPlan, *, allure: bool, spark_master: str, archive: Path | None) -> ExitCode:
     console = Console()
     console.print(
         f"[bold]run {plan.run_id}[/]  {len(plan.scripts)} scenarios, {len(plan.targets)} targets, "
@@ -92,8 +98,9 @@ def _carry_out(plan: RunPlan, *, allure: bool, spark_master: str) -> ExitCode:
         tell = display.teller("report")
         if plan.against is None:
             explain_changes(conducted, tell)
-        report(conducted.folder, allure=allure, spark_master=spark_master, progress=tell)
+        report(conducted.folder, allure=allure, spark_master=spark_master, progress=tell, archive=archive)
         written = write_changes(conducted.folder.path)
+        write_changes_data(conducted.folder.path)
         display.finish("report")
     print_summary(conducted.folder.path, console)
     print_changes(conducted.folder.path, console)

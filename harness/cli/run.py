@@ -11,15 +11,20 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from harness.cli.clients_beside import drive_beside, plan_beside, print_clients
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.report_kinds import report_of_other_kind
+from harness.clients.report import write_talks_beside
+from harness.clients.run import ClientsPlan
 from harness.conduct.expectation_files import expectation_files
 from harness.conduct.judging import judge_run_again
 from harness.conduct.plan import RunPlan, Shard, new_run_id, parse_targets, select_scripts
 from harness.conduct.progress import ProgressDisplay
 from harness.conduct.run import ConductedRun, conduct
 from harness.conduct.run import report as make_report
+from harness.report.clients_data import clients_folder, load_clients
 from harness.report.errors import ReportError
-from harness.report.exit_code import ExitCode
+from harness.report.exit_code import ExitCode, worst
 from harness.report.terminal import RESULT_COUNT_MAX, print_summary
 from harness.runner.drive import JOBS, Limits
 from harness.scenario.clauses import load_clauses
@@ -48,6 +53,9 @@ _ARCHIVE = typer.Option(
     file_okay=False,
 )
 _SHARD = typer.Option(help="Hold one part of the selection only, e.g. `1/3`; `merge` joins the parts.")
+_CLIENTS = typer.Option(
+    "--clients", help="Have real clients carry their scripts out too, on the same targets."
+)
 _MASTER = typer.Option(help="Spark's master: `local[*]`, `spark://…`.")
 
 
@@ -74,6 +82,7 @@ def run(
     spark_master: Annotated[str, _MASTER] = LOCAL_MASTER,
     archive: Annotated[Path | None, _ARCHIVE] = None,
     shard: Annotated[str | None, _SHARD] = None,
+    clients: Annotated[bool, _CLIENTS] = False,
     only_drive: Annotated[
         bool, typer.Option("--no-report", help="Drive and judge, but make no report.")
     ] = False,
@@ -97,7 +106,12 @@ def run(
         baseline=baseline,
     )
     options = ReportOptions(wanted=not only_drive, allure=allure, spark_master=spark_master, archive=archive)
-    return carry_out(plan, options)
+    console = Console()
+    beside = None
+    if clients:
+        specs = target or ["reference"]
+        beside = plan_beside(specs, run_id=plan.run_id, profile=profile, suites=suites, console=console)
+    return carry_out(plan, options, beside, console)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,21 +124,26 @@ class ReportOptions:
     archive: Path | None
 
 
-def carry_out(plan: RunPlan, options: ReportOptions) -> ExitCode:
-    """Conduct a plan under a progress display, report, and print the summary."""
-    console = Console()
+def carry_out(
+    plan: RunPlan, options: ReportOptions, clients: ClientsPlan | None, console: Console
+) -> ExitCode:
+    """Conduct a plan, and client scripts after it, under a progress display; report, print the summary."""
     console.print(f"[bold]run {plan.run_id}[/]  {len(plan.scripts)} scenarios", highlight=False)
     began_s = time.monotonic()
     with ProgressDisplay(console) as display:
         conducted = conduct(plan, display)
+        applying = [conducted.exit_code]
+        if clients is not None:
+            applying.append(drive_beside(clients, conducted.folder.path, display.of_targets()))
         if options.wanted:
             _report(conducted.folder, options, display)
     if options.wanted:
         print_summary(conducted.folder.path, console)
     else:
         _print_brief(conducted, console)
+    print_clients(conducted.folder.path, console)
     console.print(f"[dim]{time.monotonic() - began_s:.1f} s in all[/]", highlight=False)
-    return conducted.exit_code
+    return worst(applying)
 
 
 def _print_brief(conducted: ConductedRun, console: Console) -> None:
@@ -152,6 +171,7 @@ def _report(folder: RunFolder, options: ReportOptions, display: ProgressDisplay)
         progress=tell,
         archive=options.archive,
     )
+    write_talks_beside(folder.path)
     if rendered.allure_problem:
         tell(f"Allure's report was not rendered: {rendered.allure_problem}")
     display.finish("report")
@@ -177,6 +197,9 @@ def report(
     if not folder.run_json.exists():
         raise ReportError(f"{run_folder} is no run's folder; `kafka-conformance run` makes one")
     console = Console()
+    other = report_of_other_kind(folder.path, console)
+    if other is not None:
+        return other
     with ProgressDisplay(console) as display:
         code = judge_run_again(
             folder,
@@ -187,4 +210,6 @@ def report(
         options = ReportOptions(wanted=True, allure=allure, spark_master=spark_master, archive=archive)
         _report(folder, options, display)
     print_summary(folder.path, console)
-    return code
+    print_clients(folder.path, console)
+    clients = clients_folder(folder.path)
+    return code if clients is None else worst((code, load_clients(clients).exit_code))

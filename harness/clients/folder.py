@@ -8,8 +8,10 @@ RUN/TARGET/logs/                 what the broker logged
 RUN/TARGET/talks/SCRIPT-LIBRARY/ what the clients were told and said (talk.jsonl), and what they printed
 RUN/TARGET/journal.bin           every byte between clients and brokers
 RUN/TARGET/violations.jsonl      invariants that these break
+RUN/TARGET/replay.jsonl          what the reference says otherwise when conversations are replayed to it
 RUN/judgement.json               what is to be said of it
-RUN/summary.md, index.html       the same to read
+RUN/footer.json                  how it ended
+RUN/summary.md, index.html       the same to read, with a page for each script in scripts/
 ```
 """
 
@@ -34,13 +36,20 @@ class ClientsFolder:
     path: Path
 
     def write_run(
-        self, *, run_id: str, command: str, libraries: Mapping[str, str], scripts: Sequence[ClientScript]
+        self,
+        *,
+        run_id: str,
+        command: str,
+        libraries: Mapping[str, str],
+        scripts: Sequence[ClientScript],
+        soak_s: float = 0.0,
     ) -> None:
-        """Write how the run was asked for."""
+        """Write how the run was asked for; with seconds of a soak where it is one."""
         told = [
             {
                 "id": script.id,
                 "title": script.title,
+                "notes": script.notes,
                 "source": script.source,
                 "uses": [feature.value for feature in script.uses],
                 "steps": [step_to_json(step) for step in script.steps],
@@ -49,7 +58,13 @@ class ClientsFolder:
         ]
         self._write(
             self.path / "run.json",
-            {"run_id": run_id, "command": command, "libraries": dict(libraries), "scripts": told},
+            {
+                "run_id": run_id,
+                "command": command,
+                "libraries": dict(libraries),
+                "scripts": told,
+                "soak_s": soak_s,
+            },
         )
 
     def write_target(self, record: TargetRecord) -> None:
@@ -100,6 +115,10 @@ class ClientsFolder:
     def write_judgement(self, judgement: Sequence[Mapping[str, object]]) -> None:
         """Write what is to be said of the run."""
         write_whole(self.path / "judgement.json", json.dumps(judgement, indent=2, ensure_ascii=False) + "\n")
+
+    def write_footer(self, ended: str) -> None:
+        """Write how the run ended: `complete`, or how a target was lost."""
+        self._write(self.path / "footer.json", {"ended": ended})
 
     def _write(self, path: Path, data: Mapping[str, object]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

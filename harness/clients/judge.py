@@ -19,6 +19,8 @@ from harness.clients.steps import (
     step_text,
 )
 from harness.invariants import Party, Violation
+from harness.replay import ReplayFinding
+from harness.report.clients_facts import phrase
 from harness.verdict import Outcome
 
 _WHOLE: Final = "the whole"
@@ -52,6 +54,8 @@ class Judgement:
     """Against the reference."""
     violations: tuple[Violation, ...] = ()
     """Of invariants, by what was said on the wire."""
+    replays: tuple[ReplayFinding, ...] = ()
+    """What the reference answers otherwise when the same is said to it."""
     compared: str = ""
     """The reference that it was compared with, or `not compared: …`."""
     duration_s: float = 0.0
@@ -65,6 +69,7 @@ def judge(
     reference: ScriptResult | None,
     compared: str,
     violations: Sequence[Violation] = (),
+    replays: Sequence[ReplayFinding] = (),
 ) -> Judgement:
     """Judge one result.
 
@@ -75,6 +80,7 @@ def judge(
         reference: what came of it on the reference; None where there is nothing to compare with.
         compared: the reference's name, or why there is none.
         violations: of invariants; those that clients alone bring about are told, and change nothing.
+        replays: what the reference answers otherwise when the same is said to it.
     """
     mismatches = tuple(_mismatches(script, result))
     differences: tuple[Mismatch, ...] = ()
@@ -87,11 +93,12 @@ def judge(
         target=target,
         script_id=script.id,
         library=result.library,
-        outcome=_outcome(result, differs=bool(mismatches or differences or is_broken)),
+        outcome=_outcome(result, differs=bool(mismatches or differences or is_broken or replays)),
         because="" if result.ended == COMPLETE else result.ended,
         mismatches=mismatches,
         differences=differences,
         violations=tuple(violations),
+        replays=tuple(replays),
         compared=compared,
         duration_s=result.duration_s,
     )
@@ -245,7 +252,8 @@ def _differences(script: ClientScript, result: ScriptResult, reference: ScriptRe
         text = _WHOLE if step is None else step_text(step)
         for name in sorted(here_facts.keys() | there_facts.keys()):
             if here_facts.get(name) != there_facts.get(name):
-                says = f"{name}: {here_facts.get(name)}, on the reference {there_facts.get(name)}"
+                here, there_told = (phrase(facts.get(name)) for facts in (here_facts, there_facts))
+                says = f"{name}: {here or 'nothing'}, on the reference {there_told or 'nothing'}"
                 yield Mismatch(step=seen.step, text=text, says=says)
 
 

@@ -15,6 +15,8 @@ class Observation:
 
     step: int
     facts: Mapping[str, Fact]
+    at_ms: float = 0.0
+    """When the step began, on the clock of the clients' events; 0 where nobody noted it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +29,8 @@ class ScriptResult:
     """`complete`, `not run: …` with why, `cut short: …` with what went wrong, or `target lost: …`."""
     observations: tuple[Observation, ...]
     duration_s: float
+    clock_offset_ms: float = 0.0
+    """What makes a time of the clients' clock one since 1970, by which a tap's journal is dated."""
 
 
 NOT_RUN = "not run: "
@@ -51,6 +55,7 @@ def result_from_json(data: Mapping[str, object]) -> ScriptResult:
             ended=str(data["ended"]),
             observations=tuple(Observation(**each) for each in observations),
             duration_s=float(str(data["duration_s"])),
+            clock_offset_ms=float(str(data.get("clock_offset_ms", 0.0))),
         )
     except (KeyError, TypeError, AssertionError, ValueError) as error:
         raise TraceError(f"no result of a client script: {error!r}") from error

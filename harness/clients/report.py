@@ -1,62 +1,54 @@
-"""What came of client scripts, for people: Markdown, a page, and the terminal."""
+"""What came of client scripts, for people: pages, Markdown, JUnit, and the terminal."""
 
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from jinja2 import Environment
 from rich.console import Console
 from rich.table import Table
 
 from harness.clients.judge import Judgement, Mismatch
+from harness.clients.talks import write_talks
+from harness.report.clients_data import clients_folder, load_clients
+from harness.report.clients_exports import clients_markdown, write_junit_of_clients
+from harness.report.clients_site import clients_site_alone
 from harness.trace.files import write_whole
 from harness.verdict import Outcome
 
-_STYLE: Final = Path(__file__).parents[1] / "report" / "static" / "site.css"
 _STYLES: Final = {
     Outcome.DIVERGES: "red",
     Outcome.HARNESS_ERROR: "red",
     Outcome.INDETERMINATE: "yellow",
     Outcome.NOT_APPLICABLE: "dim",
 }
-_PAGE: Final = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Clients {{ run_id }}</title>
-<style>{{ style }}</style></head><body><main>
-<h1>Clients</h1>
-<p><code>{{ command }}</code></p>
-<table><thead><tr><th>script</th>
-{% for column in columns %}<th>{{ column | join(", ") }}</th>{% endfor %}</tr></thead>
-<tbody>{% for script, cells in rows %}<tr><td>{{ script }}</td>
-{% for each in cells %}<td>{% if each %}{{ each.outcome }}{% endif %}</td>{% endfor %}</tr>
-{% endfor %}</tbody></table>
-{% for each in told %}<section>
-<h2>{{ each.script_id }}, {{ each.library }}, {{ each.target }}: {{ each.outcome }}</h2>
-{% if each.because %}<p>{{ each.because }}</p>{% endif %}
-{% for one in each.mismatches %}<p>Step {{ one.step }}, {{ one.text }}: {{ one.says }}</p>{% endfor %}
-{% for one in each.differences %}
-<p>Against the reference: step {{ one.step }}, {{ one.text }}: {{ one.says }}</p>{% endfor %}
-{% for one in each.violations %}
-<p>On the wire, by the {{ one.party }}: {{ one.invariant }}: {{ one.detail }}</p>{% endfor %}
-</section>{% endfor %}
-</main></body></html>
-"""
 
 
-def write_report(path: Path, *, run_id: str, command: str, judgements: Sequence[Judgement]) -> None:
-    """Write `summary.md` and `index.html` into a run's folder."""
-    write_whole(path / "summary.md", _markdown(run_id, command, judgements))
-    page = Environment(autoescape=True).from_string(_PAGE)
-    columns, rows = _table(judgements)
-    text = page.render(
-        run_id=run_id,
-        command=command,
-        columns=columns,
-        rows=rows,
-        told=_told(judgements),
-        style=_STYLE.read_text(encoding="utf-8"),
-    )
-    write_whole(path / "index.html", text)
+def write_report(path: Path) -> Path:
+    """Write everything that people read of a run of client scripts alone, and return its index.
+
+    Raises:
+        ReportError: a file of the run is missing or damaged.
+        TraceError: a journal is damaged.
+    """
+    run = load_clients(path)
+    write_whole(path / "summary.md", clients_markdown(run))
+    write_junit_of_clients(run)
+    index = clients_site_alone(run)
+    write_talks(run, path)
+    return index
+
+
+def write_talks_beside(run_dir: Path) -> None:
+    """Write what the pages about client scripts load, where the run of wire suites has any.
+
+    Raises:
+        ReportError: a file of the run is missing or damaged.
+        TraceError: a journal is damaged.
+    """
+    folder = clients_folder(run_dir)
+    if folder is not None:
+        write_talks(load_clients(folder), run_dir)
 
 
 def print_judgements(console: Console, judgements: Sequence[Judgement]) -> None:
@@ -114,33 +106,9 @@ def _lines(judgement: Judgement) -> list[str]:
             f"on the wire, by the {each.party}: {each.invariant}: {each.detail}"
             for each in judgement.violations
         ],
+        *[f"in the replay, event {each.position}: {each.says}" for each in judgement.replays],
     ]
 
 
 def _line(mismatch: Mismatch) -> str:
     return f"step {mismatch.step}, {mismatch.text}: {mismatch.says}"
-
-
-def _markdown(run_id: str, command: str, judgements: Sequence[Judgement]) -> str:
-    columns, rows = _table(judgements)
-    lines = [
-        f"# Clients {run_id}",
-        "",
-        f"`{command}`",
-        "",
-        "| script | " + " | ".join(", ".join(column) for column in columns) + " |",
-        "| --- " * (len(columns) + 1) + "|",
-        *[
-            f"| {script} | " + " | ".join(each.outcome if each else "" for each in cells) + " |"
-            for script, cells in rows
-        ],
-    ]
-    for each in _told(judgements):
-        _, title, *told = _lines(each)
-        lines += ["", f"## {title}", "", *[f"- {line}" for line in told]]
-    broken = sum(len(each.violations) for each in judgements)
-    lines += ["", "## Invariants", "", f"{broken} violations of invariants in what was tapped."]
-    lines += ["", "## Compared with the reference", ""]
-    compared = Counter((each.target, each.compared) for each in judgements)
-    lines += [f"- {target}: {count} scripts: {what}" for (target, what), count in sorted(compared.items())]
-    return "\n".join(lines) + "\n"

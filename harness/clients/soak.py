@@ -73,6 +73,8 @@ class GroupAccount:
     upheavals: Mapping[str, int]
     errors: Mapping[str, int]
     """By name, those of clients."""
+    happenings: tuple[tuple[float, str, str], ...] = ()
+    """Upheavals and errors in the order of time: seconds since the beginning, what, and who."""
 
     def told(self, produced: int) -> str:
         """Say it in a line."""
@@ -105,6 +107,12 @@ class _Tally:
     counts: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
     upheavals: Counter[str] = field(default_factory=Counter)
+    began_s: float = field(default_factory=time.monotonic)
+    happenings: list[tuple[float, str, str]] = field(default_factory=list)
+
+    def note(self, what: str, who: str) -> None:
+        """Keep that something happened now."""
+        self.happenings.append((round(time.monotonic() - self.began_s, 2), what, who))
 
 
 async def soak(plan: SoakPlan, tell: Callable[[str], None]) -> SoakResult:
@@ -120,12 +128,14 @@ async def soak(plan: SoakPlan, tell: Callable[[str], None]) -> SoakResult:
         _Group(plan, names, "eager", {"assignor": "range"}, is_static=True),
         _Group(plan, names, "cooperative", {"assignor": "cooperative-sticky"}, is_static=False),
     ]
-    began_s = time.monotonic()
     load = _Load(plan, topic)
+    began_s = time.monotonic()
     try:
         await load.start()
         for group in groups:
             await group.start()
+        # Clients that take long to start, on a busy machine, are not to use up the time of the soak.
+        began_s = time.monotonic()
         chance = random.Random(plan.seed)  # noqa: S311 - chance that can be repeated, no secret
         producing = asyncio.create_task(load.go_on(began_s + plan.duration_s))
         upsetting = [
@@ -224,14 +234,16 @@ class _Group:
         self._members[member] = client
         await client.tell(Verb.WORK, {"topics": [self._topic]}, timeout_s=_ANSWER_S)
 
-    def _happened(self, _: str, message: Message) -> None:
+    def _happened(self, client: str, message: Message) -> None:
         if message["event"] == "delivered":
             self._tally.counts.update(value for _, _, _, value in message["records"])
         elif message["event"] == "error":
             self._tally.errors[message["name"]] += 1
+            self._tally.note(f"error {message['name']}", client.removeprefix(f"{self._name}-"))
 
     async def endure(self, until_s: float, chance: random.Random) -> None:
         """Have something happen every few seconds."""
+        self._tally.began_s = time.monotonic()
         upheavals = {"crash": self._crash, "close": self._close, "guest": self._guest}
         while time.monotonic() < until_s:
             await asyncio.sleep(chance.uniform(*_UPHEAVAL_PAUSE_S))
@@ -241,17 +253,20 @@ class _Group:
 
     async def _crash(self, chance: random.Random) -> None:
         member = chance.choice(sorted(self._members))
+        self._tally.note("crash", member)
         await self._members.pop(member).kill()
         await asyncio.sleep(chance.uniform(*_AWAY_S))
         await self._come(member)
 
     async def _close(self, chance: random.Random) -> None:
         member = chance.choice(sorted(self._members))
+        self._tally.note("close", member)
         await self._leave(member)
         await asyncio.sleep(chance.uniform(*_AWAY_S))
         await self._come(member)
 
     async def _guest(self, chance: random.Random) -> None:
+        self._tally.note("guest", "guest")
         await self._come("guest")
         await asyncio.sleep(chance.uniform(*_AWAY_S))
         await self._leave("guest")
@@ -278,6 +293,7 @@ class _Group:
             committed=committed,
             upheavals=dict(sorted(self._tally.upheavals.items())),
             errors=dict(sorted(self._tally.errors.items())),
+            happenings=tuple(self._tally.happenings),
         )
 
     async def _has_committed(self, produced: Mapping[int, int]) -> bool:
@@ -324,6 +340,7 @@ def soak_to_json(result: SoakResult) -> str:
                 "upheavals": dict(each.upheavals),
                 "errors": dict(each.errors),
                 "unexpected": list(each.unexpected),
+                "happenings": [list(one) for one in each.happenings],
             }
             for each in result.groups
         ],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from harness.clients.folder import ClientsFolder
 from harness.clients.libraries import ClientLibrary
-from harness.clients.run import ClientsPlan, Tell, addresses, config_for
+from harness.clients.run import ClientsPlan, Tell, addresses, config_for, target_record
 from harness.clients.soak import SoakPlan, SoakResult, soak, soak_to_json
 from harness.invariants import Party
 from harness.targets.base import Broker, Target
@@ -30,7 +30,14 @@ async def soak_all(plan: ClientsPlan, duration_s: float, seed: int, tell: Tell) 
     Raises:
         TargetError: a target cannot be had, or is lost.
     """
-    folder = ClientsFolder(plan.out / plan.run_id)
+    folder = plan.folder
+    folder.write_run(
+        run_id=plan.run_id,
+        command=plan.command,
+        libraries={each.name: each.version for each in plan.libraries},
+        scripts=(),
+        soak_s=duration_s,
+    )
     found: list[Soaked] = []
     for target in plan.targets:
         found += await _soak_target(
@@ -57,6 +64,7 @@ async def _soak_target(
         directory=folder.logs(target.name),
         progress=lambda text: tell(target.name, text),
     )
+    folder.write_target(target_record(target, broker))
     try:
         results = await _soak_broker(plan, target, broker, folder, plan_for, tell)
     finally:

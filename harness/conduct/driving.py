@@ -76,7 +76,7 @@ class RunDrive:
                 await self._drive(target, target.name)
             for wave in _waves(others, self.plan.at_once):
                 await self._drive_together(wave)
-            for target in others:
+            for target in others if self.plan.against is None else self.plan.targets:
                 await self._settle_oracle_of(target)
         except asyncio.CancelledError:
             interrupted = True

@@ -12,6 +12,7 @@ from harness.diff.compare import Departures
 from harness.diff.expectations import SourcedEntry, check_scenarios, load_expectations
 from harness.diff.judge import Judged, TargetInfo
 from harness.diff.model import Judgement
+from harness.report.baseline import BY_OPTION, BaselineData, keep_baseline, results_against
 from harness.report.errors import ReportError
 from harness.report.exit_code import ExitCode, exit_code, worst
 from harness.runner.recorder import Place, Recorder
@@ -40,10 +41,20 @@ def judge_run(
         ReportError: the baseline is no judged run.
     """
     entries = read_expectations(expectation_files, catalogue)
-    checked = check_folder(folder, entries=entries, baseline=read_baseline(baseline), today=today)
+    before = read_baseline(baseline)
+    checked = check_folder(folder, entries=entries, baseline=before, today=today)
     write_records(folder.judgements, checked.judgements)
     write_records(folder.differences, checked.differences)
+    keep_baseline(folder.path, None if baseline is None else _held_against(baseline, before or (), checked))
     return checked
+
+
+def _held_against(path: Path, before: Sequence[Judgement], checked: CheckedRun) -> BaselineData:
+    return BaselineData(
+        run_id=before[0].run_id if before else path.resolve().name,
+        named_by=BY_OPTION,
+        results=results_against(checked.judgements, checked.removed, before),
+    )
 
 
 def check_folder(

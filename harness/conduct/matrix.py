@@ -10,7 +10,7 @@ from harness.conduct.attributing import attribute
 from harness.conduct.judging import read_scripts, read_traces
 from harness.conduct.plan import PlanError, parse_targets
 from harness.conduct.run import ConductedRun
-from harness.conduct.versions import choose_versions, in_order
+from harness.conduct.versions import choose_versions, in_order, is_version
 from harness.runner.capacity import BROKER_BYTES, memory_to_spare
 from harness.scenario.script import Script
 from harness.targets.base import CONFORMANCE_CONFIG, Target
@@ -47,7 +47,7 @@ def matrix_targets(
     named = None if against is None else _spec_of(against)
     if named is not None and named not in (*specs, *further):
         version = named.removeprefix(_KAFKA)
-        with_it = in_order((*chosen, version)) if version != named else ()
+        with_it = in_order((*chosen, version)) if version != named and is_version(version) else ()
         specs = [f"{_KAFKA}{each}" for each in with_it] or [named, *specs]
     targets = parse_targets([*specs, *further])
     if len(targets) < 2:

@@ -71,6 +71,11 @@ def choose_versions(text: str) -> tuple[str, ...]:
     return in_order(version for item in items for version in _expanded(item))
 
 
+def is_version(name: str) -> bool:
+    """Tell whether a name is a version's, as `in_order` takes it; a cluster's, `3.9.2*3`, is none."""
+    return name == LATEST or _FORM.fullmatch(name) is not None
+
+
 def in_order(versions: Iterable[str]) -> tuple[str, ...]:
     """Sort versions, each once: by number, the Scala coordinator before the Java one, `latest` at the end."""
     return tuple(sorted(set(versions), key=lambda name: (name == LATEST, name != LATEST and _key(name))))

@@ -6,7 +6,7 @@ them count, under a policy.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import Final
@@ -18,7 +18,7 @@ from harness.diff.model import Judgement
 from harness.diff.target_pattern import matches_target
 from harness.gate.policy import FailOn, Handling, Policy
 from harness.report.exit_code import ENDED_TARGET_LOST, ExitCode, worst
-from harness.report.phrases import given_options
+from harness.report.phrases import given_options, stands_for_reference
 from harness.report.standing import Standing, standing
 from harness.trace.events import RunFooter
 from harness.verdict import Delta, Outcome
@@ -78,6 +78,12 @@ class Complaint:
     judgement: Judgement | None = None
     given: tuple[str, ...] = ()
     """Options of the run without which its scenario would not be found or not be judged alike."""
+    against: str | None = None
+    """Spec of what the target was held against in place of the reference of its profile, if anything."""
+    line: str = ""
+    """A command line that shows the same again, where it is about a client script."""
+    page: str = ""
+    """And where the site tells of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +99,9 @@ class Decision:
     """What the policy lets pass."""
     notes: tuple[str, ...]
     standings: Mapping[str, Mapping[Standing, int]]
-    """Of the results that count: target to how many have which standing."""
+    """Of the results that count: target, or target and library, to how many have which standing."""
+    client_result_count: int = 0
+    """How many of these are of client scripts."""
 
     @property
     def code(self) -> ExitCode:
@@ -130,6 +138,10 @@ class Evidence:
     today: date
     command: str = ""
     """The command line of the run."""
+    further: Sequence[tuple[Complaint, Handling]] = ()
+    """What is to be said of client scripts."""
+    client_standings: Mapping[str, Mapping[Standing, int]] = field(default_factory=dict)
+    """Of client scripts that count, by target and library."""
 
 
 def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> Decision:
@@ -166,8 +178,10 @@ def decide(evidence: Evidence, policy: Policy) -> Decision:
         *_of_numbers(counted, evidence, policy),
         *_of_vanished(evidence, policy),
         *_of_expectations(counted, evidence, policy),
+        *evidence.further,
     ):
-        (red if handling is Handling.FAIL else passed).append(replace(complaint, given=given))
+        told = replace(complaint, given=given, against=_measure(complaint.judgement, evidence))
+        (red if handling is Handling.FAIL else passed).append(told)
     return Decision(
         run_id=evidence.run_id,
         targets=evidence.targets,
@@ -175,8 +189,14 @@ def decide(evidence: Evidence, policy: Policy) -> Decision:
         complaints=_in_order(red),
         passed_over=_in_order(passed),
         notes=tuple(_notes(evidence, policy)),
-        standings=_standings(counted),
+        standings={**_standings(counted), **evidence.client_standings},
+        client_result_count=sum(sum(each.values()) for each in evidence.client_standings.values()),
     )
+
+
+def _measure(judgement: Judgement | None, evidence: Evidence) -> str | None:
+    info = None if judgement is None else evidence.infos.get(judgement.oracle or "")
+    return info.spec if info is not None and stands_for_reference(info.spec, evidence.command) else None
 
 
 _Weighed = tuple[Complaint, Handling]

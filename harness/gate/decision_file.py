@@ -60,6 +60,7 @@ def decision_data(gated: Gated, policy: Policy) -> dict[str, Json]:
         "complaints": [_complaint_data(each, infos) for each in decision.complaints],
         "passed_over": [_complaint_data(each, infos) for each in decision.passed_over],
         "notes": list(decision.notes),
+        "baseline": None if gated.baseline is None else gated.baseline.model_dump(),
     }
 
 
@@ -77,6 +78,7 @@ def _complaint_data(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> di
         "scenario_id": judgement.scenario_id if judgement else None,
         "target": judgement.target if judgement else None,
         "signature": judgement.signature if judgement else None,
+        "page": complaint.page or None,
         "reproduction": reproduction(complaint, infos) or None,
         "entry": entry,
     }

@@ -9,9 +9,13 @@ from harness.conduct.judging import check_folder, read_baseline, read_expectatio
 from harness.diff.check import CheckedRun
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
+from harness.gate.clients import ClientsWeighed, weigh_clients
 from harness.gate.decision import Decision, Evidence, decide, refusal
-from harness.gate.policy import Policy, PolicyError, refuse_idle_patterns
+from harness.gate.policy import FILE_NAME, Policy, PolicyError, refuse_idle_patterns
 from harness.gate.stored import StoredRun, cut_short, open_run
+from harness.gate.words import weights
+from harness.report.baseline import BY_OPTION, BaselineData, results_against
+from harness.report.clients_data import clients_folder, load_clients
 from harness.trace.schema import TraceError
 
 
@@ -23,6 +27,8 @@ class Gated:
     judgements: tuple[Judgement, ...]
     """Of all targets, oracles included; none where the run was refused."""
     infos: Mapping[str, TargetInfo]
+    baseline: BaselineData | None = None
+    """What it was held against, with what the decision made of each result that is not well in both."""
 
 
 def evaluate(
@@ -48,10 +54,13 @@ def evaluate(
         decision = refusal(run.header.run_id, run.header.targets, reasons)
         return Gated(decision=decision, judgements=(), infos=run.infos)
     asked = [info for name, info in run.infos.items() if name in run.header.targets]
-    earlier = _baseline(baseline, policy, run.infos)
+    named_by = BY_OPTION if baseline is not None else FILE_NAME
+    earlier = _baseline(baseline or policy.baseline.run, policy, run.infos)
     before = None if earlier is None else earlier.judgements
-    refuse_idle_patterns(policy, catalogue | {each.scenario_id for each in before or ()}, asked)
+    known = catalogue | {each.scenario_id for each in before or ()} | _script_ids(run.path)
+    refuse_idle_patterns(policy, known, asked)
     checked = check_folder(run.folder, entries=entries, baseline=before, today=today)
+    clients = _clients(run.path, baseline or policy.baseline.run, policy)
     evidence = Evidence(
         run_id=run.header.run_id,
         targets=run.header.targets,
@@ -64,8 +73,43 @@ def evaluate(
         baseline=before,
         today=today,
         command=run.header.command,
+        further=clients.complaints,
+        client_standings=clients.standings or {},
     )
-    return Gated(decision=decide(evidence, policy), judgements=checked.judgements, infos=run.infos)
+    decision = decide(evidence, policy)
+    return Gated(
+        decision=decision,
+        judgements=checked.judgements,
+        infos=run.infos,
+        baseline=None if earlier is None else _held_against(earlier, checked, decision, policy, by=named_by),
+    )
+
+
+def _clients(path: Path, baseline: Path | None, policy: Policy) -> ClientsWeighed:
+    here = clients_folder(path)
+    there = None if baseline is None else clients_folder(baseline)
+    return weigh_clients(
+        None if here is None else load_clients(here), None if there is None else load_clients(there), policy
+    )
+
+
+def _held_against(
+    earlier: "_Earlier", checked: CheckedRun, decision: Decision, policy: Policy, *, by: str
+) -> BaselineData:
+    return BaselineData(
+        run_id=earlier.run_id,
+        named_by=by,
+        pairs=policy.baseline.targets,
+        results=results_against(
+            checked.judgements, checked.removed, earlier.judgements, weights(decision, checked.judgements)
+        ),
+    )
+
+
+def _script_ids(path: Path) -> frozenset[str]:
+    """Return the ids of client scripts, which a policy may name as well."""
+    folder = clients_folder(path)
+    return frozenset() if folder is None else frozenset(load_clients(folder).scripts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

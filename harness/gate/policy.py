@@ -20,6 +20,7 @@
     warn_before_days = 14                      # of an entry that is about to expire
 
     [baseline]
+    run      = "reports/main"                  # the earlier run, from this file on; --baseline comes first
     fail_on  = "new"                           # or "unexpected"; "new" lets pass what the baseline had too
     vanished = "fail"                          # or "warn", of scenarios that the baseline held
     targets  = { "kafka-4.4.0" = "kafka-4.3.1" }  # name of a target here to its name there
@@ -122,6 +123,7 @@ class Expectations(_Section):
 class Baseline(_Section):
     """How an earlier run counts."""
 
+    run: Path | None = None
     fail_on: FailOn = FailOn.NEW
     vanished: Handling = Handling.FAIL
     targets: dict[str, str] = {}
@@ -152,9 +154,17 @@ def load_policy(path: Path | None) -> Policy:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PolicyError(f"{path}: is no TOML: {error}") from error
     try:
-        return Policy.model_validate(content)
+        return _seen_from(path.parent, Policy.model_validate(content))
     except ValidationError as error:
         raise PolicyError("\n".join(f"{path}, {_fault(one)}" for one in error.errors())) from error
+
+
+def _seen_from(folder: Path, policy: Policy) -> Policy:
+    """Say where a policy's baseline is, whose file is in a folder."""
+    if policy.baseline.run is None:
+        return policy
+    baseline = policy.baseline.model_copy(update={"run": folder / policy.baseline.run})
+    return policy.model_copy(update={"baseline": baseline})
 
 
 def refuse_idle_patterns(policy: Policy, catalogue: Iterable[str], infos: Iterable[TargetInfo]) -> None:

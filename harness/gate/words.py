@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import tomlkit
@@ -10,8 +10,8 @@ import tomlkit
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.gate.decision import Complaint, Decision, Kind
-from harness.report.phrases import reproduction_line, shortened
-from harness.report.standing import Standing
+from harness.report.phrases import comparison_line, reproduction_line, shortened
+from harness.report.standing import Standing, standing
 from harness.verdict import Outcome
 
 _REASON_LENGTH_MAX: Final = 300
@@ -50,7 +50,8 @@ def told_kinds(decision: Decision) -> str:
 def _held(decision: Decision) -> str:
     against = f", baseline {decision.baseline_id}" if decision.baseline_id else ""
     results = "1 result" if decision.result_count == 1 else f"{decision.result_count} results"
-    return f"{results} of {', '.join(decision.targets)}{against}"
+    of_clients = f" and {decision.client_result_count} of clients" if decision.client_result_count else ""
+    return f"{results}{of_clients} of {', '.join(decision.targets)}{against}"
 
 
 def _known(decision: Decision) -> str:
@@ -67,10 +68,14 @@ def next_step(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> str:
 
 
 def reproduction(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> str:
-    """Return a command line that holds a complaint's scenario again, against the same profile; or nothing."""
+    """Return a command line that holds a complaint's scenario again, against the same; or nothing."""
     if complaint.judgement is None:
-        return ""
+        return complaint.line
     info = infos[complaint.judgement.target]
+    if complaint.against is not None:
+        return comparison_line(
+            (info.spec,), complaint.judgement.scenario_id, against=complaint.against, given=complaint.given
+        )
     is_told_by_spec = info.oracle is None or info.profile in info.spec
     return reproduction_line(
         info.spec,
@@ -78,6 +83,21 @@ def reproduction(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> str:
         profile=None if is_told_by_spec else info.profile,
         given=complaint.given,
     )
+
+
+def weights(decision: Decision, judgements: Iterable[Judgement]) -> Mapping[tuple[str, str], str]:
+    """Say what a decision made of each result, by target and scenario id; nothing of what merely passed."""
+    found = {
+        (each.target, each.scenario_id): standing(each).value
+        for each in judgements
+        if standing(each) is Standing.KNOWN
+    }
+    for complaints, manner in ((decision.passed_over, "passed over"), (decision.complaints, "red")):
+        for each in complaints:
+            scenario_id, on, target = each.subject.rpartition(" on ")
+            if on:
+                found[target, scenario_id] = f"{manner}: {each.kind}"
+    return found
 
 
 def can_be_foreseen(complaint: Complaint) -> bool:

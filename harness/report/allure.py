@@ -45,6 +45,7 @@ from harness.report.allure_terms import (
     severity,
     stable,
 )
+from harness.report.clients_allure import client_results
 from harness.report.hexdump import hexdump
 from harness.report.phrases import contrast, link_address, links_in, place, shortened
 from harness.report.run_data import Run
@@ -84,6 +85,10 @@ def write_allure_results(run_dir: Path) -> Path:
             made = _result(run, judgement, steps.get(judgement.target, ()), results)
             made.statusDetails.flaky = (judgement.target, scenario_id) in flaky
             results.add(made)
+    if run.clients is not None:
+        start = epoch_ms(run.header.started_at)
+        for client_result in client_results(run.clients, start=start, attach=results.attach):
+            results.add(client_result)
     write_history(directory / HISTORY, earlier, this.results)
     _write_json(directory / "categories.json", allure_categories())
     _write_json(directory / "executor.json", _executor(run, len(earlier) + 1))

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +13,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.diff.model import Judgement
 from harness.diff.paths import unequal_leaves
 from harness.diff.seen import leaf_text
 from harness.report.field_rows import readable
-from harness.report.phrases import links_in, shortened
+from harness.report.phrases import contrast, links_in, place, shortened
 from harness.report.run_data import Run
+from harness.report.standing import NEEDS_ATTENTION, standing
 from harness.spark.rows import BehaviourChange
 from harness.trace.events import EventKind
+from harness.wire.schema import API_NAMES
 
 FILE_NAME: Final = "matrix.md"
 _VALUE_LENGTH_MAX: Final = 160
@@ -27,6 +30,9 @@ _LEAF_COUNT_MAX: Final = 4
 """Fields told of one change; its scenario's page has all."""
 _ROW_COUNT_MAX: Final = 60
 """Scenarios that the terminal lists; the file has all."""
+_BY_PROFILES: Final = "each does as its release does; no single named behaviour makes the difference"
+_ADVERTISED: Final = "each advertises the versions that its release serves"
+_API_ROW: Final = re.compile(r"api_keys\[(\d+)\]")
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 
 
@@ -39,13 +45,27 @@ class Change:
     """Where it was first seen, e.g. `step 8, Heartbeat v4`."""
     contrasts: tuple[str, ...]
     """A line a field: what it was and what it became."""
-    explanation: str
-    """The named behaviours with their sources, or why there are none."""
+    causes: tuple[str, ...]
+    """The named behaviours, each with its source; one phrase where there are none."""
+    reproduction: str
+    """A command line that shows it again."""
 
     @property
-    def in_short(self) -> str:
-        """The named behaviours, or why there are none."""
-        return ", ".join(self.row.behaviours) or self.explanation
+    def explanation(self) -> str:
+        """The named behaviours with their sources, or why there are none."""
+        return ", ".join(self.causes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What one target does otherwise than the target that all are held against."""
+
+    judgement: Judgement
+    place: str
+    told: str
+    """What was expected and what came, or why the conversation broke off."""
+    reproduction: str
+    """A command line that shows it again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +81,12 @@ class VersionStep:
         """How many of them nothing explains."""
         return sum(not change.row.is_explained for change in self.changes)
 
+    @property
+    def causes(self) -> Mapping[str, int]:
+        """How many scenarios each explanation is told of, the most frequent first; one may have several."""
+        told = Counter(cause for change in self.changes for cause in change.causes)
+        return dict(told.most_common())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
@@ -68,11 +94,25 @@ class Changes:
 
     run: Run
     changes: tuple[Change, ...]
+    against: str | None
+    """Name of the target that all others are held against; None where each has its own reference."""
+    findings: tuple[Finding, ...]
+    """What differs from that target, by scenario; none where there is no such target."""
 
     @classmethod
     def of(cls, run: Run) -> "Changes":
         """Put the changes of a run into words."""
-        return cls(run=run, changes=tuple(_change(row) for row in run.changes))
+        measured = {each.target: run.measure_of(each.target) for each in run.targets}
+        return cls(
+            run=run,
+            changes=tuple(_change(run, row) for row in run.changes),
+            against=next((measure.target for measure in measured.values() if measure), None),
+            findings=tuple(
+                _finding(run, each)
+                for each in run.judgements
+                if measured[each.target] and (run.first_difference(each) or standing(each) in NEEDS_ATTENTION)
+            ),
+        )
 
     @property
     def unexplained(self) -> tuple[Change, ...]:
@@ -103,7 +143,8 @@ class Changes:
         unexplained = len(self.unexplained)
         return (
             f"{len(self.by_scenario())} of {len(self.run.scripts)} scenarios changed with some version, "
-            f"{len(self.changes)} changes in all, {unexplained or 'none'} of them unexplained."
+            f"{len(self.changes)} {'change' if len(self.changes) == 1 else 'changes'} in all, "
+            f"{unexplained or 'none'} of them unexplained."
         )
 
     def known_as(self, scenario_id: str) -> str:
@@ -112,13 +153,24 @@ class Changes:
         return ", ".join(links_in(f"{script.source} {script.title} {script.notes}")) if script else ""
 
 
-def _change(row: BehaviourChange) -> Change:
+def _change(run: Run, row: BehaviourChange) -> Change:
     api = f"{row.api} v{row.api_version}" if row.api else None
     return Change(
         row=row,
         place=", ".join(part for part in (f"step {row.first_step}", api) if part),
         contrasts=tuple(_contrasts(row)),
-        explanation=_explanation(row),
+        causes=_causes(row),
+        reproduction=run.repetition_of_change(row),
+    )
+
+
+def _finding(run: Run, judgement: Judgement) -> Finding:
+    difference = run.first_difference(judgement)
+    return Finding(
+        judgement=judgement,
+        place=place(difference) if difference else "",
+        told=contrast(difference) if difference else judgement.reason,
+        reproduction=run.repetition(judgement),
     )
 
 
@@ -126,11 +178,22 @@ def _contrasts(row: BehaviourChange) -> Iterator[str]:
     if row.from_kind != row.to_kind or row.from_kind != EventKind.RESPONSE:
         yield f"{_happening(row.from_kind)} → {_happening(row.to_kind)}"
         return
-    leaves = unequal_leaves(json.loads(row.from_canonical or "{}"), json.loads(row.to_canonical or "{}"))
+    answers = json.loads(row.from_canonical or "{}"), json.loads(row.to_canonical or "{}")
+    leaves = unequal_leaves(*answers)
     for path, before, after in leaves[:_LEAF_COUNT_MAX]:
-        yield f"{path}: {_value(leaf_text(before))} → {_value(leaf_text(after))}"
+        yield f"{_with_api_name(path, answers[1])}: {_value(leaf_text(before))} → {_value(leaf_text(after))}"
     if len(leaves) > _LEAF_COUNT_MAX:
         yield f"and {len(leaves) - _LEAF_COUNT_MAX} more fields"
+
+
+def _with_api_name(path: str, answer: Mapping[str, object]) -> str:
+    """Put the API's name for its place in the list of an ApiVersions response."""
+    found = _API_ROW.match(path)
+    rows = answer.get("api_keys")
+    if found is None or not isinstance(rows, list) or int(found[1]) >= len(rows):
+        return path
+    key = rows[int(found[1])].get("api_key")
+    return f"api_keys[{API_NAMES.get(key, key)}]{path[found.end() :]}"
 
 
 def _happening(kind: str | None) -> str:
@@ -141,12 +204,13 @@ def _value(text: str) -> str:
     return shortened(readable(text), _VALUE_LENGTH_MAX)
 
 
-def _explanation(row: BehaviourChange) -> str:
+def _causes(row: BehaviourChange) -> tuple[str, ...]:
     if not row.is_explained:
         sides = ((row.from_target, row.from_outcome), (row.to_target, row.to_outcome))
-        return f"unexplained: {', '.join(f'{target} {outcome}' for target, outcome in sides)}"
+        return (f"unexplained: {', '.join(f'{target} {outcome}' for target, outcome in sides)}",)
     named = zip(row.behaviours, row.sources, strict=True)
-    return ", ".join(f"{name} ({source})" for name, source in named) or "by the profiles"
+    told = tuple(f"{name} ({source})" for name, source in named)
+    return told or (_ADVERTISED if row.api == "ApiVersions" else _BY_PROFILES,)
 
 
 def print_changes(run_dir: Path, console: Console) -> None:
@@ -155,17 +219,16 @@ def print_changes(run_dir: Path, console: Console) -> None:
     console.print(_step_table(changes))
     for change in changes.unexplained:
         console.print(Text(f"✗ {_line(change)}", "red"), soft_wrap=True)
-        for contrast in change.contrasts:
-            console.print(Text(f"    {contrast}"), soft_wrap=True)
+        for line in change.contrasts:
+            console.print(Text(f"    {line}"), soft_wrap=True)
+        console.print(Text(f"    {change.reproduction}", "bright_black"), soft_wrap=True)
     by_scenario = changes.by_scenario()
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for title in ("scenario", "changed in", "explained by"):
-        table.add_column(title, overflow="fold")
     for scenario_id, found in list(by_scenario.items())[:_ROW_COUNT_MAX]:
         versions = ", ".join(change.row.to_target.removeprefix("kafka-") for change in found)
-        reasons = dict.fromkeys((*(change.in_short for change in found), changes.known_as(scenario_id)))
-        table.add_row(*(Text(each) for each in (scenario_id, versions, "; ".join(filter(None, reasons)))))
-    console.print(table)
+        told = [name for change in found for name in change.row.behaviours or (change.explanation,)]
+        reasons = dict.fromkeys((*told, changes.known_as(scenario_id)))
+        explained = f" changed in {versions}: {', '.join(filter(None, reasons))}"
+        console.print(Text.assemble((scenario_id, "bold"), explained), soft_wrap=True)
     if len(by_scenario) > _ROW_COUNT_MAX:
         console.print(f"… and {len(by_scenario) - _ROW_COUNT_MAX} more scenarios; {FILE_NAME} has all.")
     console.print(Text(changes.sentence, "bold red" if changes.unexplained else "bold green"))
@@ -214,6 +277,8 @@ def _markdown(changes: Changes) -> Iterator[str]:
     for change in changes.unexplained:
         yield from _item(change)
     yield ""
+    if changes.against:
+        yield from _against(changes)
     yield "## By scenario"
     for scenario_id, found in changes.by_scenario().items():
         yield ""
@@ -228,6 +293,22 @@ def _markdown(changes: Changes) -> Iterator[str]:
             yield from _item(change)
 
 
+def _against(changes: Changes) -> Iterator[str]:
+    yield f"## Held against {_escaped(changes.against or '')}"
+    yield ""
+    if not changes.findings:
+        yield "Nothing differs."
+    for each in changes.findings:
+        judgement = each.judgement
+        where = f" at {_escaped(each.place)}" if each.place else ""
+        yield (
+            f"- {_escaped(judgement.scenario_id)} on **{_escaped(judgement.target)}**, "
+            f"{judgement.outcome}{where}: {_escaped(shortened(each.told))}"
+        )
+        yield f"  - again: `{each.reproduction}`"
+    yield ""
+
+
 def _item(change: Change) -> Iterator[str]:
     row = change.row
     named = "" if row.is_explained else f"{_escaped(row.scenario_id)}: "
@@ -236,11 +317,12 @@ def _item(change: Change) -> Iterator[str]:
         f"{row.step_count} {'answer' if row.step_count == 1 else 'answers'} in all; "
         f"{_escaped(change.explanation)}"
     )
-    for contrast in change.contrasts:
-        yield f"  - {_escaped(contrast)}"
+    for line in change.contrasts:
+        yield f"  - {_escaped(line)}"
     if not row.is_explained:
         yield f"  - bytes before: `{row.from_raw or 'none'}`"
         yield f"  - bytes after: `{row.to_raw or 'none'}`"
+    yield f"  - again: `{change.reproduction}`"
 
 
 def _escaped(value: str) -> str:

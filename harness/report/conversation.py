@@ -130,6 +130,11 @@ def target_sections(
     )
 
 
+def lone_steps(rows: Sequence[AlignedStep]) -> tuple[StepRows, ...]:
+    """Lay out what was said where nothing is held against it."""
+    return tuple(_steps(rows, (), None))
+
+
 def _section(run: Run, judgement: Judgement, rows: Sequence[AlignedStep], history: History) -> TargetSection:
     differences = run.differences.get((judgement.target, judgement.scenario_id), ())
     summary = run.target(judgement.target)

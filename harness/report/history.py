@@ -55,7 +55,7 @@ class History:
         flakes = read_rows(trend_dir, "flake_rates", FlakeRate)
         return cls(
             runs=tuple(
-                PastRun(run_id=run_id, started_at=started[run_id], href=_href(site, run_id))
+                PastRun(run_id=run_id, started_at=started[run_id], href=site_beside(site, run_id))
                 for run_id in in_turn
             ),
             results=_results(trend_dir, in_turn),
@@ -71,7 +71,8 @@ class History:
         return self.flakes.get((judgement.target, judgement.scenario_id))
 
 
-def _href(site: Path, run_id: str) -> str:
+def site_beside(site: Path, run_id: str) -> str:
+    """Return the way from a run's site to that of another run beside it; nothing where it has none."""
     beside = site.parent / run_id
     is_there = beside.name == run_id and (beside / "index.html").is_file()
     return f"../{run_id}/" if is_there else ""

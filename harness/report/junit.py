@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.model import Judgement
+from harness.report.clients_exports import client_suites
 from harness.report.phrases import contrast, instant, place
 from harness.report.run_data import Run
 from harness.report.standing import Standing, standing
@@ -43,6 +44,8 @@ def junit_of(run: Run) -> Path:
     for summary in run.targets:
         judgements = [each for each in run.judgements if each.target == summary.target]
         root.append(_suite(run, summary, judgements))
+    if run.clients is not None:
+        root.extend(client_suites(run.clients))
     ET.indent(root)
     path = run.directory / "junit.xml"
     ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.model import Judgement
+from harness.report.clients_exports import client_lines
 from harness.report.longest import longest_scenarios
 from harness.report.pages import banner
 from harness.report.phrases import contrast, headline, place, shortened
@@ -35,6 +36,9 @@ def summary_of(run: Run) -> Path:
             text += f"\n\n… and {len(concerning) - index} more; see the report."
             break
         text += f"\n{entry}"
+    if run.clients is not None:
+        further = "\n".join(("", "", "## Clients", "", *client_lines(run.clients)))
+        text += further if len(text.encode(errors="replace")) + len(further) < SIZE_MAX else ""
     path = run.directory / "summary.md"
     path.write_text(f"{text}\n", encoding="utf-8", errors="backslashreplace")
     return path
@@ -46,7 +50,7 @@ def _head(run: Run) -> Iterator[str]:
     if incomplete := banner(run.footer):
         yield f"> **{_escaped(incomplete)}**"
         yield ""
-    sentence = headline(Counter(standing(each) for each in run.judgements))
+    sentence = headline(Counter(standing(each) for each in run.results))
     yield f"{sentence[0].upper()}{sentence[1:]}."
     yield ""
     yield "| target | conforms / applicable | lenient | diverges | indeterminate | not applicable | errors | unexpected | stale |"  # noqa: E501 - a row of a table is one line

@@ -210,7 +210,9 @@ def difference_grid(run: Run) -> Grid:
         more = count.difference_count - count.finding_count
         return f"{count.finding_count} +{more}" if more else f"{count.finding_count}"
 
-    return Grid(rows=tuple((key, tuple(text(key, summary) for summary in run.targets)) for key in keys))
+    return Grid(
+        rows=tuple((key, tuple(text(key, summary) for summary in run.measured_first)) for key in keys)
+    )
 
 
 def latency_grid(run: Run) -> Grid:
@@ -225,7 +227,7 @@ def latency_grid(run: Run) -> Grid:
         rows=tuple(
             (
                 (api, f"v{version}"),
-                tuple(text(found.get((api, version, summary.target))) for summary in run.targets),
+                tuple(text(found.get((api, version, summary.target))) for summary in run.measured_first),
             )
             for api, version in keys
         )
@@ -240,7 +242,7 @@ def error_code_grid(run: Run) -> Grid:
     keys = sorted({(api, error_code) for api, error_code, _ in totals})
     return Grid(
         rows=tuple(
-            (key, tuple(_blank_zero(totals[(*key, summary.target)]) for summary in run.targets))
+            (key, tuple(_blank_zero(totals[(*key, summary.target)]) for summary in run.measured_first))
             for key in keys
         )
     )

@@ -7,6 +7,8 @@ The pages need nothing from elsewhere and open from disk.
 
 import base64
 import hashlib
+import shlex
+import shutil
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
@@ -16,6 +18,7 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from harness.report.clients_data import clients_folder
 from harness.report.codes import glyphs, legend
 from harness.report.conversation import indented
 from harness.report.coverage import clause_anchor, coverage_globals
@@ -46,6 +49,8 @@ NAVIGATION: Final = (
     NavItem(file="coverage.html", name="Coverage"),
     NavItem(file="gate.html", name="Gate"),
 )
+CLIENTS_NAVIGATION: Final = NavItem(file="clients.html", name="Clients")
+"""Stands second where a run has client scripts too."""
 TREND_NAVIGATION: Final = tuple(item for item in NAVIGATION if item.file in {"regression.html", "trend.html"})
 """Of the pages that `trend` makes, which belong to no single run."""
 
@@ -63,7 +68,12 @@ class Pages:
         self, directory: Path, run_id: str, *, banner: str = "", nav: tuple[NavItem, ...] = NAVIGATION
     ) -> None:
         self._directory = directory
-        self._shared = {"run_id": run_id, "banner": banner, "navigation": nav}
+        self._shared = {
+            "run_id": run_id,
+            "run_path": _from_here(directory),
+            "banner": banner,
+            "navigation": nav,
+        }
 
     def write(self, file: str, template: str, **values: object) -> Path:
         """Write a page; what UTF-8 cannot hold (half a surrogate pair that a target sent) is spelt out."""
@@ -71,11 +81,23 @@ class Pages:
         text = _environment().get_template(template).render(**shared, **values)
         return self.write_text(file, text)
 
+    def fresh_folder(self, name: str) -> None:
+        """Make a folder, empty whatever was there."""
+        shutil.rmtree(self._directory / name, ignore_errors=True)
+        (self._directory / name).mkdir(parents=True)
+
     def write_text(self, file: str, text: str) -> Path:
         """Write a file as it is."""
         path = self._directory / file
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
         return path
+
+
+def navigation_of(folder: Path) -> tuple[NavItem, ...]:
+    """Return what every page of a run leads to."""
+    if clients_folder(folder) is None:
+        return NAVIGATION
+    return (NAVIGATION[0], CLIENTS_NAVIGATION, *NAVIGATION[1:])
 
 
 def banner(footer: RunFooter | None) -> str:
@@ -85,6 +107,12 @@ def banner(footer: RunFooter | None) -> str:
     if footer.ended == ENDED_COMPLETE:
         return ""
     return f"This run is not complete: {footer.ended}. What follows is what had been recorded by then."
+
+
+def _from_here(directory: Path) -> str:
+    """Return the way to a folder as a command in this process's directory takes it, fit for a shell."""
+    there, here = directory.resolve(), Path.cwd()
+    return shlex.quote(str(there.relative_to(here) if there.is_relative_to(here) else there))
 
 
 @cache
@@ -99,7 +127,7 @@ def _environment() -> Environment:
     static = files("harness.report") / "static"
     environment.globals.update(
         site_style=Markup((static / "site.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        site_scripts={name: _script(name) for name in ("site", "matrix", "talk")},
+        site_scripts={name: _script(name) for name in ("site", "matrix", "clients", "talk")},
         glyphs=GLYPHS,
         code_legend=legend(),
         counted=COUNTED,

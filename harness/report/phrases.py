@@ -15,6 +15,9 @@ from harness.spark.rows import TargetSummary
 from harness.verdict import Outcome
 
 PROGRAM: Final = "kafka-conformance"
+_KAFKA: Final = "kafka:"
+_VERSION: Final = re.compile(r"kafka:(?:latest|\d+\.\d+\.\d+(?:\+java)?)")
+"""A target that `--versions` and `--against` can name by its number."""
 
 GLYPHS: Final = {
     Outcome.CONFORMS: "✓",
@@ -51,10 +54,7 @@ _PASSED_ON: Final = {"--suites": "--suites", "--expect": "--expect", "--conforma
 
 def given_options(command: str) -> tuple[str, ...]:
     """Return what of a run's command line has to be on one that repeats a scenario of it."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return ()
+    words = _words(command)
     given: list[str] = []
     for word, after in zip_longest(words, words[1:], fillvalue=""):
         name, equals, value = word.partition("=")
@@ -63,8 +63,66 @@ def given_options(command: str) -> tuple[str, ...]:
     return tuple(given)
 
 
-def repetition(summary: TargetSummary, scenario_id: str, given: Sequence[str] = ()) -> str:
-    """Return a command line that repeats one scenario as it was held, against the same profile."""
+def _words(command: str) -> Sequence[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return ()
+
+
+def comparison_line(
+    specs: Sequence[str], scenario_id: str, *, against: str | None = None, given: Sequence[str] = ()
+) -> str:
+    """Return a command line that holds one scenario with several targets again, and compares them.
+
+    Args:
+        specs: of the targets, in their order.
+        scenario_id: of the scenario.
+        against: spec of the target that they are held against; None where each has the reference of its
+            profile.
+        given: further options that the run was given, as `given_options` finds them.
+    """
+    versions = [_in_short(spec) for spec in specs if _in_short(spec) != spec]
+    further = [word for spec in specs if _in_short(spec) == spec for word in ("--target", spec)]
+    measure = () if against is None else ("--against", _in_short(against))
+    return shlex.join(
+        (PROGRAM, "matrix", "--versions", ",".join(versions), *further, *measure, *given, scenario_id)
+    )
+
+
+def _in_short(spec: str) -> str:
+    """Return the number of a target that is a version of Kafka, and the whole spec of any other."""
+    return spec.removeprefix(_KAFKA) if _VERSION.fullmatch(spec) else spec
+
+
+def stands_for_reference(spec: str, command: str) -> bool:
+    """Tell whether a target that others were held against was named for that, as `--against` does.
+
+    Args:
+        spec: of that target.
+        command: the command line of the run.
+    """
+    is_reference = spec.startswith("reference") and not spec.startswith("reference-tcp")
+    return not is_reference or any(word.partition("=")[0] == "--against" for word in _words(command))
+
+
+def repetition(
+    summary: TargetSummary,
+    scenario_id: str,
+    given: Sequence[str] = (),
+    *,
+    against: TargetSummary | None = None,
+) -> str:
+    """Return a command line that repeats one scenario as it was held, against the same.
+
+    Args:
+        summary: of the target.
+        scenario_id: of the scenario.
+        given: further options that the run was given, as `given_options` finds them.
+        against: what the target was held against in place of the reference of its profile, if anything.
+    """
+    if against is not None:
+        return comparison_line((summary.spec,), scenario_id, against=against.spec, given=given)
     is_told_by_spec = summary.oracle is None or summary.profile in summary.spec
     profile = None if is_told_by_spec else summary.profile
     return reproduction_line(summary.spec, scenario_id, profile=profile, given=given)
@@ -128,7 +186,8 @@ def headline(counts: dict[Standing, int]) -> str:
     if sum(counts.values()) == counts.get(Standing.SKIPPED, 0):
         return "nothing was held with any target"
     known = counts.get(Standing.KNOWN, 0)
-    return f"every result was expected ({known} known differences)" if known else "every result was expected"
+    differences = "1 known difference" if known == 1 else f"{known} known differences"
+    return f"every result was expected ({differences})" if known else "every result was expected"
 
 
 def link_address(link: str) -> str:

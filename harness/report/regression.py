@@ -1,13 +1,16 @@
-"""What a run changed: against the run before of each target, and against the baseline that was named."""
+"""What a run changed: against the baseline that it was held against, and against each target's run before."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
+from harness.diff.baseline import GOOD
 from harness.diff.model import Judgement
-from harness.report.history import History
+from harness.report.baseline import BaselineData, BaselineResult, kept_baseline
+from harness.report.gate_data import DecisionData, read_decision
+from harness.report.history import History, site_beside
 from harness.report.names import css_name, scenario_page, target_anchor
 from harness.report.phrases import GLYPHS, contrast, place
 from harness.report.run_data import Run
@@ -24,6 +27,16 @@ SECTIONS: Final = {
 }
 """In the order in which a reader wants them, with the letters that stand for them in the address."""
 FLAKY: Final = ("Flaky", "F")
+KNOWN: Final = ("In the baseline too", "K")
+_AGAINST_BASELINE: Final = {
+    Delta.NEWLY_DIVERGING: ("New", "D"),
+    Delta.CHANGED_SIGNATURE: ("Changed", "C"),
+    Delta.SAME: KNOWN,
+    Delta.NEWLY_CONFORMING: ("Newly conforming", "U"),
+    Delta.ADDED: ("Added", "A"),
+    Delta.REMOVED: ("Vanished", "R"),
+}
+"""Against a baseline: what the gate calls new, changed and vanished differences."""
 _RUN_COUNT_MAX: Final = 12
 """Runs of which a trend tells what each changed."""
 _LINE_COUNT_MAX: Final = 400
@@ -51,6 +64,8 @@ class Line:
     after: Side | None
     what: str
     """The first difference or the reason, where this run has one."""
+    weight: str = ""
+    """What the gate made of it, where one decided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +86,9 @@ class Comparison:
     href: str
     """The site of the earlier run; empty where it is not beside this one."""
     sections: tuple[Section, ...]
+    by_gate: DecisionData | None = None
+    """The decision, where it is the gate that held the run against it."""
+    notes: tuple[str, ...] = ()
 
     @property
     def tells_before(self) -> bool:
@@ -80,7 +98,12 @@ class Comparison:
     @property
     def count(self) -> int:
         """How many results are not what they were; one that is flaky is told twice and counted once."""
-        return sum(section.count for section in self.sections if section.letter != FLAKY[1])
+        return sum(section.count for section in self.sections if section.letter not in (FLAKY[1], KNOWN[1]))
+
+    @property
+    def counts(self) -> str:
+        """How many results there are of each kind, in words."""
+        return ", ".join(f"{section.count} {section.title.lower()}" for section in self.sections)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,14 +114,20 @@ class Regression:
     has_trend: bool
     """Whether there is an earlier run at all."""
     has_baseline: bool
+    gated: DecisionData | None
+    """What a gate decided on the run, if one did."""
     changed_count: int
     """Results that are not what they were; of what several comparisons tell, the most that one tells."""
 
     @property
     def letters(self) -> tuple[tuple[str, str], ...]:
         """The kinds of change that occur, each with its letter."""
-        found = {section.letter for each in self.comparisons for section in each.sections}
-        return tuple(words for words in (*SECTIONS.values(), FLAKY) if words[1] in found)
+        found: dict[str, str] = {}
+        for comparison in self.comparisons:
+            for section in comparison.sections:
+                found.setdefault(section.letter, section.title)
+        order = [letter for _, letter in (*SECTIONS.values(), FLAKY, KNOWN)]
+        return tuple((found[letter], letter) for letter in order if letter in found)
 
     @classmethod
     def of(cls, run: Run, trend_dir: Path, history: History) -> Self:
@@ -107,18 +136,20 @@ class Regression:
         Raises:
             ReportError: a table of the trend is damaged.
         """
-        against_baseline = _against_baseline(run)
+        decision = read_decision(run.directory)
+        baselines = tuple(_against_baselines(run, decision))
         has_trend = len(history.runs) > 1
         deltas = _deltas(trend_dir) if has_trend else {}
         mine = deltas.get(run.header.run_id, [])
         told = {(each.target, each.scenario_id): _told(run, each) for each in run.judgements}
-        comparisons = [against_baseline] if against_baseline else []
+        comparisons = [*baselines]
         if has_trend:
             comparisons += _by_prior(mine, history, told, since="Since") or [_unchanged()]
         return cls(
             comparisons=tuple(comparisons),
             has_trend=has_trend,
-            has_baseline=against_baseline is not None,
+            has_baseline=bool(baselines),
+            gated=decision,
             changed_count=max((each.count for each in comparisons), default=0),
         )
 
@@ -140,6 +171,7 @@ class Regression:
             comparisons=tuple(comparisons),
             has_trend=len(history.runs) > 1,
             has_baseline=False,
+            gated=None,
             changed_count=sum(each.count for each in comparisons),
         )
 
@@ -196,27 +228,65 @@ def _sections(changed: Iterable[tuple[Delta, bool, Line]]) -> tuple[Section, ...
     )
 
 
-def _against_baseline(run: Run) -> Comparison | None:
-    """Tell what is not as in the run that was named as baseline; None where none was named."""
-    if all(each.delta == Delta.NO_BASELINE for each in run.judgements):
-        return None
-    changed = [
-        (
-            Delta(each.delta),
-            False,
-            Line(
-                scenario_id=each.scenario_id,
-                target=each.target,
-                href=_href(each.scenario_id, each.target),
-                before=None,
-                after=_side(each.outcome, each.signature),
-                what=_told(run, each),
-            ),
-        )
-        for each in run.judgements
-        if each.delta not in {Delta.NO_BASELINE, Delta.SAME}
-    ]
-    return Comparison(title="Against the baseline", href="", sections=_sections(changed))
+def _against_baselines(run: Run, decision: DecisionData | None) -> Iterator[Comparison]:
+    """Tell how a run stands to what the gate held it against, and to what its judgements were made with.
+
+    Raises:
+        ReportError: what the run keeps of either is damaged.
+    """
+    of_gate = decision.baseline if decision else None
+    of_run = kept_baseline(run.directory)
+    if of_gate is not None:
+        yield _against(run, of_gate, decision)
+    if of_run is not None and (of_gate is None or of_gate.run_id != of_run.run_id):
+        yield _against(run, of_run, None)
+
+
+def _against(run: Run, baseline: BaselineData, decision: DecisionData | None) -> Comparison:
+    here = {(each.target, each.scenario_id): each for each in run.judgements}
+    by_words: dict[tuple[str, str], list[Line]] = defaultdict(list)
+    for each in baseline.results:
+        judgement = here.get((each.target, each.scenario_id))
+        by_words[_words_of(each)].append(_baseline_line(run, each, judgement))
+    return Comparison(
+        title=f"Against the baseline {baseline.run_id}",
+        href=site_beside(run.directory, baseline.run_id),
+        sections=tuple(
+            Section(title=title, letter=letter, lines=tuple(lines[:_LINE_COUNT_MAX]), count=len(lines))
+            for title, letter in _AGAINST_BASELINE.values()
+            if (lines := by_words[title, letter])
+        ),
+        by_gate=decision,
+        notes=tuple(_notes(baseline, decision)),
+    )
+
+
+def _words_of(result: BaselineResult) -> tuple[str, str]:
+    """Say which kind of change a result is: one that the baseline did not hold is new if it is not well."""
+    delta = Delta(result.delta)
+    if delta is Delta.ADDED and result.outcome not in GOOD:
+        delta = Delta.NEWLY_DIVERGING
+    return _AGAINST_BASELINE[delta]
+
+
+def _baseline_line(run: Run, result: BaselineResult, judgement: Judgement | None) -> Line:
+    return Line(
+        scenario_id=result.scenario_id,
+        target=result.target,
+        href=_href(result.scenario_id, result.target) if judgement else "",
+        before=_side(result.prior_outcome, result.prior_signature),
+        after=_side(result.outcome, result.signature),
+        what=_told(run, judgement) if judgement else "",
+        weight=result.weight or ("passed" if result.outcome in GOOD else "does not count"),
+    )
+
+
+def _notes(baseline: BaselineData, decision: DecisionData | None) -> Iterator[str]:
+    """Say who named a baseline, and whose place its targets take."""
+    who = "The gate held this run against it" if decision else "This run was judged beside it"
+    yield f"{who}, as {baseline.named_by} names it."
+    for here, there in baseline.pairs.items():
+        yield f"{here} stands in the place of its {there}."
 
 
 def _told(run: Run, judgement: Judgement) -> str:

@@ -9,8 +9,10 @@ from typing import Final, Protocol, Self, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from harness.diff.model import Judgement
+from harness.report.clients_data import ClientsRun, clients_folder, load_clients
 from harness.report.errors import ReportError
-from harness.report.phrases import given_options, repetition
+from harness.report.phrases import comparison_line, given_options, repetition, stands_for_reference
+from harness.report.standing import Judged
 from harness.report.tables import StepTable, read_rows, read_table
 from harness.spark.rows import (
     AlignedStep,
@@ -73,6 +75,8 @@ class Run:
     """The scripts themselves, as the run keeps them."""
     steps: StepTable
     by_target: Mapping[str, TargetSummary]
+    clients: ClientsRun | None
+    """What became of client scripts, where the run has any."""
 
     @classmethod
     def load(cls, run_dir: Path) -> Self:
@@ -81,6 +85,7 @@ class Run:
         targets = _ordered(_of_run(read_rows(run_dir, "target_summary", TargetSummary), header), header)
         position = {summary.target: index for index, summary in enumerate(targets)}
         judgements = _of_run(read_rows(run_dir, "verdict_matrix", Judgement), header)
+        clients = clients_folder(run_dir)
         clusters = read_rows(run_dir, "signature_clusters", SignatureCluster)
         return cls(
             directory=run_dir,
@@ -100,7 +105,18 @@ class Run:
             sources=sources,
             steps=StepTable(read_table(run_dir, "aligned_steps", AlignedStep)),
             by_target={summary.target: summary for summary in targets},
+            clients=None if clients is None else load_clients(clients),
         )
+
+    @property
+    def results(self) -> tuple[Judged, ...]:
+        """What became of scenarios, and of client scripts."""
+        return (*self.judgements, *(self.clients.results if self.clients else ()))
+
+    @property
+    def measured_first(self) -> tuple[TargetSummary, ...]:
+        """The targets as figures tell of them: what is judged first, what it is judged by last."""
+        return tuple(sorted(self.targets, key=lambda each: each.oracle is None))
 
     def target(self, name: str) -> TargetSummary:
         """Return what is known of a target; each judgement's target has a summary."""
@@ -108,8 +124,31 @@ class Run:
 
     def repetition(self, judgement: Judgement) -> str:
         """Return a command line that repeats a scenario as this run held it."""
-        summary = self.target(judgement.target)
-        return repetition(summary, judgement.scenario_id, given_options(self.header.command))
+        return repetition(
+            self.target(judgement.target),
+            judgement.scenario_id,
+            given_options(self.header.command),
+            against=self.measure_of(judgement.target),
+        )
+
+    def repetition_of_change(self, change: BehaviourChange) -> str:
+        """Return a command line that shows again what changed from one target to another."""
+        measures = [self.measure_of(name) for name in (change.from_target, change.to_target)]
+        measure = next((each for each in measures if each is not None), None)
+        return comparison_line(
+            [self.target(name).spec for name in (change.from_target, change.to_target)],
+            change.scenario_id,
+            against=None if measure is None else measure.spec,
+            given=given_options(self.header.command),
+        )
+
+    def measure_of(self, name: str) -> TargetSummary | None:
+        """Return what a target was held against in place of the reference of its profile, if anything."""
+        summary = self.target(name)
+        measure = self.by_target.get(summary.oracle or "")
+        if measure is None:
+            return None
+        return measure if stands_for_reference(measure.spec, self.header.command) else None
 
     def first_difference(self, judgement: Judgement) -> ClusteredDifference | None:
         """Return the finding of a scenario with a target, where there is one."""

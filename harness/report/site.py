@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Final
 
 from harness.report.changes import Changes
+from harness.report.clients_page import client_attention
+from harness.report.clients_site import clients_banner, clients_pages
 from harness.report.conversation import target_sections
 from harness.report.coverage import heat_tables, read_coverage
-from harness.report.exit_code import exit_code
+from harness.report.exit_code import ExitCode, exit_code, worst
 from harness.report.gate_page import gate_page
 from harness.report.history import History
 from harness.report.matrix import (
@@ -22,7 +24,7 @@ from harness.report.matrix import (
     titles,
 )
 from harness.report.names import scenario_page, talk_file
-from harness.report.pages import Pages, banner
+from harness.report.pages import Pages, banner, navigation_of
 from harness.report.phrases import headline
 from harness.report.regression import Regression
 from harness.report.run_data import Run
@@ -41,7 +43,12 @@ def render_site(run_dir: Path) -> Path:
 
 def site_of(run: Run) -> Path:
     """Write the site of a run, and return its index."""
-    pages = Pages(run.directory, run.header.run_id, banner=banner(run.footer))
+    pages = Pages(
+        run.directory,
+        run.header.run_id,
+        banner=banner(run.footer) or (clients_banner(run.clients) if run.clients else ""),
+        nav=navigation_of(run.directory),
+    )
     trend_dir = run.directory / TREND_FOLDER
     history = History.load(trend_dir, run.directory)
     _scenarios(run, pages, history)
@@ -50,6 +57,8 @@ def site_of(run: Run) -> Path:
     pages.write("trend.html", "trend.html.j2", trend=Trend.load(trend_dir, history))
     pages.write("regression.html", "regression.html.j2", regression=Regression.of(run, trend_dir, history))
     gate_page(run.directory, pages)
+    if run.clients is not None:
+        clients_pages(run.clients, pages)
     if is_large(run):
         (run.directory / "data").mkdir(exist_ok=True)
         pages.write_text("data/matrix.js", as_script("data/matrix.js", titles(run)))
@@ -86,8 +95,9 @@ def _index(run: Run) -> dict[str, object]:
     clusters = [cluster for cluster in run.clusters if run.header.run_id in cluster.run_ids]
     return {
         "run": run,
-        "headline": headline(Counter(standing(each) for each in run.judgements)),
-        "exit_code": exit_code(run.judgements, run.footer),
+        "headline": headline(Counter(standing(each) for each in run.results)),
+        "exit_code": worst(_codes(run)),
+        "client_attention": client_attention(run.clients) if run.clients else (),
         "attention": attention_list(run),
         "groups": matrix_groups(run),
         "is_lazy": is_large(run),
@@ -100,6 +110,12 @@ def _index(run: Run) -> dict[str, object]:
         "error_codes": error_code_grid(run),
         "changes": Changes.of(run),
     }
+
+
+def _codes(run: Run) -> tuple[ExitCode, ...]:
+    """Return how scenarios end, and client scripts where the run has any."""
+    scenarios = exit_code(run.judgements, run.footer)
+    return (scenarios,) if run.clients is None else (scenarios, run.clients.exit_code)
 
 
 def _coverage(run: Run) -> dict[str, object]:

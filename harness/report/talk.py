@@ -45,6 +45,29 @@ def talk_data(sections: Iterable[TargetSection], script: ScriptPage | None, sour
     }
 
 
+def lone_talk_data(
+    name: str, steps: Iterable[StepRows], *, texts: Iterable[str] = (), further: _Data | None = None
+) -> _Data:
+    """Return one conversation, with no oracle beside it, for `static/talk.js`.
+
+    Args:
+        name: what it is filed under on its page.
+        steps: what was said.
+        texts: of the script's steps.
+        further: what else is told of it: `seen` for `static/clients.js`, `left_out` in words.
+    """
+    layouts = _Layouts()
+    after = [_step(step, layouts) for step in steps]
+    return {
+        "arrows": {css_name(kind): arrow for kind, arrow in ARROWS.items()},
+        "marks": [mark.value for mark in _MARKS],
+        "script": None,
+        "texts": list(texts),
+        "targets": {name: {"oracle": None, "first": "", "before": [], "after": after, **(further or {})}},
+        "layouts": layouts.all,
+    }
+
+
 def as_script(path: str, data: object) -> str:
     """Return data as a script that hands it over: the one way to load a file beside a page from disk.
 

@@ -56,8 +56,10 @@ def print_summary(run_dir: Path, console: Console) -> None:
     _print_entry(run, telling, console)
     if incomplete := banner(run.footer):
         console.print(_plain(incomplete, "bold yellow"), soft_wrap=True)
-    sentence = headline(Counter(standing(each) for each in run.judgements))
-    console.print(_plain(f"{sentence[0].upper()}{sentence[1:]}.", "bold red" if concerning else "bold green"))
+    standings = Counter(standing(each) for each in run.results)
+    sentence = headline(standings)
+    is_bad = any(standings[each] for each in NEEDS_ATTENTION)
+    console.print(_plain(f"{sentence[0].upper()}{sentence[1:]}.", "bold red" if is_bad else "bold green"))
     console.print(_plain(f"Report: {run_dir / 'index.html'}"), soft_wrap=True)
 
 

@@ -76,16 +76,19 @@ def _count_of(column: str, value: Outcome | Expectation) -> Column:
 def aligned_steps(headers: DataFrame, events: DataFrame) -> DataFrame:
     """Lay a target's events beside its oracle's. Grain and columns: `AlignedStep`.
 
-    Polls are left out before the events of a step are numbered: their number is chance, so it must not
-    shift what follows. Where the two take turns in another order, or one is shorter, a row has one side.
+    Polls are left out before the events of a step are numbered, and so are the requests that they answer:
+    their number is chance, so it must not shift what follows. Where the two take turns in another order, or
+    one is shorter, a row has one side.
     """
-    in_step = (
-        Window.partitionBy("run_id", "target", "scenario_id", "step")
-        .orderBy("sequence")
-        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    in_step = Window.partitionBy("run_id", "target", "scenario_id", "step").orderBy("sequence")
+    so_far = in_step.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    is_poll = (sf.col("kind") == EventKind.POLL.value) | (
+        (sf.col("kind") == EventKind.REQUEST.value) & sf.col("next_kind").eqNullSafe(EventKind.POLL.value)
     )
-    compared = events.where(sf.col("kind") != EventKind.POLL.value).withColumn(
-        "occurrence", sf.row_number().over(in_step).cast("long") - 1
+    compared = (
+        events.withColumn("next_kind", sf.lead("kind").over(in_step))
+        .where(~is_poll)
+        .withColumn("occurrence", sf.row_number().over(so_far).cast("long") - 1)
     )
     pairs = headers.where(sf.col("broker_ordinal") == 0).select("run_id", "target", "oracle")
     targets = _side(pairs.join(compared, on=_TARGET, how="inner"), "target")

@@ -70,12 +70,18 @@ def _count_of(column: str, value: Outcome | Expectation) -> Column:
 def target_runs(runs: DataFrame, headers: DataFrame) -> DataFrame:
     """Put each target's runs in a row, with the runs before and after. Grain: run, target.
 
-    `is_like_prior` and `is_like_next` tell whether scripts, harness and target are the same there.
+    Runs in which it was held against another target make a row of their own, by `measure`: they say nothing
+    of how it stands to the reference. `is_like_prior` and `is_like_next` tell whether scripts, harness and
+    target are the same there.
     """
-    in_time = Window.partitionBy("target").orderBy("started_at", "run_id")
+    in_time = Window.partitionBy("target", "measure").orderBy("started_at", "run_id")
+    is_reference = sf.startswith("oracle", sf.lit("reference-")) & ~sf.startswith(
+        "oracle", sf.lit("reference-tcp")
+    )
     return (
         headers.where(sf.col("broker_ordinal") == 0)
-        .select("run_id", "target", "spec", "profile", "implementation", "broker_config")
+        .withColumn("measure", sf.when(~is_reference, sf.col("oracle")))
+        .select("run_id", "target", "measure", "spec", "profile", "implementation", "broker_config")
         .join(
             runs.select("run_id", "started_at", "scenario_digest", "harness_version", "harness_commit"),
             on="run_id",
@@ -85,6 +91,7 @@ def target_runs(runs: DataFrame, headers: DataFrame) -> DataFrame:
         .select(
             "run_id",
             "target",
+            "measure",
             sf.row_number().over(in_time).alias("ordinal"),
             *[
                 column
@@ -105,7 +112,7 @@ def successions(runs: DataFrame, headers: DataFrame, judgements: DataFrame) -> D
 
     `prior` is null where that run did not hold the scenario; `is_last` tells that the next run does not.
     """
-    in_time = Window.partitionBy(*_RESULT).orderBy("ordinal")
+    in_time = Window.partitionBy(*_RESULT, "measure").orderBy("ordinal")
     seen = sf.struct("outcome", "signature")
     return (
         judgements.select("run_id", *_RESULT, "outcome", "signature")

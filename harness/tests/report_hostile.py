@@ -92,6 +92,23 @@ def hostile_decision(scenario_id: str) -> dict[str, object]:
         "complaints": [complaint],
         "passed_over": [complaint],
         "notes": [HOSTILE],
+        "baseline": {
+            "run_id": HOSTILE,
+            "named_by": HOSTILE,
+            "pairs": {HOSTILE: HOSTILE},
+            "results": [
+                {
+                    "scenario_id": scenario_id,
+                    "target": HOSTILE,
+                    "delta": "newly diverging",
+                    "outcome": "diverges",
+                    "signature": HOSTILE,
+                    "prior_outcome": "conforms",
+                    "prior_signature": HOSTILE,
+                    "weight": HOSTILE,
+                }
+            ],
+        },
     }
 
 

@@ -1,16 +1,20 @@
 """The command line when something is wrong with it, or around it: documented codes, and a line that helps."""
 
+import errno
+import os
 import re
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from harness import __version__
 from harness.conduct import run as conduct_run
 from harness.report.exit_code import ExitCode
 from harness.tests.conducted import CHECKOUT
 from harness.tests.in_process import CommandLine, forget_suites
 from harness.tests.small_suite import NEW, RIGHT, WRONG, entry
+from harness.trace import files as trace_files
 from harness.trace.files import RunFolder
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
@@ -38,6 +42,8 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
         (("explain", "no/such/scenario"), "no scenario matches 'no/such/scenario'"),
         (("explain",), "name a scenario"),
         (("rnu",), "No such command 'rnu'"),
+        (("mutate", "--only", "no:such"), "no mutant matches 'no:such'"),
+        (("mutate", "--profile", "newest"), "'newest' is no profile"),
     ],
 )
 def test_a_command_line_that_makes_no_sense_ends_with_64_and_says_why(
@@ -98,6 +104,19 @@ def test_a_scenario_with_a_fault_ends_with_78_and_is_named(
 def test_a_package_of_suites_that_is_not_there_ends_with_78(kafka_conformance: CommandLine) -> None:
     assert kafka_conformance("list", "--suites", "no_such_suites") == ExitCode.CONFIGURATION
     assert "no_such_suites" in kafka_conformance.err
+
+
+def test_a_module_is_no_package_of_suites(kafka_conformance: CommandLine) -> None:
+    assert kafka_conformance("list", "--suites", "json.decoder") == ExitCode.CONFIGURATION
+    assert "'json.decoder' is a module and no package" in kafka_conformance.err
+
+
+def test_a_module_of_suites_that_fails_when_it_is_imported_is_named(
+    kafka_conformance: CommandLine, suites: Path
+) -> None:
+    (suites / "torn.py").write_text("def (")
+    assert kafka_conformance("list", "--suites", "small_suites") == ExitCode.CONFIGURATION
+    assert "small_suites.torn cannot be imported: SyntaxError" in kafka_conformance.err
 
 
 @pytest.mark.parametrize(
@@ -177,9 +196,16 @@ def test_a_baseline_that_is_no_run_ends_with_66_before_anything_is_driven(
     assert not reports.exists()
 
 
-def test_a_report_of_what_is_no_run_ends_with_66(kafka_conformance: CommandLine, tmp_path: Path) -> None:
-    assert kafka_conformance("report", tmp_path) == ExitCode.NO_INPUT
-    assert "is no run's folder; `kafka-conformance run` makes one" in kafka_conformance.err
+@pytest.mark.parametrize(
+    "command", ["report", "gate", "coverage", "trend", "loading-table", "invariants", "tap --finish"]
+)
+@pytest.mark.parametrize("given", ["no-such-folder", "."])
+def test_what_is_no_run_ends_with_66_and_is_left_alone(
+    kafka_conformance: CommandLine, tmp_path: Path, command: str, given: str
+) -> None:
+    assert kafka_conformance(*command.split(), tmp_path / given) == ExitCode.NO_INPUT
+    assert "is no run's folder; `kafka-conformance" in kafka_conformance.err
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_report_of_a_damaged_trace_ends_with_65_and_names_the_line(
@@ -202,6 +228,31 @@ def test_our_own_fault_ends_with_70_and_a_traceback(
     monkeypatch.setattr(conduct_run, "read_expectations", fails)
     assert kafka_conformance("run", "--out", tmp_path) == ExitCode.HARNESS_ERROR
     assert "ZeroDivisionError" in kafka_conformance.err
+
+
+@pytest.mark.parametrize("refusal", [errno.ENOSPC, errno.EACCES])
+def test_what_the_system_refuses_while_a_run_is_driven_ends_with_75_and_names_the_file(
+    kafka_conformance: CommandLine,
+    suites: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    refusal: int,
+) -> None:
+    def fails(_: object) -> str:
+        raise OSError(refusal, os.strerror(refusal), str(tmp_path / "events.jsonl"))
+
+    monkeypatch.setattr(trace_files, "to_json", fails)
+    run = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path)
+    assert kafka_conformance(*run) == ExitCode.TEMPORARY_FAILURE
+    assert kafka_conformance.err.startswith(
+        f"kafka-conformance: {tmp_path / 'events.jsonl'}: {os.strerror(refusal)}: "
+    )
+    assert "Traceback" not in kafka_conformance.err
+
+
+def test_the_version_is_told(kafka_conformance: CommandLine) -> None:
+    assert kafka_conformance("--version") == ExitCode.EXPECTED
+    assert kafka_conformance.out == f"kafka-conformance {__version__}\n"
 
 
 def test_every_exit_code_is_documented() -> None:

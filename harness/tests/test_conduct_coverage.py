@@ -189,5 +189,5 @@ def test_a_run_whose_tables_lack_the_coverage_says_what_to_do(tmp_path: Path) ->
         run_coverage(folder)
 
 
-def test_what_is_no_run_is_a_usage_error(tmp_path: Path) -> None:
-    assert CliRunner().invoke(app, ["coverage", str(tmp_path)]).exit_code == ExitCode.USAGE
+def test_what_is_no_run_is_no_input(tmp_path: Path) -> None:
+    assert CliRunner().invoke(app, ["coverage", str(tmp_path)]).exit_code == ExitCode.NO_INPUT

@@ -8,6 +8,7 @@ import pytest
 from harness.conduct.judging import ending, judge_run, judge_run_again, read_baseline, read_expectations
 from harness.diff.check import CheckedRun
 from harness.diff.expectations import ExpectationError
+from harness.report.baseline import kept_baseline
 from harness.report.errors import ReportError
 from harness.report.exit_code import ExitCode
 from harness.tests.conducted import catalogue, conducted
@@ -79,6 +80,10 @@ def test_a_baseline_tells_what_changed(folder: RunFolder, tmp_path: Path) -> Non
     checked = judged(later, baseline=folder.path)
     assert {each.delta for each in checked.judgements} == {"same"}
     assert code_of(later, checked) == ExitCode.EXPECTED
+    assert (kept := kept_baseline(later.path)) is not None
+    assert kept.run_id == folder.read_run().run_id
+    judged(later)
+    assert kept_baseline(later.path) is None
 
 
 def test_a_scenario_of_the_baseline_that_is_gone_is_red_and_one_that_was_not_chosen_is_not(

@@ -236,6 +236,29 @@ def test_what_the_baseline_had_too_is_passed_over_unless_all_counts(held: Held) 
     assert held.gate(after, "--baseline", before, "--config", strict) == ExitCode.UNEXPECTED
 
 
+def test_the_policy_may_name_the_baseline_from_where_it_lies_and_the_option_comes_first(held: Held) -> None:
+    before, after = held.run("before"), held.run("after")
+    policy = held.policy('[baseline]\nrun = "reports/before"\n')
+
+    assert held.gate(after, "--config", policy) == ExitCode.EXPECTED
+    decided = json.loads((after / "gate.json").read_text())["baseline"]
+    assert (decided["run_id"], decided["named_by"]) == ("before", "gate.toml")
+    (known,) = decided["results"]
+    assert (known["scenario_id"], known["delta"]) == (WRONG, "same")
+    assert known["weight"] == "passed over: unexpected difference"
+    assert known["signature"] == known["prior_signature"]
+
+    good = held.run("good", RIGHT)
+    assert held.gate(after, "--config", policy, "--baseline", good) == ExitCode.UNEXPECTED
+    decided = json.loads((after / "gate.json").read_text())["baseline"]
+    assert (decided["run_id"], decided["named_by"]) == ("good", "--baseline")
+    assert {each["scenario_id"]: each["weight"] for each in decided["results"]} == {
+        NEW: "",
+        WRONG: "red: new difference",
+    }
+    assert before.is_dir()
+
+
 def test_a_difference_that_is_new_since_the_baseline_is_told_as_new(held: Held) -> None:
     before = held.run("before", RIGHT)
     held.scenarios.write_text(held.scenarios.read_text().replace('"INVALID_GROUP_ID"', '"NONE"'))

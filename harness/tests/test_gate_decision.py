@@ -32,7 +32,7 @@ INFOS = {
 }
 
 
-def decided(judgements: Sequence[Judgement], policy: Policy | None = None) -> Decision:
+def decided(judgements: Sequence[Judgement], policy: Policy | None = None, *, command: str = "") -> Decision:
     evidence = Evidence(
         run_id=RUN_ID,
         targets=(JAVA,),
@@ -44,12 +44,22 @@ def decided(judgements: Sequence[Judgement], policy: Policy | None = None) -> De
         baseline_id=None,
         baseline=None,
         today=date(2026, 11, 21),
+        command=command,
     )
     return decide(evidence, policy or Policy())
 
 
 def many(outcome: str, count: int) -> list[Judgement]:
     return [judgement(f"classic/{outcome.replace(' ', '-')}/{n}", JAVA, outcome) for n in range(count)]
+
+
+def test_what_was_held_against_another_target_is_repeated_against_it() -> None:
+    command = "kafka-conformance matrix --versions 4.3.1 --against reference:4.4"
+    found = decided(many("diverges", 1), command=command)
+
+    assert three_lines(found, INFOS)[2] == (
+        "next: kafka-conformance matrix --versions 4.3.1 --against reference:4.4 classic/diverges/0"
+    )
 
 
 @pytest.mark.parametrize(("broken", "code"), [(2, ExitCode.EXPECTED), (3, ExitCode.INDETERMINATE)])

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from harness.clients.report import write_report
 from harness.diff.model import Judgement
 from harness.report.exit_code import ExitCode
 from harness.tests.browser import browser
 from harness.tests.in_process import CommandLine
+from harness.tests.made_up_clients import KAFKA_NAME, PYTHON, STATIC, red
 from harness.tests.small_suite import RIGHT, WRONG, entry
 from harness.trace.files import RunFolder, read_records
 
@@ -52,3 +54,34 @@ def test_a_red_cell_leads_to_a_line_that_shows_the_same_difference_again(
     (found,) = read_records(Judgement, RunFolder(reports / "again").judgements)
     assert (found.scenario_id, found.signature) == (WRONG, signature), json.dumps(line)
     assert str(further) in words
+
+
+@pytest.mark.browser
+def test_a_red_client_cell_leads_to_its_first_mismatch_and_what_each_client_saw(tmp_path: Path) -> None:
+    folder = red().write(tmp_path / "red")
+    talk = folder / KAFKA_NAME / "talks" / f"{STATIC.replace('/', '-')}-{PYTHON}" / "talk.jsonl"
+    talk.parent.mkdir(parents=True)
+    seen = {"client": "ana", "event": "revoked", "at_ms": 1250.0, "partitions": [["orders", 0]]}
+    talk.write_text(json.dumps(seen) + "\n")
+    write_report(folder)
+
+    with browser(tmp_path / "profile") as tab:
+        tab.open((folder / "index.html").as_uri())
+        tab.click("button[data-value=diverges]")
+        tab.until("document.querySelectorAll('tr.row:not([hidden])').length === 1")
+        assert "o=diverges" in str(tab.read("location.hash"))
+        tab.read("document.querySelector('tr.row:not([hidden]) th a').focus()")
+        tab.press("ArrowRight")
+        cell = tab.read("document.activeElement.getAttribute('href')")
+        tab.click("tr.row a.mark.diverges.unexpected")
+        tab.until("location.pathname.includes('/scripts/') && document.querySelector('table.lanes')")
+        tab.click("details.target.differs .to-first")
+        tab.until("location.hash.startsWith('#first-difference-')")
+        told = str(tab.read("document.querySelector('tr.finding.first').textContent"))
+        lanes = str(tab.read("document.querySelector('table.lanes').textContent"))
+        loaded = tab.read("document.title")
+
+    assert str(cell).endswith(f"#target-{KAFKA_NAME}_{PYTHON}")
+    assert "ana was told revoked 2 instead of nothing" in told
+    assert "revoked orders-0" in lanes
+    assert STATIC in str(loaded)

@@ -1,5 +1,6 @@
 """What changed between versions, on the terminal, in Markdown and on the site."""
 
+import json
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -8,7 +9,11 @@ import pytest
 from rich.console import Console
 
 from harness.report.changes import print_changes, write_changes
+from harness.report.changes_data import write_changes_data
+from harness.report.markdown import write_summary
+from harness.report.names import scenario_page
 from harness.report.site import render_site
+from harness.report.terminal import print_summary
 from harness.spark.rows import BehaviourChange
 from harness.tests.report_run import JAVA, RUN_ID, SCALA, small_run
 
@@ -37,6 +42,7 @@ CHANGE = BehaviourChange(
     behaviours=("some_behaviour",),
     sources=("KAFKA-12345",),
 )
+AGAIN = f"kafka-conformance matrix --versions 3.9.2,4.3.1 {HEARTBEAT}"
 UNEXPLAINED = replace(CHANGE, is_explained=False, to_outcome="diverges", behaviours=(), sources=())
 
 
@@ -73,7 +79,7 @@ def test_the_terminal_counts_by_version_and_names_the_behaviour(tmp_path: Path) 
     text = told(with_changes(tmp_path, CHANGE))
 
     assert "some_behaviour" in text
-    assert "1 of 4 scenarios changed with some version, 1 changes in all, none of them unexplained." in text
+    assert "1 of 4 scenarios changed with some version, 1 change in all, none of them unexplained." in text
 
 
 def test_the_terminal_tells_an_unexplained_change_whole(tmp_path: Path) -> None:
@@ -81,6 +87,62 @@ def test_the_terminal_tells_an_unexplained_change_whole(tmp_path: Path) -> None:
 
     assert f"✗ {HEARTBEAT}: {SCALA} → {JAVA}, step 4, Heartbeat v3; unexplained" in text
     assert "error_code: NONE → REBALANCE_IN_PROGRESS" in text
+
+
+def blind(tmp_path: Path) -> Path:
+    """Write a run in which the older target was held against the newer one, and differs from it."""
+    run = small_run()
+    run.changes = [replace(UNEXPLAINED, from_outcome="diverges")]
+    scala, java, reference = run.summaries
+    run.summaries = [replace(scala, oracle=JAVA), replace(java, oracle=None), reference]
+    run.header = replace(run.header, command="kafka-conformance matrix --against 4.3.1 --suites own")
+    return run.write(tmp_path / "run")
+
+
+def test_every_change_has_a_line_that_shows_it_again(tmp_path: Path) -> None:
+    run_dir = with_changes(tmp_path, CHANGE)
+    render_site(run_dir)
+
+    assert f"again: `{AGAIN}`" in write_changes(run_dir).read_text()
+    for page in ("changes.html", scenario_page(HEARTBEAT)):
+        assert f'<code class="line">{AGAIN}</code>' in (run_dir / page).read_text()
+    (change,) = json.loads(write_changes_data(run_dir).read_text())["changes"]
+    assert change["reproduction"] == AGAIN
+
+
+def test_an_unexplained_change_has_its_line_on_the_terminal(tmp_path: Path) -> None:
+    assert f"\n    {AGAIN}\n" in told(with_changes(tmp_path, UNEXPLAINED))
+
+
+def test_what_differs_from_the_target_that_all_are_held_against_is_repeated_against_it(
+    tmp_path: Path,
+) -> None:
+    run_dir = blind(tmp_path)
+    render_site(run_dir)
+    again = f"kafka-conformance matrix --versions 3.9.2 --against 4.3.1 --suites own {HEARTBEAT}"
+    data = json.loads(write_changes_data(run_dir).read_text())
+    of_change = f"kafka-conformance matrix --versions 3.9.2,4.3.1 --against 4.3.1 --suites own {HEARTBEAT}"
+
+    assert data["against"] == JAVA
+    assert {each["reproduction"] for each in data["findings"] if each["scenario_id"] == HEARTBEAT} == {again}
+    assert {each["target"] for each in data["findings"]} == {SCALA}
+    assert data["changes"][0]["reproduction"] == of_change
+    _, _, held_against = write_changes(run_dir).read_text().partition(f"## Held against {JAVA}")
+    assert f"again: `{again}`" in held_against
+    for page in ("changes.html", "index.html", scenario_page(HEARTBEAT)):
+        assert f'<code class="line">{again}</code>' in (run_dir / page).read_text()
+    assert again in write_summary(run_dir).read_text()
+    output = StringIO()
+    print_summary(run_dir, Console(file=output, width=200))
+    assert again in output.getvalue()
+
+
+def test_with_profiles_nothing_is_told_of_a_target_that_all_are_held_against(tmp_path: Path) -> None:
+    run_dir = with_changes(tmp_path, CHANGE)
+    data = json.loads(write_changes_data(run_dir).read_text())
+
+    assert (data["against"], data["findings"]) == (None, [])
+    assert "Held against" not in write_changes(run_dir).read_text()
 
 
 @pytest.mark.parametrize(
@@ -91,6 +153,30 @@ def test_an_answer_that_is_missing_is_told_in_words(tmp_path: Path, after: str |
     silent = replace(CHANGE, to_kind=after, to_canonical=None, to_raw=None, fields=())
 
     assert words in write_changes(with_changes(tmp_path, silent)).read_text()
+
+
+def test_versions_that_a_release_advertises_are_told_by_the_names_of_apis(tmp_path: Path) -> None:
+    row = replace(
+        CHANGE,
+        api="ApiVersions",
+        from_canonical='{"api_keys":[{"api_key":11,"max_version":7}]}',
+        to_canonical='{"api_keys":[{"api_key":11,"max_version":9}]}',
+        behaviours=(),
+        sources=(),
+    )
+    text = write_changes(with_changes(tmp_path, row)).read_text()
+
+    assert r"api\_keys\[JoinGroup\].max\_version: 7 → 9" in text
+    assert "each advertises the versions that its release serves" in text
+
+
+def test_the_page_counts_the_scenarios_of_each_cause(tmp_path: Path) -> None:
+    another = replace(CHANGE, scenario_id="static/join/fenced", behaviours=("some_behaviour", "and_another"))
+    run_dir = with_changes(tmp_path, CHANGE, replace(another, sources=("KAFKA-12345", "KIP-1")))
+    render_site(run_dir)
+
+    page = (run_dir / "changes.html").read_text()
+    assert "<li>some_behaviour (KAFKA-12345): <b>2</b></li><li>and_another (KIP-1): <b>1</b></li>" in page
 
 
 def test_what_a_target_sent_makes_no_markup(tmp_path: Path) -> None:
@@ -107,7 +193,7 @@ def test_the_site_has_a_page_of_changes(tmp_path: Path) -> None:
     index = render_site(with_changes(tmp_path, CHANGE))
     page = (index.parent / "changes.html").read_text()
 
-    assert "1 changes in all" in index.read_text()
+    assert "1 change in all" in index.read_text()
     assert f"{SCALA} → {JAVA}" in page
     assert "some_behaviour (KAFKA-12345)" in page
 
@@ -115,5 +201,5 @@ def test_the_site_has_a_page_of_changes(tmp_path: Path) -> None:
 def test_the_page_says_where_nothing_changed(tmp_path: Path) -> None:
     index = render_site(with_changes(tmp_path))
 
-    assert "changes in all" not in index.read_text()
+    assert " in all, " not in index.read_text()
     assert "No scenario is answered otherwise" in (index.parent / "changes.html").read_text()

@@ -9,8 +9,16 @@ from hypothesis import strategies as st
 from harness.report.field_rows import Mark, aligned_fields, readable
 from harness.report.hexdump import hexdump
 from harness.report.names import css_name, scenario_page, slug
-from harness.report.phrases import link_address, links_in, repetition, reproduction_line, shortened
-from harness.tests.report_run import REFERENCE, SCALA, summary
+from harness.report.phrases import (
+    comparison_line,
+    link_address,
+    links_in,
+    repetition,
+    reproduction_line,
+    shortened,
+    stands_for_reference,
+)
+from harness.tests.report_run import JAVA, REFERENCE, SCALA, summary
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -136,6 +144,41 @@ def test_a_profile_that_the_spec_does_not_tell_is_told() -> None:
     assert repetition(summary(REFERENCE, spec="reference"), "a/b") == (
         "kafka-conformance run --target reference a/b"
     )
+
+
+def test_a_line_that_compares_names_versions_by_number_and_other_targets_whole() -> None:
+    assert comparison_line(
+        ["kafka:3.9.2+java", "path:my jars", "kafka:4.4.0*3"], "a/b", against="kafka:2.8.2"
+    ) == (
+        "kafka-conformance matrix --versions 3.9.2+java --target 'path:my jars' --target 'kafka:4.4.0*3' "
+        "--against 2.8.2 a/b"
+    )
+    assert comparison_line(["reference:4.4"], "a/b", against="reference:3.9", given=("--suites", "own")) == (
+        "kafka-conformance matrix --versions '' --target reference:4.4 --against reference:3.9 --suites own "
+        "a/b"
+    )
+
+
+def test_what_was_held_against_another_target_is_repeated_against_it() -> None:
+    assert repetition(summary(SCALA), "a/b", against=summary(JAVA, spec="kafka:4.4.0")) == (
+        "kafka-conformance matrix --versions 3.9.2 --against 4.4.0 a/b"
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "command", "stands"),
+    [
+        ("reference:4.3.1", "kafka-conformance run --target reference:4.3.1", False),
+        ("reference:3.9.2", "kafka-conformance matrix --against reference:3.9.2", True),
+        ("reference:3.9.2", "kafka-conformance matrix --against=reference:3.9.2", True),
+        ("reference-tcp:4.3.1", "a test", True),
+        ("kafka:4.3.1", "a test", True),
+    ],
+)
+def test_what_was_named_to_be_held_against_is_told_from_a_references_own_place(
+    spec: str, command: str, *, stands: bool
+) -> None:
+    assert stands_for_reference(spec, command) is stands
 
 
 @pytest.mark.parametrize(

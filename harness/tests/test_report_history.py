@@ -6,21 +6,24 @@ from pathlib import Path
 
 import pytest
 
+from harness.report.baseline import BaselineData, keep_baseline, kept_baseline, results_against
 from harness.report.errors import ReportError
 from harness.report.gate_page import add_gate_page
 from harness.report.history import History
 from harness.report.names import scenario_page
 from harness.report.phrases import given_options, reproduction_line
 from harness.report.regression import Regression
+from harness.report.regression_page import add_regression_page
 from harness.report.run_data import Run
 from harness.report.site import render_site
 from harness.report.trend import Trend
 from harness.report.trend_site import render_trend
 from harness.tests.report_hostile import EARLIER, hostile_decision, write_hostile_trend
-from harness.tests.report_run import JAVA, RUN_ID, SCALA, judgement, small_run
+from harness.tests.report_run import JAVA, RUN_ID, SCALA, MadeUpRun, judgement, small_run
 from harness.verdict import Delta
 
 HEARTBEAT = "classic/heartbeat/while-completing"
+FENCED = "static/join/fenced"
 
 
 @pytest.fixture(name="folder")
@@ -61,18 +64,101 @@ def test_a_result_that_is_not_what_it_was_is_told_with_both_sides(folder: Path) 
     assert (comparison.count, regression.changed_count) == (1, 1)
 
 
-def test_a_baseline_is_a_comparison_of_its_own(tmp_path: Path) -> None:
-    made = small_run()
+def beside(made: MadeUpRun, run_id: str) -> BaselineData:
+    """Hold a run against one in which all was well but for the fenced member, and which had one more."""
     made.judgements = [
-        replace(each, delta=(Delta.NEWLY_DIVERGING if each.outcome == "diverges" else Delta.SAME).value)
+        replace(each, delta=(Delta.SAME if each.scenario_id == FENCED else Delta.NEWLY_DIVERGING).value)
+        if each.outcome == "diverges"
+        else replace(each, delta=Delta.SAME.value)
         for each in made.judgements
     ]
+    gone = judgement("a/b/gone", SCALA)
+    before = [
+        each if each.scenario_id == FENCED else replace(each, outcome="conforms") for each in made.judgements
+    ]
+    return BaselineData(
+        run_id=run_id,
+        named_by="--baseline",
+        pairs={SCALA: "kafka-3.8"},
+        results=results_against(
+            made.judgements, [gone], [*before, gone], {(SCALA, HEARTBEAT): "red: new difference"}
+        ),
+    )
+
+
+def sections_of(folder: Path) -> dict[str, list[str]]:
+    regression = Regression.of(Run.load(folder), folder / "trend", History.nothing())
+    (comparison,) = regression.comparisons
+    return {each.title: [line.scenario_id for line in each.lines] for each in comparison.sections}
+
+
+def test_the_baseline_is_named_with_what_is_new_and_what_it_has_too(tmp_path: Path) -> None:
+    made = small_run()
+    kept = beside(made, "night-1")
     folder = made.write(tmp_path)
+    keep_baseline(folder, kept)
     render_site(folder)
     page = (folder / "regression.html").read_text()
-    assert "Against the baseline" in page
-    assert page.count('<tr><th scope="row" class="plain"><a href="scenarios/') == 2
-    assert "No earlier run of these targets" in page
+
+    assert "Against the baseline night-1" in page
+    assert f"{SCALA} stands in the place of its kafka-3.8" in page
+    assert "1 result is not what it was" not in page
+    assert "2 results are not what they were" in page
+    assert "For the gate" not in page
+    assert sections_of(folder) == {
+        "New": [HEARTBEAT],
+        "In the baseline too": [FENCED],
+        "Vanished": ["a/b/gone"],
+    }
+
+
+def test_the_baseline_of_the_gate_is_told_once_with_what_the_gate_makes_of_each_result(
+    tmp_path: Path,
+) -> None:
+    made = small_run()
+    kept = beside(made, "night-1")
+    folder = made.write(tmp_path)
+    keep_baseline(folder, kept)
+    render_site(folder)
+    decision = hostile_decision(HEARTBEAT) | {"baseline_id": "night-1", "baseline": kept.model_dump()}
+    (folder / "gate.json").write_text(json.dumps(decision))
+    add_regression_page(folder)
+    page = (folder / "regression.html").read_text()
+
+    assert page.count("Against the baseline night-1") == 1
+    assert (
+        "held this run against <b>night-1</b> and is <b>red</b>: 1 new, 1 in the baseline too, 1 vanished"
+        in page
+    )
+    assert "<b>red: new difference</b>" in page
+    assert sections_of(folder)["New"] == [HEARTBEAT]
+
+
+def test_what_the_baseline_did_not_hold_is_new_if_it_differs_and_added_if_not(tmp_path: Path) -> None:
+    made = small_run()
+    made.judgements = [
+        replace(each, delta=Delta.ADDED.value) for each in made.judgements if each.target == SCALA
+    ]
+    kept = BaselineData(
+        run_id="night-1", named_by="--baseline", results=results_against(made.judgements, [], [])
+    )
+    folder = made.write(tmp_path)
+    keep_baseline(folder, kept)
+
+    assert sections_of(folder)["New"] == [HEARTBEAT, FENCED]
+    assert HEARTBEAT not in sections_of(folder)["Added"]
+
+
+def test_a_run_that_is_judged_without_its_baseline_forgets_it(tmp_path: Path) -> None:
+    keep_baseline(tmp_path, BaselineData(run_id="night-1", named_by="--baseline", results=()))
+    assert kept_baseline(tmp_path) is not None
+    keep_baseline(tmp_path, None)
+    assert kept_baseline(tmp_path) is None
+
+
+def test_a_folder_without_a_site_gets_no_page_of_its_own(tmp_path: Path) -> None:
+    add_regression_page(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_an_archive_the_pages_say_how_to_get_them(tmp_path: Path) -> None:
@@ -80,7 +166,7 @@ def test_without_an_archive_the_pages_say_how_to_get_them(tmp_path: Path) -> Non
     for name, words in (
         ("trend.html", "report --archive DIR"),
         ("regression.html", "Nothing to compare with"),
-        ("gate.html", f"kafka-conformance gate {RUN_ID}"),
+        ("gate.html", f"kafka-conformance gate {tmp_path}"),
     ):
         assert words in (tmp_path / name).read_text()
 

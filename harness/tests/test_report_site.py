@@ -222,6 +222,8 @@ def test_a_conversation_is_laid_out_beside_its_oracles(tmp_path: Path, tab: Tab)
     found = text_of(tab, f"{section} > .talk-of > table")
     assert found.index("REBALANCE_IN_PROGRESS") < found.index("Follows from it")
     assert tab.read(f"document.querySelectorAll(`{section} tr.field.differs`).length") == 1
+    of_another_kind = f"document.querySelector(`{section} tr.event.kinds`)"
+    assert tab.read(f"getComputedStyle({of_another_kind}).display") == "table-row"
     tab.click(f"{section} > .talk-of > table details.bytes summary")
     tab.until(f"document.querySelector(`{section} details.bytes[open] pre`)")
     assert text_of(tab, f"{section} details.bytes[open] pre:last-of-type").startswith("0000  00 00 00 07 7b")

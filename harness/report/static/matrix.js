@@ -91,7 +91,7 @@
       dim(group);
       shown += here;
     }
-    document.getElementById("shown").textContent = shown === total ? `${total} scenarios` : `${shown} of ${total} scenarios`;
+    document.getElementById("shown").textContent = `${shown === total ? "" : `${shown} of `}${total} ${table.dataset.rows ?? "scenarios"}`;
     document.getElementById("nothing").hidden = shown > 0;
   };
 

@@ -123,12 +123,12 @@
       }
     };
     const table = (steps) => {
-      const heads = [make("th", "", name)];
+      const heads = [make("th", "", of.title ?? name)];
       if (of.oracle) heads.unshift(make("th", "", of.oracle, " ", make("span", "quiet", "oracle")));
       for (const head of heads) head.scope = "col";
       const bodies = steps.map(([index, rows]) => {
         const title = make("th", "", ...(index < 0
-          ? [make("b", "", "–"), " ", make("i", "", "outside the script")]
+          ? [make("b", "", "–"), " ", make("i", "", data.texts.length ? "outside the script" : "what was said")]
           : [make("b", "", String(index)), " ", make("code", "", shortened(data.texts[index] ?? ""))]));
         title.colSpan = wide;
         title.scope = "rowgroup";
@@ -138,6 +138,8 @@
     };
 
     const parts = [];
+    if (of.seen) parts.push(kc.lanes(of.seen, data.texts));
+    if (of.left_out) parts.push(make("p", "quiet silent", of.left_out));
     const events = [...of.before, ...of.after].flatMap(([index, rows]) => rows.filter((row) => row[1]).map((row) => [index, row]));
     if (events.length) {
       const folded = make("details", "sequence", make("summary", "", "Sequence diagram"));
@@ -192,12 +194,13 @@
     return picture;
   };
 
-  const path = document.getElementById("content").dataset.talk;
+  const shared = document.getElementById("content").dataset.talk;
   const show = async (section) => {
     const place = section.querySelector(".talk-of");
     if (!section.open || place.childElementCount) return;
     place.append(make("p", "quiet silent", "…"));
     try {
+      const path = section.dataset.talk ?? shared;
       place.replaceChildren(...conversation(await kc.load(path), section.dataset.target));
     } catch (error) {
       place.replaceChildren(make("p", "quiet silent", String(error.message)));
@@ -209,7 +212,7 @@
   const source = document.getElementById("script-source");
   source?.addEventListener("toggle", async () => {
     if (source.childElementCount > 1) return;
-    source.append(make("pre", "paste", JSON.stringify((await kc.load(path)).script, null, 2)));
+    source.append(make("pre", "paste", JSON.stringify((await kc.load(shared)).script, null, 2)));
     kc.addCopyButtons(source);
   });
   const sections = [...document.querySelectorAll("details.target")];

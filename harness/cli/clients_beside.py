@@ -1,0 +1,121 @@
+"""Client scripts beside the wire suites of a run: on the same targets, in the same report."""
+
+import asyncio
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+
+from harness.clients.choice import choose_libraries
+from harness.clients.collect import collect_client_scripts
+from harness.clients.report import write_talks_beside
+from harness.clients.run import ClientsPlan, Tell, drive
+from harness.conduct.plan import PlanError, parse_targets
+from harness.report.clients_data import clients_folder, load_clients
+from harness.report.clients_exports import told_brief
+from harness.report.clients_soak import soak_exit_code
+from harness.report.exit_code import ENDED_COMPLETE, ENDED_TARGET_LOST, ExitCode
+from harness.report.render import render_all
+from harness.targets.base import TargetError
+
+_IN_PROCESS = "reference"
+_WITH_AN_ADDRESS = "reference-tcp"
+
+
+def plan_beside(
+    specs: Sequence[str], *, run_id: str, profile: str | None, suites: str, console: Console
+) -> ClientsPlan:
+    """Plan all client scripts, with all libraries that can be had, on the targets of a run.
+
+    The reference in process has no address that a client could be told; its server stands in for it.
+
+    Raises:
+        PlanError: a spec is no target.
+        ScenarioError: there are no client scripts, or one has a fault.
+    """
+
+    def tell(text: str) -> None:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    return ClientsPlan(
+        run_id=run_id,
+        scripts=tuple(collect_client_scripts(suites).values()),
+        libraries=asyncio.run(choose_libraries([], tell)),
+        targets=parse_targets(with_an_address(specs), profile=profile),
+        command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
+        out=Path(),
+    )
+
+
+def with_an_address(specs: Sequence[str]) -> list[str]:
+    """Return the targets of a run as clients can reach them, each once."""
+    found: dict[str, None] = {}
+    for spec in specs:
+        kind, colon, rest = spec.partition(":")
+        found[f"{_WITH_AN_ADDRESS}{colon}{rest}" if kind == _IN_PROCESS else spec] = None
+    return list(found)
+
+
+def drive_beside(plan: ClientsPlan, run_dir: Path, tell: Tell) -> ExitCode:
+    """Carry client scripts out into a run's folder, and return how they end; a lost target is on file."""
+    beside = replace(plan, beside=run_dir)
+    ended = ENDED_COMPLETE
+    try:
+        asyncio.run(drive(beside, tell))
+    except TargetError as error:
+        ended = f"{ENDED_TARGET_LOST}: {error}"
+    beside.folder.write_footer(ended)
+    return load_clients(beside.folder.path).exit_code
+
+
+def print_clients(run_dir: Path, console: Console) -> None:
+    """Print how the client scripts of a run went, where it has any."""
+    folder = clients_folder(run_dir)
+    if folder is not None:
+        for line in told_brief(load_clients(folder)):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def print_clients_alone(run_dir: Path, console: Console) -> ExitCode:
+    """Print how a run of client scripts alone went, and return how it had ended."""
+    run = load_clients(run_dir)
+    for line in told_brief(run):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    return soak_exit_code(run) if run.soak_s else run.exit_code
+
+
+def open_for_clients(run_dir: Path) -> Path:
+    """Return the folder of a run of wire suites that client scripts can be put into.
+
+    Raises:
+        PlanError: it is none, or has client scripts already.
+    """
+    resolved = run_dir.resolve()
+    if not (resolved / "scripts.json").is_file():
+        raise PlanError(f"{run_dir} is no run of wire suites; `kafka-conformance run` makes one")
+    if clients_folder(resolved) is not None:
+        raise PlanError(f"{run_dir} has client scripts already; they are in {resolved.name}/clients")
+    return resolved
+
+
+def specs_of(run_dir: Path) -> tuple[str, ...]:
+    """Return what a run was asked to drive, as specs; its oracles are not among them."""
+    named = json.loads((run_dir / "run.json").read_bytes()).get("targets", ())
+    headers = [run_dir / "traces" / name / "header.json" for name in named]
+    return tuple(json.loads(path.read_bytes())[0]["spec"] for path in headers if path.is_file())
+
+
+def render_again(run_dir: Path) -> None:
+    """Write the reports of a run anew, where it has some; what Spark computed stays as it is.
+
+    Raises:
+        ReportError: a file of the run is missing or damaged.
+        TraceError: a journal is damaged.
+    """
+    if (run_dir / "tables").is_dir():
+        render_all(run_dir, allure=(run_dir / "allure-results").is_dir())
+        write_talks_beside(run_dir)

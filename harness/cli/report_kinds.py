@@ -1,0 +1,31 @@
+"""`report` of runs that are none of wire suites: of client scripts alone, of a soak, of a tap."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from harness.cli.clients_beside import print_clients_alone
+from harness.clients.report import write_report
+from harness.report.clients_data import is_clients_folder
+from harness.report.exit_code import ExitCode
+from harness.report.tap_page import is_tap_folder, tap_site
+from harness.trace.files import RunFolder
+
+
+def report_of_other_kind(run_dir: Path, console: Console) -> ExitCode | None:
+    """Render a run's folder anew and return how it had ended; None where it is one of wire suites.
+
+    Raises:
+        ReportError: a file of the run is missing or damaged.
+        TraceError: likewise.
+    """
+    if is_clients_folder(run_dir):
+        index = write_report(run_dir)
+        code = print_clients_alone(run_dir, console)
+    elif is_tap_folder(run_dir):
+        index = tap_site(RunFolder(run_dir))
+        code = ExitCode.EXPECTED
+    else:
+        return None
+    console.print(f"Report: {index}", markup=False, highlight=False, soft_wrap=True)
+    return code

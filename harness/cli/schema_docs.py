@@ -1,0 +1,80 @@
+"""The JSON Schemas of what a run's folder holds, and the page that lists them."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from harness.diff.model import Attribution, Difference, Judgement
+from harness.scenario.script_schema import script_schema
+from harness.trace.clause import Clause
+from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
+from harness.trace.formats import FORMAT_VERSION
+from harness.trace.schema import json_schema
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+FOLDER: Final = "schemas"
+"""Beside the other generated pages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedSchema:
+    """One schema and what obeys it."""
+
+    name: str
+    obeyed_by: str
+    """Where in a run's folder."""
+    make: Callable[[], Mapping[str, object]]
+
+    @property
+    def file(self) -> str:
+        """Where it is, from the folder of the generated pages."""
+        return f"{FOLDER}/{self.name}.schema.json"
+
+    def text(self) -> str:
+        """Write it down."""
+        return json.dumps(self.make(), ensure_ascii=False, indent=2) + "\n"
+
+
+def _of_record(name: str, cls: "type[DataclassInstance]", obeyed_by: str) -> PublishedSchema:
+    return PublishedSchema(name=name, obeyed_by=obeyed_by, make=lambda: json_schema(cls))
+
+
+SCHEMAS: Final = (
+    _of_record("run", RunHeader, "`run.json`"),
+    _of_record("footer", RunFooter, "`footer.json`"),
+    PublishedSchema(
+        name="script", obeyed_by="each value of the object in `scripts.json`", make=script_schema
+    ),
+    _of_record("clause", Clause, "each line of `clauses.jsonl`"),
+    _of_record("trace-header", TraceHeader, "each item of `traces/TARGET/header.json`"),
+    _of_record("event", Event, "each line of `traces/TARGET/events.jsonl`"),
+    _of_record("judgement", Judgement, "each line of `judgements.jsonl`"),
+    _of_record("difference", Difference, "each line of `differences.jsonl`"),
+    _of_record("attribution", Attribution, "each line of `attributions.jsonl`"),
+)
+"""In the order in which a run writes what obeys them."""
+
+
+def schemas_page() -> str:
+    """Return the page that lists the schemas, in Markdown."""
+    return "\n".join(
+        (
+            "# Schemas of what a run records",
+            "",
+            "JSON Schema, draft 2020-12, of the files in a run's folder. `make docs` writes them.",
+            f"`format_version` in `run.json` is {FORMAT_VERSION}. What a schema does not name is refused.",
+            "",
+            "| schema | obeyed by | what it says |",
+            "| --- | --- | --- |",
+            *[_row(each) for each in SCHEMAS],
+            "",
+        )
+    )
+
+
+def _row(schema: PublishedSchema) -> str:
+    description = str(schema.make()["description"])
+    return f"| [{schema.name}]({schema.file}) | {schema.obeyed_by} | {description.partition(chr(10))[0]} |"

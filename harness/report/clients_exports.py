@@ -1,0 +1,201 @@
+"""Client scripts in what machines and pipelines read: JUnit XML, Markdown, and Allure's results."""
+
+import re
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from harness.report.clients_data import ClientResult, ClientsRun
+from harness.report.clients_page import (
+    Column,
+    client_attention,
+    client_reproduction,
+    columns_of,
+    first_remark,
+    not_compared,
+    replay_row,
+    tallies,
+)
+from harness.report.exit_code import ENDED_COMPLETE
+from harness.report.phrases import shortened
+from harness.report.standing import Standing
+from harness.verdict import Outcome
+
+_ELEMENTS: Final = {
+    Standing.FAILED: ("failure", "unexpected-difference"),
+    Standing.INDETERMINATE: ("error", "inconclusive"),
+    Standing.ERROR: ("error", "harness-error"),
+    Standing.SKIPPED: ("skipped", None),
+}
+"""Element and type a standing, as of scenarios; a passed script has none."""
+_NO_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot hold at all, escaped or not."""
+_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&])")
+_TOLD_COUNT_MAX: Final = 100
+_BRIEF_COUNT_MAX: Final = 10
+_BRIEF_LENGTH_MAX: Final = 160
+_OUTCOMES: Final = (
+    *(Outcome.CONFORMS, Outcome.DIVERGES, Outcome.INDETERMINATE, Outcome.NOT_APPLICABLE),
+    Outcome.HARNESS_ERROR,
+)
+
+
+def write_junit_of_clients(run: ClientsRun) -> Path:
+    """Write the results of a run of client scripts alone as JUnit XML and return the file."""
+    root = ET.Element("testsuites", name="kafka-conformance clients")
+    root.extend(client_suites(run))
+    ET.indent(root)
+    path = run.folder / "junit.xml"
+    ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+    return path
+
+
+def client_suites(run: ClientsRun) -> Iterator[ET.Element]:
+    """Yield a suite for each target with a library, a case for each script."""
+    for column in columns_of(run):
+        results = [
+            each
+            for each in run.results
+            if (each.target, each.library) == (column.record.spec, column.library)
+        ]
+        yield _suite(run, column, results)
+
+
+def _suite(run: ClientsRun, column: Column, results: list[ClientResult]) -> ET.Element:
+    elements = Counter(_ELEMENTS.get(each.standing, ("", None))[0] for each in results)
+    suite = ET.Element(
+        "testsuite",
+        name=_text(f"{column.record.name}, {column.library}"),
+        tests=str(len(results)),
+        failures=str(elements["failure"]),
+        errors=str(elements["error"]),
+        skipped=str(elements["skipped"]),
+        time=f"{sum(each.duration_s for each in results):.3f}",
+    )
+    suite.extend(_case(run, each) for each in results)
+    return suite
+
+
+def _case(run: ClientsRun, result: ClientResult) -> ET.Element:
+    case = ET.Element(
+        "testcase",
+        classname=_text(result.script_id.rpartition("/")[0].replace("/", ".")),
+        name=_text(result.script_id),
+        time=f"{result.duration_s:.3f}",
+    )
+    if result.standing in _ELEMENTS:
+        name, kind = _ELEMENTS[result.standing]
+        told = ET.SubElement(case, name, message=_text(first_remark(result)[1] or result.outcome))
+        if kind is not None:
+            told.set("type", kind)
+            told.text = _text(
+                "\n".join((*account(run, result), f"repeat: {client_reproduction(run, result)}"))
+            )
+    return case
+
+
+def account(run: ClientsRun, result: ClientResult) -> Iterator[str]:
+    """Say everything that is not as it should be, a line each."""
+    yield run.scripts[result.script_id].title
+    if result.because:
+        yield result.because
+    for each in result.mismatches:
+        yield f"step {each.step}, {each.text}: {each.says}"
+    for each in result.differences:
+        yield f"against the reference: step {each.step}, {each.text}: {each.says}"
+    for broken in result.violations:
+        yield f"on the wire, by the {broken.party}: {broken.invariant}: {broken.detail}"
+    for found in result.replays[:_TOLD_COUNT_MAX]:
+        yield f"in the replay, {replay_row(found).place}: {found.says}"
+
+
+def clients_markdown(run: ClientsRun) -> str:
+    """Return the summary of a run of client scripts alone."""
+    head = [f"# Clients {_escaped(run.run_id)}", "", f"`{run.command.replace('`', ' ')}`", ""]
+    matrix = [
+        "",
+        "| script | " + " | ".join(_column(each) for each in columns_of(run)) + " |",
+        "| --- " * (len(columns_of(run)) + 1) + "|",
+        *_rows(run),
+    ]
+    reasons = [f"- {count} results: {_escaped(reason)}" for reason, count in not_compared(run)]
+    compared = ["", "## Not compared with the reference", "", *reasons] if reasons else []
+    skipped = [
+        f"- {_escaped(each.script_id)}, {_escaped(each.library)}, {_escaped(each.target)}: "
+        f"{_escaped(each.because)}"
+        for each in run.results
+        if each.standing is Standing.SKIPPED
+    ]
+    applicable = ["", "## Not applicable", "", *skipped] if skipped else []
+    return "\n".join((*head, *client_lines(run), *matrix, *applicable, *compared)) + "\n"
+
+
+def client_lines(run: ClientsRun) -> Iterator[str]:
+    """Yield, as Markdown, how client scripts went, and what is to be looked at."""
+    yield "| target, library | conforms | diverges | indeterminate | not applicable | errors | compared | violations |"  # noqa: E501 - a row of a table is one line
+    yield "| --- | --: | --: | --: | --: | --: | --: | --: |"
+    for each in tallies(run):
+        figures = (*(each.counts[outcome] for outcome in _OUTCOMES), each.compared, each.violations.total())
+        yield f"| {_column(each.column)} | {' | '.join(str(figure) for figure in figures)} |"
+    concerning = client_attention(run)
+    for item in concerning[:_TOLD_COUNT_MAX]:
+        where = f"{_escaped(item.result.script_id)} with {_escaped(item.column.library)}"
+        yield ""
+        yield f"### {where} on {_escaped(item.column.record.name)}: {item.standing.value}"
+        yield ""
+        _, *told = account(run, item.result)
+        for line in told:
+            yield f"- {_escaped(shortened(line))}"
+        yield ""
+        yield f"    {' '.join(item.reproduction.splitlines())}"
+    if len(concerning) > _TOLD_COUNT_MAX:
+        yield ""
+        yield f"… and {len(concerning) - _TOLD_COUNT_MAX} more; see the report."
+
+
+def told_brief(run: ClientsRun) -> Iterator[str]:
+    """Yield for a terminal how client scripts went: a line a column, three for what to look at."""
+    for each in tallies(run):
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(each.counts.items()))
+        yield f"clients, {each.column.record.name}, {each.column.library}: {counts}"
+    concerning = client_attention(run)
+    for item in concerning[:_BRIEF_COUNT_MAX]:
+        yield f"{item.glyph} {item.result.script_id} with {item.column.library} on {item.column.record.name}"
+        yield _plain(f"  {item.place}: {shortened(item.says, _BRIEF_LENGTH_MAX)}".replace("  : ", "  "))
+        yield f"  {item.reproduction}"
+    if len(concerning) > _BRIEF_COUNT_MAX:
+        yield f"… and {len(concerning) - _BRIEF_COUNT_MAX} more; the report has them all."
+    if run.ended != ENDED_COMPLETE:
+        yield _plain(f"clients: {run.ended}")
+
+
+def _plain(value: str) -> str:
+    """Spell out control characters, which a terminal would obey."""
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape", "backslashreplace").decode()
+        for each in value
+    )
+
+
+def _rows(run: ClientsRun) -> Iterator[str]:
+    columns = columns_of(run)
+    outcomes = {(each.script_id, each.target, each.library): each.outcome for each in run.results}
+    for script_id in dict.fromkeys(each.script_id for each in run.results):
+        cells = [outcomes.get((script_id, each.record.spec, each.library), "") for each in columns]
+        yield f"| {_escaped(script_id)} | {' | '.join(cells)} |"
+
+
+def _column(column: Column) -> str:
+    return f"{_escaped(column.record.name)}, {_escaped(column.library)}"
+
+
+def _escaped(value: str) -> str:
+    """Make text of what a target may have sent: no markup, no new line."""
+    return _SPECIAL.sub(r"\\\1", " ".join(value.split()))
+
+
+def _text(value: str) -> str:
+    """Spell out the characters that XML cannot hold."""
+    return _NO_XML.sub(lambda found: f"\\u{ord(found.group()):04x}", value)

@@ -1,0 +1,50 @@
+"""What was seen of a step of a client script, in words."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+_IN_TIME: Final = "in time"
+
+
+def told_facts(facts: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    """Return facts by name in words, without those that say that nothing is the matter."""
+    return tuple(_told(facts))
+
+
+def _told(facts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    for name, fact in facts.items():
+        if name == _IN_TIME:
+            if fact is not True:
+                yield name, "no"
+        elif fact not in ([], {}):
+            yield name, phrase(fact)
+
+
+def phrase(fact: object) -> str:
+    """Say a fact in a line: `ana: assigned orders-0, orders-1; bob: nothing`."""
+    match fact:
+        case Mapping():
+            return "; ".join(f"{name}: {_nothing(phrase(each))}" for name, each in fact.items())
+        case None:
+            return "nothing"
+        case str():
+            return fact
+        case Sequence():
+            return ", ".join(_item(each) for each in fact)
+        case _:
+            return str(fact)
+
+
+def _item(fact: object) -> str:
+    """Say one of a list: a callback with its partitions stands without brackets."""
+    match fact:
+        case [str() as kind, [*partitions]]:
+            return f"{kind} {_nothing(phrase(partitions))}"
+        case [*_]:
+            return f"({phrase(fact)})"
+        case _:
+            return phrase(fact)
+
+
+def _nothing(text: str) -> str:
+    return text or "nothing"

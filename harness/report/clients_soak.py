@@ -1,0 +1,124 @@
+"""The page of a soak: the account of records, upheavals over time, and errors that clients were told."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from harness.invariants import Party, Violation
+from harness.report.clients_data import ClientsRun
+from harness.report.errors import ReportError
+from harness.report.exit_code import ENDED_COMPLETE, ExitCode
+from harness.report.pages import NavItem, Pages
+from harness.trace.files import read_records
+from harness.trace.target_record import TargetRecord
+
+_NAVIGATION: Final = (NavItem(file="index.html", name="Soak"),)
+_ROWS: Final = ("crash", "close", "guest", "error")
+"""What happens, a line of the picture each."""
+_HAPPENING_COUNT_MAX: Final = 2_000
+
+
+class _Data(BaseModel):
+    """Strict about what it needs; what a later writer adds is left alone."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class GroupData(_Data):
+    """What became of the records in one group."""
+
+    group: str
+    delivered: int
+    repeated: int
+    lost: tuple[str, ...]
+    committed: bool
+    upheavals: Mapping[str, int]
+    errors: Mapping[str, int]
+    unexpected: tuple[str, ...]
+    happenings: tuple[tuple[float, str, str], ...] = ()
+
+    @property
+    def shown(self) -> tuple[tuple[float, str, str], ...]:
+        """As many happenings as a page holds."""
+        return self.happenings[:_HAPPENING_COUNT_MAX]
+
+    @property
+    def marks(self) -> tuple[tuple[float, int, str], ...]:
+        """Where each happening stands in a picture: seconds, line, and what a pointer is told."""
+        return tuple(
+            (at_s, _ROWS.index(what.partition(" ")[0]), f"{at_s:.1f} s: {what}, {who}")
+            for at_s, what, who in self.shown
+            if what.partition(" ")[0] in _ROWS
+        )
+
+
+class SoakData(_Data):
+    """What became of one library on one target."""
+
+    library: str
+    produced: int
+    duration_s: float
+    groups: tuple[GroupData, ...]
+
+
+class Soaked(_Data):
+    """One library on one target, with what the tap heard."""
+
+    target: TargetRecord
+    soak: SoakData
+    violations: tuple[Violation, ...]
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing is as it should not be."""
+        by_coordinator = any(each.party == Party.COORDINATOR for each in self.violations)
+        return not by_coordinator and not any(each.unexpected for each in self.soak.groups)
+
+
+def soak_site(run: ClientsRun) -> Path:
+    """Write the page of a soak into its run's folder.
+
+    Raises:
+        ReportError: an account is damaged.
+    """
+    banner = "" if run.ended == ENDED_COMPLETE else f"The soak did not come to its end: {run.ended}."
+    pages = Pages(run.folder, run.run_id, banner=banner, nav=_NAVIGATION)
+    soaked = read_soaks(run)
+    return pages.write(
+        "index.html", "soak.html.j2", clients=run, soaked=soaked, lines=_ROWS, is_right=_all_right(soaked)
+    )
+
+
+def _all_right(soaked: Sequence[Soaked]) -> bool:
+    return bool(soaked) and all(each.is_right for each in soaked)
+
+
+def soak_exit_code(run: ClientsRun) -> ExitCode:
+    """Say how a soak ends."""
+    soaked = read_soaks(run)
+    if not soaked:
+        return ExitCode.NOTHING_RAN
+    return ExitCode.EXPECTED if _all_right(soaked) else ExitCode.UNEXPECTED
+
+
+def read_soaks(run: ClientsRun) -> tuple[Soaked, ...]:
+    """Read the accounts of a soak, in the order of targets and libraries."""
+    found: list[Soaked] = []
+    for record in run.references.values():
+        directory = run.folder / record.name
+        path = directory / "violations.jsonl"
+        violations = read_records(Violation, path) if path.is_file() else ()
+        for account in sorted(directory.glob("soak-*.json")):
+            soak = _account(account)
+            of_library = tuple(each for each in violations if each.scenario_id == soak.library)
+            found.append(Soaked(target=record, soak=soak, violations=of_library))
+    return tuple(found)
+
+
+def _account(path: Path) -> SoakData:
+    try:
+        return TypeAdapter(SoakData).validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise ReportError(f"{path} is no account of a soak: {error.errors()[0]['msg']}") from error

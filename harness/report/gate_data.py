@@ -1,0 +1,97 @@
+"""A gate's decision as its `gate.json` has it, which pages are made of."""
+
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from harness.report.baseline import BaselineData
+from harness.report.errors import ReportError
+from harness.report.names import scenario_page, target_anchor
+
+DECISION: Final = "gate.json"
+
+
+class _Data(BaseModel):
+    """Strict about what it needs; what a later gate adds is left alone."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class ComplaintData(_Data):
+    """One complaint, as the gate wrote it."""
+
+    kind: str
+    subject: str
+    reason: str
+    remedy: str
+    scenario_id: str | None
+    target: str | None
+    signature: str | None
+    reproduction: str | None
+    entry: str | None
+    page: str | None = None
+    """Where the site tells of it, where it is about no scenario."""
+
+    @property
+    def href(self) -> str:
+        """Where the site shows it; empty where it is about no scenario."""
+        if self.scenario_id is None or self.target is None:
+            return self.page or ""
+        return f"{scenario_page(self.scenario_id)}#{target_anchor(self.target)}"
+
+
+class RuleData(_Data):
+    """One rule of the policy and how the run stands to it."""
+
+    rule: str
+    threshold: str
+    value: str
+    is_kept: bool
+
+
+class DecisionData(_Data):
+    """A decision, as the gate wrote it."""
+
+    run_id: str
+    baseline_id: str | None
+    targets: tuple[str, ...]
+    is_green: bool
+    exit_code: int
+    exit_code_name: str
+    lines: tuple[str, ...]
+    result_count: int
+    standings: dict[str, dict[str, int]]
+    complaints: tuple[ComplaintData, ...]
+    passed_over: tuple[ComplaintData, ...]
+    notes: tuple[str, ...]
+    rules: tuple[RuleData, ...] = ()
+    baseline: BaselineData | None = None
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """How many complaints there are of each kind, in the order in which they are told."""
+        counts: dict[str, int] = {}
+        for complaint in self.complaints:
+            counts[complaint.kind] = counts.get(complaint.kind, 0) + 1
+        return counts
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The standings that occur, in the order of their first occurrence."""
+        return tuple(dict.fromkeys(name for counts in self.standings.values() for name in counts))
+
+
+def read_decision(folder: Path) -> DecisionData | None:
+    """Return the decision that a folder has; None where no gate has decided.
+
+    Raises:
+        ReportError: the file is no decision.
+    """
+    path = folder / DECISION
+    if not path.is_file():
+        return None
+    try:
+        return DecisionData.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise ReportError(f"{path} is no decision of a gate: {error}") from error

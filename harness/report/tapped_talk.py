@@ -1,0 +1,92 @@
+"""What a tap heard, as data for a page: the events of a conversation, without what tells nobody anything."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from harness.report.conversation import StepRows, lone_steps
+from harness.spark.rows import AlignedStep
+from harness.trace.events import Event, EventKind
+
+_CHATTER: Final = frozenset(("ApiVersions", "Fetch", "Metadata", "OffsetForLeaderEpoch"))
+"""What clients say all the time; it is left out where it was answered without an error."""
+_NO_ERROR: Final = "NONE"
+EVENT_COUNT_MAX: Final = 3_000
+"""Events of a conversation that a page lays out; the trace has all."""
+
+
+def heard(events: Iterable[Event]) -> tuple[tuple[Event, ...], str]:
+    """Return the events that a page shows, and in words what is left out."""
+    everything = tuple(events)
+    small_talk = {
+        (event.connection, event.correlation_id, event.api)
+        for event in everything
+        if event.kind == EventKind.RESPONSE and event.api in _CHATTER and not _has_error(event)
+    }
+    told = [each for each in everything if (each.connection, each.correlation_id, each.api) not in small_talk]
+    left_out = Counter(api for _, _, api in small_talk)
+    parts = [f"{count} {api}" for api, count in sorted(left_out.items(), key=lambda each: str(each[0]))]
+    words = f"Left out, for it was answered without an error: {', '.join(parts)}." if parts else ""
+    if len(told) > EVENT_COUNT_MAX:
+        words += f" The first {EVENT_COUNT_MAX} of {len(told)} other events."
+    return tuple(told[:EVENT_COUNT_MAX]), words.strip()
+
+
+def _has_error(event: Event) -> bool:
+    try:
+        return _tells_error(json.loads(event.fields or "null"))
+    except ValueError:
+        return True
+
+
+def _tells_error(value: object) -> bool:
+    match value:
+        case dict():
+            code = value.get("error_code", _NO_ERROR)
+            return code != _NO_ERROR or any(_tells_error(each) for each in value.values())
+        case list():
+            return any(_tells_error(each) for each in value)
+        case _:
+            return False
+
+
+def steps_of(events: Sequence[Event], step_at: Callable[[float], int]) -> tuple[StepRows, ...]:
+    """Lay out events, each at the step of a script in whose time it falls.
+
+    Args:
+        events: in the order of happening.
+        step_at: says which step a time of the trace belongs to; -1 for none.
+    """
+    return lone_steps([_row(event, step_at(event.at_ms), place) for place, event in enumerate(events)])
+
+
+def _row(event: Event, step: int, occurrence: int) -> AlignedStep:
+    return AlignedStep(
+        run_id=event.run_id,
+        target=event.target,
+        oracle=None,
+        scenario_id=event.scenario_id,
+        step=step,
+        occurrence=occurrence,
+        actor=event.actor,
+        api=event.api,
+        api_version=event.api_version,
+        oracle_kind=None,
+        oracle_at_ms=None,
+        oracle_elapsed_ms=None,
+        oracle_raw=None,
+        oracle_fields=None,
+        oracle_canonical=None,
+        oracle_digest=None,
+        oracle_note=None,
+        target_kind=event.kind,
+        target_at_ms=event.at_ms,
+        target_elapsed_ms=event.elapsed_ms,
+        target_raw=event.raw,
+        target_fields=event.fields,
+        target_canonical=event.canonical,
+        target_digest=event.digest,
+        target_note=event.note,
+        is_different=False,
+    )

@@ -1,0 +1,151 @@
+"""A folder of client scripts made up for the reports' tests: files as a run leaves them, and no process."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from harness.clients.judge import Judgement, Mismatch
+from harness.clients.outcome import Observation, ScriptResult, result_to_json
+from harness.clients.steps import Fact
+from harness.invariants import Invariant, Party, Violation
+from harness.verdict import Outcome
+
+EAGER, STATIC = "clients/rebalance/eager", "clients/static/crashes-and-returns"
+KAFKA, KAFKA_NAME = "kafka:3.9.2", "kafka-3.9.2"
+REFERENCE, REFERENCE_NAME = "reference-tcp:3.9.2", "reference-tcp-3.9.2"
+PYTHON, LIBRDKAFKA = "kafka-python", "confluent-kafka"
+STEPS = ("topic orders is made", "ana: subscribe", "the group of ana, bob comes to rest")
+TITLES = {EAGER: "Everything is revoked.", STATIC: "Nobody else is told."}
+
+
+def judgement(
+    script_id: str, library: str, outcome: Outcome = Outcome.CONFORMS, **changes: object
+) -> Judgement:
+    usual: dict[str, object] = {
+        "target": KAFKA,
+        "script_id": script_id,
+        "library": library,
+        "outcome": outcome,
+        "because": "",
+        "compared": REFERENCE,
+        "duration_s": 1.5,
+    }
+    return Judgement(**{**usual, **changes})  # type: ignore[arg-type] # checked by the constructor's names
+
+
+def mismatch(says: str, step: int = 2) -> Mismatch:
+    return Mismatch(step=step, text=STEPS[step], says=says)
+
+
+def violation(detail: str, script_id: str, library: str, group_id: str = "group") -> Violation:
+    return Violation(
+        invariant=Invariant.ONE_OWNER,
+        party=Party.COORDINATOR,
+        run_id="made-up",
+        target=KAFKA_NAME,
+        scenario_id=f"{script_id}/{library}",
+        group_id=group_id,
+        sequence=17,
+        at_ms=12.5,
+        detail=detail,
+    )
+
+
+@dataclass(kw_only=True)
+class MadeUpClients:
+    """Two scripts with two libraries on Kafka and, to compare with, on the reference."""
+
+    judgements: list[Judgement] = field(
+        default_factory=lambda: [
+            judgement(script_id, library) for script_id in (EAGER, STATIC) for library in (PYTHON, LIBRDKAFKA)
+        ]
+    )
+    seen: Fact = "ana: orders-0"
+    replay: Sequence[dict[str, object]] = ()
+    command: str = f"kafka-conformance clients --target {KAFKA}"
+    ended: str = "complete"
+    soak_s: float = 0.0
+    libraries: dict[str, str] = field(default_factory=lambda: {PYTHON: "3.0.12", LIBRDKAFKA: "2.16.1"})
+
+    def write(self, folder: Path) -> Path:
+        """Write the files into a folder that is made."""
+        folder.mkdir(parents=True)
+        scripts = [
+            {
+                "id": script_id,
+                "title": title,
+                "notes": "",
+                "source": "ConsumerCoordinator#onJoinPrepare",
+                "uses": ["range assignor"],
+                "steps": [{"text": text} for text in STEPS],
+            }
+            for script_id, title in TITLES.items()
+        ]
+        run = {
+            "run_id": "made-up",
+            "command": self.command,
+            "libraries": self.libraries,
+            "scripts": scripts,
+            "soak_s": self.soak_s,
+        }
+        (folder / "run.json").write_text(json.dumps(run))
+        (folder / "footer.json").write_text(json.dumps({"ended": self.ended}))
+        for spec, name in ((KAFKA, KAFKA_NAME), (REFERENCE, REFERENCE_NAME)):
+            self._write_target(folder / name, spec, name)
+        (folder / "judgement.json").write_text(json.dumps([asdict(each) for each in self.judgements]))
+        return folder
+
+    def _write_target(self, directory: Path, spec: str, name: str) -> None:
+        directory.mkdir()
+        record = {
+            "spec": spec,
+            "name": name,
+            "implementation": f"what {name} is",
+            "profile": "3.9.2",
+            "broker_config": {"offsets.topic.num.partitions": "8"},
+        }
+        (directory / "target.json").write_text(json.dumps(record))
+        outcomes = [self._outcome(each) for each in self.judgements]
+        (directory / "outcomes.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in outcomes))
+        if name == KAFKA_NAME:
+            (directory / "replay.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in self.replay))
+
+    def _outcome(self, judged: Judgement) -> dict[str, object]:
+        seen = [
+            Observation(step=0, facts={}, at_ms=1000.0),
+            Observation(step=1, facts={}, at_ms=1100.0),
+            Observation(step=2, facts={"in time": True, "owns": self.seen}, at_ms=1200.0),
+            Observation(step=3, facts={"two owners": [], "errors": {}}, at_ms=2500.0),
+        ]
+        ran = judged.outcome is not Outcome.NOT_APPLICABLE
+        result = ScriptResult(
+            script_id=judged.script_id,
+            library=judged.library,
+            ended="complete" if ran else judged.because,
+            observations=tuple(seen) if ran else (),
+            duration_s=judged.duration_s,
+            clock_offset_ms=1e12,
+        )
+        return result_to_json(result)
+
+
+def red() -> MadeUpClients:
+    """One script that diverges with one library, and is not applicable with the other."""
+    made = MadeUpClients()
+    made.judgements[2] = judgement(
+        STATIC,
+        PYTHON,
+        Outcome.DIVERGES,
+        mismatches=(mismatch("ana was told revoked 2 instead of nothing"),),
+        differences=(mismatch("callbacks: ana: revoked, on the reference nothing"),),
+        violations=(violation("orders-0 belongs to ana and bob", STATIC, PYTHON),),
+    )
+    made.judgements[3] = judgement(
+        STATIC,
+        LIBRDKAFKA,
+        Outcome.NOT_APPLICABLE,
+        because="not run: librdkafka lacks it",
+        compared="not compared: on the reference, not run",
+    )
+    return made

@@ -1,0 +1,275 @@
+"""Client scripts in the report: pages of their own, and counted in everything else that is made of a run."""
+
+import json
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from harness.clients.report import write_report, write_talks_beside
+from harness.report.allure import write_allure_results
+from harness.report.clients_data import clients_folder, is_clients_folder, load_clients
+from harness.report.clients_page import client_reproduction
+from harness.report.clients_site import clients_site_alone
+from harness.report.errors import ReportError
+from harness.report.exit_code import ExitCode
+from harness.report.junit import write_junit
+from harness.report.markdown import write_summary
+from harness.report.site import render_site
+from harness.tests.made_up_clients import (
+    EAGER,
+    KAFKA,
+    KAFKA_NAME,
+    LIBRDKAFKA,
+    PYTHON,
+    STATIC,
+    MadeUpClients,
+    judgement,
+    mismatch,
+    red,
+    violation,
+)
+from harness.tests.report_hostile import HOSTILE
+from harness.tests.report_run import small_run
+from harness.verdict import Outcome
+
+STATIC_PAGE = "scripts/clients.static.crashes-and-returns.html"
+ANCHOR = f"target-{KAFKA_NAME}_{PYTHON}"
+
+
+class Page(HTMLParser):
+    """What a test asks a page for."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.hrefs: list[str] = []
+        self.scripts = 0
+        self.text = ""
+        self.feed(path.read_text(encoding="utf-8"))
+        self.text = " ".join(self.text.split())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = dict(attrs)
+        self.text += " "
+        self.scripts += tag in {"script", "img"}
+        if told.get("id"):
+            self.ids.append(str(told["id"]))
+        if tag == "a" and told.get("href"):
+            self.hrefs.append(str(told["href"]))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture(name="both")
+def _both(tmp_path: Path) -> Path:
+    """Give the folder of a run of wire suites with client scripts beside it."""
+    run_dir = small_run().write(tmp_path / "run")
+    red().write(run_dir / "clients")
+    return run_dir
+
+
+def test_every_cell_leads_to_its_section_and_ids_are_unique(tmp_path: Path) -> None:
+    index = clients_site_alone(load_clients(red().write(tmp_path / "run")))
+    page = Page(index)
+
+    assert f"{STATIC_PAGE}#{ANCHOR}" in page.hrefs
+    for href in page.hrefs:
+        file, _, anchor = href.partition("#")
+        there = Page(index.parent / file) if file else page
+        assert anchor in there.ids or not anchor
+    for path in (index, *(index.parent / "scripts").iterdir()):
+        ids = Page(path).ids
+        assert sorted(ids) == sorted(set(ids))
+
+
+def test_a_scripts_page_tells_steps_mismatches_differences_violations_and_how_to_repeat(
+    tmp_path: Path,
+) -> None:
+    folder = red().write(tmp_path / "run")
+    clients_site_alone(load_clients(folder))
+    page = Page(folder / STATIC_PAGE)
+
+    assert f"first-difference-{KAFKA_NAME}_{PYTHON}" in page.ids
+    for told in (
+        "First mismatch against the script ana was told revoked 2 instead of nothing",
+        "against the reference callbacks: ana: revoked, on the reference nothing",
+        "one owner coordinator group 17 orders-0 belongs to ana and bob",
+        "owns ana: orders-0 the same",
+        f"kafka-conformance clients --target {KAFKA} --client {PYTHON} {STATIC}",
+        "not run: librdkafka lacks it",
+    ):
+        assert told in page.text
+
+
+def test_what_the_reference_answers_otherwise_in_a_replay_is_told_where_it_is_on_file(tmp_path: Path) -> None:
+    made = MadeUpClients(
+        replay=[
+            {
+                "conversation": f"{EAGER}/{LIBRDKAFKA}",
+                "position": 41,
+                "api": "SyncGroup",
+                "api_version": 5,
+                "actor": "ana",
+                "group": "main",
+                "field": "error_code",
+                "expected": "NONE",
+                "actual": "REBALANCE_IN_PROGRESS",
+                "says": "the broker is still rebalancing",
+            }
+        ]
+    )
+    folder = made.write(tmp_path / "run")
+    clients_site_alone(load_clients(folder))
+    text = Page(folder / "scripts" / "clients.rebalance.eager.html").text
+
+    where = "event 41, SyncGroup v5, ana, group main, error_code"
+    assert f"{where} NONE REBALANCE_IN_PROGRESS the broker is still rebalancing" in text
+    assert "replay" not in Page(folder / STATIC_PAGE).text
+
+
+def test_whatever_was_sent_is_text_on_the_pages(tmp_path: Path) -> None:
+    made = red()
+    made.judgements[2] = judgement(
+        STATIC,
+        PYTHON,
+        Outcome.DIVERGES,
+        because=f"cut short: {HOSTILE}",
+        mismatches=(mismatch(HOSTILE),),
+        violations=(violation(HOSTILE, STATIC, PYTHON, group_id=HOSTILE),),
+    )
+    made.seen = {HOSTILE: [HOSTILE]}
+    made.replay = [{"conversation": f"{STATIC}/{PYTHON}", "group": HOSTILE, "says": HOSTILE}]
+    folder = made.write(tmp_path / "run")
+    talk = folder / KAFKA_NAME / "talks" / f"{STATIC.replace('/', '-')}-{PYTHON}" / "talk.jsonl"
+    talk.parent.mkdir(parents=True)
+    talk.write_text(
+        json.dumps({"client": HOSTILE, "event": HOSTILE, "at_ms": 1200.5, "says": HOSTILE}) + "\n"
+    )
+    write_report(folder)
+
+    assert HOSTILE in Page(folder / STATIC_PAGE).text
+    for path, scripts in ((folder / "index.html", 2), (folder / STATIC_PAGE, 3)):
+        assert Page(path).scripts == scripts
+    loaded = (
+        folder / "client-talks" / f"clients.static.crashes-and-returns.{KAFKA_NAME}_{PYTHON}.js"
+    ).read_text()
+    assert "taken" in loaded
+    assert "<" not in loaded
+    assert "<script>" not in (folder / "summary.md").read_text()
+
+
+def test_a_run_of_both_has_them_in_its_navigation_headline_junit_and_summary(both: Path) -> None:
+    index = Page(render_site(both))
+    suites = {each.get("name"): each for each in ET.parse(write_junit(both)).getroot()}
+    summary = write_summary(both).read_text()
+
+    assert "clients.html" in index.hrefs
+    assert f"{STATIC_PAGE}#{ANCHOR}" in index.hrefs
+    assert "clients.html" in Page(both / "coverage.html").hrefs
+    assert f"../{'clients.html'}" in Page(both / STATIC_PAGE).hrefs
+    of_python = suites[f"{KAFKA_NAME}, {PYTHON}"]
+    assert (of_python.get("tests"), of_python.get("failures")) == ("2", "1")
+    assert suites[f"{KAFKA_NAME}, {LIBRDKAFKA}"].get("skipped") == "1"
+    failure = of_python.find(".//failure")
+    assert failure is not None
+    assert f"repeat: kafka-conformance clients --target {KAFKA}" in str(failure.text)
+    assert "## Clients" in summary
+    assert "ana was told revoked 2 instead of nothing" in summary
+
+
+def test_red_clients_make_a_run_red_whose_scenarios_are_as_they_should_be(tmp_path: Path) -> None:
+    made = small_run()
+    only = next(each for each in made.judgements if each.outcome == Outcome.CONFORMS)
+    made.judgements = [replace(only)]
+    made.differences = []
+    run_dir = made.write(tmp_path / "run")
+    calm = Page(render_site(run_dir)).text
+    red().write(run_dir / "clients")
+    text = Page(render_site(run_dir)).text
+
+    assert "exit code 0 (expected)" in calm
+    assert "exit code 1 (unexpected)" in text
+    assert "1 unexpected difference" in text
+
+
+def test_allure_has_a_result_for_each_script_library_and_target(both: Path) -> None:
+    found = [json.loads(path.read_text()) for path in write_allure_results(both).glob("*-result.json")]
+    by_name = {each["fullName"]: each for each in found}
+
+    assert by_name[f"{KAFKA_NAME}, {PYTHON}: {STATIC}"]["status"] == "failed"
+    assert by_name[f"{KAFKA_NAME}, {LIBRDKAFKA}: {STATIC}"]["status"] == "skipped"
+    assert by_name[f"{KAFKA_NAME}, {PYTHON}: {EAGER}"]["status"] == "passed"
+    assert len({each["historyId"] for each in found}) == len(found)
+
+
+def test_a_line_that_repeats_a_script_is_of_that_run(tmp_path: Path) -> None:
+    made = MadeUpClients(
+        command="kafka-conformance run --clients --suites mine --expect known.toml --profile 3.9"
+    )
+    made.judgements = [judgement(EAGER, "java-3.9.2")]
+    made.libraries = {"java-3.9.2": "3.9.2"}
+    run = load_clients(made.write(tmp_path / "run"))
+
+    line = (
+        f"kafka-conformance clients --target {KAFKA} --client java:3.9.2 --suites mine --profile 3.9 {EAGER}"
+    )
+    assert client_reproduction(run, run.results[0]) == line
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "ended", "code"),
+    [
+        ((Outcome.CONFORMS, Outcome.NOT_APPLICABLE), "complete", ExitCode.EXPECTED),
+        ((Outcome.NOT_APPLICABLE,), "complete", ExitCode.NOTHING_RAN),
+        ((), "complete", ExitCode.NOTHING_RAN),
+        ((Outcome.CONFORMS, Outcome.DIVERGES, Outcome.INDETERMINATE), "complete", ExitCode.UNEXPECTED),
+        ((Outcome.CONFORMS, Outcome.INDETERMINATE), "complete", ExitCode.INDETERMINATE),
+        ((Outcome.DIVERGES, Outcome.HARNESS_ERROR), "complete", ExitCode.HARNESS_ERROR),
+        ((Outcome.DIVERGES,), "target lost: it ended", ExitCode.UNAVAILABLE),
+        ((Outcome.CONFORMS,), "cut short", ExitCode.BAD_DATA),
+    ],
+)
+def test_the_worst_outcome_decides_how_clients_end(
+    outcomes: tuple[Outcome, ...], ended: str, code: ExitCode, tmp_path: Path
+) -> None:
+    made = MadeUpClients(judgements=[judgement(EAGER, PYTHON, each) for each in outcomes], ended=ended)
+
+    assert load_clients(made.write(tmp_path / "run")).exit_code is code
+
+
+def test_a_target_that_was_lost_is_no_verdict_on_it(tmp_path: Path) -> None:
+    lost = judgement(EAGER, LIBRDKAFKA, Outcome.INDETERMINATE, because="target lost: it ended")
+    made = MadeUpClients(judgements=[judgement(EAGER, PYTHON, Outcome.DIVERGES), lost])
+
+    assert load_clients(made.write(tmp_path / "run")).exit_code is ExitCode.UNAVAILABLE
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    folder = red().write(tmp_path / "run")
+    (folder / "judgement.json").write_text('[{"target": 1}]')
+
+    with pytest.raises(ReportError, match=r"judgement\.json is damaged"):
+        load_clients(folder)
+
+
+def test_kinds_of_folders_are_told_apart(both: Path, tmp_path: Path) -> None:
+    alone = red().write(tmp_path / "alone")
+
+    assert is_clients_folder(alone)
+    assert not is_clients_folder(both)
+    assert clients_folder(both) == both / "clients"
+    assert clients_folder(alone) is None
+
+
+def test_what_pages_load_is_beside_them_also_where_nobody_tapped(both: Path) -> None:
+    render_site(both)
+    write_talks_beside(both)
+    files = sorted(path.name for path in (both / "client-talks").iterdir())
+
+    assert f"clients.static.crashes-and-returns.{KAFKA_NAME}_{PYTHON}.js" in files
+    assert "clients.static.crashes-and-returns.reference-tcp-3.9.2_kafka-python.js" in files
+    assert not any("clients.rebalance.eager.reference" in name for name in files)

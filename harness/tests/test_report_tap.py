@@ -1,0 +1,128 @@
+"""The pages of a tap, made of a stored run: what was said, connection by connection, and nothing judged."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.invariants import Invariant, Party, Violation
+from harness.report.exit_code import ExitCode
+from harness.report.tap_page import is_tap_folder, tap_site
+from harness.report.tapped_talk import heard
+from harness.tests.in_process import CommandLine
+from harness.tests.report_hostile import HOSTILE
+from harness.trace.events import Event, EventKind, RunFooter, RunHeader, TraceHeader
+from harness.trace.files import EventWriter, RunFolder, write_records
+
+pytest_plugins = ["harness.tests.command_line_fixture"]
+
+TARGET = "kafka-3.9.2"
+
+
+def event(kind: EventKind, api: str | None, fields: object, sequence: int, **changes: object) -> Event:
+    made = Event(
+        run_id="tapped",
+        target=TARGET,
+        scenario_id="tap",
+        sequence=sequence,
+        step=-1,
+        kind=kind,
+        actor="ana",
+        connection="1 bootstrap",
+        api=api,
+        api_version=None if api is None else 4,
+        correlation_id=sequence // 2,
+        at_ms=float(sequence),
+        elapsed_ms=None,
+        raw="00",
+        fields=None if fields is None else json.dumps(fields),
+        canonical=None,
+        digest="",
+        reencodes=True,
+        permitted=None,
+        note=None,
+    )
+    return replace(made, **changes)  # type: ignore[arg-type] # checked by the constructor's names
+
+
+EVENTS = (
+    event(EventKind.REQUEST, "Fetch", {}, 0),
+    event(EventKind.RESPONSE, "Fetch", {"error_code": "NONE"}, 1),
+    event(EventKind.REQUEST, "Heartbeat", {"group_id": HOSTILE}, 2),
+    event(EventKind.RESPONSE, "Heartbeat", {"error_code": "REBALANCE_IN_PROGRESS"}, 3),
+    event(EventKind.REQUEST, "Fetch", {}, 4),
+    event(EventKind.RESPONSE, "Fetch", {"topics": [{"error_code": "NOT_LEADER_OR_FOLLOWER"}]}, 5),
+    event(EventKind.CLOSED, None, None, 6, note=HOSTILE, correlation_id=None, actor=HOSTILE),
+)
+
+
+@pytest.fixture(name="folder")
+def _folder(tmp_path: Path) -> RunFolder:
+    folder = RunFolder.create(tmp_path, "tapped")
+    folder.write_run(
+        RunHeader(
+            run_id="tapped", format_version=2, started_at="2026-11-21T14:05:09Z", harness_version="0.1.0",
+            harness_commit=None, scenario_digest="", shard=None, merged_from=(), targets=(TARGET,),
+            machine="one", command=f"kafka-conformance tap {HOSTILE}",
+        )
+    )  # fmt: skip
+    folder.write_headers(
+        TARGET,
+        [
+            TraceHeader(
+                run_id="tapped", target=TARGET, spec="kafka:3.9.2", version="3.9.2", image=None,
+                profile="3.9.2", implementation="Apache Kafka", bootstrap="127.0.0.1:9092",
+                broker_config="{}", config_digest="", api_ranges="{}", notes=(), oracle=None,
+                started_at="2026-11-21T14:05:09Z", start_ms=0.0,
+            )
+        ],
+    )  # fmt: skip
+    with EventWriter(folder.events(TARGET)) as writer:
+        for each in EVENTS:
+            writer.write(each)
+    folder.events(TARGET).with_name("journal.bin").touch()
+    violation = Violation(
+        invariant=Invariant.ONE_OWNER, party=Party.COORDINATOR, run_id="tapped", target=TARGET,
+        scenario_id="tap", group_id=HOSTILE, sequence=3, at_ms=3.0, detail=HOSTILE,
+    )  # fmt: skip
+    write_records(folder.path / "violations.jsonl", [violation])
+    folder.write_footer(
+        RunFooter(
+            run_id="tapped", finished_at="2026-11-21T14:06:09Z", ended="complete", scenario_count=1,
+            drive_ms="{}", event_counts="{}",
+        )
+    )  # fmt: skip
+    return folder
+
+
+def test_what_was_answered_without_an_error_is_left_out_and_counted() -> None:
+    told, left_out = heard(EVENTS)
+
+    assert [each.sequence for each in told] == [2, 3, 4, 5, 6]
+    assert left_out == "Left out, for it was answered without an error: 1 Fetch."
+
+
+def test_a_stored_tap_is_rendered_with_what_was_said_and_broken(folder: RunFolder) -> None:
+    assert is_tap_folder(folder.path)
+    page = tap_site(folder).read_text()
+
+    for told in ("REBALANCE_IN_PROGRESS", "NOT_LEADER_OR_FOLLOWER", "one owner", "1 broken", "1 bootstrap"):
+        assert told in page
+    (talk,) = (folder.path / "talks").iterdir()
+    assert "REBALANCE_IN_PROGRESS" in talk.read_text()
+
+
+def test_whatever_was_sent_through_a_tap_is_text_on_its_page(folder: RunFolder) -> None:
+    page = tap_site(folder).read_text()
+
+    assert HOSTILE not in page
+    assert page.count("<script") == 2
+    assert "<img" not in page
+    (talk,) = (folder.path / "talks").iterdir()
+    assert "<" not in talk.read_text()
+
+
+def test_report_renders_a_tap_and_judges_nothing(folder: RunFolder, kafka_conformance: CommandLine) -> None:
+    assert kafka_conformance("report", folder.path) == ExitCode.EXPECTED
+    assert "index.html" in kafka_conformance.out
