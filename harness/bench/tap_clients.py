@@ -1,30 +1,64 @@
-"""Real clients that send small requests one after the other, for as long as they are told."""
+"""Real clients that send small requests, one by one or several at once, for as long as they are told."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from types import MappingProxyType, ModuleType
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
 from harness.bench.client import Count
 
-Send: TypeAlias = Callable[[], object]
-"""Sends one request and waits for its answer."""
+Send: TypeAlias = Callable[[], int]
+"""Sends one request; returns how many answers came meanwhile."""
 
 _TOPIC: Final = "orders"
 _VALUE: Final = b"small"
 _TIMEOUT_S: Final = 20.0
+_UNDER_WAY: Final = 5
+"""As many requests as a producer of either library may have under way if it is to keep their order."""
 
 
 @contextmanager
 def _python_produces(bootstrap: str, _: str) -> Iterator[Send]:
     kafka = _kafka_python()
     producer = kafka.KafkaProducer(bootstrap_servers=bootstrap, linger_ms=0)
+
+    def send() -> int:
+        producer.send(_TOPIC, _VALUE, partition=0).get(_TIMEOUT_S)
+        return 1
+
     try:
-        yield lambda: producer.send(_TOPIC, _VALUE, partition=0).get(_TIMEOUT_S)
+        yield send
+    finally:
+        producer.close()
+
+
+@contextmanager
+def _python_produces_several(bootstrap: str, _: str) -> Iterator[Send]:
+    kafka = _kafka_python()
+    # A batch of no bytes holds one record.
+    producer = kafka.KafkaProducer(
+        bootstrap_servers=bootstrap,
+        linger_ms=0,
+        batch_size=0,
+        max_in_flight_requests_per_connection=_UNDER_WAY,
+    )
+    under_way: deque[Any] = deque()
+
+    def send() -> int:
+        under_way.append(producer.send(_TOPIC, _VALUE, partition=0))
+        if len(under_way) <= 2 * _UNDER_WAY:
+            return 0
+        # They are answered in their order; twice as many as may be under way, so that one can always be sent.
+        under_way.popleft().get(_TIMEOUT_S)
+        return 1
+
+    try:
+        yield send
     finally:
         producer.close()
 
@@ -36,8 +70,13 @@ def _python_commits(bootstrap: str, group_id: str) -> Iterator[Send]:
     partition = kafka.TopicPartition(_TOPIC, 0)
     consumer.assign([partition])
     offsets = {partition: kafka.structs.OffsetAndMetadata(1, "", -1)}
+
+    def send() -> int:
+        consumer.commit(offsets)
+        return 1
+
     try:
-        yield lambda: consumer.commit(offsets)
+        yield send
     finally:
         consumer.close()
 
@@ -51,19 +90,56 @@ def _kafka_python() -> ModuleType:
 def _confluent_produces(bootstrap: str, _: str) -> Iterator[Send]:
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
 
-    def send() -> None:
+    def send() -> int:
         producer.produce(_TOPIC, _VALUE, partition=0)
         assert producer.flush(_TIMEOUT_S) == 0, "a record was not delivered in time"
+        return 1
 
     yield send
+
+
+@contextmanager
+def _confluent_produces_several(bootstrap: str, _: str) -> Iterator[Send]:
+    settings = {
+        "bootstrap.servers": bootstrap,
+        "linger.ms": 0,
+        "batch.num.messages": 1,
+        "max.in.flight": _UNDER_WAY,
+    }
+    producer = Producer(settings)
+    delivered = 0
+
+    def count(error: KafkaError | None, _: Message) -> None:
+        nonlocal delivered
+        assert error is None, f"a record was not delivered: {error}"
+        delivered += 1
+
+    def send() -> int:
+        # Twice as many as may be under way: the library is never without one to send.
+        before = delivered
+        while len(producer) >= 2 * _UNDER_WAY:
+            producer.poll(_TIMEOUT_S)
+        producer.produce(_TOPIC, _VALUE, partition=0, on_delivery=count)
+        producer.poll(0)
+        return delivered - before
+
+    try:
+        yield send
+    finally:
+        producer.flush(_TIMEOUT_S)
 
 
 @contextmanager
 def _confluent_commits(bootstrap: str, group_id: str) -> Iterator[Send]:
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group_id, "enable.auto.commit": False})
     offsets = [TopicPartition(_TOPIC, 0, 1)]
+
+    def send() -> int:
+        consumer.commit(offsets=offsets, asynchronous=False)
+        return 1
+
     try:
-        yield lambda: consumer.commit(offsets=offsets, asynchronous=False)
+        yield send
     finally:
         consumer.close()
 
@@ -72,8 +148,10 @@ CLIENTS: Final[Mapping[str, Callable[[str, str], AbstractContextManager[Send]]]]
     {
         "kafka-python, produces one by one": _python_produces,
         "kafka-python, commits one by one": _python_commits,
+        "kafka-python, produces, five under way": _python_produces_several,
         "confluent-kafka, produces one by one": _confluent_produces,
         "confluent-kafka, commits one by one": _confluent_commits,
+        "confluent-kafka, produces, five under way": _confluent_produces_several,
     }
 )
 """By the name that tables show: what opens a client for a bootstrap address and a group."""
@@ -87,6 +165,5 @@ def carry_client(name: str, bootstrap: str, group_id: str, warm_up_s: float, mea
             send()
         began_s, cpu_s, answered = time.perf_counter(), time.process_time(), 0
         while (now_s := time.perf_counter()) < began_s + measured_s:
-            send()
-            answered += 1
+            answered += send()
         return Count(answered=answered, elapsed_s=now_s - began_s, cpu_s=time.process_time() - cpu_s)

@@ -1,8 +1,10 @@
 """The console command `kafka-conformance`."""
 
 import os
+import signal
 import sys
 import traceback
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -82,8 +84,18 @@ app.add_typer(images, name="images")
 app.add_typer(expect, name="expect")
 
 
+def _end_as_if_interrupted(_: int, frame: FrameType | None) -> None:
+    """Take SIGTERM, by which CI cancels a job, for Ctrl-C: what was recorded is kept, brokers are stopped."""
+    interrupt = signal.getsignal(signal.SIGINT)
+    if callable(interrupt):
+        interrupt(signal.SIGINT, frame)
+    else:
+        raise KeyboardInterrupt
+
+
 def main() -> None:
     """Run the command line and end with one of the codes of `docs/exit-codes.md`, whatever happens."""
+    signal.signal(signal.SIGTERM, _end_as_if_interrupted)
     try:
         sys.exit(app(standalone_mode=False))
     except TyperException as error:

@@ -20,6 +20,8 @@ _TIMEOUT_S: Final = 30.0
 _POLL_S: Final = 0.5
 _LOG_LEVEL: Final = 2
 """That of what is critical; a broker that goes away under a script is none of it."""
+_DEFAULT_REPLICATION: Final = -1
+"""The brokers' own: all of a cluster of ours, so that a topic outlives any of them (KIP-464)."""
 _GROUPS_TOPIC: Final = "__consumer_offsets"
 _RECORDS_AT_ONCE: Final = 500
 _SHORT: Final = struct.Struct(">h")
@@ -42,7 +44,8 @@ class Admin:
         Raises:
             TargetError: it cannot be made.
         """
-        made = self._client.create_topics([NewTopic(topic, partition_count, 1)], request_timeout=_TIMEOUT_S)
+        wanted = NewTopic(topic, partition_count, _DEFAULT_REPLICATION)
+        made = self._client.create_topics([wanted], request_timeout=_TIMEOUT_S)
         self._finish(made[topic], f"topic {topic} cannot be made")
         self._await_partitions(topic, partition_count)
 

@@ -82,8 +82,9 @@ class Conductor:
         ended = COMPLETE
         try:
             for number, step in enumerate(self.script.steps):
+                at_ms = time.monotonic_ns() / 1e6
                 try:
-                    seen.append(Observation(step=number, facts=await self._carry_out(step)))
+                    seen.append(Observation(step=number, facts=await self._carry_out(step), at_ms=at_ms))
                 except CannotBeSeen as error:
                     ended = f"{NOT_RUN}{error}"
                     break
@@ -93,7 +94,8 @@ class Conductor:
                     )
                     break
             else:
-                seen.append(Observation(step=len(self.script.steps), facts=self._whole()))
+                at_ms = time.monotonic_ns() / 1e6
+                seen.append(Observation(step=len(self.script.steps), facts=self._whole(), at_ms=at_ms))
         finally:
             for client in self._clients.values():
                 with suppress(ProcessLookupError):
@@ -147,7 +149,8 @@ class Conductor:
         )
 
     def _keep(self, client: str, message: Message) -> None:
-        line = json.dumps({"client": client, **message}, ensure_ascii=False)
+        timed = {"client": client, "at_ms": time.monotonic_ns() / 1e6, **message}
+        line = json.dumps(timed, ensure_ascii=False)
         with (self.place.directory / "talk.jsonl").open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 
@@ -182,6 +185,7 @@ class Conductor:
     async def _tell(self, step: Tell) -> Mapping[str, Fact]:
         client = self._clients[step.client]
         arguments = self.names.arguments(step.verb, step.arguments)
+        self._book.noticed[step.client] |= {*step.may_be_told}
         answer = await client.tell(step.verb, arguments, timeout_s=self.place.patience_s)
         if step.verb is Verb.CLOSE:
             await client.ended()

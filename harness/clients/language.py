@@ -123,12 +123,11 @@ class TestClient:
         *,
         answers: Fact = None,
         refused_as: Sequence[str] = (),
+        may_be_told: Sequence[str] = (),
         **arguments: Fact,
     ) -> None:
-        tell = Tell(
-            client=self.name, verb=verb, arguments=arguments, answers=answers, refused_as=tuple(refused_as)
-        )
-        self._play.add(tell)
+        names = {"refused_as": tuple(refused_as), "may_be_told": tuple(may_be_told)}
+        self._play.add(Tell(client=self.name, verb=verb, arguments=arguments, answers=answers, **names))
 
     def subscribes(self, *topics: Topic, polls: bool = True, refused_as: Sequence[str] = ()) -> None:
         """Subscribe to topics, and poll from now on or wait until told to take records."""
@@ -150,6 +149,14 @@ class TestClient:
     def takes(self, count: int) -> None:
         """Poll until so many records are there, not one more, and poll no more."""
         self._tell(Verb.TAKE, count=count, answers=count)
+
+    def works(self, *topics: Topic, may_be_told: Sequence[str] = ()) -> None:
+        """Subscribe, and commit after each poll from now on; commits may meet errors of these names."""
+        self._tell(Verb.WORK, may_be_told=may_be_told, topics=[topic.name for topic in topics])
+
+    def has_lost_no_commit(self) -> None:
+        """Ask the group for what it has; no commit that was acknowledged while it worked must be missing."""
+        self._tell(Verb.LOST_COMMITS, answers=[])
 
     def stands_still(self) -> None:
         """Poll no more."""
@@ -361,6 +368,10 @@ class Play:
     def restarts_broker(self) -> None:
         """Stop the coordinator's broker and start it again."""
         self.add(Pull(lever=Lever.RESTART))
+
+    def kills_broker(self) -> None:
+        """End the coordinator's broker by force; it starts again, or another one takes over."""
+        self.add(Pull(lever=Lever.KILL))
 
     def moves_coordinator(self) -> None:
         """Make another broker the coordinator; the former one lives on."""

@@ -1,5 +1,6 @@
 """The client libraries that scripts are carried out with, and what each of them lacks."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -11,38 +12,39 @@ from harness.clients.steps import Feature
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientLibrary:
-    """A client library, without its being imported."""
+    """A client library, without its being loaded."""
 
     name: str
-    implementation: str
-    """Where its adapter is: `module:class`."""
+    version: str
+    command: tuple[str, ...]
+    """What starts a client; its settings follow as JSON."""
     lacks: Mapping[Feature, str] = field(default_factory=dict)
     """What it cannot do, each with what it does instead."""
 
-    @property
-    def version(self) -> str:
-        """The installed version."""
-        return version(self.name)
+
+def _of_python(name: str, implementation: str, lacks: Mapping[Feature, str]) -> ClientLibrary:
+    command = (sys.executable, "-m", "harness.clients.apps", f"harness.clients.apps.{implementation}")
+    return ClientLibrary(name=name, version=version(name), command=command, lacks=lacks)
 
 
 LIBRARIES: Final[Mapping[str, ClientLibrary]] = MappingProxyType(
     {
         each.name: each
         for each in (
-            ClientLibrary(
-                name="kafka-python",
-                implementation="harness.clients.apps.kafka_python:KafkaPython",
-                lacks={
+            _of_python(
+                "kafka-python",
+                "kafka_python:KafkaPython",
+                {
                     Feature.GROWTH: "kafka-python 3.0.12 forgets a join that it began because topics had "
                     "grown, if that outlasts its poll() (ConsumerCoordinator.need_rejoin)",
                     Feature.UNEQUAL_ROUND_ROBIN: "kafka-python 3.0.12's round robin fails where "
                     "subscriptions differ: RoundRobinPartitionAssignor.assign takes a pair of ids for an id",
                 },
             ),
-            ClientLibrary(
-                name="confluent-kafka",
-                implementation="harness.clients.apps.librdkafka:Librdkafka",
-                lacks={
+            _of_python(
+                "confluent-kafka",
+                "librdkafka:Librdkafka",
+                {
                     Feature.STICKY: "librdkafka has the sticky assignor in its cooperative form alone",
                     Feature.REFUSES_MIXING: "librdkafka lets the later of subscribe() and assign() win",
                 },
@@ -50,4 +52,4 @@ LIBRARIES: Final[Mapping[str, ClientLibrary]] = MappingProxyType(
         )
     }
 )
-"""By name."""
+"""Those of this Python, which are always there, by name. Java's own is `harness.clients.java`'s."""

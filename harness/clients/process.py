@@ -5,7 +5,6 @@ import itertools
 import json
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -68,10 +67,7 @@ class ClientProcess:
         """
         with log.open("ab") as errors:
             process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "harness.clients.apps",
-                library.name,
+                *library.command,
                 json.dumps(settings),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,

@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,8 @@ from harness.clients.libraries import ClientLibrary
 from harness.clients.names import Names
 from harness.clients.outcome import FAILED, NOT_RUN, TARGET_LOST, Observation, ScriptResult
 from harness.clients.steps import ClientScript
-from harness.clients.tapped import tapped
+from harness.clients.tapped import replay_findings, tapped
+from harness.report.clients_data import CLIENTS
 from harness.targets.base import Broker, Capability, Lever, Target, TargetError
 from harness.targets.reference_tcp import ReferenceTcpTarget
 from harness.trace.target_record import TargetRecord
@@ -28,6 +30,8 @@ BROKER_CONFIG: Final[Mapping[str, str]] = {"offsets.topic.num.partitions": "8"}
 """Groups are to be spread over partitions, as they are in earnest."""
 JOBS: Final = 8
 _REFERENCE: Final = "reference-tcp"
+_BROKERS: Final = 3
+"""Of the reference that a cluster is compared with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +50,13 @@ class ClientsPlan:
     """Whether to keep what clients and brokers say to each other, and hold it to the invariants."""
     jobs: int = JOBS
     patience_s: float = PATIENCE_S
+    beside: Path | None = None
+    """The folder of a run of the wire suites in which this is to be kept; None for a folder of its own."""
+
+    @property
+    def folder(self) -> ClientsFolder:
+        """Where all is kept."""
+        return ClientsFolder(self.out / self.run_id if self.beside is None else self.beside / CLIENTS)
 
 
 async def drive(plan: ClientsPlan, tell: Tell) -> tuple[Judgement, ...]:
@@ -54,7 +65,7 @@ async def drive(plan: ClientsPlan, tell: Tell) -> tuple[Judgement, ...]:
     Raises:
         TargetError: a target cannot be had; what was seen until then is on file.
     """
-    folder = ClientsFolder(plan.out / plan.run_id)
+    folder = plan.folder
     folder.write_run(
         run_id=plan.run_id,
         command=plan.command,
@@ -94,7 +105,9 @@ async def _drive_references(
         elif target.name.startswith(_REFERENCE):
             driven[target.name] = _Reference(name=None, compared="not compared: it is the reference")
         else:
-            reference = ReferenceTcpTarget(profile, profile_in_spec=True)
+            is_cluster = Capability.CLUSTER in target.capabilities
+            node_count = _BROKERS if is_cluster else 1
+            reference = ReferenceTcpTarget(profile, profile_in_spec=True, node_count=node_count)
             known = {each.name for each in driven.values()}
             if reference.name not in known:
                 await _drive_target(plan, reference, folder, tell)
@@ -108,6 +121,7 @@ def _judged(
     scripts = {script.id: script for script in plan.scripts}
     there = {} if reference.name is None else _by_run(folder.results(reference.name))
     violations = folder.violations(target.name)
+    replays = replay_findings(folder.path / target.name)
     return [
         judge(
             scripts[result.script_id],
@@ -116,6 +130,7 @@ def _judged(
             reference=there.get((result.script_id, result.library)),
             compared=reference.compared,
             violations=violations.get(conversation(result.script_id, result.library), ()),
+            replays=replays.get(conversation(result.script_id, result.library), ()),
         )
         for result in sorted(folder.results(target.name), key=lambda each: (each.script_id, each.library))
     ]
@@ -136,12 +151,25 @@ def config_for(target: Target) -> Mapping[str, str]:
     return BROKER_CONFIG if is_free else {}
 
 
+def target_record(target: Target, broker: Broker) -> TargetRecord:
+    """Return what a folder keeps of a target whose broker runs."""
+    description = broker.description
+    return TargetRecord(
+        spec=target.spec,
+        name=target.name,
+        implementation=description.implementation,
+        profile=description.profile,
+        broker_config=dict(description.broker_config),
+    )
+
+
 async def _drive_target(plan: ClientsPlan, target: Target, folder: ClientsFolder, tell: Tell) -> str:
     """Carry all scripts out on a target; return the profile that it is held against."""
     broker = await target.start(
         broker_config=config_for(target),
         directory=folder.logs(target.name),
         progress=lambda text: tell(target.name, text),
+        levers={lever for script in plan.scripts for lever in script.levers},
     )
     try:
         description = broker.description
@@ -150,15 +178,7 @@ async def _drive_target(plan: ClientsPlan, target: Target, folder: ClientsFolder
                 f"{target.spec} is {description.bootstrap}, where clients cannot meet; "
                 f"the reference has an address as {_REFERENCE}"
             )
-        folder.write_target(
-            TargetRecord(
-                spec=target.spec,
-                name=target.name,
-                implementation=description.implementation,
-                profile=description.profile,
-                broker_config=dict(description.broker_config),
-            )
-        )
+        folder.write_target(target_record(target, broker))
         directory = folder.path / target.name
         async with addresses(plan, broker, directory, lambda text: tell(target.name, text)) as bootstrap_of:
             await _Drive(plan, target, broker, folder, tell, bootstrap_of).all()
@@ -177,7 +197,7 @@ async def addresses(
         yield lambda _: bootstrap
         return
     async with tapped(
-        bootstrap, directory, run_id=plan.run_id, target=directory.name, tell=tell
+        broker.description, directory, run_id=plan.run_id, target=directory.name, tell=tell
     ) as conversation:
         yield conversation
 
@@ -210,6 +230,14 @@ class _Drive:
         for script, library in runs:
             if script.levers:
                 await self._carry_out(script, library, admin)
+                await self._mend()
+
+    async def _mend(self) -> None:
+        """Have all brokers there for the next script; if one is not, that script will tell."""
+        try:
+            await self.broker.mend()
+        except TargetError as error:
+            self.tell(self.target.name, f"a broker that was killed is not back: {error}")
 
     async def _carry_out(self, script: ClientScript, library: ClientLibrary, admin: Admin) -> None:
         why_not = self._why_not(script, library)
@@ -236,6 +264,7 @@ class _Drive:
             ended=ended,
             observations=observations,
             duration_s=round(time.monotonic() - began_s, 3),
+            clock_offset_ms=round(datetime.now(UTC).timestamp() * 1000 - time.monotonic_ns() / 1e6, 3),
         )
         self.folder.append(self.target.name, result)
         self.tell(self.target.name, f"{script.id} with {library.name}: {ended}")
@@ -244,7 +273,7 @@ class _Drive:
         lacking = [library.lacks[feature] for feature in script.uses if feature in library.lacks]
         lacking += [
             f"{self.target.spec} has no {lever.needs}"
-            for lever in script.levers
+            for lever in dict.fromkeys(script.levers)
             if lever.needs not in self.target.capabilities
         ]
         return "; ".join(lacking) or None

@@ -55,6 +55,8 @@ class Verb(StrEnum):
     RESUME = "resume"
     POSITIONS = "positions"
     COMMITTED = "committed"
+    LOST_COMMITS = "lost commits"
+    """Which commits that were acknowledged the group does not have."""
     PRODUCE = "produce"
     BEGIN = "begin a transaction"
     FORWARD = "forward"
@@ -111,6 +113,8 @@ class Tell:
     """What it must answer; None where that is left to the reference."""
     refused_as: tuple[str, ...] = ()
     """Names of the errors, one of which must refuse it; empty where it must not be refused."""
+    may_be_told: tuple[str, ...] = ()
+    """Names of errors that it may be told on its own account, from then on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

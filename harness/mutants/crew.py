@@ -102,6 +102,8 @@ class Crew(Generic[ResultT]):
 
     def _serve(self, line: "Connection[object, int | None]") -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # The parent's way to end is not the worker's.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         _limit_memory()
         work = self.prepare()
         while (job := line.recv()) is not None:

@@ -4,6 +4,7 @@ Whole conversations are compared by their digest. For first differences answers 
 two digests differ; where all answers count, once for each different pair, however often it was held.
 """
 
+from collections.abc import Sequence
 from functools import reduce
 from operator import and_
 from typing import Final
@@ -12,13 +13,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from harness.spark.arrow_schemas import column_names
-from harness.spark.trend_rows import AnswerCoverage, ErrorConfusion, FirstDifference
+from harness.spark.trend_rows import AnswerCoverage, ErrorConfusion
 
 _PAIR: Final = ["conversation", "oracle_conversation"]
 _PLACE: Final = ["step", "occurrence", "actor", "connection"]
 _TOLD: Final = ["kind", "api", "api_version", "error_codes", "digest"]
 _SIDES: Final = ("target", "oracle")
-_ANSWERS: Final = ("target_answers", "oracle_answers")
 
 
 def held_pairs(traces: DataFrame) -> DataFrame:
@@ -75,57 +75,61 @@ def first_differences(traces: DataFrame, conversations: DataFrame) -> DataFrame:
 
     Only the answers of differing conversations are looked at.
     """
-    pairs = differing(held_pairs(traces))
-    return unlike_answers(pairs, conversations).select(*column_names(FirstDifference))
+    return unlike_answers(differing(held_pairs(traces)), conversations)
 
 
 def unlike_answers(pairs: DataFrame, conversations: DataFrame) -> DataFrame:
-    """Tell of pairs in which answer they first differ, and in how many. Grain: as given.
+    """Tell of pairs in which answer they first differ, and in how many. Grain and columns: `FirstDifference`.
 
     Conversations are few, so each pair is laid beside them where it stands: nothing is shuffled, and since
     both sides are joined to the same columns, Spark reads and spreads them once.
     """
-    ours, theirs = _ANSWERS
-    laid = pairs.alias("pair")
-    for side, key in zip(_ANSWERS, _PAIR, strict=True):
-        told = conversations.alias(side)
-        laid = laid.join(told, on=sf.col(f"pair.{key}") == sf.col(f"{side}.conversation"), how="inner")
-    places = [sf.transform(_only(side, other), _place) for side, other in (_ANSWERS, _ANSWERS[::-1])]
-    return (
-        laid.select("pair.*", *[sf.col(f"{side}.answers").alias(side) for side in _ANSWERS])
-        .withColumn("places", sf.array_union(*places))
-        .withColumn("first", sf.array_min("places"))
-        .withColumns({"target_answer": _at_first(ours), "oracle_answer": _at_first(theirs)})
-        .select(
-            *pairs.columns,
-            *[f"first.{name}" for name in ("step", "occurrence", "actor")],
-            *[
-                sf.coalesce(f"target_answer.{name}", f"oracle_answer.{name}").alias(name)
-                for name in ("api", "api_version")
-            ],
-            *[sf.col(f"{side}_answer.kind").alias(f"{side}_kind") for side in _SIDES],
-            *[_codes(f"{side}_answer.error_codes").alias(f"{side}_error_codes") for side in _SIDES],
-            sf.size("places").cast("long").alias("differing_count"),
-        )
-    )
+    return pairs.sparkSession.sql(_UNLIKE_ANSWERS, pairs=pairs, conversations=conversations)
 
 
-def _only(side: str, other: str) -> Column:
-    """Answers, by place, kind and digest, that one of two conversations has and the other has not."""
-    here, there = (
-        sf.transform(one, lambda answer: sf.struct(*[answer[name] for name in (*_PLACE, "kind", "digest")]))
-        for one in (side, other)
-    )
-    return sf.array_except(here, there)
+def _struct(names: Sequence[str]) -> str:
+    """Write the struct of some fields of `answer` in SQL."""
+    fields = [f"'{name}', answer.{name}" for name in names]
+    return f"named_struct({', '.join(fields)})"
 
 
-def _place(answer: Column) -> Column:
-    return sf.struct(*[answer[name].alias(name) for name in _PLACE])
+def _only(side: str, other: str) -> str:
+    """Write in SQL: the places of answers that one of two conversations has and the other has not so."""
+    told = _struct((*_PLACE, "kind", "digest"))
+    here, there = (f"transform({one}, answer -> {told})" for one in (side, other))
+    return f"transform(array_except({here}, {there}), answer -> {_struct(_PLACE)})"
 
 
-def _at_first(side: str) -> Column:
-    """The answer that a conversation has at the first place; null where it has none there."""
-    return sf.get(sf.filter(side, lambda answer: _place(answer).eqNullSafe(sf.col("first"))), sf.lit(0))
+def _at_first(side: str) -> str:
+    """Write in SQL: the answer that a conversation has at the first place; null where it has none there."""
+    return f"get(filter({side}, answer -> {_struct(_PLACE)} <=> first), 0)"
+
+
+_UNLIKE_ANSWERS: Final = f"""
+WITH laid AS (
+    SELECT pair.*, ours.answers AS ours, theirs.answers AS theirs
+    FROM {{pairs}} AS pair
+    JOIN {{conversations}} AS ours ON pair.conversation = ours.conversation
+    JOIN {{conversations}} AS theirs ON pair.oracle_conversation = theirs.conversation
+), compared AS (
+    SELECT *, array_union({_only("ours", "theirs")}, {_only("theirs", "ours")}) AS places FROM laid
+), placed AS (
+    SELECT *, array_min(places) AS first FROM compared
+), answered AS (
+    SELECT *, {_at_first("ours")} AS target_answer, {_at_first("theirs")} AS oracle_answer FROM placed
+)
+SELECT run_id, target, oracle, scenario_id, first.step, first.occurrence, first.actor,
+    coalesce(target_answer.api, oracle_answer.api) AS api,
+    coalesce(target_answer.api_version, oracle_answer.api_version) AS api_version,
+    oracle_answer.kind AS oracle_kind,
+    target_answer.kind AS target_kind,
+    coalesce(oracle_answer.error_codes, array()) AS oracle_error_codes,
+    coalesce(target_answer.error_codes, array()) AS target_error_codes,
+    CAST(size(places) AS bigint) AS differing_count,
+    outcome, signature
+FROM answered
+"""  # noqa: S608 - put together of this module's own names
+"""Written in SQL: for each call that builds a query, Python waits for the JVM, and this would take 1,800."""
 
 
 def error_confusion(traces: DataFrame, conversations: DataFrame) -> DataFrame:

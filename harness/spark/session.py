@@ -30,6 +30,18 @@ _CONNECT_SWITCHES: Final = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE")
 """What PySpark sets in the environment when it speaks to a server, for the whole process."""
 _OPEN_COST_BYTES: Final = "65536"
 """What opening a file is said to cost: by default, files of less than 4 MB would be read by one core."""
+_LOCAL_FILES: Final = {
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "1024",
+}
+"""Without checksums beside files, and with fewer of them: Hadoop starts a `chmod` for each that it makes."""
+_UNREAD: Final = {
+    "spark.hadoop.parquet.column.statistics.enabled": "false",
+    "spark.hadoop.parquet.size.statistics.enabled": "false",
+}
+"""Tables are read whole: the least and the most of each column would be found for nobody."""
 _GOODBYE_S: Final = 10.0
 _LAST_LINES: Final = 15
 
@@ -127,6 +139,7 @@ def _settings(master: str, partitions: int, driver_memory: str, scratch: Path) -
     settings = {
         "spark.app.name": "kafka-conformance",
         "spark.driver.memory": driver_memory,
+        **_UNREAD,
         "spark.local.dir": str(scratch),
         "spark.sql.adaptive.enabled": str(partitions > 1).lower(),
         "spark.sql.catalogImplementation": "in-memory",
@@ -137,7 +150,7 @@ def _settings(master: str, partitions: int, driver_memory: str, scratch: Path) -
         "spark.ui.enabled": "false",
     }
     if _is_local(master):
-        settings |= {"spark.driver.bindAddress": _LOOPBACK, "spark.driver.host": _LOOPBACK}
+        settings |= {"spark.driver.bindAddress": _LOOPBACK, "spark.driver.host": _LOOPBACK} | _LOCAL_FILES
         if partitions == 1:
             settings["spark.driver.extraJavaOptions"] = _SHORT_LIVED
     return settings

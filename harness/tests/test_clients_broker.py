@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.clients.collect import collect_client_scripts
+from harness.clients.java import java_library
 from harness.clients.libraries import LIBRARIES
 from harness.clients.run import ClientsPlan, drive
 from harness.targets.spec import parse_target
@@ -21,15 +22,16 @@ SCRIPTS = (
     "clients/rebalance/cooperative",
     "clients/static/crashes-and-returns",
 )
-ON_A_REAL_BROKER_ALONE = {"clients/coordinator/restarts", "clients/discovery/commits-lie-where-the-hash-says"}
+ON_A_REAL_BROKER_ALONE = {"clients/discovery/commits-lie-where-the-hash-says"}
 
 
 def test_real_clients_see_the_same_on_a_real_broker_and_on_the_reference(tmp_path: Path) -> None:
     scripts = collect_client_scripts()
+    libraries = (*LIBRARIES.values(), asyncio.run(java_library("java:3.9.2", lambda _: None)))
     plan = ClientsPlan(
         run_id="run",
         scripts=tuple(scripts[name] for name in SCRIPTS),
-        libraries=tuple(LIBRARIES.values()),
+        libraries=libraries,
         targets=(parse_target("kafka:3.9.2"),),
         command="kafka-conformance clients --target kafka:3.9.2",
         out=tmp_path,
@@ -39,7 +41,7 @@ def test_real_clients_see_the_same_on_a_real_broker_and_on_the_reference(tmp_pat
 
     judgements = asyncio.run(drive(plan, lambda *_: None))
 
-    assert len(judgements) == len(SCRIPTS) * len(LIBRARIES)
+    assert len(judgements) == len(SCRIPTS) * len(libraries)
     for each in judgements:
         assert (each.outcome, each.mismatches, each.differences) == (Outcome.CONFORMS, (), ()), each.script_id
     compared = {each.script_id for each in judgements if each.compared == "reference-tcp:3.9.2"}

@@ -4,40 +4,31 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.clients import exit_code
-from harness.clients.judge import Judgement
+from harness.cli.clients_beside import specs_of, with_an_address
+from harness.clients.libraries import LIBRARIES, ClientLibrary
+from harness.report.clients_data import load_clients
 from harness.report.exit_code import ExitCode
 from harness.tests.in_process import CommandLine
-from harness.verdict import Outcome
+from harness.tests.made_up_clients import red
+from harness.tests.small_suite import RIGHT
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
+_SCRIPT = '''
+"""Client scripts."""
 
-def judgement(outcome: Outcome, because: str = "") -> Judgement:
-    return Judgement(
-        target="kafka:3.9.2", script_id="clients/a/b", library="x", outcome=outcome, because=because
-    )
-
-
-@pytest.mark.parametrize(
-    ("outcomes", "code"),
-    [
-        ((Outcome.CONFORMS, Outcome.NOT_APPLICABLE), ExitCode.EXPECTED),
-        ((Outcome.NOT_APPLICABLE,), ExitCode.NOTHING_RAN),
-        ((), ExitCode.NOTHING_RAN),
-        ((Outcome.CONFORMS, Outcome.DIVERGES, Outcome.INDETERMINATE), ExitCode.UNEXPECTED),
-        ((Outcome.CONFORMS, Outcome.INDETERMINATE), ExitCode.INDETERMINATE),
-        ((Outcome.DIVERGES, Outcome.HARNESS_ERROR), ExitCode.HARNESS_ERROR),
-    ],
-)
-def test_the_worst_outcome_decides(outcomes: tuple[Outcome, ...], code: ExitCode) -> None:
-    assert exit_code([judgement(each) for each in outcomes]) is code
+from harness.clients.language import RANGE, Play, client_script
 
 
-def test_a_target_that_was_lost_is_no_verdict_on_it() -> None:
-    lost = judgement(Outcome.INDETERMINATE, "target lost: it ended")
+@client_script("clients/small/alone", source="RangeAssignor#assign")
+def alone(play: Play) -> None:
+    """One consumer owns everything."""
+    orders = play.topic("orders", partitions=2)
+    ana = play.client("ana", assignor=RANGE)
 
-    assert exit_code([judgement(Outcome.DIVERGES), lost]) is ExitCode.UNAVAILABLE
+    ana.subscribes(orders)
+    play.settles({ana: orders.partitions})
+'''
 
 
 @pytest.mark.parametrize(
@@ -61,3 +52,61 @@ def test_a_run_is_not_written_over(kafka_conformance: CommandLine, tmp_path: Pat
 
     assert kafka_conformance("clients", "--run-id", "first", "--out", tmp_path) == ExitCode.USAGE
     assert "is there already" in kafka_conformance.err
+
+
+def test_the_reference_in_process_is_stood_in_for_by_its_server() -> None:
+    given = ["reference", "reference:3.9", "kafka:3.9.2", "reference-tcp"]
+
+    assert with_an_address(given) == ["reference-tcp", "reference-tcp:3.9", "kafka:3.9.2"]
+
+
+@pytest.mark.usefixtures("suites")
+def test_clients_go_into_a_run_of_wire_suites_once_and_onto_its_targets(
+    kafka_conformance: CommandLine, tmp_path: Path
+) -> None:
+    held = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--run-id", "wire", RIGHT)
+    assert kafka_conformance(*held, "--target", "reference:3.9") == ExitCode.EXPECTED
+    wire = tmp_path / "wire"
+    assert specs_of(wire) == ("reference:3.9",)
+    (tmp_path / "none").mkdir()
+
+    assert kafka_conformance("clients", "--into", tmp_path / "none") == ExitCode.USAGE
+    assert "is no run of wire suites" in kafka_conformance.err
+    red().write(wire / "clients")
+    assert kafka_conformance("clients", "--into", wire) == ExitCode.USAGE
+    assert "has client scripts already" in kafka_conformance.err
+    assert kafka_conformance("clients", "--into", wire, "--soak", "1") == ExitCode.USAGE
+
+
+def test_a_stored_run_of_clients_is_rendered_anew_and_ends_as_it_had(
+    kafka_conformance: CommandLine, tmp_path: Path
+) -> None:
+    folder = red().write(tmp_path / "stored")
+
+    assert kafka_conformance("report", folder) == ExitCode.UNEXPECTED
+    assert "clients/static/crashes-and-returns with kafka-python on kafka-3.9.2" in kafka_conformance.out
+    for name in ("index.html", "summary.md", "junit.xml", "scripts", "client-talks"):
+        assert (folder / name).exists()
+
+
+@pytest.mark.usefixtures("suites")
+def test_a_run_lets_clients_in_after_its_scenarios_and_tells_of_both(
+    suites: Path, kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (suites / "clients.py").write_text(_SCRIPT)
+    monkeypatch.setattr("harness.cli.clients_beside.choose_libraries", only_librdkafka)
+
+    code = kafka_conformance(
+        *("run", RIGHT, "--clients", "--suites", "small_suites", "--target", "reference", "--no-report"),
+        *("--out", tmp_path / "reports", "--run-id", "both"),
+    )
+
+    clients = load_clients(tmp_path / "reports" / "both" / "clients")
+    assert {each.target for each in clients.results} == {"reference-tcp"}
+    assert [each.outcome for each in clients.results] == ["conforms"]
+    assert (clients.ended, code) == ("complete", ExitCode.EXPECTED)
+    assert "clients, reference-tcp, confluent-kafka:" in kafka_conformance.out
+
+
+async def only_librdkafka(*_: object) -> tuple[ClientLibrary, ...]:
+    return (LIBRARIES["confluent-kafka"],)

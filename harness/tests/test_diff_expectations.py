@@ -140,6 +140,15 @@ def test_of_two_entries_one_that_fits_is_enough(tmp_path: Path) -> None:
     assert [entry.source for entry in result.stale_entries] == ["known.toml, entry 1"]
 
 
+def test_entries_of_two_files_of_one_name_are_stale_each_by_itself(tmp_path: Path) -> None:
+    for folder in ("suites", "own"):
+        (tmp_path / folder).mkdir()
+    pinned = f'{KNOWN}signature = "0123456789ab"'
+    known = (*entries(tmp_path / "suites"), *entries(tmp_path / "own", pinned))
+    result = applied([judgement(Outcome.DIVERGES, "ba9876543210")], known)
+    assert [entry.source for entry in result.stale_entries] == ["known.toml, entry 1"]
+
+
 def test_an_expired_entry_beside_a_valid_one_does_no_harm(tmp_path: Path) -> None:
     known = entries(tmp_path, f'{KNOWN}expires = "2026-01-01"\n{KNOWN}')
     result = applied([judgement(Outcome.DIVERGES)], known)

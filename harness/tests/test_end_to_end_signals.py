@@ -81,12 +81,13 @@ def test_ctrl_c_in_mid_run_keeps_what_was_recorded_and_leaves_no_process(
     assert "interrupted" in rendered.index.read_text()
 
 
-def test_ctrl_c_while_a_broker_starts_ends_the_run_as_well(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_signal_while_a_broker_starts_ends_the_run_as_well(tmp_path: Path, number: signal.Signals) -> None:
     folder = RunFolder(tmp_path / "run")
     log = tmp_path / "log"
     with command_line(*RUN, out=tmp_path) as process:
         wait_for_a_starting_broker(folder)
-        assert ended_by(process, signal.SIGINT) == ExitCode.INTERRUPTED, log.read_text()
+        assert ended_by(process, number) == ExitCode.INTERRUPTED, log.read_text()
         assert processes_of(tmp_path) == []
 
     assert set(outcomes_of(folder).values()) == {Outcome.INDETERMINATE}

@@ -18,6 +18,7 @@ from harness.scenario import (
     record,
     scenario,
 )
+from harness.scenario.script import PullLever
 from harness.targets.base import (
     ApiRange,
     Broker,
@@ -225,6 +226,58 @@ def test_a_scenario_that_hangs_ends_at_its_limit(tmp_path: Path, monkeypatch: py
     assert [(event.kind, event.note) for event in events] == [
         (EventKind.ABANDONED, "the scenario's limit of 0.01 s had passed")
     ]
+
+
+def test_what_goes_on_with_other_brokers_when_one_cannot_be_had_was_not_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = asyncio.Event()
+
+    class Held(HangingStage):
+        async def connect(self, role: Role = Role.COORDINATOR) -> NoReturn:
+            held.set()
+            await super().connect(role)
+
+    class OneOnly(MemoryTarget):
+        async def start(
+            self,
+            *,
+            broker_config: Mapping[str, str],
+            directory: Path,
+            progress: Progress,
+            holds: Collection[HoldPoint] = (),
+            levers: Collection[Lever] = (),
+        ) -> Broker:
+            if broker_config:
+                await held.wait()
+                raise TargetError("no port is free\nthe end of its log")
+            self.brokers.append(MemoryBroker(broker_config, self.responder))
+            return self.brokers[-1]
+
+    monkeypatch.setattr(MemoryBroker, "open_stage", lambda self, _: Held(answers_none))
+    target = OneOnly(can=frozenset({Capability.BROKER_CONFIG, Capability.RESTART}))
+    script = record(beat)
+    deeds = {"needs": ("restart",), "steps": (*script.steps, PullLever(lever="restart"))}
+    scripts = [
+        *scripts_named("a", **deeds),
+        *scripts_named("b", **deeds, broker_config={"group.max.size": "2"}),
+    ]
+    events: list[Event] = []
+    sinks = DriveSinks(write=events.append, broker_ready=lambda *_: None, logs=tmp_path)
+    driving = Drive(
+        run_id="r",
+        target=target,
+        target_name="memory",
+        limits=Limits(),
+        sinks=sinks,
+        watcher=Silent(),
+    )
+    with pytest.raises(TargetError, match="no port is free"):
+        asyncio.run(driving.run(scripts))
+    assert [(event.scenario_id, event.note) for event in events] == [
+        ("classic/test/a", "target lost: no port is free")
+    ]
+    assert target.brokers[0].stopped
 
 
 def test_a_drive_that_hangs_ends_at_its_limit_and_says_so_of_every_scenario(

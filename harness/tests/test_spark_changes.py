@@ -85,6 +85,17 @@ def test_changes_of_a_scenario_are_numbered_in_the_order_of_versions(spark: Spar
     assert [(row["ordinal"], row["to_target"]) for row in found] == [(0, MIDDLE), (1, NEW)]
 
 
+def test_how_often_a_version_was_polled_is_no_change(spark: SparkSession) -> None:
+    asks = [
+        replace(event, kind=EventKind.REQUEST.value) for name in ORDER for event in with_oracle(name, GRANTED)
+    ]
+    polled = answer(OLD, REFUSED, sequence=1, kind=EventKind.POLL.value)
+    again = replace(asks[0], sequence=2)
+    answers = [replace(event, sequence=3) for name in ORDER for event in with_oracle(name, GRANTED)]
+
+    assert changes(spark, [*asks, polled, again, *answers], [judged(name) for name in ORDER]) == []
+
+
 @pytest.mark.parametrize("outcome", ["not applicable", "indeterminate", "harness error"])
 def test_a_version_with_which_nothing_could_be_held_is_passed_over(spark: SparkSession, outcome: str) -> None:
     events = [*with_oracle(OLD, GRANTED), *with_oracle(NEW, REFUSED)]

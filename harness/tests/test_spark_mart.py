@@ -81,6 +81,19 @@ def test_polls_are_left_out_and_shift_nothing(spark: SparkSession) -> None:
     assert (row["occurrence"], row["is_different"]) == (0, False)
 
 
+def test_the_request_that_a_poll_answers_shifts_nothing_either(spark: SparkSession) -> None:
+    asks = replace(EVENT, kind=EventKind.REQUEST.value)
+    polls = [asks, replace(EVENT, sequence=1, kind=EventKind.POLL.value, digest="not yet")]
+    asked_again = [*polls, replace(asks, sequence=2), replace(EVENT, sequence=3)]
+    found = aligned(spark, *asked_again, theirs(asks), theirs(replace(EVENT, sequence=1)))
+
+    ours = [row for row in found if row["target"] == EVENT.target]
+    assert [(row["target_kind"], row["oracle_kind"], row["is_different"]) for row in ours] == [
+        ("request", "request", False),
+        ("response", "response", False),
+    ]
+
+
 def test_events_of_a_step_are_numbered_in_their_sequence(spark: SparkSession) -> None:
     found = aligned(
         spark, replace(EVENT, sequence=11, note="second"), replace(EVENT, sequence=9, note="first")

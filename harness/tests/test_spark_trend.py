@@ -13,6 +13,7 @@ from harness.spark import conversation_mart
 from harness.spark.archive import Archive
 from harness.spark.archived import Archived
 from harness.spark.schemas import struct_type
+from harness.spark.tables import write_table
 from harness.spark.trend import TREND_MARTS, build_trend
 from harness.tests.spark_archive import (
     AGREED,
@@ -83,6 +84,23 @@ def test_a_mart_has_exactly_the_columns_of_its_row_class(
     assert [(field.name, field.dataType.simpleString()) for field in found] == [
         (field.name, field.dataType.simpleString()) for field in declared
     ]
+
+
+def test_whatever_a_run_says_of_itself_is_read_as_it_stands(spark: SparkSession, tmp_path: Path) -> None:
+    folder = finished(tmp_path / "reports", 1)
+    said = replace(folder.read_run(), command="""it's "a\\n" {rows} ${spark.app.name} ü\n""")
+    folder.write_run(said)
+
+    (row,) = rows(Archived(spark, packed(tmp_path, folder)).runs)
+    assert (row["command"], row["targets"]) == (said.command, list(said.targets))
+
+
+def test_a_table_s_folder_has_nothing_but_its_rows(
+    spark: SparkSession, small: Archive, tmp_path: Path
+) -> None:
+    table, of = TREND_MARTS["first_differences"], Archived(spark, small)
+    assert write_table(table, of, tmp_path / "table", partitions=1) == 1
+    assert [path.suffix for path in (tmp_path / "table").iterdir()] == [".parquet"]
 
 
 def test_the_first_difference_is_told_with_both_error_codes(spark: SparkSession, small: Archive) -> None:

@@ -83,6 +83,22 @@ def test_it_is_held_against_the_newest_release_of_which_it_claims_an_api(tmp_pat
     with_mock(tmp_path, talk)
 
 
+@pytest.mark.parametrize(("suffix", "is_told"), [("", False), (INFLEXIBLE_SUFFIX, True)])
+def test_the_report_is_told_which_versions_are_spoken_instead(
+    tmp_path: Path, suffix: str, *, is_told: bool
+) -> None:
+    async def notes() -> tuple[str, ...]:
+        broker = await parse_target(f"{SPEC}{suffix}").start(
+            broker_config={}, directory=tmp_path, progress=lambda _: None
+        )
+        await broker.stop()
+        return broker.description.notes
+
+    told = asyncio.run(notes())
+    assert any("JoinGroup v6 as v5" in note for note in told) is is_told
+    assert sum("no configuration" in note for note in told) == 1
+
+
 def test_it_takes_no_configuration(tmp_path: Path) -> None:
     started = parse_target(SPEC).start(
         broker_config={"group.max.size": "2"}, directory=tmp_path, progress=lambda _: None

@@ -65,6 +65,18 @@ def test_an_absurd_size_loses_the_connection_and_is_told(size: int) -> None:
 
 @pytest.mark.parametrize(
     ("sent", "told"),
+    [(b"HTTP/1.1 400 Bad Request", "it speaks HTTP"), (b"\x15\x03\x03\x00\x02\x02F", "it speaks TLS")],
+)
+def test_another_protocol_is_called_by_its_name(sent: bytes, told: str) -> None:
+    async def talk(connection: StreamConnection) -> None:
+        with pytest.raises(ConnectionLost, match=told):
+            await connection.receive(timeout_ms=5000)
+
+    asyncio.run(_with_server(_sending(sent), talk))
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
     [
         (b"", "closed by the peer$"),
         (b"\x00\x00", "closed by the peer after 2 bytes of a frame's size"),

@@ -1,9 +1,13 @@
 """The files of a run: what a crash leaves of them, and what a reader makes of that."""
 
+import errno
+import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -208,6 +212,53 @@ def test_latest_is_the_run_made_last(tmp_path: Path) -> None:
     second = RunFolder.create(tmp_path, "run-2")
 
     assert (tmp_path / "latest").resolve() == second.path.resolve()
+
+
+def test_a_link_that_a_killed_run_left_half_made_hinders_nobody(tmp_path: Path) -> None:
+    (tmp_path / ".latest.unfinished").symlink_to("nowhere")
+    (tmp_path / ".latest.run-1").symlink_to("nowhere")
+    folder = RunFolder.create(tmp_path, "run-2")
+
+    assert (tmp_path / "latest").resolve() == folder.path.resolve()
+
+
+def test_runs_that_are_made_at_the_same_moment_do_not_hinder_each_other(tmp_path: Path) -> None:
+    names = [f"run-{number}" for number in range(200)]
+    with ThreadPoolExecutor(8) as pool:
+        folders = list(pool.map(partial(RunFolder.create, tmp_path), names))
+
+    assert (tmp_path / "latest").resolve() in {folder.path.resolve() for folder in folders}
+    assert {path.name for path in tmp_path.iterdir()} == {*names, "latest"}
+
+
+def test_a_full_disk_is_told_with_the_file(tmp_path: Path) -> None:
+    Path(tmp_path / "events.jsonl").symlink_to("/dev/full")
+    writer = EventWriter(tmp_path / "events.jsonl")
+    with pytest.raises(OSError, match="No space left") as refused:
+        writer.write(EVENT)
+    assert refused.value.filename == str(tmp_path / "events.jsonl")
+    with pytest.raises(OSError, match="No space left"):
+        writer.close()
+
+
+def test_a_whole_file_that_finds_no_room_leaves_none_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half(path: Path, content: bytes) -> int:
+        path.write_text(content[:1].decode())
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    write_whole(tmp_path / "run.json", "before")
+    monkeypatch.setattr(Path, "write_bytes", half)
+    with pytest.raises(OSError, match=r"run\.json"):
+        write_whole(tmp_path / "run.json", "after")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("run.json", "before")]
+
+
+def test_a_file_that_is_no_folder_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TraceError, match="cannot be read: Not a directory"):
+        RunFolder(tmp_path / "file").read_run()
 
 
 def test_a_run_id_is_used_once(tmp_path: Path) -> None:

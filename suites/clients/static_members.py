@@ -5,6 +5,8 @@ from suites.clients.assignments import by_range
 
 _LONG_SESSION_MS = 60_000
 _SHORT_SESSION_MS = 6000
+_HEARTBEATS_MS = 2500
+"""In the meantime a heartbeat tells a member that it is fenced, or a commit is refused by another name."""
 
 
 def _member(play: Play, name: str, instance: str, session_timeout_ms: int = _LONG_SESSION_MS) -> TestClient:
@@ -66,7 +68,8 @@ def older_is_fenced(play: Play) -> None:
     twin.subscribes(orders)
     play.settles(by_range({ana: [orders], twin: [orders]}), callbacks={ana: []})
 
-    bob.commits(refused_as=["FENCED_INSTANCE_ID", "_FATAL"])
+    play.elapses(_HEARTBEATS_MS)
+    bob.commits(refused_as=["FENCED_INSTANCE_ID", "_FATAL", "COMMIT_FAILED"])
     ana.sees_committed(dict.fromkeys(orders.partitions))
     play.allows_two_owners("the older learns that it is fenced from its next heartbeat")
 

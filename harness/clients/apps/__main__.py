@@ -1,4 +1,4 @@
-"""`python -m harness.clients.apps LIBRARY SETTINGS`: one client; the settings are JSON."""
+"""`python -m harness.clients.apps MODULE:CLASS SETTINGS`: one client; the settings are JSON."""
 
 import importlib
 import json
@@ -8,16 +8,15 @@ import sys
 
 from harness.clients.apps.adapter import Library
 from harness.clients.apps.application import Application
-from harness.clients.libraries import LIBRARIES
 
 
 def main() -> None:
     """Be a client until told to close."""
-    name, settings = sys.argv[1:]
+    implementation, settings = sys.argv[1:]
     logging.basicConfig(
         level=os.environ.get("CLIENT_LOG_LEVEL", "INFO"), format="%(asctime)s %(name)s %(message)s"
     )
-    module, _, attribute = LIBRARIES[name].implementation.partition(":")
+    module, _, attribute = implementation.partition(":")
     library: Library = getattr(importlib.import_module(module), attribute)()
     Application(library, json.loads(settings)).run()
     sys.stdout.flush()

@@ -51,6 +51,8 @@ class Application:
         self._next_offsets: dict[Partition, int] = {}
         self._taken: list[Delivered] = []
         self._done: Mapping[Partition, int] = {}
+        self._acknowledged: dict[Partition, int] = {}
+        """The latest commits of partitions that were answered."""
         self._verbs: Mapping[Verb, Callable[[Arguments], Fact]] = {
             Verb.SUBSCRIBE: self._subscribe,
             Verb.SUBSCRIBE_PATTERN: self._subscribe_to_pattern,
@@ -67,6 +69,7 @@ class Application:
             Verb.RESUME: self._resume,
             Verb.POSITIONS: self._positions,
             Verb.COMMITTED: self._committed,
+            Verb.LOST_COMMITS: self._lost_commits,
             Verb.PRODUCE: self._produce,
             Verb.BEGIN: self._begin,
             Verb.FORWARD: self._forward,
@@ -109,6 +112,7 @@ class Application:
                 self._taken.clear()
                 self._consumer.commit(consumed)
                 self._done = consumed
+                self._acknowledged.update(consumed)
         except ClientError as error:
             self._event("error", name=error.name, says=error.says)
             time.sleep(_PAUSE_AFTER_ERROR_S)
@@ -227,6 +231,14 @@ class Application:
     def _committed(self, arguments: Arguments) -> Fact:
         told = self._consumer.committed(_partitions(arguments))
         return [[topic, number, offset] for (topic, number), offset in told.items()]
+
+    def _lost_commits(self, _: Arguments) -> Fact:
+        committed = self._consumer.committed(tuple(self._acknowledged))
+        return [
+            [*partition, offset, committed.get(partition)]
+            for partition, offset in self._acknowledged.items()
+            if (committed.get(partition) or 0) < offset
+        ]
 
     def _produce(self, arguments: Arguments) -> Fact:
         self._producer.produce([((topic, number), value) for topic, number, value in arguments["records"]])

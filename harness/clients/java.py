@@ -1,0 +1,107 @@
+"""Kafka's own client library, in Java: its application is compiled against the jars of a Kafka release."""
+
+import asyncio
+import re
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from harness.clients.libraries import ClientLibrary
+from harness.targets import cache
+from harness.targets.base import Progress, TargetError
+from harness.targets.jars import LATEST, KafkaJars, kafka_jars, release_of
+from harness.targets.java import JAVA_VERSION_MIN, require_java
+
+JAVA: Final = "java"
+_SOURCES: Final = Path(__file__).parent / "apps" / "java"
+_MAIN: Final = "conformance.client.Main"
+_RELEASE_MIN: Final = (2, 5)
+"""Before, a transaction's offsets were not sent with the member that they are of (KIP-447)."""
+_VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
+_COMPILER: Final = "jdk.compiler"
+_COMPILER_MAIN: Final = "com.sun.tools.javac.Main"
+_NO_COMPILER: Final = re.compile(r"Module \S+ not found|release version \d+ not supported")
+_TOLD_LINES: Final = 3
+_JVM_FLAGS: Final = (
+    "-Xmx96m",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-XX:-UsePerfData",
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+)
+"""Clients live for seconds, and many at once."""
+
+
+def is_java(spec: str) -> bool:
+    """Say whether a client's name is Java's: `java` or `java:VERSION`."""
+    return spec.partition(":")[0] == JAVA
+
+
+async def java_library(spec: str, progress: Progress) -> ClientLibrary:
+    """Return Java's client, compiled if that was not done yet.
+
+    Args:
+        spec: `java`, which is that of the newest release, or `java:VERSION`.
+        progress: told what is going on.
+
+    Raises:
+        TargetError: there is no Java, none that compiles, or no jars; with the remedy.
+    """
+    version = spec.partition(":")[2] or LATEST
+    if version != LATEST and (not _VERSION.fullmatch(version) or release_of(version) < _RELEASE_MIN):
+        raise TargetError(f"client {spec}: Java's client has to be of Kafka 2.5 or newer, such as java:3.9.2")
+    java = require_java()
+    jars = await kafka_jars(version, progress)
+    classes = await _compiled(java, jars, progress)
+    command = (str(java), *_JVM_FLAGS, "-cp", f"{classes}:{jars.class_path}", _MAIN)
+    return ClientLibrary(name=spec.replace(":", "-"), version=jars.version, command=command)
+
+
+async def _compiled(java: Path, jars: KafkaJars, progress: Progress) -> Path:
+    """Return where the application's classes are, made once for each state of its source and each release."""
+    sources = sorted(_SOURCES.glob("*.java"))
+    state = sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
+    directory = cache.prepared(cache.cache_directory() / "clients")
+    final = directory / f"{jars.version}-{state}"
+    if final.is_dir():
+        return final
+    async with cache.locked(directory, "compile", progress):
+        if not final.is_dir():
+            progress(f"compiling the Java client against Kafka {jars.version}")
+            with cache.made_at(final) as classes:
+                await _compile(java, jars, sources, classes)
+    return final
+
+
+async def _compile(java: Path, jars: KafkaJars, sources: list[Path], classes: Path) -> None:
+    compiler = await asyncio.create_subprocess_exec(
+        java,
+        *("-m", f"{_COMPILER}/{_COMPILER_MAIN}"),
+        *("--release", str(JAVA_VERSION_MIN), "-proc:none", "-nowarn"),
+        *("-d", classes),
+        *("-cp", _unfolded(jars.class_path)),
+        *sources,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    output, _ = await compiler.communicate()
+    if compiler.returncode == 0:
+        return
+    told = output.decode("utf-8", "replace").strip()
+    if _NO_COMPILER.search(told):
+        raise TargetError(
+            f"the Java client cannot be compiled, for {java} has no compiler: install a JDK of version "
+            f"{JAVA_VERSION_MIN} or newer, such as openjdk-{JAVA_VERSION_MIN}-jdk-headless, "
+            "or let JAVA_HOME point to one"
+        )
+    first = " / ".join(told.splitlines()[:_TOLD_LINES])
+    raise TargetError(f"the Java client does not compile against Kafka {jars.version}: {first}")
+
+
+def _unfolded(class_path: str) -> str:
+    """Return a class path with every jar by name; the compiler knows no wildcards where it is no command."""
+    entries = [Path(entry) for entry in class_path.split(":")]
+    found = [sorted(each.parent.glob("*.jar")) if each.name == "*" else [each] for each in entries]
+    return ":".join(str(jar) for jars in found for jar in jars)

@@ -1,0 +1,132 @@
+"""Kafka's own client in Java: which it is, when it is compiled, and what is said where it cannot be had."""
+
+import asyncio
+import json
+import os
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.clients import java
+from harness.clients.choice import choose_libraries
+from harness.clients.java import java_library
+from harness.clients.libraries import LIBRARIES
+from harness.clients.steps import Verb
+from harness.report.exit_code import ExitCode
+from harness.targets.base import TargetError
+from harness.tests.in_process import CommandLine
+
+pytest_plugins = ["harness.tests.command_line_fixture"]
+
+COMPILES = "exit 0"
+HAS_NO_COMPILER = "echo 'java.lang.module.FindException: Module jdk.compiler not found'; exit 1"
+IS_REFUSED = "echo 'Main.java:1: error: cannot find symbol'; exit 1"
+
+
+class FakeJava:
+    """A Java that is no Java, and a cache with the jars of two releases, of which there are none."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._program = root / "jdk" / "bin" / "java"
+        self._calls = root / "calls"
+        cache = root / "cache"
+        for version in ("4.3.1", "4.4.0"):
+            (cache / version / "libs").mkdir(parents=True)
+            (cache / version / "libs" / "kafka-clients.jar").touch()
+            (cache / version / "resolved.json").write_text(json.dumps({"version": version, "notes": []}))
+        latest = {"version": "4.4.0", "resolved_s": time.time()}
+        (cache / "latest.json").write_text(json.dumps(latest))
+        monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(cache))
+        monkeypatch.setenv("JAVA_HOME", str(root / "jdk"))
+        self.behaves(COMPILES)
+
+    def behaves(self, how: str) -> None:
+        self._program.parent.mkdir(parents=True, exist_ok=True)
+        says_version = """[ "$1" = -version ] && { echo 'openjdk version "17.0.1"' >&2; exit 0; }"""
+        self._program.write_text(f'#!/bin/sh\n{says_version}\necho "$*" >>{self._calls}\n{how}\n')
+        self._program.chmod(self._program.stat().st_mode | stat.S_IXUSR)
+
+    @property
+    def calls(self) -> list[str]:
+        return self._calls.read_text().splitlines() if self._calls.exists() else []
+
+
+@pytest.fixture
+def fake_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeJava:
+    return FakeJava(tmp_path, monkeypatch)
+
+
+def test_the_client_in_java_knows_every_verb() -> None:
+    application = (Path(java.__file__).parent / "apps" / "java" / "Application.java").read_text()
+
+    assert [verb for verb in Verb if f'"{verb}"' not in application] == []
+
+
+def test_it_is_compiled_once_for_a_release_against_the_jars_of_that_release(fake_java: FakeJava) -> None:
+    library, again = (asyncio.run(java_library("java:4.3.1", lambda _: None)) for _ in range(2))
+
+    assert library == again
+    assert (library.name, library.version) == ("java-4.3.1", "4.3.1")
+    [call] = fake_java.calls
+    assert f"4.3.1{os.sep}libs{os.sep}kafka-clients.jar" in call
+    assert Path(library.command[library.command.index("-cp") + 1].partition(":")[0]).is_dir()
+
+
+def test_it_is_the_newest_release_unless_it_is_told_which(fake_java: FakeJava) -> None:
+    newest, told = asyncio.run(choose_libraries(["java", "java:4.3.1"], lambda _: None))
+
+    assert (newest.name, newest.version) == ("java", "4.4.0")
+    assert (told.name, told.version) == ("java-4.3.1", "4.3.1")
+    assert len(fake_java.calls) == 2
+
+
+def test_what_did_not_compile_is_compiled_again(fake_java: FakeJava) -> None:
+    fake_java.behaves(IS_REFUSED)
+    with pytest.raises(TargetError, match=r"does not compile against Kafka 4\.3\.1: Main\.java:1: error"):
+        asyncio.run(java_library("java:4.3.1", lambda _: None))
+    fake_java.behaves(COMPILES)
+
+    assert asyncio.run(java_library("java:4.3.1", lambda _: None)).version == "4.3.1"
+    assert len(fake_java.calls) == 2
+
+
+def test_who_names_it_where_nothing_compiles_is_told_the_remedy(
+    fake_java: FakeJava, kafka_conformance: CommandLine, tmp_path: Path
+) -> None:
+    fake_java.behaves(HAS_NO_COMPILER)
+
+    code = kafka_conformance("clients", "--client", "java", "--out", tmp_path / "out")
+
+    assert code == ExitCode.UNAVAILABLE
+    assert "install a JDK of version 17 or newer" in kafka_conformance.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_who_names_no_library_is_told_that_it_is_left_out(fake_java: FakeJava) -> None:
+    fake_java.behaves(HAS_NO_COMPILER)
+    told: list[str] = []
+
+    libraries = asyncio.run(choose_libraries([], told.append))
+
+    assert libraries == tuple(LIBRARIES.values())
+    assert told[-1].startswith("not run with java: the Java client cannot be compiled")
+
+
+@pytest.mark.parametrize("spec", ["java:2.4.1", "java:4.3.1/..", "java:nonsense"])
+def test_a_release_without_what_transactions_need_is_refused_before_anything_is_fetched(
+    spec: str, fake_java: FakeJava
+) -> None:
+    with pytest.raises(TargetError, match="has to be of Kafka 2"):
+        asyncio.run(java_library(spec, lambda _: None))
+
+    assert fake_java.calls == []
+
+
+def test_a_name_that_only_begins_like_it_is_no_library(
+    kafka_conformance: CommandLine, tmp_path: Path
+) -> None:
+    assert kafka_conformance("clients", "--client", "javascript", "--out", tmp_path) == ExitCode.USAGE
+    assert "'javascript' is no client library" in kafka_conformance.err
+    assert "java, java:VERSION" in kafka_conformance.err
