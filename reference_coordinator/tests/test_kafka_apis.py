@@ -5,9 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from reference_coordinator.broker.broker_apis import is_share_partition_key
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.wire_broker import PORT, WireBroker, WireClient
 
 INVALID_REQUEST_TEXT = "This most likely occurs because of a request being malformed"
@@ -140,36 +138,6 @@ def test_nobody_coordinates_share_groups(profile: str, key: str, error: int) -> 
     )
 
     assert (share.error_code, share.error_message, share.node_id) == (error, "", -1)
-
-
-TOPIC = "AAAAAAAAAAAAAAAAAAAAAQ"
-
-
-@pytest.mark.parametrize(
-    ("key", "is_one"),
-    [
-        (f"g:{TOPIC}:0", True),
-        (f"g:{TOPIC}==:+7", True),
-        (f"g:{TOPIC}:-2147483648", True),
-        (f"g:{TOPIC}:0:", True),
-        (f"g:{TOPIC}:2147483648", False),
-        (f"g:{TOPIC}: 0", False),
-        (f"g:{TOPIC[1:]}:0", False),
-        (f"g:{TOPIC}=:0", False),
-        (f" :{TOPIC}:0", False),
-        (f"{TOPIC}:0", False),
-        ("", False),
-        (":::", False),
-    ],
-)
-def test_a_share_partitions_key_is_what_java_reads_as_one(key: str, *, is_one: bool) -> None:
-    assert is_share_partition_key(key, profile_for("4.1")) is is_one
-
-
-def test_a_share_groups_id_may_have_colons_since_4_2() -> None:
-    found = {name: is_share_partition_key(f"a:b:{TOPIC}:0", profile_for(name)) for name in ("4.1", "4.2")}
-
-    assert found == {"4.1": False, "4.2": True}
 
 
 def test_api_versions_advertises_the_profile(broker: WireBroker) -> None:
