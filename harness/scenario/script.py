@@ -333,7 +333,8 @@ def step_text(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat cas
             return f"{_who(step)} finds the connection closed within {step.within_ms} ms"
         case Repeat():
             request = f"{step.api} v{step.api_version}{_told(step.fields)}"
-            return f"{_who(step)} repeats {request} until{_named(step.until)}"
+            answer = _named(step.until).removeprefix(",")
+            return f"{_who(step)} repeats {request} until{answer}"
         case Disconnect():
             return f"{_who(step)} disconnects"
         case Elapse():
