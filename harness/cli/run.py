@@ -72,7 +72,9 @@ def run(
         int, typer.Option("--jobs", "-j", min=1, help="Scenarios at once, on all brokers.")
     ] = JOBS,
     scenario_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one scenario.")] = 60.0,
-    run_timeout: Annotated[float, typer.Option(min=1, help="Seconds for one target.")] = 600.0,
+    run_timeout: Annotated[
+        float, typer.Option(min=1, help="Seconds for the scenarios of one broker.")
+    ] = 600.0,
     expect: Annotated[list[Path] | None, _EXPECT] = None,
     baseline: Annotated[Path | None, _BASELINE] = None,
     suites: Annotated[str, _SUITES] = "suites",
@@ -200,6 +202,8 @@ def report(
     other = report_of_other_kind(folder.path, console)
     if other is not None:
         return other
+    if not folder.scripts_json.is_file():
+        raise ReportError(f"{run_folder} was cut short before its scripts were written: hold it again")
     with ProgressDisplay(console) as display:
         code = judge_run_again(
             folder,

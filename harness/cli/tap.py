@@ -21,6 +21,7 @@ from harness.invariants.stored import check_run
 from harness.report.exit_code import ENDED_TARGET_LOST, ExitCode, worst
 from harness.spark.invariants import stored_violations
 from harness.spark.session import LOCAL_MASTER
+from harness.tap.listeners import parse_address
 from harness.tap.run import TappedRun, TapPlan, finish, tap_target, told
 
 _TARGET = typer.Option("--target", "-t", help="What clients are to talk to.", show_default=False)
@@ -57,6 +58,7 @@ def tap(
         raise PlanError("nothing to tap: name a --target, or a run to --finish")
     else:
         (parsed,) = parse_targets([target], profile=profile)
+        _check_address(listen)
         plan = TapPlan(
             run_id=run_id or new_run_id(),
             target=parsed,
@@ -70,6 +72,13 @@ def tap(
     _print(console, tapped.violations)
     console.print(f"{tapped.request_count} requests: {tapped.folder.path}", soft_wrap=True, highlight=False)
     return _exit_code(tapped)
+
+
+def _check_address(listen: str) -> None:
+    try:
+        parse_address(listen)
+    except ValueError as error:
+        raise PlanError(str(error)) from error
 
 
 async def _until_told(plan: TapPlan, console: Console) -> TappedRun:

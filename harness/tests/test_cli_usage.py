@@ -42,6 +42,10 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
         (("explain", "no/such/scenario"), "no scenario matches 'no/such/scenario'"),
         (("explain",), "name a scenario"),
         (("rnu",), "No such command 'rnu'"),
+        (
+            ("tap", "--target", "reference-tcp", "--listen", "here"),
+            "'here' is no address; write for instance",
+        ),
         (("mutate", "--only", "no:such"), "no mutant matches 'no:such'"),
         (("mutate", "--profile", "newest"), "'newest' is no profile"),
     ],
@@ -54,6 +58,15 @@ def test_a_command_line_that_makes_no_sense_ends_with_64_and_says_why(
     assert says in kafka_conformance.err
     assert "Traceback" not in kafka_conformance.err
     assert not (tmp_path / "reports").exists()
+
+
+def test_a_run_that_was_cut_short_before_its_scripts_is_no_input(
+    kafka_conformance: CommandLine, tmp_path: Path
+) -> None:
+    (tmp_path / "run.json").write_text("{}")
+
+    assert kafka_conformance("report", tmp_path) == ExitCode.NO_INPUT
+    assert "was cut short before its scripts were written" in kafka_conformance.err
 
 
 def test_no_command_at_all_shows_what_there_is(kafka_conformance: CommandLine) -> None:
