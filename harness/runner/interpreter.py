@@ -239,15 +239,16 @@ class Interpreter:
             client_id=self._client_id(step.actor),
             fields=resolved,
         )
-        request = OpenRequest(
-            step=place.step,
-            api=step.api,
-            api_version=step.api_version,
-            correlation_id=self._correlation_id,
-            sent_at_ms=self.stage.now_ms(),
-        )
         try:
             line = await self._line(step.actor, step.connection)
+            # How long an answer took is the broker's; how long it took to connect is not.
+            request = OpenRequest(
+                step=place.step,
+                api=step.api,
+                api_version=step.api_version,
+                correlation_id=self._correlation_id,
+                sent_at_ms=self.stage.now_ms(),
+            )
             self.recorder.request(place, payload, correlation_id=self._correlation_id, fields=resolved)
             await line.send(request, payload)
         except ConnectionLost as lost:
