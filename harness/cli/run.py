@@ -57,6 +57,9 @@ _CLIENTS = typer.Option(
     "--clients", help="Have real clients carry their scripts out too, on the same targets."
 )
 _MASTER = typer.Option(help="Spark's master: `local[*]`, `spark://…`.")
+_JOBS = typer.Option("--jobs", "-j", min=1, help="Scenarios at once, on all brokers.")
+_SCENARIO_TIMEOUT = typer.Option(min=0.1, help="Seconds for one scenario.")
+_RUN_TIMEOUT = typer.Option(min=1, help="Seconds for the scenarios of one broker.")
 
 
 @ends_with_exit_code
@@ -68,13 +71,9 @@ def run(
     skip: Annotated[list[str] | None, _SKIP] = None,
     out: Annotated[Path, _OUT] = Path("reports"),
     run_id: Annotated[str | None, _RUN_ID] = None,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=1, help="Scenarios at once, on all brokers.")
-    ] = JOBS,
-    scenario_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one scenario.")] = 60.0,
-    run_timeout: Annotated[
-        float, typer.Option(min=1, help="Seconds for the scenarios of one broker.")
-    ] = 600.0,
+    jobs: Annotated[int, _JOBS] = JOBS,
+    scenario_timeout: Annotated[float, _SCENARIO_TIMEOUT] = 60.0,
+    run_timeout: Annotated[float, _RUN_TIMEOUT] = 600.0,
     expect: Annotated[list[Path] | None, _EXPECT] = None,
     baseline: Annotated[Path | None, _BASELINE] = None,
     suites: Annotated[str, _SUITES] = "suites",

@@ -54,13 +54,13 @@ def evaluate(
         decision = refusal(run.header.run_id, run.header.targets, reasons)
         return Gated(decision=decision, judgements=(), infos=run.infos)
     asked = [info for name, info in run.infos.items() if name in run.header.targets]
-    named_by = BY_OPTION if baseline is not None else FILE_NAME
-    earlier = _baseline(baseline or policy.baseline.run, policy, run.infos)
+    against, named_by = (policy.baseline.run, FILE_NAME) if baseline is None else (baseline, BY_OPTION)
+    earlier = _baseline(against, policy, run.infos)
     before = None if earlier is None else earlier.judgements
     known = catalogue | {each.scenario_id for each in before or ()} | _script_ids(run.path)
     refuse_idle_patterns(policy, known, asked)
     checked = check_folder(run.folder, entries=entries, baseline=before, today=today)
-    clients = _clients(run.path, baseline or policy.baseline.run, policy)
+    clients = _clients(run.path, against, policy)
     evidence = Evidence(
         run_id=run.header.run_id,
         targets=run.header.targets,
@@ -77,12 +77,8 @@ def evaluate(
         client_standings=clients.standings or {},
     )
     decision = decide(evidence, policy)
-    return Gated(
-        decision=decision,
-        judgements=checked.judgements,
-        infos=run.infos,
-        baseline=None if earlier is None else _held_against(earlier, checked, decision, policy, by=named_by),
-    )
+    held = None if earlier is None else _held_against(earlier, checked, decision, policy, by=named_by)
+    return Gated(decision=decision, judgements=checked.judgements, infos=run.infos, baseline=held)
 
 
 def _clients(path: Path, baseline: Path | None, policy: Policy) -> ClientsWeighed:
