@@ -22,7 +22,7 @@ from harness.clients.steps import ClientScript
 from harness.conduct.plan import PlanError, new_run_id, parse_targets
 from harness.conduct.progress import ProgressDisplay
 from harness.report.clients_data import load_clients
-from harness.report.clients_soak import soak_site
+from harness.report.clients_soak import soak_exit_code, soak_site
 from harness.report.exit_code import ENDED_COMPLETE, ENDED_TARGET_LOST, ExitCode
 from harness.scenario.errors import ScenarioError
 from harness.targets.base import TargetError
@@ -120,8 +120,8 @@ def _soak(plan: ClientsPlan, duration_s: float, seed: int, console: Console) -> 
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         for says in each.unexpected:
             console.print(f"{each.target}, {each.result.library}: {says}", markup=False, soft_wrap=True)
-    console.print(f"Clients: {plan.out / plan.run_id}", highlight=False, soft_wrap=True)
-    return ExitCode.UNEXPECTED if any(each.unexpected for each in soaked) else ExitCode.EXPECTED
+    console.print(f"Clients: {plan.folder.path}", highlight=False, soft_wrap=True)
+    return soak_exit_code(load_clients(plan.folder.path))
 
 
 def _chosen(suites: str, patterns: Sequence[str]) -> tuple[ClientScript, ...]:

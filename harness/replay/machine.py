@@ -23,7 +23,6 @@ from harness.wire.codec import decode_response, encode_request
 from reference_coordinator.broker.cluster_state import Node
 from reference_coordinator.broker.kafka_apis import KafkaApis
 from reference_coordinator.broker.messages import BrokerRequest, BrokerResponse
-from reference_coordinator.broker.topics import Topic
 from reference_coordinator.classic.deadlines import Deadline, OffsetExpirationKey, TimerKey
 from reference_coordinator.classic.group import ClassicGroup
 from reference_coordinator.core.choices import DeterministicChoices
@@ -295,9 +294,8 @@ class ReplayMachine:
         for name, num_partitions in conversation.topics.items():
             if name.startswith("__"):
                 continue
-            created = topics.create(name, num_partitions)
-            topic_id = TopicId(conversation.topic_ids.get(name, created.topic_id))
-            topics._by_name[name] = Topic(name=name, topic_id=topic_id, num_partitions=num_partitions)  # noqa: SLF001 - ids are the target's choice
+            chosen = conversation.topic_ids.get(name)
+            topics.create(name, num_partitions, None if chosen is None else TopicId(chosen))
 
     def _read(self, frame: bytes) -> ReceivedRequest:
         return read_request(frame, ranges=self._apis.broker.ranges)

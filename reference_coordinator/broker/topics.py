@@ -46,12 +46,12 @@ class Topics:
     def __iter__(self) -> Iterator[Topic]:
         return iter(self._by_name.values())
 
-    def create(self, name: str, num_partitions: int) -> Topic:
-        """Add a topic; its name is legal and not taken."""
+    def create(self, name: str, num_partitions: int, topic_id: TopicId | None = None) -> Topic:
+        """Add a topic; its name is legal and not taken, and its id made of it unless somebody chose one."""
         assert name not in self._by_name, name
-        topic_id = _topic_id(f"{name}#{self.creations[name]}" if self.creations[name] else name)
+        made_id = _topic_id(f"{name}#{self.creations[name]}" if self.creations[name] else name)
         self.creations[name] += 1
-        topic = Topic(name=name, topic_id=topic_id, num_partitions=num_partitions)
+        topic = Topic(name=name, topic_id=topic_id or made_id, num_partitions=num_partitions)
         self._by_name[name] = topic
         return topic
 
