@@ -23,9 +23,10 @@ from harness.conduct.plan import PlanError, new_run_id, parse_targets
 from harness.conduct.progress import ProgressDisplay
 from harness.report.clients_data import load_clients
 from harness.report.clients_soak import soak_exit_code, soak_site
-from harness.report.exit_code import ENDED_COMPLETE, ENDED_TARGET_LOST, ExitCode
+from harness.report.exit_code import ENDED_COMPLETE, ExitCode
 from harness.scenario.errors import ScenarioError
 from harness.targets.base import TargetError
+from harness.trace.events import TARGET_LOST
 
 _SCRIPTS = typer.Argument(help="Client scripts by id or glob; all if none is given.", show_default=False)
 _TARGET = typer.Option("--target", "-t", help="What to drive; may be repeated.")
@@ -97,7 +98,7 @@ def _carry_out(plan: ClientsPlan, console: Console) -> ExitCode:
         try:
             judgements = asyncio.run(drive(plan, display.of_targets()))
         except TargetError as error:
-            plan.folder.write_footer(f"{ENDED_TARGET_LOST}: {error}")
+            plan.folder.write_footer(f"{TARGET_LOST}{error}")
             raise
         plan.folder.write_footer(ENDED_COMPLETE)
         if plan.beside is not None:

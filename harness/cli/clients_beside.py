@@ -18,9 +18,10 @@ from harness.conduct.plan import PlanError, parse_targets
 from harness.report.clients_data import clients_folder, load_clients
 from harness.report.clients_exports import told_brief
 from harness.report.clients_soak import soak_exit_code
-from harness.report.exit_code import ENDED_COMPLETE, ENDED_TARGET_LOST, ExitCode
+from harness.report.exit_code import ENDED_COMPLETE, ExitCode
 from harness.report.render import render_all
 from harness.targets.base import TargetError
+from harness.trace.events import TARGET_LOST
 
 _IN_PROCESS = "reference"
 _WITH_AN_ADDRESS = "reference-tcp"
@@ -67,7 +68,7 @@ def drive_beside(plan: ClientsPlan, run_dir: Path, tell: Tell) -> ExitCode:
     try:
         asyncio.run(drive(beside, tell))
     except TargetError as error:
-        ended = f"{ENDED_TARGET_LOST}: {error}"
+        ended = f"{TARGET_LOST}{error}"
     beside.folder.write_footer(ended)
     return load_clients(beside.folder.path).exit_code
 

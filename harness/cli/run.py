@@ -30,6 +30,7 @@ from harness.runner.drive import JOBS, Limits
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
 from harness.spark.session import LOCAL_MASTER
+from harness.trace.events import TARGET_LOST
 from harness.trace.files import LATEST, RunFolder
 from harness.verdict import Expectation
 
@@ -154,7 +155,7 @@ def _print_brief(conducted: ConductedRun, console: Console) -> None:
     unexpected = [
         f"{each.outcome}, {each.expectation}: {each.scenario_id} on {each.target}: {each.reason}"
         for each in conducted.checked.judgements
-        if each.expectation != Expectation.EXPECTED and "target lost:" not in each.reason
+        if each.expectation != Expectation.EXPECTED and TARGET_LOST not in each.reason
     ]
     rest = len(unexpected) - RESULT_COUNT_MAX
     more = [f"… and {rest} more; judgements.jsonl has them all"] if rest > 0 else []

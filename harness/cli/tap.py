@@ -18,11 +18,12 @@ from harness.cli.run_folder import run_folder
 from harness.conduct.plan import PlanError, new_run_id, parse_targets
 from harness.invariants import Invariant, Party, Violation
 from harness.invariants.stored import check_run
-from harness.report.exit_code import ENDED_TARGET_LOST, ExitCode, worst
+from harness.report.exit_code import ExitCode, worst
 from harness.spark.invariants import stored_violations
 from harness.spark.session import LOCAL_MASTER
 from harness.tap.listeners import parse_address
 from harness.tap.run import TappedRun, TapPlan, finish, tap_target, told
+from harness.trace.events import TARGET_LOST
 
 _TARGET = typer.Option("--target", "-t", help="What clients are to talk to.", show_default=False)
 _LISTEN = typer.Option(help="`HOST:PORT` for clients; port 0 is one of the system's choice.")
@@ -134,7 +135,7 @@ def _exit_code(tapped: TappedRun) -> ExitCode:
     applying = [_worst_of(tapped.violations, is_scripted=False)]
     if not tapped.request_count:
         applying.append(ExitCode.NOTHING_RAN)
-    if tapped.footer.ended.startswith(ENDED_TARGET_LOST):
+    if tapped.footer.ended.startswith(TARGET_LOST):
         applying.append(ExitCode.UNAVAILABLE)
     return worst(applying)
 

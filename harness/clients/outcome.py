@@ -35,7 +35,6 @@ class ScriptResult:
 
 NOT_RUN = "not run: "
 CUT_SHORT = "cut short: "
-TARGET_LOST = "target lost: "
 FAILED = "harness failed: "
 
 

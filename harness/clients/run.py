@@ -16,12 +16,13 @@ from harness.clients.folder import ClientsFolder
 from harness.clients.judge import Judgement, judge
 from harness.clients.libraries import ClientLibrary
 from harness.clients.names import Names
-from harness.clients.outcome import FAILED, NOT_RUN, TARGET_LOST, Observation, ScriptResult
+from harness.clients.outcome import FAILED, NOT_RUN, Observation, ScriptResult
 from harness.clients.steps import ClientScript
 from harness.clients.tapped import replay_findings, tapped
 from harness.report.clients_data import CLIENTS
 from harness.targets.base import Broker, Capability, Lever, Target, TargetError
 from harness.targets.reference_tcp import ReferenceTcpTarget
+from harness.trace.events import TARGET_LOST
 from harness.trace.target_record import TargetRecord
 
 Tell = Callable[[str, str], None]

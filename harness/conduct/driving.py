@@ -14,7 +14,7 @@ from harness.runner.recorder import Place, Recorder
 from harness.targets.base import BrokerDescription, Capability, Target, TargetError
 from harness.targets.oracle import Oracle, is_same_profile, oracle_for
 from harness.trace.canonical import Canonicaliser
-from harness.trace.events import Event, EventKind, TraceHeader
+from harness.trace.events import TARGET_LOST, Event, EventKind, TraceHeader
 from harness.trace.files import EventWriter, RunFolder
 from harness.trace.formats import config_digest
 from harness.wire.schema import API_NAMES
@@ -94,7 +94,7 @@ class RunDrive:
 
     def _ended(self) -> str:
         lost = [f"{record.name}: {record.lost}" for record in self._records.values() if record.lost]
-        return f"target lost: {'; '.join(lost)}" if lost else _COMPLETE
+        return f"{TARGET_LOST}{'; '.join(lost)}" if lost else _COMPLETE
 
     async def _drive(
         self,
@@ -130,7 +130,7 @@ class RunDrive:
             except TargetError as error:
                 record.lost = str(error).partition("\n")[0]
                 record.drive_ms = round((time.monotonic() - began_s) * 1000, 1)
-                self._abandon_rest(record, target, trace, f"target lost: {record.lost}", why=str(error))
+                self._abandon_rest(record, target, trace, f"{TARGET_LOST}{record.lost}", why=str(error))
             except asyncio.CancelledError:
                 self._abandon_rest(
                     record, target, trace, _INTERRUPTED, why="interrupted before a broker was ready"

@@ -13,10 +13,9 @@ from harness.diff.compare import Departures, differences
 from harness.diff.model import Difference, Judgement
 from harness.diff.seen import Against
 from harness.scenario.script import Script, step_text
-from harness.trace.events import Event, EventKind
+from harness.trace.events import TARGET_LOST, Event, EventKind
 from harness.verdict import Delta, Expectation, Outcome
 
-TARGET_LOST: Final = "target lost"
 """How the note of an event begins after which the target was no longer there."""
 _VALUE_CHARACTERS: Final = 160
 CONFORMS_REASON: Final = "every answer is as the script expects and as the reference gives it"

@@ -10,9 +10,10 @@ from harness.gate.decision import Complaint, Kind
 from harness.gate.policy import FailOn, Handling, Policy
 from harness.report.clients_data import ClientResult, ClientsRun, Place
 from harness.report.clients_page import client_reproduction, column_key, first_remark, script_page
-from harness.report.exit_code import ENDED_COMPLETE, ENDED_TARGET_LOST
+from harness.report.exit_code import ENDED_COMPLETE
 from harness.report.names import target_anchor
 from harness.report.standing import Standing
+from harness.trace.events import TARGET_LOST
 
 Weighed: TypeAlias = tuple[Complaint, Handling]
 _KINDS = {
@@ -79,7 +80,7 @@ def _before(baseline: ClientsRun, policy: Policy) -> Mapping[Place, ClientResult
 
 def _of_ending(run: ClientsRun) -> Iterator[Weighed]:
     if run.ended != ENDED_COMPLETE:
-        kind = Kind.TARGET_LOST if run.ended.startswith(ENDED_TARGET_LOST) else Kind.CUT_SHORT
+        kind = Kind.TARGET_LOST if run.ended.startswith(TARGET_LOST) else Kind.CUT_SHORT
         complaint = Complaint(
             kind=kind,
             subject=f"the clients of run {run.run_id}",

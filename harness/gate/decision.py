@@ -17,13 +17,11 @@ from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.diff.target_pattern import matches_target
 from harness.gate.policy import FailOn, Handling, Policy
-from harness.report.exit_code import ENDED_TARGET_LOST, ExitCode, worst
+from harness.report.exit_code import ExitCode, worst
 from harness.report.phrases import given_options, stands_for_reference
 from harness.report.standing import Standing, standing
-from harness.trace.events import RunFooter
+from harness.trace.events import TARGET_LOST, RunFooter
 from harness.verdict import Delta, Outcome
-
-TARGET_LOST: Final = "target lost:"
 
 
 class Kind(StrEnum):
@@ -223,7 +221,7 @@ def _counts(judgement: Judgement, evidence: Evidence, policy: Policy) -> bool:
 
 def _of_ending(evidence: Evidence) -> Iterator[_Weighed]:
     ended = evidence.footer.ended if evidence.footer else ""
-    if ended.startswith(ENDED_TARGET_LOST):
+    if ended.startswith(TARGET_LOST):
         told = ended.removeprefix(TARGET_LOST).strip()
         yield (
             Complaint(

@@ -8,10 +8,10 @@ from harness.diff.expectations import matches_scenario
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.diff.target_pattern import matches_target
-from harness.gate.decision import TARGET_LOST
 from harness.gate.expectation_file import LocatedEntry, with_entry, with_values
 from harness.gate.words import entry_text
 from harness.report.standing import Standing, standing
+from harness.trace.events import TARGET_LOST
 from harness.verdict import Outcome
 
 

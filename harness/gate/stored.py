@@ -7,8 +7,8 @@ from pathlib import Path
 
 from harness.diff.judge import TargetInfo
 from harness.report.errors import ReportError
-from harness.report.exit_code import ENDED_COMPLETE, ENDED_TARGET_LOST
-from harness.trace.events import RunFooter, RunHeader
+from harness.report.exit_code import ENDED_COMPLETE
+from harness.trace.events import TARGET_LOST, RunFooter, RunHeader
 from harness.trace.files import RunFolder, count_events, ends_within_a_line
 from harness.trace.schema import TraceError
 
@@ -73,7 +73,7 @@ def cut_short(run: StoredRun) -> tuple[str, ...]:
     if run.footer is None:
         return ("it has no footer: whoever drove it was stopped before its end",)
     ended = run.footer.ended
-    if ended != ENDED_COMPLETE and not ended.startswith(ENDED_TARGET_LOST):
+    if ended != ENDED_COMPLETE and not ended.startswith(TARGET_LOST):
         return (f"its footer says {ended!r}",)
     return tuple(_losses(run, run.footer))
 

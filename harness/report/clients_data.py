@@ -14,8 +14,9 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from harness.invariants import Violation
 from harness.report.errors import ReportError
-from harness.report.exit_code import ENDED_COMPLETE, ENDED_TARGET_LOST, ExitCode, worst
+from harness.report.exit_code import ENDED_COMPLETE, ExitCode, worst
 from harness.report.standing import Standing, standing
+from harness.trace.events import TARGET_LOST
 from harness.trace.schema import TraceError
 from harness.trace.target_record import TargetRecord
 from harness.verdict import Expectation, Outcome
@@ -106,7 +107,7 @@ class ClientResult(_Data):
     @property
     def is_lost(self) -> bool:
         """Whether its target was lost under it."""
-        return self.because.startswith(ENDED_TARGET_LOST)
+        return self.because.startswith(TARGET_LOST)
 
 
 class Seen(_Data):
@@ -212,7 +213,7 @@ def clients_exit_code(results: tuple[ClientResult, ...], *, ended: str = ENDED_C
     applying = {ExitCode.EXPECTED, *(codes[each] for each in standings if each in codes)}
     if standings <= {Standing.SKIPPED}:
         applying.add(ExitCode.NOTHING_RAN)
-    if ended.startswith(ENDED_TARGET_LOST) or any(each.is_lost for each in results):
+    if ended.startswith(TARGET_LOST) or any(each.is_lost for each in results):
         applying.add(ExitCode.UNAVAILABLE)
     elif ended != ENDED_COMPLETE:
         applying.add(ExitCode.BAD_DATA)

@@ -6,7 +6,7 @@ from typing import Final
 
 from harness.diff.model import Judgement
 from harness.report.standing import Standing, standing
-from harness.trace.events import RunFooter
+from harness.trace.events import TARGET_LOST, RunFooter
 from harness.verdict import Delta, Outcome
 
 
@@ -59,7 +59,6 @@ PRIORITY: Final = (
 
 ENDED_COMPLETE: Final = "complete"
 ENDED_INTERRUPTED: Final = "interrupted"
-ENDED_TARGET_LOST: Final = "target lost"
 """How `RunFooter.ended` begins, each."""
 
 
@@ -102,6 +101,6 @@ def _by_ending(footer: RunFooter | None) -> tuple[ExitCode, ...]:
         return ()
     if footer.ended.startswith(ENDED_INTERRUPTED):
         return (ExitCode.INTERRUPTED,)
-    if footer.ended.startswith(ENDED_TARGET_LOST):
+    if footer.ended.startswith(TARGET_LOST):
         return (ExitCode.UNAVAILABLE,)
     return (ExitCode.BAD_DATA,)

@@ -24,11 +24,11 @@ from harness.report.run_data import Run
 from harness.report.standing import NEEDS_ATTENTION, Standing, standing
 from harness.report.tables import applicable_count
 from harness.spark.rows import TargetSummary
+from harness.trace.events import TARGET_LOST
 from harness.verdict import Expectation, Outcome
 
 RESULT_COUNT_MAX: Final = 10
 VALUE_LENGTH_MAX: Final = 160
-_TARGET_LOST: Final = "target lost:"
 """How the reason of a scenario begins whose target was gone."""
 _STYLES: Final = {
     Outcome.CONFORMS: "green",
@@ -48,7 +48,7 @@ def print_summary(run_dir: Path, console: Console) -> None:
     concerning = [each for each in run.judgements if standing(each) in NEEDS_ATTENTION]
     concerning.sort(key=lambda each: NEEDS_ATTENTION.index(standing(each)))
     _print_losses(concerning, console)
-    telling = [each for each in concerning if _TARGET_LOST not in each.reason]
+    telling = [each for each in concerning if TARGET_LOST not in each.reason]
     for judgement in telling[:RESULT_COUNT_MAX]:
         _print_result(run, judgement, console)
     if len(telling) > RESULT_COUNT_MAX:
@@ -113,9 +113,9 @@ def _print_longest(run: Run, console: Console) -> None:
 
 def _print_losses(concerning: list[Judgement], console: Console) -> None:
     """Say once of each target that was lost how, and how many scenarios that cut short."""
-    lost = [each for each in concerning if _TARGET_LOST in each.reason]
+    lost = [each for each in concerning if TARGET_LOST in each.reason]
     for target, count in Counter(each.target for each in lost).items():
-        how = next(each.reason for each in lost if each.target == target).partition(_TARGET_LOST)[2]
+        how = next(each.reason for each in lost if each.target == target).partition(TARGET_LOST)[2]
         told = f"{GLYPHS[Outcome.INDETERMINATE]} {count} scenarios on {target} were cut short: {how.strip()}"
         console.print(_plain(f"{told}\n", "yellow"), soft_wrap=True)
 

@@ -26,7 +26,7 @@ from harness.targets.base import (
     TargetError,
 )
 from harness.trace.canonical import Canonicaliser, member_prefixes
-from harness.trace.events import Event, EventKind
+from harness.trace.events import TARGET_LOST, Event, EventKind
 
 JOBS: Final = 64
 _LATE_AT_ONCE: Final = 4
@@ -281,7 +281,7 @@ class Drive:
 
     def _why_cancelled(self, until_s: float) -> str:
         if self._start_failure is not None:
-            return f"target lost: {self._start_failure}"
+            return f"{TARGET_LOST}{self._start_failure}"
         return self._limit_note() if asyncio.get_running_loop().time() >= until_s else "interrupted"
 
     def _limit_note(self) -> str:
@@ -297,7 +297,7 @@ class Drive:
         recorder = self._recorder(script, num_partitions(broker.description))
         failure = how_it_ended(broker)
         if failure is not None:
-            recorder.note(EventKind.ABANDONED, _NOWHERE, f"target lost: {failure}")
+            recorder.note(EventKind.ABANDONED, _NOWHERE, f"{TARGET_LOST}{failure}")
             return
         stage = broker.open_stage(script.id)
         recorder.now_ms = stage.now_ms
@@ -311,7 +311,7 @@ class Drive:
             recorder.note(EventKind.ABANDONED, _NOWHERE, self._why_cancelled(until_s))
             raise
         except TargetError as error:
-            recorder.note(EventKind.ABANDONED, _NOWHERE, f"target lost: {error}")
+            recorder.note(EventKind.ABANDONED, _NOWHERE, f"{TARGET_LOST}{error}")
         except Exception as error:  # noqa: BLE001 - our fault is a result too, and must not stop the others
             recorder.note(EventKind.HARNESS_ERROR, _NOWHERE, repr(error))
         finally:

@@ -39,7 +39,7 @@ from harness.scenario.script import (
 )
 from harness.scenario.values import GroupRef
 from harness.targets.base import ConnectionLost, HoldPoint, Lever, NoAnswer, Role, Stage
-from harness.trace.events import EventKind
+from harness.trace.events import TARGET_LOST, EventKind
 from harness.wire.codec import FieldValue, encode_request
 from harness.wire.log_records import encode_record
 
@@ -79,7 +79,7 @@ class Interpreter:
         except UnboundReferenceError as error:
             self.recorder.note(EventKind.ABANDONED, Place(step=index), str(error))
         except TargetLost as lost:
-            self.recorder.note(EventKind.ABANDONED, Place(step=index), f"target lost: {lost}")
+            self.recorder.note(EventKind.ABANDONED, Place(step=index), f"{TARGET_LOST}{lost}")
 
     async def _take(self, index: int, step: Step) -> None:  # noqa: C901 - one flat case a kind of step
         match step:

@@ -19,7 +19,7 @@ from harness.tap.journal import JOURNAL
 from harness.tap.reading import events_of_journal
 from harness.tap.tap import Tap, TapError
 from harness.targets.base import Broker, BrokerDescription, Target, TargetError
-from harness.trace.events import EventKind, RunFooter, RunHeader, TraceHeader
+from harness.trace.events import TARGET_LOST, EventKind, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import EventWriter, RunFolder
 from harness.trace.formats import FORMAT_VERSION, config_digest
 from harness.trace.schema import TraceError
@@ -101,7 +101,7 @@ async def _tap(plan: TapPlan, folder: RunFolder, broker: Broker, stop: asyncio.E
                 if (lost := tap.failure()) is not None:
                     raise TapError(lost)
                 if (gone := broker.failure()) is not None:
-                    return f"target lost: {gone}"
+                    return f"{TARGET_LOST}{gone}"
     return COMPLETE
 
 

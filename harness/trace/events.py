@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+TARGET_LOST: Final = "target lost: "
+"""How a footer, a note or a reason begins that tells of a target that is gone; why follows."""
+
 
 class EventKind(StrEnum):
     """What happened."""
