@@ -1,6 +1,7 @@
 """A tapped target with its run folder: started, watched, ended, and decoded into the files of other runs."""
 
 import asyncio
+import dataclasses
 import json
 import os
 import platform
@@ -14,6 +15,7 @@ from typing import Final, TypeAlias
 from harness import __version__
 from harness.invariants import Violation
 from harness.invariants.stored import checker_for, keep
+from harness.report.exit_code import ENDED_COMPLETE
 from harness.tap.following import Follower
 from harness.tap.journal import JOURNAL
 from harness.tap.reading import events_of_journal
@@ -30,7 +32,7 @@ Tell: TypeAlias = Callable[[str], None]
 
 _LOOK_S: Final = 0.2
 """Between two looks at whether all is well, and at what was kept meanwhile."""
-COMPLETE: Final = "complete"
+_DECODED_LATER: Final = "interrupted: decoded later"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +104,7 @@ async def _tap(plan: TapPlan, folder: RunFolder, broker: Broker, stop: asyncio.E
                     raise TapError(lost)
                 if (gone := broker.failure()) is not None:
                     return f"{TARGET_LOST}{gone}"
-    return COMPLETE
+    return ENDED_COMPLETE
 
 
 async def _rest(stop: asyncio.Event) -> None:
@@ -117,6 +119,21 @@ def told(violation: Violation) -> str:
     """Write a violation in a line."""
     place = f"{violation.scenario_id} {violation.sequence}, group {violation.group_id}"
     return f"{violation.invariant} [{violation.party}] {place}: {violation.detail}"
+
+
+def finish_later(folder: RunFolder) -> TappedRun:
+    """Decode the journals of a tap that was killed; what the footer of one that was not says is kept.
+
+    Raises:
+        TraceError: this is no tap's run, or a file of it is damaged.
+    """
+    footer = folder.read_footer()
+    if footer is None:
+        return finish(folder, ended=_DECODED_LATER)
+    tapped = finish(folder, ended=footer.ended)
+    kept = dataclasses.replace(tapped.footer, finished_at=footer.finished_at, drive_ms=footer.drive_ms)
+    folder.write_footer(kept)
+    return dataclasses.replace(tapped, footer=kept)
 
 
 def finish(folder: RunFolder, *, ended: str, drive_ms: float = 0.0) -> TappedRun:

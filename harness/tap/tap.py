@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -59,6 +59,7 @@ class Tap:
         self._log = out / "tap.log"
         self._lock = threading.Lock()
         self._is_stopped = False
+        self._unread = b""
         self._link, theirs = socket.socketpair()
         with theirs, self._log.open("wb") as log:
             command = [str(theirs.fileno()), str(self.journal.resolve()), bootstrap, listen, advertised]
@@ -100,21 +101,29 @@ class Tap:
         with self._lock:
             try:
                 self._link.sendall(json.dumps({"conversation": name}).encode() + b"\n")
-                answer = json.loads(self._line())
+                answer = self._answer_about(name)
             except (OSError, ValueError) as error:
                 raise TapError(self.failure() or f"the tap does not answer: {error}") from error
         if "error" in answer:
-            raise TapError(str(answer["error"]))
-        return str(answer["address"])
+            raise TapError(answer["error"])
+        return answer["address"]
+
+    def _answer_about(self, name: str) -> Mapping[str, str]:
+        """Take the next answer about a conversation; one too late for its question is passed over."""
+        while True:
+            answer: dict[str, str] = json.loads(self._line())
+            if answer["conversation"] == name:
+                return answer
 
     def _line(self) -> bytes:
-        line = b""
-        while not line.endswith(b"\n"):
+        while b"\n" not in self._unread:
             data = self._link.recv(_LINK_BYTES)
             if not data:
-                self._process.wait(_STOP_TIMEOUT_S)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(_STOP_TIMEOUT_S)
                 raise ConnectionResetError("it has ended")
-            line += data
+            self._unread += data
+        line, _, self._unread = self._unread.partition(b"\n")
         return line
 
     def failure(self) -> str | None:

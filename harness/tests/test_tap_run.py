@@ -1,5 +1,6 @@
 """The command `tap` from its start to its run folder, ended well and badly, and `invariants` over it."""
 
+import dataclasses
 import json
 import os
 import re
@@ -109,8 +110,11 @@ def test_a_tap_that_is_killed_is_finished_later(tmp_path: Path, kafka_conformanc
         event for event in read_events(folder.events(TARGET)).events if event.kind == EventKind.RESPONSE
     ]
     assert [event.api for event in answers] == ["ApiVersions"] * 2
+    folder.write_footer(dataclasses.replace(footer, ended="complete", drive_ms='{"reference-tcp": 7.0}'))
+    before = folder.footer_json.read_bytes()
     assert kafka_conformance("tap", "--finish", folder.path) == ExitCode.EXPECTED
     assert "2 requests" in kafka_conformance.out
+    assert folder.footer_json.read_bytes() == before
 
 
 def test_a_tap_that_nobody_used_says_that_nothing_ran(tmp_path: Path) -> None:
