@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from harness.diff.model import Attribution, Difference, Judgement
 from harness.scenario.script_schema import script_schema
+from harness.spark.archive_rows import ClientVerdict
 from harness.trace.clause import Clause
 from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
 from harness.trace.formats import FORMAT_VERSION
@@ -25,7 +26,7 @@ class PublishedSchema:
 
     name: str
     obeyed_by: str
-    """Where in a run's folder."""
+    """Where in a run's folder, or in an archive of runs."""
     make: Callable[[], Mapping[str, object]]
 
     @property
@@ -54,6 +55,7 @@ SCHEMAS: Final = (
     _of_record("judgement", Judgement, "each line of `judgements.jsonl`"),
     _of_record("difference", Difference, "each line of `differences.jsonl`"),
     _of_record("attribution", Attribution, "each line of `attributions.jsonl`"),
+    _of_record("client-verdict", ClientVerdict, "each row of `client_verdicts` in an archive of runs"),
 )
 """In the order in which a run writes what obeys them."""
 

@@ -7,9 +7,10 @@ import typer
 from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.run_folder import run_folder
 from harness.conduct.progress import ProgressDisplay
+from harness.report.client_verdicts import client_verdicts
 from harness.report.exit_code import ExitCode
+from harness.report.run_kinds import RunKind, open_folder
 from harness.report.trend_site import render_trend
 from harness.spark.archive import ARCHIVE, Archive
 from harness.spark.packing import pack
@@ -35,7 +36,7 @@ def trend(
     spark_master: Annotated[str, _MASTER] = LOCAL_MASTER,
 ) -> ExitCode:
     """Put runs into the archive, and make tables and pages of what they say together."""
-    folders = [run_folder(path) for path in runs or []]
+    folders = [open_folder(path, RunKind.SUITES) for path in runs or []]
     console = Console()
     place = archive or (folders[0].path.parent if folders else Path("reports")) / ARCHIVE
     kept = Archive(root=place.resolve())
@@ -43,7 +44,7 @@ def trend(
     with ProgressDisplay(console) as display:
         tell = display.teller("trend")
         if folders:
-            pack(folders, kept, progress=tell)
+            pack(folders, kept, clients_of=client_verdicts, progress=tell)
         counts = build_trend(kept, out, run_ids=run_ids, master=spark_master, progress=tell)
         page = render_trend(out)
         display.finish("trend")

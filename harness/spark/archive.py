@@ -2,6 +2,7 @@
 
     runs/_volumes.json              which volumes count, and which runs are in each
     runs/KIND/VOLUME.parquet        RunHeader, Event, Trace, Judgement …: a kind of record, some runs
+    runs/client_verdicts/…          likewise, and only of volumes that have any: older archives know none
     runs/conversations/NAME.parquet the answers of each conversation, by its digest
 
 A run is a volume of its own at first; when there are many such, they are merged into one, because what a
@@ -27,7 +28,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
 
 from harness.diff.model import Difference, Judgement
-from harness.spark.archive_rows import Answer, BrokerHeader, RunClause, TimedStep, Trace
+from harness.spark.archive_rows import Answer, BrokerHeader, ClientVerdict, RunClause, TimedStep, Trace
 from harness.spark.arrow_schemas import arrow_schema, column_names
 from harness.trace.events import Event, RunFooter, RunHeader
 from harness.trace.files import write_whole
@@ -54,8 +55,11 @@ KINDS: "Final[Mapping[str, type[DataclassInstance]]]" = {
     "judgements": Judgement,
     "differences": Difference,
     "clauses": RunClause,
+    "client_verdicts": ClientVerdict,
 }
 """Record classes by the folder that keeps them."""
+RARE: Final = frozenset({"client_verdicts"})
+"""Kinds that most runs have no record of: a volume without any has no file of them."""
 
 CONVERSATION_SCHEMA: Final = pa.schema(
     [("conversation", pa.string()), ("answers", pa.list_(pa.struct(list(arrow_schema(Answer)))))]
@@ -70,16 +74,22 @@ class VolumeWriter:
     """Writes the files of one volume, one for each kind of record; they count once the archive lists them."""
 
     def __init__(self, root: Path, name: str) -> None:
-        self._writers: dict[str, pq.ParquetWriter] = {}
-        for kind, cls in KINDS.items():
-            path = root / kind / f"{name}.parquet"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._writers[kind] = pq.ParquetWriter(path, arrow_schema(cls), compression="zstd")
+        self._root = root
+        self._file = f"{name}.parquet"
+        self._writers = {kind: self._opened(kind) for kind in KINDS if kind not in RARE}
 
     def write(self, kind: str, table: pa.Table) -> None:
         """Append records of one run as a row group."""
-        if len(table):
-            self._writers[kind].write_table(table)
+        if not len(table):
+            return
+        if kind not in self._writers:
+            self._writers[kind] = self._opened(kind)
+        self._writers[kind].write_table(table)
+
+    def _opened(self, kind: str) -> pq.ParquetWriter:
+        path = self._root / kind / self._file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return pq.ParquetWriter(path, arrow_schema(KINDS[kind]), compression="zstd")
 
     def close(self) -> None:
         """Finish the files."""
@@ -124,11 +134,12 @@ class Archive:
 
     def files(self, kind: str, run_ids: Sequence[str] | None = None) -> list[Path]:
         """Name the files that have records of a kind, of some runs or of all."""
-        return [
+        files = [
             self.root / kind / f"{name}.parquet"
             for name, runs in self.volumes().items()
             if run_ids is None or not runs.keys().isdisjoint(run_ids)
         ]
+        return [file for file in files if file.exists()] if kind in RARE else files
 
     def conversation_files(self) -> list[Path]:
         """Name the files that have conversations."""
@@ -191,12 +202,17 @@ class Archive:
         wanted = pa.array(list(runs), pa.string())
         with VolumeWriter(self.root, name) as writer:
             for kind in KINDS:
-                for source in names:
-                    file = pq.ParquetFile(self.root / kind / f"{source}.parquet")
-                    for group in range(file.num_row_groups):
-                        table = file.read_row_group(group)
-                        writer.write(kind, table.filter(pc.is_in(table["run_id"], value_set=wanted)))
+                for table in self._row_groups(kind, names):
+                    writer.write(kind, table.filter(pc.is_in(table["run_id"], value_set=wanted)))
         return name
+
+    def _row_groups(self, kind: str, names: Sequence[str]) -> Iterator[pa.Table]:
+        for path in (self.root / kind / f"{name}.parquet" for name in names):
+            if kind in RARE and not path.exists():
+                continue
+            file = pq.ParquetFile(path)
+            for group in range(file.num_row_groups):
+                yield file.read_row_group(group)
 
     def _list(self, volumes: Volumes) -> None:
         write_whole(self.root / _VOLUMES, json.dumps(volumes, indent=1))

@@ -72,3 +72,46 @@ class TimedStep:
     """`not before` or `not after`."""
     limit_ms: float
     elapsed_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientVerdict:
+    """What became of one client script. Grain: run, target, library, script."""
+
+    run_id: str
+    """Of the run of wire suites that the scripts stand beside."""
+    target: str
+    library: str
+    library_version: str
+    script_id: str
+    title: str
+    """The script's sentence."""
+    outcome: str
+    """A `harness.verdict.Outcome`."""
+    expectation: str
+    """A `harness.verdict.Expectation`; nobody foresees anything of client scripts."""
+    reason: str
+    """What first is not as it should be, or why the script was not run, or was cut short."""
+    signature: str | None
+    """Hash of script, library and what first departs, without what is chance: equal in every run."""
+    first_step: int | None
+    """None where nothing departs, or where it is the wire that tells."""
+    mismatch_count: int
+    """Against the script."""
+    difference_count: int
+    """Against the reference."""
+    violation_count: int
+    """Of invariants, by the coordinator."""
+    replay_count: int
+    """Answers that the reference gives otherwise when the conversation is replayed to it."""
+    compared: str
+    """The reference that it was compared with, or `not compared: …`."""
+    duration_ms: float
+    spec: str
+    """Of the target, as is what follows."""
+    profile: str
+    implementation: str
+    broker_config: str
+    """Kafka properties, JSON."""
+    scripts_digest: str
+    """Of all scripts that the run chose: equal where clients were told the same."""

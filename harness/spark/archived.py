@@ -15,7 +15,6 @@ from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from harness.spark.archive import CONVERSATIONS, KINDS, Archive
 from harness.spark.archive_rows import Answer
-from harness.spark.arrow_schemas import column_names
 from harness.spark.schemas import struct_type
 from harness.spark.stage import hadoop_path
 from harness.trace.events import RunHeader
@@ -27,6 +26,11 @@ CONVERSATION_TYPE: Final = StructType(
     ]
 )
 """Grain: conversation."""
+_OF_RUNS: Final = {
+    "runs": struct_type(RunHeader),
+    "beginnings": StructType([struct_type(RunHeader)[name] for name in ("run_id", "started_at")]),
+}
+"""What is read of run headers, by what it is asked for as."""
 
 
 class Archived:
@@ -47,6 +51,11 @@ class Archived:
     def runs(self) -> DataFrame:
         """`RunHeader`; read here, since a job for so few rows would take longer."""
         return self._frame("runs")
+
+    @property
+    def beginnings(self) -> DataFrame:
+        """Of `runs` only which there are and when they began, which is most of what is asked."""
+        return self._frame("beginnings")
 
     @property
     def footers(self) -> DataFrame:
@@ -89,6 +98,12 @@ class Archived:
         return self._frame("clauses")
 
     @property
+    def client_verdicts(self) -> DataFrame | None:
+        """`ClientVerdict`; None where no run has any, so that nothing is done for them."""
+        files = self._archive.files("client_verdicts", self._run_ids)
+        return self._frame("client_verdicts") if files else None
+
+    @property
     def conversations(self) -> DataFrame:
         """`CONVERSATION_TYPE`, of all runs."""
         return self._frame(CONVERSATIONS)
@@ -102,8 +117,8 @@ class Archived:
     def _read(self, kind: str) -> DataFrame:
         if kind == CONVERSATIONS:
             return self._parquet(self._archive.conversation_files(), CONVERSATION_TYPE)
-        if kind == "runs":
-            return self._told(self._run_headers(), struct_type(RunHeader))
+        if kind in _OF_RUNS:
+            return self._told(self._run_headers(_OF_RUNS[kind]), _OF_RUNS[kind])
         frame = self._parquet(self._archive.files(kind, self._run_ids), struct_type(KINDS[kind]))
         return frame if self._run_ids is None else frame.where(self._is_wanted())
 
@@ -118,9 +133,9 @@ class Archived:
         rows = json.dumps(table.to_pylist()).replace("$", r"\u0024")  # `${…}` would be a variable of Spark's
         return self._spark.sql("SELECT inline(from_json({rows}, {shape}))", rows=rows, shape=shape)
 
-    def _run_headers(self) -> pa.Table:
+    def _run_headers(self, schema: StructType) -> pa.Table:
         files = self._archive.files("runs", self._run_ids)
-        table = pa.concat_tables([pq.read_table(file, columns=column_names(RunHeader)) for file in files])
+        table = pa.concat_tables([pq.ParquetFile(file).read(columns=schema.names) for file in files])
         if self._run_ids is None:
             return table
         return table.filter(pc.is_in(table["run_id"], value_set=pa.array(self._run_ids, pa.string())))

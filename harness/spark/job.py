@@ -14,6 +14,7 @@ from harness.diff.model import Judgement
 from harness.spark import mart
 from harness.spark.change_mart import behaviour_changes
 from harness.spark.coverage_mart import clause_coverage
+from harness.spark.refusals import ENDINGS, system_refusals
 from harness.spark.rows import (
     AlignedStep,
     BehaviourChange,
@@ -102,6 +103,7 @@ def build_tables(
         progress: told what is being worked on.
 
     Raises:
+        OSError: the system refused Spark something: a disk is full.
         SparkError: Spark cannot be started.
         TraceError: a run's files are missing or corrupt.
     """
@@ -110,7 +112,7 @@ def build_tables(
     tell = progress or (lambda _: None)
     partitions = 1 + sum(_trace_bytes(folder) for folder in folders) // PARTITION_BYTES
     tell("starting Spark")
-    with spark_session(master=master, partitions=partitions) as spark:
+    with spark_session(master=master, partitions=partitions) as spark, system_refusals():
         tell(f"reading {len(folders)} {'run' if len(folders) == 1 else 'runs'}")
         sources = stage(spark, folders)
         return write_tables(MARTS, sources, out.resolve(), partitions=partitions, progress=tell)
@@ -126,7 +128,7 @@ def main(
     out: Annotated[Path | None, typer.Option(help="Where the tables go [`tables` in the last run].")] = None,
     master: Annotated[str, typer.Option(help="A Spark master URL.")] = LOCAL_MASTER,
 ) -> None:
-    """Make a report's tables from the traces of runs; exits with 65 for bad input, 69 without Spark."""
+    """Make a report's tables of runs; exits with 65 (bad input), 69 (no Spark) or 75 (a full disk)."""
     try:
         counts = build_tables(
             runs,
@@ -134,9 +136,9 @@ def main(
             master=master,
             progress=partial(typer.echo, err=True),
         )
-    except (TraceError, SparkError) as error:
+    except (TraceError, SparkError, OSError) as error:
         typer.echo(error, err=True)
-        raise typer.Exit(65 if isinstance(error, TraceError) else 69) from error
+        raise typer.Exit(next(code for kind, code in ENDINGS.items() if isinstance(error, kind))) from error
     for name, count in counts.items():
         typer.echo(f"{count:>10}  {name}")
 

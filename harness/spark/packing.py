@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
 import pyarrow.json as pj  # type: ignore[import-untyped]  # likewise
 
 from harness.diff.model import Difference, Judgement
 from harness.spark.archive import KINDS, Archive, VolumeWriter, volume_name
-from harness.spark.archive_rows import Answer, BrokerHeader, RunClause, TimedStep, Trace
+from harness.spark.archive_rows import Answer, BrokerHeader, ClientVerdict, RunClause, TimedStep, Trace
 from harness.spark.arrow_schemas import arrow_schema, arrow_table, column_names
 from harness.spark.conversations import bounds_of, completed, told
 from harness.trace.clause import Clause
@@ -20,11 +20,26 @@ from harness.trace.schema import TraceError
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+ClientsOf: TypeAlias = Callable[[RunFolder], Sequence[ClientVerdict]]
+"""Reads what became of the client scripts of a run, whose files belong to a layer above this one."""
+_CLIENTS_JUDGED: Final = ("clients", "judgement.json")
+"""Where that is written last."""
+
 
 def pack(
-    folders: Iterable[RunFolder], archive: Archive, *, progress: Callable[[str], None] | None = None
+    folders: Iterable[RunFolder],
+    archive: Archive,
+    *,
+    clients_of: ClientsOf,
+    progress: Callable[[str], None] | None = None,
 ) -> int:
     """Put those runs into an archive that it lacks or holds by an older judgement; say how many.
+
+    Args:
+        folders: of finished runs.
+        archive: where they go.
+        clients_of: reads their client scripts; `harness.report.client_verdicts` has it.
+        progress: told what is being worked on.
 
     Raises:
         TraceError: one was cut short, was not judged, or a file of it is damaged.
@@ -36,13 +51,13 @@ def pack(
             if not archive.holds(run_id, _stamp(folder)):
                 if progress is not None:
                     progress(f"packing {run_id}")
-                _add(folder, archive)
+                _add(folder, archive, clients_of(folder))
                 count += 1
         archive.merge()
     return count
 
 
-def _add(folder: RunFolder, archive: Archive) -> None:
+def _add(folder: RunFolder, archive: Archive, clients: Sequence[ClientVerdict]) -> None:
     run = folder.read_run()
     footer = folder.read_footer()
     if footer is None:
@@ -75,6 +90,7 @@ def _add(folder: RunFolder, archive: Archive) -> None:
             "judgements": judgements,
             "differences": read_records(Difference, folder.differences),
             "clauses": _clauses(folder, run.run_id),
+            "client_verdicts": clients,
         }
         for kind, found_records in records.items():
             writer.write(kind, arrow_table(KINDS[kind], found_records))
@@ -125,5 +141,7 @@ def _clauses(folder: RunFolder, run_id: str) -> list[RunClause]:
 
 def _stamp(folder: RunFolder) -> str:
     """Tell one judgement of a run from another."""
-    files = (folder.judgements, folder.differences)
+    clients = folder.path.joinpath(*_CLIENTS_JUDGED)
+    # Without client scripts it is what it was before archives knew of them: such runs are as they were.
+    files = (folder.judgements, folder.differences, *((clients,) if clients.exists() else ()))
     return "-".join(str(file.stat().st_mtime_ns) if file.exists() else "none" for file in files)

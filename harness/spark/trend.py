@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from harness.spark import conversation_mart, timing_mart, trend_mart
+from harness.spark import client_mart, conversation_mart, timing_mart, trend_mart
 from harness.spark.archive import Archive
 from harness.spark.archived import Archived
 from harness.spark.coverage_mart import clause_coverage
+from harness.spark.refusals import ENDINGS, system_refusals
 from harness.spark.rows import ClauseCoverage
 from harness.spark.session import LOCAL_MASTER, SparkError, spark_session
 from harness.spark.tables import PARTITION_BYTES, Mart, write_tables
@@ -39,16 +40,34 @@ _SHUFFLED_SIZE: Final = 16
 _BYTES_IN_PART: Final = PARTITION_BYTES // 4
 """Of what is shuffled: a few million events are work for all cores already."""
 
+
+def results(of: Archived) -> DataFrame:
+    """Return what became of scenarios, and of client scripts where runs have any. Grain: as `VerdictCell`."""
+    clients = of.client_verdicts
+    if clients is None:
+        return of.judgements
+    scenarios = of.judgements.select(*client_mart.RESULT_COLUMNS)
+    return scenarios.unionByName(client_mart.client_results(clients))
+
+
+def _successions(of: Archived) -> DataFrame:
+    driven = trend_mart.driven_targets(of.headers, of.runs)
+    clients = of.client_verdicts
+    if clients is not None:
+        driven = driven.unionByName(client_mart.driven_clients(clients, of.runs))
+    return trend_mart.successions(driven, results(of))
+
+
 TREND_MARTS: Final[Mapping[str, Mart[Archived]]] = {
     "verdict_matrix": Mart(
         row=VerdictCell,
         order=(),
-        build=lambda of: trend_mart.verdict_cells(of.runs, of.judgements),
+        build=lambda of: trend_mart.verdict_cells(of.beginnings, results(of)),
     ),
     "run_totals": Mart(
         row=RunTotal,
         order=("started_at", "target"),
-        build=lambda of: trend_mart.run_totals(of.runs, of.footers, of.judgements),
+        build=lambda of: trend_mart.run_totals(of.runs, of.footers, results(of)),
     ),
     "first_differences": Mart(
         row=FirstDifference,
@@ -58,7 +77,7 @@ TREND_MARTS: Final[Mapping[str, Mart[Archived]]] = {
     "signature_ages": Mart(
         row=SignatureAge,
         order=("cluster",),
-        build=lambda of: trend_mart.signature_ages(of.differences, of.runs),
+        build=lambda of: trend_mart.signature_ages(of.differences, of.beginnings),
     ),
     "first_changed_versions": Mart(
         row=FirstChangedVersion,
@@ -70,12 +89,12 @@ TREND_MARTS: Final[Mapping[str, Mart[Archived]]] = {
     "run_deltas": Mart(
         row=RunDelta,
         order=("run_id", "scenario_id", "target"),
-        build=lambda of: trend_mart.run_deltas(trend_mart.successions(of.runs, of.headers, of.judgements)),
+        build=lambda of: trend_mart.run_deltas(_successions(of)),
     ),
     "flake_rates": Mart(
         row=FlakeRate,
         order=("scenario_id", "target"),
-        build=lambda of: trend_mart.flake_rates(trend_mart.successions(of.runs, of.headers, of.judgements)),
+        build=lambda of: trend_mart.flake_rates(_successions(of)),
     ),
     "clause_coverage": Mart(
         row=ClauseCoverage,
@@ -129,6 +148,7 @@ def build_trend(
         progress: told what is being worked on.
 
     Raises:
+        OSError: the system refused Spark something: a disk is full.
         SparkError: Spark cannot be started.
         TraceError: the archive lacks a run, or has none.
     """
@@ -140,7 +160,7 @@ def build_trend(
     tell = progress or (lambda _: None)
     partitions = shuffle_partitions(archive)
     tell("starting Spark")
-    with spark_session(master=master, partitions=partitions) as spark:
+    with spark_session(master=master, partitions=partitions) as spark, system_refusals():
         tell(f"reading {len(run_ids or held)} of {len(held)} runs")
         return write_trend(spark, archive, out, run_ids=run_ids, partitions=partitions, progress=tell)
 
@@ -171,7 +191,7 @@ def main(
     run: Annotated[list[str] | None, typer.Option(help="Of this run; may be repeated.")] = None,
     master: Annotated[str, typer.Option(help="A Spark master URL.")] = LOCAL_MASTER,
 ) -> None:
-    """Make the tables of many runs' trend; exits with 65 for bad input, 69 without Spark."""
+    """Make the tables of many runs' trend; exits with 65 (bad input), 69 (no Spark) or 75 (a full disk)."""
     try:
         counts = build_trend(
             Archive(root=archive.resolve()),
@@ -180,9 +200,9 @@ def main(
             master=master,
             progress=partial(typer.echo, err=True),
         )
-    except (TraceError, SparkError) as error:
+    except (TraceError, SparkError, OSError) as error:
         typer.echo(error, err=True)
-        raise typer.Exit(65 if isinstance(error, TraceError) else 69) from error
+        raise typer.Exit(next(code for kind, code in ENDINGS.items() if isinstance(error, kind))) from error
     for name, count in counts.items():
         typer.echo(f"{count:>10}  {name}")
 

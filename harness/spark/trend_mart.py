@@ -37,20 +37,21 @@ _CIRCUMSTANCES: Final = [
     "implementation",
     "broker_config",
 ]
+DRIVEN_COLUMNS: Final = ("run_id", "target", "measure", "started_at", "circumstances")
 _SLOWEST: Final = 50
 _VERSION: Final = r"\d+(?:\.\d+)+"
 
 
-def verdict_cells(runs: DataFrame, judgements: DataFrame) -> DataFrame:
-    """Lay out the judgements of all runs. Grain and columns: `VerdictCell`."""
+def verdict_cells(runs: DataFrame, results: DataFrame) -> DataFrame:
+    """Lay out the results of all runs. Grain and columns: `VerdictCell`."""
     started = sf.broadcast(runs.select("run_id", "started_at"))
-    return judgements.join(started, on="run_id", how="inner").select(*column_names(VerdictCell))
+    return results.join(started, on="run_id", how="inner").select(*column_names(VerdictCell))
 
 
-def run_totals(runs: DataFrame, footers: DataFrame, judgements: DataFrame) -> DataFrame:
+def run_totals(runs: DataFrame, footers: DataFrame, results: DataFrame) -> DataFrame:
     """Count what targets came to. Grain and columns: `RunTotal`."""
     return (
-        judgements.groupBy("run_id", "target")
+        results.groupBy("run_id", "target")
         .agg(
             sf.count("*").alias("scenario_count"),
             *[_count_of("outcome", outcome) for outcome in Outcome],
@@ -67,14 +68,12 @@ def _count_of(column: str, value: Outcome | Expectation) -> Column:
     return sf.count_if(sf.col(column) == value.value).alias(value.name.lower())
 
 
-def target_runs(runs: DataFrame, headers: DataFrame) -> DataFrame:
-    """Put each target's runs in a row, with the runs before and after. Grain: run, target.
+def driven_targets(headers: DataFrame, runs: DataFrame) -> DataFrame:
+    """Tell in which circumstances targets were driven. Grain: run, target. Columns: `DRIVEN_COLUMNS`.
 
-    Runs in which it was held against another target make a row of their own, by `measure`: they say nothing
-    of how it stands to the reference. `is_like_prior` and `is_like_next` tell whether scripts, harness and
-    target are the same there.
+    Runs in which a target was held against another make a row of their own, by `measure`: they say nothing of
+    how it stands to the reference.
     """
-    in_time = Window.partitionBy("target", "measure").orderBy("started_at", "run_id")
     is_reference = sf.startswith("oracle", sf.lit("reference-")) & ~sf.startswith(
         "oracle", sf.lit("reference-tcp")
     )
@@ -88,26 +87,38 @@ def target_runs(runs: DataFrame, headers: DataFrame) -> DataFrame:
             how="inner",
         )
         .withColumn("circumstances", sf.to_json(sf.struct(*_CIRCUMSTANCES)))
-        .select(
-            "run_id",
-            "target",
-            "measure",
-            sf.row_number().over(in_time).alias("ordinal"),
-            *[
-                column
-                for neighbour, place in (("prior", sf.lag), ("next", sf.lead))
-                for column in (
-                    place("run_id").over(in_time).alias(f"{neighbour}_run_id"),
-                    sf.coalesce(
-                        place("circumstances").over(in_time) == sf.col("circumstances"), sf.expr("false")
-                    ).alias(f"is_like_{neighbour}"),
-                )
-            ],
-        )
+        .select(*DRIVEN_COLUMNS)
     )
 
 
-def successions(runs: DataFrame, headers: DataFrame, judgements: DataFrame) -> DataFrame:
+def target_runs(driven: DataFrame) -> DataFrame:
+    """Put each target's runs in a row, with the runs before and after. Grain: run, target.
+
+    `is_like_prior` and `is_like_next` tell whether scripts, harness and target are the same there.
+
+    Args:
+        driven: what `driven_targets` gives, of clients too.
+    """
+    in_time = Window.partitionBy("target", "measure").orderBy("started_at", "run_id")
+    return driven.select(
+        "run_id",
+        "target",
+        "measure",
+        sf.row_number().over(in_time).alias("ordinal"),
+        *[
+            column
+            for neighbour, place in (("prior", sf.lag), ("next", sf.lead))
+            for column in (
+                place("run_id").over(in_time).alias(f"{neighbour}_run_id"),
+                sf.coalesce(
+                    place("circumstances").over(in_time) == sf.col("circumstances"), sf.expr("false")
+                ).alias(f"is_like_{neighbour}"),
+            )
+        ],
+    )
+
+
+def successions(driven: DataFrame, results: DataFrame) -> DataFrame:
     """Lay each result beside that of the target's run before. Grain: run, target, scenario.
 
     `prior` is null where that run did not hold the scenario; `is_last` tells that the next run does not.
@@ -115,8 +126,8 @@ def successions(runs: DataFrame, headers: DataFrame, judgements: DataFrame) -> D
     in_time = Window.partitionBy(*_RESULT, "measure").orderBy("ordinal")
     seen = sf.struct("outcome", "signature")
     return (
-        judgements.select("run_id", *_RESULT, "outcome", "signature")
-        .join(sf.broadcast(target_runs(runs, headers)), on=["run_id", "target"], how="inner")
+        results.select("run_id", *_RESULT, "outcome", "signature")
+        .join(sf.broadcast(target_runs(driven)), on=["run_id", "target"], how="inner")
         .withColumns(
             {
                 "prior": sf.when(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.model import Difference, Judgement
+from harness.report.client_verdicts import client_verdicts
 from harness.spark.archive import Archive
 from harness.spark.packing import pack
 from harness.tests.spark_records import EVENT, FOOTER, JUDGEMENT, RUN, write_run
@@ -80,5 +81,5 @@ def changed(step: int, scenario_id: str = EVENT.scenario_id) -> tuple[Event, ...
 
 def packed(tmp_path: Path, *folders: RunFolder) -> Archive:
     archive = Archive(root=tmp_path / "archive")
-    pack(folders, archive)
+    pack(folders, archive, clients_of=client_verdicts)
     return archive

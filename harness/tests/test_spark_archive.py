@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no annotations
 import pytest
 
+from harness.report.client_verdicts import client_verdicts
 from harness.spark.archive import KINDS, Archive
 from harness.spark.packing import pack
 from harness.tests.spark_archive import (
@@ -44,6 +45,7 @@ def test_a_packed_run_has_all_its_records(tmp_path: Path) -> None:
         "judgements": 4,
         "differences": 0,
         "clauses": 0,
+        "client_verdicts": 0,
     }
 
 
@@ -55,10 +57,10 @@ def test_a_run_that_was_cut_short_is_refused(tmp_path: Path) -> None:
 def test_a_run_is_packed_once_and_again_when_it_was_judged_anew(tmp_path: Path) -> None:
     folder = finished(tmp_path / "reports", 1)
     archive = packed(tmp_path, folder)
-    assert pack([folder], archive) == 0
+    assert pack([folder], archive, clients_of=client_verdicts) == 0
 
     judge(folder, [failing(each) for each in JUDGEMENTS])
-    assert pack([folder], archive) == 1
+    assert pack([folder], archive, clients_of=client_verdicts) == 1
     assert [row["outcome"] for row in rows(archive, "judgements")] == ["diverges"] * 4
 
 
@@ -69,7 +71,7 @@ def test_volumes_are_merged_without_loss_and_a_merged_run_can_be_replaced(tmp_pa
     assert len(archive.volumes()) == 1
     assert len(rows(archive, "judgements")) == 32 * 4
     judge(folders[3], [failing(each) for each in JUDGEMENTS])
-    pack([folders[3]], archive)
+    pack([folders[3]], archive, clients_of=client_verdicts)
     assert len(archive.run_ids()) == 32
     outcomes = {(row["run_id"], row["outcome"]) for row in rows(archive, "judgements")}
     assert len(rows(archive, "judgements")) == 32 * 4

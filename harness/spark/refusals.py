@@ -1,0 +1,67 @@
+"""What the system refused Spark, as Python would have told it: a full disk, a place that is closed.
+
+A task tells of it somewhere down the causes of what the driver raises, in Java's words.
+"""
+
+import errno
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no annotations
+from pyspark.errors import PySparkException
+
+from harness.spark.session import SparkError
+from harness.trace.schema import TraceError
+
+ENDINGS: Final[Mapping[type[Exception], int]] = {TraceError: 65, SparkError: 69, OSError: 75}
+"""How the jobs of this package end by what they raise."""
+_CODES: Final = {
+    os.strerror(code): code
+    for code in (
+        *(errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS),
+        *(errno.ENOTDIR, errno.EMFILE, errno.ENFILE),
+    )
+}
+"""By the system's words, which Java passes on."""
+_REFUSED: Final = re.compile(
+    r"\bjava\.(?:io|nio\.file)\.\w+: (?:(?P<path>/[^\n]*?)(?:: | \())?(?P<words>{})\)?$".format(
+        "|".join(map(re.escape, _CODES))
+    ),
+    re.MULTILINE,
+)
+"""E.g. `Caused by: java.io.FileNotFoundException: /tables/part-0.parquet (Permission denied)`."""
+
+
+@contextmanager
+def system_refusals() -> Iterator[None]:
+    """Raise what the system refused Spark as the `OSError` that it is; all else passes as it came.
+
+    It has to be left before the session is: without a JVM nobody knows the causes.
+
+    Raises:
+        OSError: with the system's code and, where Java names it, the file.
+    """
+    try:
+        yield
+    except (Py4JJavaError, PySparkException) as error:
+        refused = refusal_in(_whole_text(error))
+        if refused is None:
+            raise
+        raise refused from error
+
+
+def refusal_in(text: str) -> OSError | None:
+    """Return what the system refused, if a Java stack trace with its causes tells of that."""
+    found = _REFUSED.search(text)
+    if found is None:
+        return None
+    code = _CODES[found["words"]]
+    return OSError(code, found["words"], found["path"])
+
+
+def _whole_text(error: Exception) -> str:
+    """Return an error's text with its causes, which PySpark keeps to itself where it has a class for it."""
+    return f"{error}\n{getattr(error, '_stackTrace', '')}"
