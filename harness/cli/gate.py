@@ -10,12 +10,14 @@ import typer
 from harness.cli.errors import ends_with_exit_code
 from harness.conduct.expectation_files import expectation_files
 from harness.gate.annotations import annotations
+from harness.gate.clients_alone import evaluate_clients
 from harness.gate.decision import Decision
 from harness.gate.decision_file import write_decision
-from harness.gate.evaluate import Gated, evaluate
+from harness.gate.evaluate import Gated, Given, evaluate
 from harness.gate.policy import FILE_NAME, Baseline, Policy, PolicyError, load_policy
 from harness.gate.stored import open_run
 from harness.gate.words import can_be_foreseen, entry_to_paste, reproduction, three_lines
+from harness.report.clients_data import is_clients_folder, load_clients
 from harness.report.exit_code import ExitCode
 from harness.report.gate_page import add_gate_page
 from harness.report.regression_page import add_regression_page
@@ -60,19 +62,23 @@ def gate(
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="End with 0 whatever was decided.")] = False,
 ) -> ExitCode:
     """Decide on a stored run: 0 is green, any other exit code says why not."""
-    run = open_run(run_folder)
+    folder = run_folder.resolve()
+    clients = load_clients(folder) if is_clients_folder(folder) else None
     policy = _with_pairs(load_policy(config or _usual_config()), pair or [])
-    gated = evaluate(
-        run,
-        policy,
+    given = Given(
         expectation_files=expectation_files(suites, expect or []),
         catalogue=frozenset(collect(suites)),
         baseline=baseline,
         today=datetime.now(UTC).date(),
     )
-    files = write_decision(gated, out or run.path, policy=policy)
-    page = add_gate_page(out or run.path, run.header.run_id)
-    add_regression_page(out or run.path)
+    if clients is None:
+        gated = evaluate(open_run(run_folder), policy, given)
+    else:
+        gated = evaluate_clients(clients, policy, given)
+    files = write_decision(gated, out or folder, policy=policy)
+    page = add_gate_page(out or folder, gated.decision.run_id)
+    if clients is None:
+        add_regression_page(out or folder)
     _print(gated)
     if annotate is Style.GITHUB:
         for line in annotations(gated.decision, gated.infos):

@@ -1,13 +1,14 @@
 """What a gate says of the client scripts of a run: they count as scenarios do, and nothing foresees them."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 
 from harness.diff.judge import TargetInfo
 from harness.gate.decision import Complaint, Kind
 from harness.gate.policy import FailOn, Handling, Policy
+from harness.report.client_verdicts import client_signature
 from harness.report.clients_data import ClientResult, ClientsRun, Place
 from harness.report.clients_page import client_reproduction, column_key, first_remark, script_page
 from harness.report.exit_code import ENDED_COMPLETE
@@ -21,6 +22,7 @@ _KINDS = {
     Standing.INDETERMINATE: Kind.INDETERMINATE,
     Standing.ERROR: Kind.HARNESS_ERROR,
 }
+_LOST_REMEDY: Final = "TARGET/logs/ in the clients' folder has what its brokers wrote"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,8 @@ class ClientsWeighed:
     complaints: tuple[Weighed, ...] = ()
     standings: Mapping[str, Mapping[Standing, int]] | None = None
     """By target and library; None where the run has no client scripts."""
+    held: Mapping[str, int] = field(default_factory=dict)
+    """By target that has results that count: how many scripts clients carried out on it."""
 
 
 def weigh_clients(run: ClientsRun | None, baseline: ClientsRun | None, policy: Policy) -> ClientsWeighed:
@@ -54,10 +58,19 @@ def weigh_clients(run: ClientsRun | None, baseline: ClientsRun | None, policy: P
     only_new = baseline is not None and policy.baseline.fail_on is FailOn.NEW
     complaints = [
         *_of_ending(run),
-        *(_weighed(run, each, before if only_new else {}) for each in counted if each.standing in _KINDS),
+        *_of_lost(run, counted),
+        *_of_results(run, counted, before if only_new else {}, policy),
         *_of_vanished(run, before, policy),
     ]
-    return ClientsWeighed(complaints=tuple(complaints), standings=standings)
+    return ClientsWeighed(complaints=tuple(complaints), standings=standings, held=_held(run, counted))
+
+
+def _held(run: ClientsRun, counted: Sequence[ClientResult]) -> Mapping[str, int]:
+    carried_out: dict[str, set[str]] = {run.name_of(each): set() for each in counted}
+    for each in counted:
+        if each.standing is not Standing.SKIPPED:
+            carried_out[run.name_of(each)].add(each.script_id)
+    return {name: len(scripts) for name, scripts in carried_out.items()}
 
 
 def _counts(run: ClientsRun, result: ClientResult, policy: Policy) -> bool:
@@ -90,23 +103,57 @@ def _of_ending(run: ClientsRun) -> Iterator[Weighed]:
         yield complaint, Handling.FAIL
 
 
-def _weighed(run: ClientsRun, result: ClientResult, before: Mapping[Place, ClientResult]) -> Weighed:
-    place, says = first_remark(result)
-    earlier = before.get(run.place(result))
-    is_old = (
+def _of_lost(run: ClientsRun, counted: Sequence[ClientResult]) -> Iterator[Weighed]:
+    """Complain of each target that was lost under its scripts; all of them then broke off."""
+    lost = {run.name_of(each): each.because.removeprefix(TARGET_LOST) for each in counted if each.is_lost}
+    for name, told in lost.items():
+        complaint = Complaint(kind=Kind.TARGET_LOST, subject=name, reason=told.strip(), remedy=_LOST_REMEDY)
+        yield complaint, Handling.FAIL
+
+
+def _of_results(
+    run: ClientsRun,
+    counted: Sequence[ClientResult],
+    before: Mapping[Place, ClientResult],
+    policy: Policy,
+) -> Iterator[Weighed]:
+    """Complain of what departs; of what broke off, if it is more than a share of what was carried out."""
+    concerning = [
+        each
+        for each in counted
+        if each.standing in _KINDS and not (each.is_lost and each.standing is Standing.INDETERMINATE)
+    ]
+    old = {run.place(each) for each in concerning if _is_old(each, before.get(run.place(each)))}
+    held = sum(each.standing is not Standing.SKIPPED for each in counted)
+    broken = sum(
+        each.standing is Standing.INDETERMINATE and run.place(each) not in old for each in concerning
+    )
+    allows_broken = broken <= policy.allow.indeterminate_share * held
+    for each in concerning:
+        is_allowed = each.standing is Standing.INDETERMINATE and allows_broken
+        passes = run.place(each) in old or is_allowed
+        yield _complaint(run, each), Handling.WARN if passes else Handling.FAIL
+
+
+def _is_old(result: ClientResult, earlier: ClientResult | None) -> bool:
+    """Tell whether the baseline has the same; where chance put it makes no difference."""
+    return (
         earlier is not None
         and result.standing is not Standing.ERROR
-        and (earlier.outcome, first_remark(earlier)) == (result.outcome, (place, says))
+        and (earlier.outcome, client_signature(earlier)) == (result.outcome, client_signature(result))
     )
+
+
+def _complaint(run: ClientsRun, result: ClientResult) -> Complaint:
+    place, says = first_remark(result)
     name = run.name_of(result)
-    complaint = Complaint(
+    return Complaint(
         kind=_KINDS[result.standing],
         subject=_subject(run.place(result)),
         reason=": ".join(part for part in (place, says) if part),
         line=client_reproduction(run, result),
         page=f"{script_page(result.script_id)}#{target_anchor(column_key(name, result.library))}",
     )
-    return complaint, Handling.WARN if is_old else Handling.FAIL
 
 
 def _of_vanished(run: ClientsRun, before: Mapping[Place, ClientResult], policy: Policy) -> Iterator[Weighed]:

@@ -100,6 +100,8 @@ class Decision:
     """Of the results that count: target, or target and library, to how many have which standing."""
     client_result_count: int = 0
     """How many of these are of client scripts."""
+    held: Mapping[str, int] = field(default_factory=dict)
+    """By target that was asked for and counts: how many scenarios, or else scripts, were held with it."""
 
     @property
     def code(self) -> ExitCode:
@@ -140,6 +142,8 @@ class Evidence:
     """What is to be said of client scripts."""
     client_standings: Mapping[str, Mapping[Standing, int]] = field(default_factory=dict)
     """Of client scripts that count, by target and library."""
+    client_held: Mapping[str, int] = field(default_factory=dict)
+    """Likewise, by target: how many scripts clients carried out on it."""
 
 
 def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> Decision:
@@ -189,6 +193,7 @@ def decide(evidence: Evidence, policy: Policy) -> Decision:
         notes=tuple(_notes(evidence, policy)),
         standings={**_standings(counted), **evidence.client_standings},
         client_result_count=sum(sum(each.values()) for each in evidence.client_standings.values()),
+        held=_held(counted, evidence),
     )
 
 
@@ -290,25 +295,37 @@ def _of_indeterminate(counted: Sequence[Judgement], evidence: Evidence, policy: 
 
 def _of_numbers(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
     """Complain where too little was held to decide anything."""
-    held = Counter(
-        each.target
-        for each in counted
-        if each.outcome != Outcome.NOT_APPLICABLE and each.target in evidence.targets
-    )
-    if not held:
+    held = _held(counted, evidence)
+    if not any(held.values()):
         reason = "no scenario that counts was held with any target"
+        if evidence.client_held and not counted:
+            reason = "no client script that counts was carried out on any target"
         yield _missing(Kind.NOTHING_RAN, f"run {evidence.run_id}", reason), Handling.FAIL
         return
     for pattern in policy.require.targets:
-        if not any(held[name] and matches_target(pattern, evidence.infos[name]) for name in held):
-            reason = f"nothing was held with a target that fits; there is {', '.join(sorted(held))}"
+        held_with = sorted(name for name, count in held.items() if count)
+        fitting = (evidence.infos[name] for name in held_with if name in evidence.infos)
+        if not any(matches_target(pattern, info) for info in fitting):
+            reason = f"nothing was held with a target that fits; there is {', '.join(held_with)}"
             yield _missing(Kind.TARGET_MISSING, pattern, reason), Handling.FAIL
     for name in evidence.targets:
         info = evidence.infos.get(name)
         least = policy.require.scenario_count_min
-        if info is not None and policy.counts.target(info) and held[name] < least:
-            reason = f"{held[name]} scenarios were held with it; {least} are required"
+        count = held.get(name, 0)
+        if info is not None and policy.counts.target(info) and count < least:
+            reason = f"{count} scenarios were held with it; {least} are required"
             yield _missing(Kind.TOO_FEW, name, reason), Handling.FAIL
+
+
+def _held(counted: Sequence[Judgement], evidence: Evidence) -> Mapping[str, int]:
+    """Count by target what was held; client scripts where no scenario counts: the run is about them."""
+    asked = [each for each in counted if each.target in evidence.targets]
+    if not counted:
+        return evidence.client_held
+    held = dict.fromkeys((each.target for each in asked), 0)
+    for each in asked:
+        held[each.target] += each.outcome != Outcome.NOT_APPLICABLE
+    return held
 
 
 def _missing(kind: Kind, subject: str, reason: str) -> Complaint:

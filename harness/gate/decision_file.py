@@ -49,6 +49,7 @@ def decision_data(gated: Gated, policy: Policy) -> dict[str, Json]:
         "exit_code_name": decision.code.name,
         "lines": list(three_lines(decision, infos)),
         "result_count": decision.result_count,
+        "client_result_count": decision.client_result_count,
         "standings": {
             target: {kind.value: count for kind, count in counts.items()}
             for target, counts in decision.standings.items()

@@ -31,15 +31,19 @@ class Gated:
     """What it was held against, with what the decision made of each result that is not well in both."""
 
 
-def evaluate(
-    run: StoredRun,
-    policy: Policy,
-    *,
-    expectation_files: Sequence[Path],
-    catalogue: frozenset[str],
-    baseline: Path | None,
-    today: date,
-) -> Gated:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What a run is held to beside a policy."""
+
+    expectation_files: Sequence[Path]
+    catalogue: frozenset[str]
+    """Every scenario id that there is."""
+    baseline: Path | None
+    """An earlier run, if one was named; else the policy's."""
+    today: date
+
+
+def evaluate(run: StoredRun, policy: Policy, given: Given) -> Gated:
     """Judge a run in memory with today's expectations, and decide on it; its folder stays as it is.
 
     Raises:
@@ -48,18 +52,20 @@ def evaluate(
         ReportError: the baseline is no judged run.
         TraceError: a file of either run is damaged, or the baseline was cut short.
     """
-    entries = read_expectations(expectation_files, catalogue)
+    entries = read_expectations(given.expectation_files, given.catalogue)
     reasons = cut_short(run)
     if reasons:
         decision = refusal(run.header.run_id, run.header.targets, reasons)
         return Gated(decision=decision, judgements=(), infos=run.infos)
     asked = [info for name, info in run.infos.items() if name in run.header.targets]
-    against, named_by = (policy.baseline.run, FILE_NAME) if baseline is None else (baseline, BY_OPTION)
+    against, named_by = (
+        (policy.baseline.run, FILE_NAME) if given.baseline is None else (given.baseline, BY_OPTION)
+    )
     earlier = _baseline(against, policy, run.infos)
     before = None if earlier is None else earlier.judgements
-    known = catalogue | {each.scenario_id for each in before or ()} | _script_ids(run.path)
+    known = given.catalogue | {each.scenario_id for each in before or ()} | _script_ids(run.path)
     refuse_idle_patterns(policy, known, asked)
-    checked = check_folder(run.folder, entries=entries, baseline=before, today=today)
+    checked = check_folder(run.folder, entries=entries, baseline=before, today=given.today)
     clients = _clients(run.path, against, policy)
     evidence = Evidence(
         run_id=run.header.run_id,
@@ -71,10 +77,11 @@ def evaluate(
         entries=entries,
         baseline_id=None if earlier is None else earlier.run_id,
         baseline=before,
-        today=today,
+        today=given.today,
         command=run.header.command,
         further=clients.complaints,
         client_standings=clients.standings or {},
+        client_held=clients.held,
     )
     decision = decide(evidence, policy)
     held = None if earlier is None else _held_against(earlier, checked, decision, policy, by=named_by)

@@ -7,7 +7,6 @@ from typing import Final
 
 from harness.gate.decision import Decision, Kind
 from harness.gate.policy import FailOn, Handling, Policy
-from harness.report.standing import Standing
 
 _DIFFERENCES: Final = (Kind.NEW_DIFFERENCE, Kind.CHANGED_DIFFERENCE, Kind.UNEXPECTED)
 
@@ -62,8 +61,7 @@ def _rules(decision: Decision, policy: Policy) -> Iterator[Rule]:
 
 def _held_at_least(decision: Decision) -> int:
     """Return how many results the target has that has the fewest; what could not be held is none."""
-    counted = [decision.standings[target] for target in decision.targets if target in decision.standings]
-    return min((sum(each.values()) - each.get(Standing.SKIPPED, 0) for each in counted), default=0)
+    return min(decision.held.values(), default=0)
 
 
 def _of_differences(decision: Decision, policy: Policy) -> str:

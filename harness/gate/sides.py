@@ -16,7 +16,9 @@ from harness.conduct.plan import PlanError
 from harness.diff.check import TargetTrace
 from harness.diff.model import Judgement
 from harness.gate.stored import StoredRun, cut_short, open_run
+from harness.report.errors import ReportError
 from harness.scenario.script import Script
+from harness.trace.files import RunFolder
 from harness.trace.schema import TraceError
 
 
@@ -92,6 +94,11 @@ def _pairs(
 def _named(text: str, run: Path, loaded: dict[Path, LoadedRun]) -> Mapping[str, Side]:
     """Return the sides that a text stands for, by target."""
     folder, target = _parted(text, run)
+    if folder is run and not RunFolder(run).run_json.is_file():
+        raise ReportError(
+            f"{text!r} is no folder, so it would be a target of {run}, which is no run's folder: "
+            "name a run, or one to look in with --run"
+        )
     key = folder.resolve()
     if key not in loaded:
         loaded[key] = _loaded(folder)
@@ -100,7 +107,7 @@ def _named(text: str, run: Path, loaded: dict[Path, LoadedRun]) -> Mapping[str, 
     if target is not None:
         names = [name for name in found.traces if target in (name, found.traces[name].info.spec)]
     if not names:
-        raise PlanError(_unknown(text, target, found))
+        raise PlanError(_unknown(target, found))
     return {name: Side(loaded=found, target=name) for name in names}
 
 
@@ -108,16 +115,22 @@ def _parted(text: str, run: Path) -> tuple[Path, str | None]:
     if Path(text).is_dir():
         return Path(text), None
     folder, at, target = text.rpartition("@")
-    if at and Path(folder).is_dir():
+    if at and (Path(folder).is_dir() or _is_path(folder)):
         return Path(folder), target
-    return run, text
+    return (Path(text), None) if _is_path(text) else (run, text)
 
 
-def _unknown(text: str, target: str | None, found: LoadedRun) -> str:
+def _is_path(text: str) -> bool:
+    """Tell whether a text names a place and no target, whose kind stands before the first slash, if any."""
+    head, slash, _ = text.partition("/")
+    return bool(slash) and ":" not in head
+
+
+def _unknown(target: str | None, found: LoadedRun) -> str:
     names = [*found.traces, *(trace.info.spec for trace in found.traces.values())]
     close = difflib.get_close_matches(target or "", names, n=3)
     there = f"close to it: {', '.join(close)}" if close else f"it has {', '.join(found.traces)}"
-    return f"{text!r} is no folder, and no target of {found.run.path}; {there}"
+    return f"{target!r} is no folder, and no target of {found.run.path}; {there}"
 
 
 def _loaded(folder: Path) -> LoadedRun:

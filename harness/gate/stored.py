@@ -1,13 +1,14 @@
 """Stored runs as whoever decides on them needs them: whole, or with the reason why they are not."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
 from harness.diff.judge import TargetInfo
-from harness.report.errors import ReportError
 from harness.report.exit_code import ENDED_COMPLETE
+from harness.report.run_kinds import RunKind, open_folder
 from harness.trace.events import TARGET_LOST, RunFooter, RunHeader
 from harness.trace.files import RunFolder, count_events, ends_within_a_line
 from harness.trace.schema import TraceError
@@ -38,12 +39,10 @@ def open_run(path: Path) -> StoredRun:
     """Open a run's folder.
 
     Raises:
-        ReportError: it is no run's folder.
+        ReportError: it is no run's folder, or one of another kind.
         TraceError: what it says of itself is damaged.
     """
-    folder = RunFolder(path.resolve())
-    if not folder.run_json.is_file():
-        raise ReportError(f"{path} is no run's folder; `kafka-conformance run` makes one")
+    folder = open_folder(path, RunKind.SUITES)
     return StoredRun(
         folder=folder,
         header=folder.read_run(),
@@ -78,8 +77,17 @@ def cut_short(run: StoredRun) -> tuple[str, ...]:
     return tuple(_losses(run, run.footer))
 
 
+def _event_counts(folder: RunFolder, footer: RunFooter) -> Mapping[str, int]:
+    """Return how many events each trace had; raises TraceError where the footer's text does not say it."""
+    try:
+        return TypeAdapter(dict[str, int]).validate_json(footer.event_counts)
+    except ValidationError as error:
+        why = error.errors()[0]["msg"]
+        raise TraceError(f"{folder.footer_json}: `event_counts` counts no events: {why}") from error
+
+
 def _losses(run: StoredRun, footer: RunFooter) -> Iterator[str]:
-    counts: Mapping[str, int] = json.loads(footer.event_counts)
+    counts = _event_counts(run.folder, footer)
     for target in run.header.targets:
         if target not in run.infos:
             yield f"the trace of {target} is not there"

@@ -49,9 +49,17 @@ def told_kinds(decision: Decision) -> str:
 
 def _held(decision: Decision) -> str:
     against = f", baseline {decision.baseline_id}" if decision.baseline_id else ""
-    results = "1 result" if decision.result_count == 1 else f"{decision.result_count} results"
-    of_clients = f" and {decision.client_result_count} of clients" if decision.client_result_count else ""
-    return f"{results}{of_clients} of {', '.join(decision.targets)}{against}"
+    return f"{told_results(decision)} of {', '.join(decision.targets) or 'no target'}{against}"
+
+
+def told_results(decision: Decision) -> str:
+    """Count the results, e.g. `12 results and 4 of clients`; of clients alone, `4 results of clients`."""
+    count, of_clients = decision.result_count, decision.client_result_count
+    shown = count or of_clients
+    results = "1 result" if shown == 1 else f"{shown} results"
+    if not of_clients:
+        return results
+    return f"{results} and {of_clients} of clients" if count else f"{results} of clients"
 
 
 def _known(decision: Decision) -> str:

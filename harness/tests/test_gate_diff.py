@@ -117,7 +117,9 @@ def test_scenarios_of_one_side_alone_are_told_apart_from_those_that_could_not_be
     ("named", "code", "says"),
     [
         ("refrence:4.4", ExitCode.USAGE, "close to it: reference:4.4"),
-        ("/no/such/folder", ExitCode.USAGE, "is no folder, and no target of"),
+        ("kafka:3.9.2", ExitCode.USAGE, "'kafka:3.9.2' is no folder, and no target of"),
+        ("/no/such/folder", ExitCode.NO_INPUT, "/no/such/folder is no run's folder"),
+        ("no/such/folder@reference", ExitCode.NO_INPUT, "no/such/folder is no run's folder"),
     ],
 )
 def test_a_side_that_is_nothing_is_refused(
@@ -126,6 +128,14 @@ def test_a_side_that_is_nothing_is_refused(
     run = hold("run", "reference:4.4")
     assert kafka_conformance("diff", named, "reference:4.4", "--run", run) == code
     assert says in kafka_conformance.err
+
+
+def test_a_target_without_a_run_to_look_in_is_refused_by_its_name(
+    kafka_conformance: CommandLine, tmp_path: Path
+) -> None:
+    command = ("diff", "kafka:3.9.2", "kafka:4.4.0", "--run", tmp_path / "none")
+    assert kafka_conformance(*command) == ExitCode.NO_INPUT
+    assert "'kafka:3.9.2' is no folder, so it would be a target of" in kafka_conformance.err
 
 
 def test_runs_without_a_target_in_common_want_to_be_told_which(

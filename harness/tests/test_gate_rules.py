@@ -17,6 +17,7 @@ def decision(*complaints: Complaint, passed_over: tuple[Complaint, ...] = ()) ->
         passed_over=passed_over,
         notes=(),
         standings={KAFKA: {Standing.PASSED: 7, Standing.SKIPPED: 2}, "reference-4.4.0": {Standing.PASSED: 1}},
+        held={KAFKA: 7},
     )
 
 
