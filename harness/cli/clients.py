@@ -12,6 +12,7 @@ from rich.console import Console
 
 from harness.cli.clients_beside import open_for_clients, render_again, specs_of, with_an_address
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.run_folder import RUN_ID, refuse_taken, telling_of_interruption
 from harness.clients.choice import LIBRARY_FORMS, choose_libraries, is_library
 from harness.clients.collect import collect_client_scripts, select_client_scripts
 from harness.clients.libraries import ClientLibrary
@@ -20,13 +21,11 @@ from harness.clients.run import JOBS, ClientsPlan, drive
 from harness.clients.soak_run import soak_all
 from harness.clients.steps import ClientScript
 from harness.conduct.plan import PlanError, new_run_id, parse_targets
-from harness.conduct.progress import ProgressDisplay
+from harness.conduct.progress import ProgressDisplay, plainly
 from harness.report.clients_data import load_clients
-from harness.report.clients_soak import soak_exit_code, soak_site
-from harness.report.exit_code import ENDED_COMPLETE, ExitCode
+from harness.report.clients_soak import read_soaks, soak_exit_code, soak_site
+from harness.report.exit_code import ExitCode
 from harness.scenario.errors import ScenarioError
-from harness.targets.base import TargetError
-from harness.trace.events import TARGET_LOST
 
 _SCRIPTS = typer.Argument(help="Client scripts by id or glob; all if none is given.", show_default=False)
 _TARGET = typer.Option("--target", "-t", help="What to drive; may be repeated.")
@@ -35,11 +34,8 @@ _PROFILE = typer.Option(help="Compare with this profile of the reference, e.g. `
 _OUT = typer.Option(help="Where run folders are made.", file_okay=False)
 _INTO = typer.Option(
     help="A run of wire suites whose report is to tell of the clients too; its targets, if none is named.",
-    exists=True,
-    file_okay=False,
     show_default=False,
 )
-_RUN_ID = typer.Option(help="Name of the run folder; made of the time if not given.")
 _COMPARE = typer.Option(help="Carry the scripts out on the reference as well, and compare.")
 _TAP = typer.Option(help="Keep every byte between clients and brokers, and hold it to the invariants.")
 _SUITES = typer.Option(help="The Python package that holds the scripts.")
@@ -60,7 +56,7 @@ def clients(
     tap: Annotated[bool, _TAP] = True,
     out: Annotated[Path, _OUT] = Path("reports", "clients"),
     into: Annotated[Path | None, _INTO] = None,
-    run_id: Annotated[str | None, _RUN_ID] = None,
+    run_id: Annotated[str | None, RUN_ID] = None,
     suites: Annotated[str, _SUITES] = "suites",
     soak: Annotated[float, _SOAK] = 0.0,
     seed: Annotated[int, _SEED] = 0,
@@ -85,44 +81,40 @@ def clients(
         jobs=jobs,
         beside=beside,
     )
-    if plan.folder.path.exists():
-        raise PlanError(f"{plan.folder.path} is there already: give the run another name")
-    if soak:
-        return _soak(plan, soak, seed, console)
-    return _carry_out(plan, console)
+    refuse_taken(plan.folder.path)
+    with telling_of_interruption(beside or plan.folder.path, "report"):
+        if soak:
+            return _soak(plan, soak, seed, console)
+        return _carry_out(plan, console)
 
 
 def _carry_out(plan: ClientsPlan, console: Console) -> ExitCode:
     path = plan.folder.path
     with ProgressDisplay(console) as display:
-        try:
-            judgements = asyncio.run(drive(plan, display.of_targets()))
-        except TargetError as error:
-            plan.folder.write_footer(f"{TARGET_LOST}{error}")
-            raise
-        plan.folder.write_footer(ENDED_COMPLETE)
+        judgements = asyncio.run(drive(plan, display.of_targets()))
         if plan.beside is not None:
             render_again(plan.beside)
         else:
             write_report(path)
     print_judgements(console, judgements)
-    console.print(f"Clients: {path}", highlight=False, soft_wrap=True)
+    plainly(console)(f"Clients: {path}")
     return load_clients(path).exit_code
 
 
 def _soak(plan: ClientsPlan, duration_s: float, seed: int, console: Console) -> ExitCode:
     with ProgressDisplay(console) as display:
-        soaked = asyncio.run(soak_all(plan, duration_s, seed, display.of_targets()))
-        plan.folder.write_footer(ENDED_COMPLETE)
-        soak_site(load_clients(plan.folder.path))
-    for each in soaked:
-        for group in each.result.groups:
-            line = f"{each.target}, {each.result.library}, {group.told(each.result.produced)}"
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        asyncio.run(soak_all(plan, duration_s, seed, display.of_targets()))
+        run = load_clients(plan.folder.path)
+        soak_site(run)
+    say = plainly(console)
+    for each in read_soaks(run):
+        where = f"{each.target.spec}, {each.soak.library}"
+        for group in each.soak.groups:
+            say(f"{where}, {group.told(each.soak.produced)}")
         for says in each.unexpected:
-            console.print(f"{each.target}, {each.result.library}: {says}", markup=False, soft_wrap=True)
-    console.print(f"Clients: {plan.folder.path}", highlight=False, soft_wrap=True)
-    return soak_exit_code(load_clients(plan.folder.path))
+            say(f"{where}: {says}")
+    say(f"Clients: {plan.folder.path}")
+    return soak_exit_code(run)
 
 
 def _chosen(suites: str, patterns: Sequence[str]) -> tuple[ClientScript, ...]:
@@ -137,8 +129,4 @@ def _libraries(names: Sequence[str], console: Console) -> tuple[ClientLibrary, .
     unknown = [name for name in names if not is_library(name)]
     if unknown:
         raise PlanError(f"{unknown[0]!r} is no client library; there is {', '.join(LIBRARY_FORMS)}")
-
-    def tell(text: str) -> None:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-    return asyncio.run(choose_libraries(names, tell))
+    return asyncio.run(choose_libraries(names, plainly(console)))

@@ -1,10 +1,10 @@
 """Client scripts beside the wire suites of a run: on the same targets, in the same report."""
 
 import asyncio
-import json
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,13 +15,19 @@ from harness.clients.collect import collect_client_scripts
 from harness.clients.report import write_talks_beside
 from harness.clients.run import ClientsPlan, Tell, drive
 from harness.conduct.plan import PlanError, parse_targets
-from harness.report.clients_data import clients_folder, load_clients
+from harness.conduct.progress import plainly
+from harness.gate.stored import open_run
+from harness.report.client_verdicts import client_verdicts
+from harness.report.clients_data import ClientsRun, clients_folder, load_clients
 from harness.report.clients_exports import told_brief
 from harness.report.clients_soak import soak_exit_code
-from harness.report.exit_code import ENDED_COMPLETE, ExitCode
+from harness.report.exit_code import ExitCode
 from harness.report.render import render_all
+from harness.report.run_kinds import RunKind, open_folder
+from harness.spark.archive import ARCHIVE, Archive
+from harness.spark.packing import pack
 from harness.targets.base import TargetError
-from harness.trace.events import TARGET_LOST
+from harness.trace.files import RunFolder
 
 _IN_PROCESS = "reference"
 _WITH_AN_ADDRESS = "reference-tcp"
@@ -38,14 +44,10 @@ def plan_beside(
         PlanError: a spec is no target.
         ScenarioError: there are no client scripts, or one has a fault.
     """
-
-    def tell(text: str) -> None:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
-
     return ClientsPlan(
         run_id=run_id,
         scripts=tuple(collect_client_scripts(suites).values()),
-        libraries=asyncio.run(choose_libraries([], tell)),
+        libraries=asyncio.run(choose_libraries([], plainly(console))),
         targets=parse_targets(with_an_address(specs), profile=profile),
         command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
         out=Path(),
@@ -64,12 +66,8 @@ def with_an_address(specs: Sequence[str]) -> list[str]:
 def drive_beside(plan: ClientsPlan, run_dir: Path, tell: Tell) -> ExitCode:
     """Carry client scripts out into a run's folder, and return how they end; a lost target is on file."""
     beside = replace(plan, beside=run_dir)
-    ended = ENDED_COMPLETE
-    try:
+    with suppress(TargetError):  # The footer tells of it, and the exit code, which is made of the footer.
         asyncio.run(drive(beside, tell))
-    except TargetError as error:
-        ended = f"{TARGET_LOST}{error}"
-    beside.folder.write_footer(ended)
     return load_clients(beside.folder.path).exit_code
 
 
@@ -77,46 +75,64 @@ def print_clients(run_dir: Path, console: Console) -> None:
     """Print how the client scripts of a run went, where it has any."""
     folder = clients_folder(run_dir)
     if folder is not None:
-        for line in told_brief(load_clients(folder)):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        _print_brief(load_clients(folder), console)
 
 
 def print_clients_alone(run_dir: Path, console: Console) -> ExitCode:
     """Print how a run of client scripts alone went, and return how it had ended."""
     run = load_clients(run_dir)
-    for line in told_brief(run):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    _print_brief(run, console)
     return soak_exit_code(run) if run.soak_s else run.exit_code
+
+
+def _print_brief(run: ClientsRun, console: Console) -> None:
+    say = plainly(console)
+    for line in told_brief(run):
+        say(line)
 
 
 def open_for_clients(run_dir: Path) -> Path:
     """Return the folder of a run of wire suites that client scripts can be put into.
 
     Raises:
-        PlanError: it is none, or has client scripts already.
+        ReportError: it is none.
+        PlanError: it has client scripts already, or too little is in it.
     """
-    resolved = run_dir.resolve()
-    if not (resolved / "scripts.json").is_file():
-        raise PlanError(f"{run_dir} is no run of wire suites; `kafka-conformance run` makes one")
+    folder = open_folder(run_dir, RunKind.SUITES)
+    resolved = folder.path
+    if not folder.scripts_json.is_file():
+        raise PlanError(f"{run_dir} was cut short before its scripts were written: hold it again")
     if clients_folder(resolved) is not None:
         raise PlanError(f"{run_dir} has client scripts already; they are in {resolved.name}/clients")
     return resolved
 
 
 def specs_of(run_dir: Path) -> tuple[str, ...]:
-    """Return what a run was asked to drive, as specs; its oracles are not among them."""
-    named = json.loads((run_dir / "run.json").read_bytes()).get("targets", ())
-    headers = [run_dir / "traces" / name / "header.json" for name in named]
-    return tuple(json.loads(path.read_bytes())[0]["spec"] for path in headers if path.is_file())
+    """Return what a run was asked to drive, as specs; its oracles are not among them.
+
+    Raises:
+        TraceError: what the run says of itself is damaged.
+    """
+    run = open_run(run_dir)
+    return tuple(run.infos[name].spec for name in run.header.targets if name in run.infos)
 
 
 def render_again(run_dir: Path) -> None:
     """Write the reports of a run anew, where it has some; what Spark computed stays as it is.
 
+    In the archive beside it, if it is there, it is with its clients from then on.
+
     Raises:
         ReportError: a file of the run is missing or damaged.
         TraceError: a journal is damaged.
     """
+    _archive_again(RunFolder(run_dir))
     if (run_dir / "tables").is_dir():
         render_all(run_dir, allure=(run_dir / "allure-results").is_dir())
         write_talks_beside(run_dir)
+
+
+def _archive_again(folder: RunFolder) -> None:
+    archive = Archive(root=folder.path.parent / ARCHIVE)
+    if folder.read_run().run_id in archive.run_ids():
+        pack([folder], archive, clients_of=client_verdicts)

@@ -112,18 +112,17 @@ class Book:
 
     def overlaps(self) -> tuple[Overlap, ...]:
         """Return who owned a partition while another thought the same."""
-        owners: dict[str, dict[str, float]] = defaultdict(dict)
+        owners: dict[str, set[str]] = defaultdict(set)
         found: dict[Overlap, None] = {}
         for event in sorted(self.events, key=lambda each: each.at_ms):
             for partition in event.partitions:
                 if event.kind != Callback.ASSIGNED:
-                    owners[partition].pop(event.client, None)
-                elif event.kind in _CALLBACKS:
-                    for other in owners[partition]:
-                        gone_ms = self.gone_at_ms.get(other, float("inf"))
-                        if other != event.client and gone_ms > event.at_ms:
-                            found[Overlap(partition=partition, earlier=other, later=event.client)] = None
-                    owners[partition][event.client] = event.at_ms
+                    owners[partition].discard(event.client)
+                    continue
+                for other in sorted(owners[partition] - {event.client}):
+                    if self.gone_at_ms.get(other, float("inf")) > event.at_ms:
+                        found[Overlap(partition=partition, earlier=other, later=event.client)] = None
+                owners[partition].add(event.client)
         return tuple(found)
 
 

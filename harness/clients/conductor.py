@@ -4,13 +4,13 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from harness.clients.admin import Admin
 from harness.clients.book import Book, ClientEvent
+from harness.clients.clock import clock_ms
 from harness.clients.libraries import ClientLibrary
 from harness.clients.names import Names
 from harness.clients.outcome import COMPLETE, CUT_SHORT, NOT_RUN, Observation
@@ -35,11 +35,11 @@ from harness.clients.steps import (
     Verb,
     step_text,
 )
+from harness.report.clients_files import TALK
 from harness.targets.base import Lever, TargetError
 
 PATIENCE_S: Final = 45.0
 """How long a client may take to answer, and a group to come to rest: longer than any delay that is meant."""
-_RESULT_NAMES: Final = frozenset({Verb.POSITIONS, Verb.COMMITTED})
 
 
 class CannotBeSeen(Exception):  # noqa: N818 - a normal observation, not a fault
@@ -79,28 +79,25 @@ class Conductor:
     async def conduct(self) -> tuple[str, tuple[Observation, ...]]:
         """Carry it out; return how it ended, and what was seen of each step that was come to."""
         seen: list[Observation] = []
-        ended = COMPLETE
         try:
-            for number, step in enumerate(self.script.steps):
-                at_ms = time.monotonic_ns() / 1e6
-                try:
-                    seen.append(Observation(step=number, facts=await self._carry_out(step), at_ms=at_ms))
-                except CannotBeSeen as error:
-                    ended = f"{NOT_RUN}{error}"
-                    break
-                except (ClientGone, TimeoutError, TargetError) as error:
-                    ended = (
-                        f"{CUT_SHORT}step {number}, {step_text(step)}: {str(error) or 'no answer in time'}"
-                    )
-                    break
-            else:
-                at_ms = time.monotonic_ns() / 1e6
-                seen.append(Observation(step=len(self.script.steps), facts=self._whole(), at_ms=at_ms))
+            ended = await self._go_through(seen)
         finally:
-            for client in self._clients.values():
-                with suppress(ProcessLookupError):
-                    await client.kill()
+            await asyncio.gather(*(client.kill() for client in self._clients.values()))
         return ended, tuple(seen)
+
+    async def _go_through(self, seen: list[Observation]) -> str:
+        """Carry the steps out one after the other, note what is seen of each, and return how that ended."""
+        for number, step in enumerate(self.script.steps):
+            at_ms = clock_ms()
+            try:
+                facts = await self._carry_out(step)
+            except CannotBeSeen as error:
+                return f"{NOT_RUN}{error}"
+            except (ClientGone, TimeoutError, TargetError) as error:
+                return f"{CUT_SHORT}step {number}, {step_text(step)}: {str(error) or 'no answer in time'}"
+            seen.append(Observation(step=number, facts=facts, at_ms=at_ms))
+        seen.append(Observation(step=len(self.script.steps), facts=self._whole(), at_ms=clock_ms()))
+        return COMPLETE
 
     async def _carry_out(self, step: Step) -> Mapping[str, Fact]:  # noqa: C901, PLR0912 - one flat case a kind of step
         match step:
@@ -149,9 +146,9 @@ class Conductor:
         )
 
     def _keep(self, client: str, message: Message) -> None:
-        timed = {"client": client, "at_ms": time.monotonic_ns() / 1e6, **message}
+        timed = {"client": client, "at_ms": clock_ms(), **message}
         line = json.dumps(timed, ensure_ascii=False)
-        with (self.place.directory / "talk.jsonl").open("a", encoding="utf-8") as file:
+        with (self.place.directory / TALK).open("a", encoding="utf-8", errors="replace") as file:
             file.write(line + "\n")
 
     def _happened(self, client: str, message: Message) -> None:
@@ -189,29 +186,12 @@ class Conductor:
         answer = await client.tell(step.verb, arguments, timeout_s=self.place.patience_s)
         if step.verb is Verb.CLOSE:
             await client.ended()
-            self._book.gone_at_ms[step.client] = time.monotonic_ns() / 1e6
+            self._book.gone_at_ms[step.client] = clock_ms()
         if "error" in answer:
             self._book.noticed[step.client] |= {*step.refused_as}
             return {"refused": str(answer["error"]), "says": str(answer["says"])}
-        if step.verb is Verb.DESCRIBE:
-            return {"answer": self._described(answer["facts"])}
-        if step.verb in _RESULT_NAMES:
-            return {
-                "answer": {
-                    self.names.partition(topic, number): value for topic, number, value in answer["facts"]
-                }
-            }
-        return {} if answer["facts"] is None else {"answer": answer["facts"]}
-
-    def _described(self, told: Message) -> Fact:
-        return {
-            **told,
-            "members": {client: list(self.names.partitions(owned)) for client, owned in told["members"]},
-            "offsets": {
-                self.names.partition(topic, number): [committed, end]
-                for topic, number, committed, end in told["offsets"]
-            },
-        }
+        told = self.names.answer(step.verb, answer)
+        return {} if told is None else {"answer": told}
 
     async def _settle(self, step: Settle) -> Mapping[str, Fact]:
         def is_at_rest() -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.clients.libraries import ClientLibrary
+from harness.clients.steps import Feature
 from harness.targets import cache
 from harness.targets.base import Progress, TargetError
 from harness.targets.jars import LATEST, KafkaJars, kafka_jars, release_of
@@ -17,6 +18,12 @@ _SOURCES: Final = Path(__file__).parent / "apps" / "java"
 _MAIN: Final = "conformance.client.Main"
 _RELEASE_MIN: Final = (2, 5)
 """Before, a transaction's offsets were not sent with the member that they are of (KIP-447)."""
+_FORGETFUL_MIN: Final = (4, 0)
+"""From here on `metadata.recovery.strategy` is `rebootstrap` by default (KIP-1102)."""
+_FORGETS: Final = (
+    "Java's client begins anew from its bootstrap servers when no broker is left (KIP-899), and a leader "
+    "that knows no topic for a moment has its group rebalance (ConsumerCoordinator#rejoinNeededOrPending)"
+)
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
 _COMPILER: Final = "jdk.compiler"
 _COMPILER_MAIN: Final = "com.sun.tools.javac.Main"
@@ -55,7 +62,8 @@ async def java_library(spec: str, progress: Progress) -> ClientLibrary:
     jars = await kafka_jars(version, progress)
     classes = await _compiled(java, jars, progress)
     command = (str(java), *_JVM_FLAGS, "-cp", f"{classes}:{jars.class_path}", _MAIN)
-    return ClientLibrary(name=spec.replace(":", "-"), version=jars.version, command=command)
+    lacks = {Feature.STAYING: _FORGETS} if release_of(jars.version) >= _FORGETFUL_MIN else {}
+    return ClientLibrary(name=spec.replace(":", "-"), version=jars.version, command=command, lacks=lacks)
 
 
 async def _compiled(java: Path, jars: KafkaJars, progress: Progress) -> Path:

@@ -21,6 +21,7 @@ from harness.clients.steps import (
 from harness.invariants import Party, Violation
 from harness.replay import ReplayFinding
 from harness.report.clients_facts import phrase
+from harness.trace.events import TARGET_LOST
 from harness.verdict import Outcome
 
 _WHOLE: Final = "the whole"
@@ -109,6 +110,9 @@ def _outcome(result: ScriptResult, *, differs: bool) -> Outcome:
         return Outcome.NOT_APPLICABLE
     if result.ended.startswith(FAILED):
         return Outcome.HARNESS_ERROR
+    if result.ended.startswith(TARGET_LOST):
+        # What did not come to be may be for its loss: it is told, and no verdict.
+        return Outcome.INDETERMINATE
     if differs:
         return Outcome.DIVERGES
     return Outcome.CONFORMS if result.ended == COMPLETE else Outcome.INDETERMINATE
@@ -146,7 +150,7 @@ def _of_step(step: Step, facts: Mapping[str, Fact]) -> Iterator[str]:
 
 def _unlike(what: str, fact: Fact, expected: Fact) -> Iterator[str]:
     if fact != expected:
-        yield f"{what} {_told(fact)} instead of {_told(expected)}"
+        yield f"{what} {_in_words(fact)} instead of {_in_words(expected)}"
 
 
 def _of_tell(step: Tell, facts: Mapping[str, Fact]) -> Iterator[str]:
@@ -156,16 +160,16 @@ def _of_tell(step: Tell, facts: Mapping[str, Fact]) -> Iterator[str]:
     elif refused is None and step.refused_as:
         yield f"not refused as {' or '.join(step.refused_as)}"
     elif refused is None and step.answers is not None and facts.get("answer") != step.answers:
-        yield f"answered {facts.get('answer')} instead of {step.answers}"
+        yield from _unlike("answered", facts.get("answer"), step.answers)
 
 
 def _of_settle(step: Settle, facts: Mapping[str, Fact]) -> Iterator[str]:
     if not facts["in time"]:
-        wanted = dict(step.owns) if step.owns is not None else f"{step.sizes} of {list(step.partitions)}"
-        yield f"never came to rest as {wanted}: {facts['owns']}"
+        wanted = step.owns if step.owns is not None else f"{phrase(step.sizes)} of {phrase(step.partitions)}"
+        yield f"never came to rest as {phrase(wanted)}, but as {phrase(facts['owns'])}"
     moved = facts["moved"]
     if step.moved is not None and isinstance(moved, list) and len(moved) != step.moved:
-        yield f"{len(moved)} partitions moved ({moved}) instead of {step.moved}"
+        yield f"{len(moved)} partitions moved ({phrase(moved)}) instead of {step.moved}"
     callbacks = facts["callbacks"]
     assert isinstance(callbacks, dict)
     for client, expected in step.callbacks.items():
@@ -217,7 +221,8 @@ def _of_find(facts: Mapping[str, Fact]) -> Iterator[str]:
     assert isinstance(count, int)
     expected = partition_for(str(facts["group"]), count)
     if facts["partitions"] != [expected]:
-        yield f"commits of {facts['group']} lie in {facts['partitions']} of {count}, not in {expected}"
+        there = _in_words(facts["partitions"])
+        yield f"commits of {facts['group']} lie in {there} of {count}, not in {expected}"
 
 
 def partition_for(group: str, partition_count: int) -> int:
@@ -235,12 +240,12 @@ def partition_for(group: str, partition_count: int) -> int:
 
 def _of_whole(script: ClientScript, facts: Mapping[str, Fact]) -> Iterator[str]:
     if facts["two owners"] and not script.two_owners_allowed:
-        yield f"two owners at once: {facts['two owners']}"
+        yield f"two owners at once: {phrase(facts['two owners'])}"
     late = _changes(facts["late callbacks"])
     if late and not script.extra_callbacks_allowed:
-        yield f"told after all was at rest: {late}"
+        yield f"told after all was at rest: {phrase(late)}"
     if facts["errors"]:
-        yield f"errors: {facts['errors']}"
+        yield f"errors: {phrase(facts['errors'])}"
 
 
 def _differences(script: ClientScript, result: ScriptResult, reference: ScriptResult) -> Iterator[Mismatch]:
@@ -252,8 +257,8 @@ def _differences(script: ClientScript, result: ScriptResult, reference: ScriptRe
         text = _WHOLE if step is None else step_text(step)
         for name in sorted(here_facts.keys() | there_facts.keys()):
             if here_facts.get(name) != there_facts.get(name):
-                here, there_told = (phrase(facts.get(name)) for facts in (here_facts, there_facts))
-                says = f"{name}: {here or 'nothing'}, on the reference {there_told or 'nothing'}"
+                here, there_told = (_in_words(facts.get(name)) for facts in (here_facts, there_facts))
+                says = f"{name}: {here}, on the reference {there_told}"
                 yield Mismatch(step=seen.step, text=text, says=says)
 
 
@@ -289,12 +294,5 @@ def comparable(script: ClientScript, step: Step | None, seen: Observation) -> Ma
             return facts
 
 
-def _told(fact: Fact) -> str:
-    """Return what was delivered, or how often what was processed, in a line."""
-    if not isinstance(fact, Mapping):
-        return str(fact)
-    parts = [
-        ", ".join(str(value) for value in values) if isinstance(values, list) else f"{name} {values}"
-        for name, values in fact.items()
-    ]
-    return "; ".join(parts) or "nothing"
+def _in_words(fact: Fact) -> str:
+    return phrase(fact) or "nothing"

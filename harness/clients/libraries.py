@@ -37,6 +37,8 @@ LIBRARIES: Final[Mapping[str, ClientLibrary]] = MappingProxyType(
                 {
                     Feature.GROWTH: "kafka-python 3.0.12 forgets a join that it began because topics had "
                     "grown, if that outlasts its poll() (ConsumerCoordinator.need_rejoin)",
+                    Feature.OUTLIVING: "kafka-python 3.0.12 forgets to end a transaction if it cannot "
+                    "connect to the coordinator that it knows (Sender._maybe_send_pending_request)",
                     Feature.UNEQUAL_ROUND_ROBIN: "kafka-python 3.0.12's round robin fails where "
                     "subscriptions differ: RoundRobinPartitionAssignor.assign takes a pair of ids for an id",
                 },
@@ -45,6 +47,8 @@ LIBRARIES: Final[Mapping[str, ClientLibrary]] = MappingProxyType(
                 "confluent-kafka",
                 "librdkafka:Librdkafka",
                 {
+                    Feature.NEXT_TRANSACTION: "librdkafka 2.16.0 waits for ever for a coordinator that it "
+                    "has given up itself (librdkafka#5511), and regards no timeout then (librdkafka#5456)",
                     Feature.STICKY: "librdkafka has the sticky assignor in its cooperative form alone",
                     Feature.REFUSES_MIXING: "librdkafka lets the later of subscribe() and assign() win",
                 },

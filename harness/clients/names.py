@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from harness.clients.steps import Fact, Verb
 
@@ -47,6 +48,26 @@ class Names:
         if "partition" in told:
             told["partitions"] = [told.pop("partition")]
         return told
+
+    def answer(self, verb: Verb, answer: Mapping[str, Any]) -> Fact:
+        """Return what a client answered to a verb, in the script's words; None for nothing."""
+        facts = answer["facts"]
+        match verb:
+            case Verb.DESCRIBE:
+                return {
+                    **facts,
+                    "members": {client: list(self.partitions(owned)) for client, owned in facts["members"]},
+                    "offsets": {
+                        self.partition(topic, number): list(told) for topic, number, *told in facts["offsets"]
+                    },
+                }
+            case Verb.POSITIONS | Verb.COMMITTED:
+                return {self.partition(topic, number): offset for topic, number, offset in facts}
+            case Verb.LOST_COMMITS:
+                return [[self.partition(topic, number), *told] for topic, number, *told in facts]
+            case _:
+                plain: Fact = facts
+                return plain
 
     def _argument(self, name: str, value: Fact) -> Fact:
         match name, value:

@@ -1,5 +1,6 @@
 """What came of a script: facts, step by step, in the script's own names; nobody has judged them yet."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
@@ -43,18 +44,11 @@ def result_to_json(result: ScriptResult) -> dict[str, object]:
     return asdict(result)
 
 
-def result_from_json(data: Mapping[str, object]) -> ScriptResult:
-    """Read what `result_to_json` wrote; `TraceError` where it is something else."""
+def result_from_json(text: bytes | str, *, where: str) -> ScriptResult:
+    """Read what `result_to_json` says, written as JSON; `TraceError`, which names the place, for all else."""
     try:
-        observations = data["observations"]
-        assert isinstance(observations, list | tuple)
-        return ScriptResult(
-            script_id=str(data["script_id"]),
-            library=str(data["library"]),
-            ended=str(data["ended"]),
-            observations=tuple(Observation(**each) for each in observations),
-            duration_s=float(str(data["duration_s"])),
-            clock_offset_ms=float(str(data.get("clock_offset_ms", 0.0))),
-        )
-    except (KeyError, TypeError, AssertionError, ValueError) as error:
-        raise TraceError(f"no result of a client script: {error!r}") from error
+        data = json.loads(text)
+        observations = tuple(Observation(**each) for each in data.pop("observations"))
+        return ScriptResult(observations=observations, **data)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise TraceError(f"{where}: no result of a client script: {error!r}") from error

@@ -5,24 +5,25 @@ import itertools
 import json
 import os
 import signal
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from harness.clients.clock import clock_ms
 from harness.clients.libraries import ClientLibrary
 from harness.clients.steps import Fact, Verb
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _LINE_BYTES_MAX: Final = 32 * 1024 * 1024
 _END_TIMEOUT_S: Final = 10.0
+_SHOWN_BYTES: Final = 100
 Message = Mapping[str, Any]
 """A line of JSON as a client wrote it."""
 
 
 class ClientGone(Exception):  # noqa: N818 - a normal observation, not a fault
-    """A client's process ended although nobody told it to."""
+    """A client ended although nobody told it to, or was killed since it wrote what is no message."""
 
 
 class ClientProcess:
@@ -42,6 +43,7 @@ class ClientProcess:
         self._keep = keep
         self._ids = itertools.count(1)
         self._answers: dict[int, asyncio.Future[Message]] = {}
+        self._nonsense = ""
         self._reader = asyncio.create_task(self._read(), name=f"client {name}")
 
     @classmethod
@@ -83,7 +85,7 @@ class ClientProcess:
         """Tell it to do something, and return its answer.
 
         Raises:
-            ClientGone: its process ended before it answered.
+            ClientGone: its process ended before it answered, or wrote what is no message.
             TimeoutError: it does not answer.
         """
         command: dict[str, Fact] = {"id": next(self._ids), "verb": verb, "arguments": dict(arguments)}
@@ -99,29 +101,42 @@ class ClientProcess:
         return await asyncio.wait_for(answer, timeout_s)
 
     async def _read(self) -> None:
-        assert self._process.stdout is not None
-        async for line in self._process.stdout:
-            message = json.loads(line)
-            self._keep(self.name, message)
-            if "event" in message:
-                self._on_event(self.name, message)
-            elif (answer := self._answers.pop(message["id"], None)) is not None and not answer.done():
-                answer.set_result(message)
+        async for message in self._messages():
+            self._take(message)
         await self._process.wait()
         for answer in self._answers.values():
             if not answer.done():
                 answer.set_exception(ClientGone(self._ending()))
 
+    async def _messages(self) -> AsyncIterator[Message]:
+        assert self._process.stdout is not None
+        try:
+            async for line in self._process.stdout:
+                yield _message(line)
+        except ValueError as error:
+            self._nonsense = f" after it wrote what is no message: {error}"
+            self._signal_kill()
+
+    def _take(self, message: Message) -> None:
+        self._keep(self.name, message)
+        if "event" in message:
+            self._on_event(self.name, message)
+        elif (answer := self._answers.pop(message["id"], None)) is not None and not answer.done():
+            answer.set_result(message)
+
     def _ending(self) -> str:
-        return f"client {self.name} ended with status {self._process.returncode}"
+        return f"client {self.name} ended with status {self._process.returncode}{self._nonsense}"
+
+    def _signal_kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     async def kill(self) -> float:
         """Kill it; return when, on the clock of the events. Idempotent."""
         if self._process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            self._signal_kill()
             await self._process.wait()
-        killed_ms = time.monotonic_ns() / 1e6
+        killed_ms = clock_ms()
         await self._reader
         return killed_ms
 
@@ -130,3 +145,11 @@ class ClientProcess:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._process.wait(), _END_TIMEOUT_S)
         await self.kill()
+
+
+def _message(line: bytes) -> Message:
+    """Read a line; `ValueError` where it is no message, as where a library prints to the standard output."""
+    message = json.loads(line)
+    if not isinstance(message, dict) or not message.keys() & {"event", "id"}:
+        raise ValueError(f"{line[:_SHOWN_BYTES]!r}")
+    return message

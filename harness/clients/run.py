@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import hashlib
 import time
+import traceback
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.clients.admin import Admin
+from harness.clients.clock import clock_ms
 from harness.clients.conductor import PATIENCE_S, Conductor, Place
 from harness.clients.folder import ClientsFolder
 from harness.clients.judge import Judgement, judge
@@ -19,10 +21,11 @@ from harness.clients.names import Names
 from harness.clients.outcome import FAILED, NOT_RUN, Observation, ScriptResult
 from harness.clients.steps import ClientScript
 from harness.clients.tapped import replay_findings, tapped
-from harness.report.clients_data import CLIENTS
+from harness.report.clients_files import CLIENTS, conversation
 from harness.targets.base import Broker, Capability, Lever, Target, TargetError
 from harness.targets.reference_tcp import ReferenceTcpTarget
 from harness.trace.events import TARGET_LOST
+from harness.trace.files import write_whole
 from harness.trace.target_record import TargetRecord
 
 Tell = Callable[[str, str], None]
@@ -73,6 +76,11 @@ async def drive(plan: ClientsPlan, tell: Tell) -> tuple[Judgement, ...]:
         libraries={each.name: each.version for each in plan.libraries},
         scripts=plan.scripts,
     )
+    with folder.ending():
+        return await _drive_all(plan, folder, tell)
+
+
+async def _drive_all(plan: ClientsPlan, folder: ClientsFolder, tell: Tell) -> tuple[Judgement, ...]:
     profiles: dict[str, str] = {}
     for target in plan.targets:
         profiles[target.name] = await _drive_target(plan, target, folder, tell)
@@ -120,9 +128,9 @@ def _judged(
     plan: ClientsPlan, target: Target, reference: _Reference, folder: ClientsFolder
 ) -> Sequence[Judgement]:
     scripts = {script.id: script for script in plan.scripts}
-    there = {} if reference.name is None else _by_run(folder.results(reference.name))
-    violations = folder.violations(target.name)
-    replays = replay_findings(folder.path / target.name)
+    there = {} if reference.name is None else _by_run(folder.read_results(reference.name))
+    violations = folder.read_violations(target.name)
+    replays = replay_findings(folder.of_target(target.name))
     return [
         judge(
             scripts[result.script_id],
@@ -133,7 +141,9 @@ def _judged(
             violations=violations.get(conversation(result.script_id, result.library), ()),
             replays=replays.get(conversation(result.script_id, result.library), ()),
         )
-        for result in sorted(folder.results(target.name), key=lambda each: (each.script_id, each.library))
+        for result in sorted(
+            folder.read_results(target.name), key=lambda each: (each.script_id, each.library)
+        )
     ]
 
 
@@ -168,7 +178,7 @@ async def _drive_target(plan: ClientsPlan, target: Target, folder: ClientsFolder
     """Carry all scripts out on a target; return the profile that it is held against."""
     broker = await target.start(
         broker_config=config_for(target),
-        directory=folder.logs(target.name),
+        directory=folder.make_logs(target.name),
         progress=lambda text: tell(target.name, text),
         levers={lever for script in plan.scripts for lever in script.levers},
     )
@@ -180,7 +190,7 @@ async def _drive_target(plan: ClientsPlan, target: Target, folder: ClientsFolder
                 f"the reference has an address as {_REFERENCE}"
             )
         folder.write_target(target_record(target, broker))
-        directory = folder.path / target.name
+        directory = folder.of_target(target.name)
         async with addresses(plan, broker, directory, lambda text: tell(target.name, text)) as bootstrap_of:
             await _Drive(plan, target, broker, folder, tell, bootstrap_of).all()
         return description.profile
@@ -241,34 +251,43 @@ class _Drive:
             self.tell(self.target.name, f"a broker that was killed is not back: {error}")
 
     async def _carry_out(self, script: ClientScript, library: ClientLibrary, admin: Admin) -> None:
-        why_not = self._why_not(script, library)
         began_s = time.monotonic()
-        observations: tuple[Observation, ...] = ()
-        if why_not is not None:
-            ended = f"{NOT_RUN}{why_not}"
-        else:
-            try:
-                conductor = Conductor(
-                    script=script,
-                    library=library,
-                    names=Names(_prefix(self.plan.run_id, script, library)),
-                    place=self._place(script, library, admin),
-                )
-                ended, observations = await conductor.conduct()
-            except Exception as error:  # noqa: BLE001 - one script's fault must not take the others along
-                ended = f"{FAILED}{error!r}"
-        if (lost := self.broker.failure()) is not None:
-            ended = f"{TARGET_LOST}{lost}"
+        ended, observations = await self._outcome(script, library, admin)
         result = ScriptResult(
             script_id=script.id,
             library=library.name,
             ended=ended,
             observations=observations,
             duration_s=round(time.monotonic() - began_s, 3),
-            clock_offset_ms=round(datetime.now(UTC).timestamp() * 1000 - time.monotonic_ns() / 1e6, 3),
+            clock_offset_ms=round(datetime.now(UTC).timestamp() * 1000 - clock_ms(), 3),
         )
         self.folder.append(self.target.name, result)
         self.tell(self.target.name, f"{script.id} with {library.name}: {ended}")
+
+    async def _outcome(
+        self, script: ClientScript, library: ClientLibrary, admin: Admin
+    ) -> tuple[str, tuple[Observation, ...]]:
+        """Return how a script ended, and what was seen of it."""
+        if (lost := self.broker.failure()) is not None:
+            return f"{TARGET_LOST}{lost}", ()
+        if (why_not := self._why_not(script, library)) is not None:
+            return f"{NOT_RUN}{why_not}", ()
+        observations: tuple[Observation, ...] = ()
+        directory = self.folder.make_talk_dir(self.target.name, script.id, library.name)
+        try:
+            conductor = Conductor(
+                script=script,
+                library=library,
+                names=Names(_prefix(self.plan.run_id, script, library)),
+                place=self._place(script, library, admin, directory),
+            )
+            ended, observations = await conductor.conduct()
+        except Exception as error:  # noqa: BLE001 - one script's fault must not take the others along
+            write_whole(directory / "harness.log", traceback.format_exc())
+            ended = f"{FAILED}{error!r}"
+        if (lost := self.broker.failure()) is not None:
+            ended = f"{TARGET_LOST}{lost}"
+        return ended, observations
 
     def _why_not(self, script: ClientScript, library: ClientLibrary) -> str | None:
         lacking = [library.lacks[feature] for feature in script.uses if feature in library.lacks]
@@ -279,7 +298,7 @@ class _Drive:
         ]
         return "; ".join(lacking) or None
 
-    def _place(self, script: ClientScript, library: ClientLibrary, admin: Admin) -> Place:
+    def _place(self, script: ClientScript, library: ClientLibrary, admin: Admin, directory: Path) -> Place:
         async def pull(lever: Lever) -> None:
             stage = self.broker.open_stage(script.id)
             try:
@@ -291,14 +310,9 @@ class _Drive:
             bootstrap=self.bootstrap_of(conversation(script.id, library.name)),
             admin=admin,
             pull=pull,
-            directory=self.folder.talk(self.target.name, script.id, library.name),
+            directory=directory,
             patience_s=self.plan.patience_s,
         )
-
-
-def conversation(script_id: str, library: str) -> str:
-    """Return the name of what a script's clients and brokers say to each other."""
-    return f"{script_id}/{library}"
 
 
 def _prefix(run_id: str, script: ClientScript, library: ClientLibrary) -> str:

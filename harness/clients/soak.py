@@ -10,10 +10,10 @@ import json
 import random
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from harness.clients.admin import Admin
 from harness.clients.libraries import ClientLibrary
@@ -26,6 +26,7 @@ _PARTITION_COUNT: Final = 6
 _EACH: Final = 10
 """Records a partition in one go of the producer."""
 _PRODUCE_PAUSE_S: Final = 0.1
+_TELL_PAUSE_S: Final = 10.0
 _UPHEAVAL_PAUSE_S: Final = (2.0, 5.0)
 _AWAY_S: Final = (0.5, 4.0)
 _ANSWER_S: Final = 60.0
@@ -43,6 +44,7 @@ _EXPECTED_ERRORS: Final = frozenset(
     }
 )
 """What a commit may be answered in an upheaval; a real broker answers the same."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +77,6 @@ class GroupAccount:
     """By name, those of clients."""
     happenings: tuple[tuple[float, str, str], ...] = ()
     """Upheavals and errors in the order of time: seconds since the beginning, what, and who."""
-
-    def told(self, produced: int) -> str:
-        """Say it in a line."""
-        return (
-            f"{self.group}: of {produced} records {self.delivered} delivered, {self.repeated} of them again, "
-            f"{len(self.lost)} lost; upheavals {dict(self.upheavals)}, errors {dict(self.errors)}"
-        )
 
     @property
     def unexpected(self) -> tuple[str, ...]:
@@ -119,7 +114,9 @@ async def soak(plan: SoakPlan, tell: Callable[[str], None]) -> SoakResult:
     """Let two groups work under load and upheavals, and count everything up.
 
     Raises:
-        TargetError: the topic could not be made.
+        ClientGone: a client ended by itself.
+        TargetError: the topic could not be made, or nothing can be produced any more.
+        TimeoutError: a client does not answer any more.
     """
     names = Names(f"soak.{plan.library.name}.{plan.seed}.{int(time.time())}.")
     topic = names.actual("load")
@@ -136,17 +133,13 @@ async def soak(plan: SoakPlan, tell: Callable[[str], None]) -> SoakResult:
             await group.start()
         # Clients that take long to start, on a busy machine, are not to use up the time of the soak.
         began_s = time.monotonic()
+        until_s = began_s + plan.duration_s
         chance = random.Random(plan.seed)  # noqa: S311 - chance that can be repeated, no secret
-        producing = asyncio.create_task(load.go_on(began_s + plan.duration_s))
-        upsetting = [
-            asyncio.create_task(group.endure(began_s + plan.duration_s, random.Random(chance.random())))  # noqa: S311 - likewise
-            for group in groups
-        ]
-        while not producing.done():
-            await asyncio.wait([producing], timeout=10)
-            tell(f"{load.produced} records, {int(time.monotonic() - began_s)} s")
-        for task in (producing, *upsetting):
-            await task
+        chances = [random.Random(chance.random()) for _ in groups]  # noqa: S311 - likewise
+        await together(
+            load.go_on(until_s, tell),
+            *(group.endure(until_s, its) for group, its in zip(groups, chances, strict=True)),
+        )
         tell(f"{load.produced} records; waiting until all came")
         accounts = [await group.account(load.values) for group in groups]
     finally:
@@ -157,6 +150,17 @@ async def soak(plan: SoakPlan, tell: Callable[[str], None]) -> SoakResult:
         duration_s=round(time.monotonic() - began_s, 1),
         groups=tuple(accounts),
     )
+
+
+async def together(*works: Coroutine[object, object, T]) -> list[T]:
+    """Do things side by side; where one fails, the others are stopped before its error is raised."""
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class _Load:
@@ -176,9 +180,13 @@ class _Load:
     async def start(self) -> None:
         self._client = await _launch(self._plan, "producer", {}, lambda *_: None)
 
-    async def go_on(self, until_s: float) -> None:
+    async def go_on(self, until_s: float, tell: Callable[[str], None]) -> None:
         assert self._client is not None
-        while time.monotonic() < until_s:
+        began_s = told_s = time.monotonic()
+        while (now_s := time.monotonic()) < until_s:
+            if now_s - told_s > _TELL_PAUSE_S:
+                told_s = now_s
+                tell(f"{self.produced} records, {int(now_s - began_s)} s")
             records: list[Fact] = [
                 [self._topic, number, f"{number}#{self.values[number] + place}"]
                 for number in range(_PARTITION_COUNT)
@@ -325,24 +333,6 @@ async def _launch(
 
 
 def soak_to_json(result: SoakResult) -> str:
-    """Write a result as JSON."""
-    told = {
-        "library": result.library,
-        "produced": result.produced,
-        "duration_s": result.duration_s,
-        "groups": [
-            {
-                "group": each.group,
-                "delivered": each.delivered,
-                "repeated": each.repeated,
-                "lost": list(each.lost),
-                "committed": each.committed,
-                "upheavals": dict(each.upheavals),
-                "errors": dict(each.errors),
-                "unexpected": list(each.unexpected),
-                "happenings": [list(one) for one in each.happenings],
-            }
-            for each in result.groups
-        ],
-    }
-    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+    """Write a result as JSON, with what is not as it should be."""
+    groups = [{**asdict(each), "unexpected": each.unexpected} for each in result.groups]
+    return json.dumps({**asdict(result), "groups": groups}, indent=2, ensure_ascii=False) + "\n"

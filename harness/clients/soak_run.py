@@ -1,34 +1,22 @@
 """A soak of every target with every library."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from harness.clients.folder import ClientsFolder
 from harness.clients.libraries import ClientLibrary
+from harness.clients.process import ClientGone
 from harness.clients.run import ClientsPlan, Tell, addresses, config_for, target_record
-from harness.clients.soak import SoakPlan, SoakResult, soak, soak_to_json
-from harness.invariants import Party
-from harness.targets.base import Broker, Target
+from harness.clients.soak import SoakPlan, soak, soak_to_json, together
+from harness.targets.base import Broker, Target, TargetError
 from harness.trace.files import write_whole
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Soaked:
-    """What became of one target under one library."""
-
-    target: str
-    result: SoakResult
-    unexpected: tuple[str, ...]
-    """What is not as it should be, in words."""
-
-
-async def soak_all(plan: ClientsPlan, duration_s: float, seed: int, tell: Tell) -> tuple[Soaked, ...]:
-    """Soak each target in its turn, with all libraries side by side.
+async def soak_all(plan: ClientsPlan, duration_s: float, seed: int, tell: Tell) -> None:
+    """Soak each target in its turn, with all libraries side by side; what came of it is on file.
 
     Raises:
-        TargetError: a target cannot be had, or is lost.
+        TargetError: a target cannot be had, or is lost; the account of those before it is on file.
     """
     folder = plan.folder
     folder.write_run(
@@ -38,70 +26,53 @@ async def soak_all(plan: ClientsPlan, duration_s: float, seed: int, tell: Tell) 
         scripts=(),
         soak_s=duration_s,
     )
-    found: list[Soaked] = []
-    for target in plan.targets:
-        found += await _soak_target(
-            plan,
-            target,
-            folder,
-            lambda bootstrap, directory, library: SoakPlan(
-                library=library, bootstrap=bootstrap, duration_s=duration_s, seed=seed, directory=directory
-            ),
-            tell,
+    with folder.ending():
+        for target in plan.targets:
+            await _Soak(plan, target, folder, duration_s, seed, tell).carry_out()
+
+
+@dataclass(frozen=True, slots=True)
+class _Soak:
+    """A soak of one target."""
+
+    plan: ClientsPlan
+    target: Target
+    folder: ClientsFolder
+    duration_s: float
+    seed: int
+    tell: Tell
+
+    async def carry_out(self) -> None:
+        """Start the target, soak it, and stop it."""
+        name = self.target.name
+        broker = await self.target.start(
+            broker_config=config_for(self.target), directory=self.folder.make_logs(name), progress=self._say
         )
-    return tuple(found)
+        try:
+            self.folder.write_target(target_record(self.target, broker))
+            await self._of_broker(broker)
+        finally:
+            await broker.stop()
 
+    async def _of_broker(self, broker: Broker) -> None:
+        directory = self.folder.of_target(self.target.name)
+        async with addresses(self.plan, broker, directory, self._say) as address_of:
+            try:
+                await together(*(self._with(each, address_of) for each in self.plan.libraries))
+            except (ClientGone, TargetError, TimeoutError) as error:
+                why = broker.failure() or f"clients cannot go on: {str(error) or 'no answer in time'}"
+                raise TargetError(why) from error
 
-async def _soak_target(
-    plan: ClientsPlan,
-    target: Target,
-    folder: ClientsFolder,
-    plan_for: Callable[[str, Path, ClientLibrary], SoakPlan],
-    tell: Tell,
-) -> list[Soaked]:
-    broker = await target.start(
-        broker_config=config_for(target),
-        directory=folder.logs(target.name),
-        progress=lambda text: tell(target.name, text),
-    )
-    folder.write_target(target_record(target, broker))
-    try:
-        results = await _soak_broker(plan, target, broker, folder, plan_for, tell)
-    finally:
-        await broker.stop()
-    violations = folder.violations(target.name)
-    soaked: list[Soaked] = []
-    for result in results:
-        broken = [
-            f"{each.invariant}: {each.detail}"
-            for each in violations.get(result.library, ())
-            if each.party == Party.COORDINATOR
-        ]
-        unexpected = (
-            *(f"{each.group}: {says}" for each in result.groups for says in each.unexpected),
-            *broken,
+    async def _with(self, library: ClientLibrary, address_of: Callable[[str], str]) -> None:
+        soak_plan = SoakPlan(
+            library=library,
+            bootstrap=address_of(library.name),
+            duration_s=self.duration_s,
+            seed=self.seed,
+            directory=self.folder.make_talk_dir(self.target.name, "soak", library.name),
         )
-        soaked.append(Soaked(target=target.spec, result=result, unexpected=unexpected))
-    return soaked
+        result = await soak(soak_plan, lambda text: self._say(f"{library.name}: {text}"))
+        write_whole(self.folder.soak_json(self.target.name, library.name), soak_to_json(result))
 
-
-async def _soak_broker(
-    plan: ClientsPlan,
-    target: Target,
-    broker: Broker,
-    folder: ClientsFolder,
-    plan_for: Callable[[str, Path, ClientLibrary], SoakPlan],
-    tell: Tell,
-) -> list[SoakResult]:
-    directory = folder.path / target.name
-
-    async def one(library: ClientLibrary, bootstrap: str) -> SoakResult:
-        talk = folder.talk(target.name, "soak", library.name)
-        result = await soak(
-            plan_for(bootstrap, talk, library), lambda text: tell(target.name, f"{library.name}: {text}")
-        )
-        write_whole(directory / f"soak-{library.name}.json", soak_to_json(result))
-        return result
-
-    async with addresses(plan, broker, directory, lambda text: tell(target.name, text)) as address_of:
-        return await asyncio.gather(*[one(each, address_of(each.name)) for each in plan.libraries])
+    def _say(self, text: str) -> None:
+        self.tell(self.target.name, text)

@@ -8,9 +8,13 @@ that the script had written to that partition.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from harness.targets.base import Lever
+from harness.report.clients_facts import phrase
+
+if TYPE_CHECKING:
+    # Every client's process reads this module, and is not to load all that targets need for an annotation.
+    from harness.targets.base import Lever
 
 Fact: TypeAlias = "str | int | float | bool | Sequence[Fact] | Mapping[str, Fact] | None"
 """What is asked of a client or told by it: JSON."""
@@ -27,6 +31,9 @@ class Feature(StrEnum):
     COOPERATIVE = "cooperative-sticky assignor"
     STATIC = "static membership"
     TRANSACTIONS = "transactions"
+    STAYING = "knowing its topics still when no broker was there for a while"
+    OUTLIVING = "a transaction that outlives its coordinator's broker"
+    NEXT_TRANSACTION = "another transaction with offsets once the group's coordinator was away"
     UNEQUAL_ROUND_ROBIN = "round robin over unequal subscriptions"
     GROWTH = "rejoining when topics grow, however long that takes"
     REFUSES_MIXING = "refusal of subscribing and assigning at once"
@@ -182,7 +189,7 @@ class FindCoordinator:
 class Pull:
     """Something is done to the coordinator's broker from outside."""
 
-    lever: Lever
+    lever: "Lever"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,7 +233,7 @@ class ClientScript:
     """Why clients may be told more at the end than the script looked at; empty where they must not."""
 
     @property
-    def levers(self) -> tuple[Lever, ...]:
+    def levers(self) -> "tuple[Lever, ...]":
         """What is done to its broker; it disturbs everybody else there."""
         return tuple(step.lever for step in self.steps if isinstance(step, Pull))
 
@@ -264,17 +271,7 @@ def step_text(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat cas
 
 
 def _named(values: Mapping[str, Fact] | Mapping[str, str | int | bool]) -> str:
-    return "".join(f", {name} {_phrase(value)}" for name, value in values.items())
-
-
-def _phrase(value: object) -> str:
-    match value:
-        case list():
-            return ", ".join(str(item) for item in value)
-        case dict():
-            return ", ".join(f"{name}: {item}" for name, item in value.items())
-        case _:
-            return str(value)
+    return "".join(f", {name} {phrase(value)}" for name, value in values.items())
 
 
 def _refusal(step: Tell) -> str:

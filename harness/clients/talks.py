@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from harness.report.clients_data import ClientsRun, Place, ScriptOutcome
+from harness.report.clients_facts import phrase
+from harness.report.clients_files import TALK, conversation
 from harness.report.clients_page import TALKS, client_talk_file, column_key
 from harness.report.clients_script import reference_of
+from harness.report.stored_data import read_lines
 from harness.report.talk import as_script, lone_talk_data
 from harness.report.tapped_talk import heard, steps_of
 from harness.tap.journal import JOURNAL, Beginning, Kind, read_journal
@@ -29,7 +32,7 @@ def write_talks(run: ClientsRun, root: Path) -> None:
         root: the folder with the page of the matrix.
 
     Raises:
-        TraceError: a journal is damaged.
+        TraceError: a journal, or what clients said, is damaged.
     """
     (root / TALKS).mkdir(exist_ok=True)
     for target, places in sorted(_wanted(run).items()):
@@ -56,7 +59,7 @@ def _wanted(run: ClientsRun) -> Mapping[str, set[Place]]:
 def _data(run: ClientsRun, place: Place, outcome: ScriptOutcome, wire: "_Wire") -> dict[str, object]:
     script = run.scripts[outcome.script_id]
     begins = [each.at_ms for each in outcome.observations]
-    events, left_out = heard(wire.conversation(f"{outcome.script_id}/{outcome.library}"))
+    events, left_out = heard(wire.conversation(conversation(outcome.script_id, outcome.library)))
     offset_ms = wire.began_ms - outcome.clock_offset_ms
     return lone_talk_data(
         column_key(place[0], place[2]),
@@ -64,7 +67,7 @@ def _data(run: ClientsRun, place: Place, outcome: ScriptOutcome, wire: "_Wire") 
         texts=[step.text for step in script.steps],
         further={
             "title": f"Between clients and {place[0]}",
-            "seen": _seen(run.talk_dir(place) / "talk.jsonl", begins, script.id),
+            "seen": _seen(run.files.talk_dir(*place) / TALK, begins, script.id),
             "left_out": left_out or ("" if wire.is_there else "Nobody tapped what went over the wire."),
         },
     )
@@ -107,8 +110,7 @@ class _Wire:
 
 def _seen(path: Path, begins: Sequence[float], script_id: str) -> dict[str, object] | None:
     """Read what each client was told, answered and saw by itself; None where nothing is on file."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    messages = [_Message.model_validate_json(line) for line in lines]
+    messages = list(read_lines(TypeAdapter(_Message), path))
     if not messages:
         return None
     prefix = re.compile(re.escape(script_id.rpartition("/")[2]) + r"\.[0-9a-f]{8}\.")
@@ -153,24 +155,7 @@ class _Message(BaseModel):
         told = {name: value for name, value in (self.model_extra or {}).items() if name != "id"}
         if self.error is not None:
             told = {"error": self.error, **told}
-        if set(told) == {"facts"}:
-            return _phrase(told["facts"])
-        parts = [f"{name} {_phrase(value)}" for name, value in told.items()]
-        return ", ".join(parts) if len(parts) > 1 else "".join(_phrase(value) for value in told.values())
-
-
-def _phrase(value: object) -> str:
-    """Say JSON in a line; a topic with a number is a partition."""
-    match value:
-        case None:
+        if told == {"facts": None}:
             return ""
-        case dict():
-            return ", ".join(f"{name} {_phrase(each)}" for name, each in value.items())
-        case [str() as topic, int() as number]:
-            return f"{topic}-{number}"
-        case [str() as topic, int() as number, *rest]:
-            return " ".join((f"{topic}-{number}", *(_phrase(each) for each in rest)))
-        case list():
-            return ", ".join(_phrase(each) for each in value)
-        case _:
-            return str(value)
+        parts = [f"{name} {phrase(value)}" for name, value in told.items()]
+        return ", ".join(parts) if len(parts) > 1 else "".join(phrase(value) for value in told.values())

@@ -2,23 +2,22 @@
 
 import asyncio
 import contextlib
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from typing import Final
 
 from harness.invariants import check
 from harness.invariants.exchange import APIS
+from harness.invariants.stored import VIOLATIONS
 from harness.replay import ReplayFinding, specification, total
 from harness.replay.history import READ
-from harness.replay.stored import FINDINGS, keep, replay_all
+from harness.replay.stored import keep, replay_all
+from harness.report.replay_data import FINDINGS
 from harness.tap import Tap, TapError
 from harness.tap.journal import read_journal
 from harness.tap.reading import TraceReader
 from harness.targets.base import BrokerDescription, TargetError
 from harness.trace.files import read_records, write_records
-
-VIOLATIONS: Final = "violations.jsonl"
-"""Name of the file in a target's folder: a `Violation` a line; empty where everything holds."""
 
 
 def replay_findings(directory: Path) -> Mapping[str, tuple[ReplayFinding, ...]]:
@@ -28,10 +27,10 @@ def replay_findings(directory: Path) -> Mapping[str, tuple[ReplayFinding, ...]]:
         TraceError: a line is damaged.
     """
     path = directory / FINDINGS
-    found: dict[str, tuple[ReplayFinding, ...]] = {}
+    found: dict[str, list[ReplayFinding]] = defaultdict(list)
     for each in read_records(ReplayFinding, path) if path.exists() else ():
-        found[each.conversation] = (*found.get(each.conversation, ()), each)
-    return found
+        found[each.conversation].append(each)
+    return {name: tuple(members) for name, members in found.items()}
 
 
 @contextlib.asynccontextmanager

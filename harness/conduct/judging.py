@@ -16,10 +16,12 @@ from harness.report.baseline import BY_OPTION, BaselineData, keep_baseline, resu
 from harness.report.errors import ReportError
 from harness.report.exit_code import ExitCode, exit_code, worst
 from harness.runner.recorder import Place, Recorder
+from harness.scenario.errors import ScenarioError
 from harness.scenario.script import Script, script_from_json
 from harness.trace.canonical import Canonicaliser
 from harness.trace.events import Event, EventKind, RunFooter
 from harness.trace.files import RunFolder, read_events, read_records, write_records
+from harness.trace.schema import TraceError
 
 _SHARED_BYTES: Final = 24 * 1024 * 1024
 """Of traces; below, other processes take longer to start than to help."""
@@ -184,8 +186,18 @@ def ending(checked: CheckedRun, *, catalogue: frozenset[str], footer: RunFooter 
 
 
 def read_scripts(folder: RunFolder) -> Mapping[str, Script]:
-    """Read the scripts that a run held, by scenario id."""
-    return {name: script_from_json(data) for name, data in folder.read_scripts().items()}  # type: ignore[arg-type] # JSON data by its reader
+    """Read the scripts that a run held, by scenario id.
+
+    Raises:
+        TraceError: one is none.
+    """
+    scripts: dict[str, Script] = {}
+    for name, data in folder.read_scripts().items():
+        try:
+            scripts[name] = script_from_json(data)  # type: ignore[arg-type] # JSON data by its reader
+        except ScenarioError as error:
+            raise TraceError(f"{folder.scripts_json}: {name!r}: {error}") from error
+    return scripts
 
 
 def read_traces(folder: RunFolder, targets: Iterable[str] | None = None) -> Mapping[str, TargetTrace]:

@@ -19,6 +19,7 @@ from harness.trace.clause import Clause
 from harness.trace.files import LATEST
 
 _RUN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_RUN_ID_LENGTH_MAX: Final = 120
 _SHARD: Final = re.compile(r"(\d{1,4})/(\d{1,4})")
 
 
@@ -59,11 +60,7 @@ class RunPlan:
 
     def __post_init__(self) -> None:
         """Refuse an id that cannot name a folder of its own; raises PlanError."""
-        if not _RUN_ID.fullmatch(self.run_id) or self.run_id == LATEST:
-            raise PlanError(
-                f"a run cannot be called {self.run_id!r}: use letters, digits, dots and hyphens; "
-                f"{LATEST!r} is the newest run"
-            )
+        refuse_unfit_id(self.run_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +101,15 @@ def scenario_digest(scripts: Mapping[str, Script]) -> str:
     """Return a hash of scripts: equal where the same conversations are held."""
     digests = "".join(scripts[name].digest() for name in sorted(scripts))
     return sha256(digests.encode()).hexdigest()[:16]
+
+
+def refuse_unfit_id(run_id: str) -> None:
+    """Refuse an id that cannot name a folder of its own; raises PlanError."""
+    if len(run_id) > _RUN_ID_LENGTH_MAX or not _RUN_ID.fullmatch(run_id) or run_id == LATEST:
+        raise PlanError(
+            f"a run cannot be called {run_id!r}: use letters, digits, dots and hyphens, "
+            f"{_RUN_ID_LENGTH_MAX} at most; {LATEST!r} is the newest run"
+        )
 
 
 def new_run_id(now: datetime | None = None) -> str:

@@ -76,3 +76,12 @@ class ProgressDisplay:
     def _line(self, text: str) -> None:
         if not self._console.is_terminal:
             self._console.print(text, highlight=False)
+
+
+def plainly(console: Console) -> Callable[[str], None]:
+    """Return what prints a line as it is: no markup in what was sent, and no break within it."""
+
+    def say(text: str) -> None:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    return say

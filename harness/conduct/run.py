@@ -16,6 +16,7 @@ from harness.conduct.judging import ending, judge_run, read_baseline, read_expec
 from harness.conduct.plan import PlanError, RunPlan
 from harness.conduct.reporting import build_page_tables
 from harness.diff.check import CheckedRun
+from harness.report.client_verdicts import client_verdicts
 from harness.report.exit_code import ExitCode
 from harness.report.render import Rendered, render_all
 from harness.runner.drive import Watcher
@@ -91,7 +92,7 @@ def report(
     """
     kept = Archive(root=archive or folder.path.parent / ARCHIVE)
     if folder.read_footer() is not None:
-        pack([folder], kept, progress=progress)
+        pack([folder], kept, clients_of=client_verdicts, progress=progress)
     progress("Spark computes the tables")
     build_page_tables(folder, kept, master=spark_master, progress=progress)
     progress("rendering")

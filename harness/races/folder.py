@@ -12,11 +12,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from harness.races.history import History, history_to_json, read_histories
 from harness.trace.files import write_whole
 from harness.trace.schema import TraceError
 from harness.trace.target_record import TargetRecord
+
+RecordT = TypeVar("RecordT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,23 +47,15 @@ class RacesFolder:
 
     def read_run(self) -> RunRecord:
         """Read it; `TraceError` where there is none."""
-        data = _read(self.path / "run.json")
-        return RunRecord(
-            run_id=str(data["run_id"]),
-            seed=int(str(data["seed"])),
-            round_count=int(str(data["round_count"])),
-            races=tuple(data["races"]),  # type: ignore[arg-type] # a list of texts where it is a file of ours
-            command=str(data["command"]),
-        )
+        return _record(RunRecord, self.path / "run.json")
 
     def write_target(self, record: TargetRecord) -> None:
         """Write what a target is."""
         write_whole(self.path / record.name / "header.json", _json(asdict(record)))
 
     def read_targets(self) -> tuple[TargetRecord, ...]:
-        """Read the targets that got as far as a broker, by name."""
-        found = (_read(path) for path in sorted(self.path.glob("*/header.json")))
-        return tuple(TargetRecord(**each) for each in found)  # type: ignore[arg-type] # checked by the constructor's names
+        """Read the targets that got as far as a broker, by name; `TraceError` where one is damaged."""
+        return tuple(_record(TargetRecord, path) for path in sorted(self.path.glob("*/header.json")))
 
     def logs(self, name: str) -> Path:
         """Return where a target's broker is to log; it is made."""
@@ -82,13 +79,12 @@ def _json(data: Mapping[str, object]) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
-def _read(path: Path) -> dict[str, object]:
+def _record(kind: type[RecordT], path: Path) -> RecordT:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        return TypeAdapter(kind).validate_json(path.read_bytes())
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror}; it is no folder of races") from error
-    except ValueError as error:
-        raise TraceError(f"{path}: {error}") from error
-    if not isinstance(data, dict):
-        raise TraceError(f"{path}: not an object")
-    return data
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = "".join(f", {part}" for part in first["loc"])
+        raise TraceError(f"{path}{where}: {first['msg']}") from error

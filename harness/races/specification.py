@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -10,16 +10,13 @@ from typing_extensions import override
 
 from harness.races.history import GROUP, History, Operation, fields_from_json
 from harness.races.machine import InnerStep, Told
-from harness.targets.base import CONFORMANCE_CONFIG, CONFORMANCE_TOPICS
-from harness.targets.reference import reference_profile
+from harness.targets.base import CONFORMANCE_TOPICS
+from harness.targets.reference_specification import CLIENT_HOST, Specification, specification, state_of
 from harness.trace.canonical import Canonicaliser, canonical_json
 from harness.wire.codec import Fields, decode_response, encode_request
 from harness.wire.schema import API_NAMES
-from reference_coordinator.broker.cluster_state import Node
-from reference_coordinator.broker.kafka_apis import KafkaApis
 from reference_coordinator.broker.messages import BrokerResponse
 from reference_coordinator.classic.deadlines import Deadline, TimerKey
-from reference_coordinator.classic.group import ClassicGroup
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.effects import AppendRecords, Permitted, Respond
 from reference_coordinator.core.errors import Errors
@@ -28,18 +25,10 @@ from reference_coordinator.core.records import GroupMetadataRecord
 from reference_coordinator.core.timers import Timers
 from reference_coordinator.messages import RequestContext
 from reference_coordinator.profile.behaviours import CoordinatorFamily
-from reference_coordinator.profile.config import GroupCoordinatorConfig
-from reference_coordinator.profile.profiles import Profile
 from reference_coordinator.wire import RequestHeader, read_request, write_response
 
 _HORIZON_MS: Final = 5_000
 """Deadlines further away do not pass within a round: sessions and rebalances of races take 30 s."""
-_CLIENT_HOST: Final = "/127.0.0.1"
-_TOLD_OF_GROUPS: Final = tuple(
-    each.name
-    for each in fields(ClassicGroup)
-    if each.name not in ("profile", "choices", "previous_state", "current_state_timestamp_ms")
-)
 _SET_UP_TOKEN: Final = ResponseToken(-1)
 _REMEMBERED: Final = 4096
 
@@ -48,24 +37,21 @@ class ReferenceSpecification:
     """One profile of the reference with one configuration."""
 
     def __init__(self, profile: str, broker_config: Mapping[str, str]) -> None:
-        self._profile = reference_profile(profile)
-        known = GroupCoordinatorConfig.property_names()
-        properties = {name: value for name, value in broker_config.items() if name in known}
-        self._config = GroupCoordinatorConfig.from_properties({**CONFORMANCE_CONFIG, **properties})
+        self._spec = specification(profile, broker_config)
 
     @property
     def family(self) -> str:
         """Which of Kafka's coordinators the profile is of."""
-        return self._profile.coordinator.value
+        return self._spec.profile.coordinator.value
 
     @property
     def reads_may_be_stale(self) -> bool:
         """Whether reads are of the last committed state. Source: CoordinatorReadEvent#run (4.3.1)."""
-        return self._profile.coordinator is CoordinatorFamily.JAVA
+        return self._spec.profile.coordinator is CoordinatorFamily.JAVA
 
     def begin(self, history: History | None = None) -> "ReferenceMachine":
         """Return a coordinator that knows of no group yet."""
-        return ReferenceMachine(self._profile, self._config, history)
+        return ReferenceMachine(self._spec, history)
 
 
 class _SeenChoices:
@@ -128,13 +114,12 @@ class _TickingTimers(Timers[TimerKey, Deadline]):
 class ReferenceMachine:
     """The reference's broker without a network; each operation is a connection of its own."""
 
-    def __init__(self, profile: Profile, config: GroupCoordinatorConfig, history: History | None) -> None:
+    def __init__(self, spec: Specification, history: History | None) -> None:
         self._choices = _SeenChoices(history.operations if history else ())
-        node = Node(node_id=1, host="127.0.0.1", port=9092)
-        self._apis = KafkaApis(config=config, profile=profile, choices=self._choices, node=node)
+        self._apis = spec.broker(self._choices)
         for name, num_partitions in CONFORMANCE_TOPICS.items():
             self._apis.broker.topics.create(name, num_partitions)
-        self._shard = self._apis._coordinator._shard  # noqa: SLF001 - nobody else wants timers of his own, or to know whether two states are one
+        self._shard = self._apis.coordinator.shard
         self._timers = self._shard.timers = _TickingTimers()
         self._headers: dict[ResponseToken, RequestHeader] = {}
         self._written: list[AppendId] = []
@@ -142,7 +127,7 @@ class ReferenceMachine:
         """Answers of the Scala coordinator that wait until a group that is Dead is removed."""
         frame = _frame("FindCoordinator", 2, "races", canonical_json({"key": GROUP, "key_type": 0}))
         self._handle(_SET_UP_TOKEN, frame)
-        self._is_java = profile.coordinator is CoordinatorFamily.JAVA
+        self._is_java = spec.profile.coordinator is CoordinatorFamily.JAVA
         if self._is_java:
             self._decided = self._apis.append_outcome
             self._apis.append_outcome = self._append_outcome
@@ -196,17 +181,9 @@ class ReferenceMachine:
     def digest(self) -> str:
         """Return a text of the group, its offsets, what is on its way and what is due soon."""
         shard = self._shard
-        groups = [
-            [f"{each}={getattr(group, each)!r}" for each in _TOLD_OF_GROUPS] for group in shard.groups()
-        ]
-        offsets = [
-            (partition, offset.offset)
-            for group_id in shard.offsets.groups_with_any()
-            for partition, offset in shard.offsets.of_group(group_id).items()
-        ]
         is_written = shard.committed_group(GroupId(GROUP)) is not None
         held = (len(self._written), len(shard.held_deletions), self._dying)
-        return repr((groups, offsets, is_written, held, self._timers.due_soon(), self._choices.given))
+        return repr((state_of(shard), is_written, held, self._timers.due_soon(), self._choices.given))
 
     def _remove(self) -> tuple[Told, ...]:
         """Remove groups that are Dead, and let those who made them die have their answers."""
@@ -235,7 +212,7 @@ class ReferenceMachine:
         received = read_request(frame, ranges=self._apis.broker.ranges)
         self._headers[token] = header = received.header
         context = RequestContext(
-            api_version=header.api_version, client_id=header.client_id, client_host=_CLIENT_HOST
+            api_version=header.api_version, client_id=header.client_id, client_host=CLIENT_HOST
         )
         return self._told(self._apis.handle(received.message, context, token, now_ms=self._timers.now_ms))
 

@@ -5,40 +5,35 @@ Whoever carries scripts out writes it; here are its files as data.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from harness.invariants import Violation
+from harness.report.clients_files import CLIENTS, ClientsFiles
 from harness.report.errors import ReportError
 from harness.report.exit_code import ENDED_COMPLETE, ExitCode, worst
+from harness.report.replay_data import ReplayFinding, read_counts, read_findings
 from harness.report.standing import Standing, standing
+from harness.report.stored_data import StoredData, read_lines, read_whole
 from harness.trace.events import TARGET_LOST
-from harness.trace.schema import TraceError
 from harness.trace.target_record import TargetRecord
 from harness.verdict import Expectation, Outcome
 
-CLIENTS: Final = "clients"
-"""Name of the folder beside the wire suites."""
 _BY_ITSELF: Final = (Outcome.CONFORMS, Outcome.NOT_APPLICABLE)
 
 
-class _Data(BaseModel):
-    """Strict about what it needs; what a later writer adds is left alone."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class ClientStep(_Data):
+class ClientStep(StoredData):
     """One step of a script, in words."""
 
     text: str
 
 
-class ClientScriptData(_Data):
+class ClientScriptData(StoredData):
     """One script, as the run kept it."""
 
     id: str
@@ -49,7 +44,7 @@ class ClientScriptData(_Data):
     steps: tuple[ClientStep, ...]
 
 
-class Remark(_Data):
+class Remark(StoredData):
     """One thing that is not as it should be, at a step of the script."""
 
     step: int
@@ -57,23 +52,7 @@ class Remark(_Data):
     says: str
 
 
-class ReplayFinding(_Data):
-    """An answer that the reference gives otherwise when the conversation is replayed to it."""
-
-    conversation: str
-    position: int | None = None
-    api: str | None = None
-    api_version: int | None = None
-    actor: str | None = None
-    group: str | None = None
-    field: str | None = None
-    expected: object = None
-    actual: object = None
-    state: str = ""
-    says: str = ""
-
-
-class ClientResult(_Data):
+class ClientResult(StoredData):
     """What is to be said of one script with one library on one target."""
 
     target: str
@@ -110,7 +89,7 @@ class ClientResult(_Data):
         return self.because.startswith(TARGET_LOST)
 
 
-class Seen(_Data):
+class Seen(StoredData):
     """What was seen of one step."""
 
     step: int
@@ -119,7 +98,7 @@ class Seen(_Data):
     """When the step began, on the clock of clients; 0 in runs of old."""
 
 
-class ScriptOutcome(_Data):
+class ScriptOutcome(StoredData):
     """What came of one script with one library on one target, before anybody judged it."""
 
     script_id: str
@@ -130,21 +109,7 @@ class ScriptOutcome(_Data):
     """What makes a time of the clients' clock one since 1970."""
 
 
-class _Counts(_Data):
-    conversation: str
-    compared: int
-    not_compared: Mapping[str, int] = {}
-
-    @property
-    def told(self) -> str:
-        """The counts in words."""
-        left_out = "; ".join(f"{count} {why}" for why, count in sorted(self.not_compared.items()))
-        return f"{self.compared} answers held against the reference's" + (
-            f", not held: {left_out}" if left_out else ""
-        )
-
-
-class _RunFile(_Data):
+class _RunFile(StoredData):
     run_id: str
     command: str
     libraries: Mapping[str, str]
@@ -152,7 +117,7 @@ class _RunFile(_Data):
     soak_s: float = 0.0
 
 
-class _Ending(_Data):
+class _Ending(StoredData):
     ended: str
 
 
@@ -164,7 +129,7 @@ Place = tuple[str, str, str]
 class ClientsRun:
     """One run of client scripts."""
 
-    folder: Path
+    files: ClientsFiles
     run_id: str
     command: str
     libraries: Mapping[str, str]
@@ -191,10 +156,10 @@ class ClientsRun:
         """Return where a result belongs."""
         return self.name_of(result), result.script_id, result.library
 
-    def talk_dir(self, place: Place) -> Path:
-        """Return where a script's clients kept what they were told and said."""
-        target, script_id, library = place
-        return self.folder / target / "talks" / f"{script_id.replace('/', '-')}-{library}"
+    @property
+    def folder(self) -> Path:
+        """Where it is kept."""
+        return self.files.path
 
     @property
     def exit_code(self) -> ExitCode:
@@ -223,13 +188,13 @@ def clients_exit_code(results: tuple[ClientResult, ...], *, ended: str = ENDED_C
 def clients_folder(run_dir: Path) -> Path | None:
     """Return the folder of the client scripts of a run, or of a run of client scripts alone; None without."""
     beside = run_dir / CLIENTS
-    return beside if (beside / "run.json").is_file() else None
+    return beside if ClientsFiles(beside).run_json.is_file() else None
 
 
 def is_clients_folder(run_dir: Path) -> bool:
     """Tell whether a run's folder is one of client scripts alone."""
     try:
-        content = json.loads((run_dir / "run.json").read_bytes())
+        content = json.loads(ClientsFiles(run_dir).run_json.read_bytes())
     except (OSError, ValueError):
         return False
     return isinstance(content, dict) and "libraries" in content
@@ -240,17 +205,19 @@ def load_clients(folder: Path) -> ClientsRun:
 
     Raises:
         ReportError: a file is missing or damaged.
+        TraceError: a line is damaged in a file that grows by lines.
     """
-    run = _whole(TypeAdapter(_RunFile), folder / "run.json")
-    records = _records(folder)
-    judged = folder / "judgement.json"
-    results = _whole(TypeAdapter(tuple[ClientResult, ...]), judged) if judged.is_file() else ()
-    replays = _replays(folder, records)
+    files = ClientsFiles(folder)
+    run = read_whole(TypeAdapter(_RunFile), files.run_json)
+    records = _records(files)
+    judged = files.judgement_json
+    results = read_whole(TypeAdapter(tuple[ClientResult, ...]), judged) if judged.is_file() else ()
+    replays = _replays(files, records)
     unknown = sorted({each.target for each in results} - records.keys())
     if unknown:
         raise ReportError(f"{judged} names {unknown[0]}, of which the run has no folder")
     return ClientsRun(
-        folder=folder,
+        files=files,
         run_id=run.run_id,
         command=run.command,
         libraries=run.libraries,
@@ -263,90 +230,59 @@ def load_clients(folder: Path) -> ClientsRun:
                 key=lambda each: (each.script_id, each.library),
             )
         ),
-        outcomes=dict(_outcomes(folder, records)),
-        replayed=_replayed(folder, records),
-        ended=_ended(folder, is_judged=judged.is_file()),
+        outcomes=dict(_outcomes(files, records)),
+        replayed=_replayed(files, records),
+        ended=_ended(files, is_judged=judged.is_file()),
         soak_s=run.soak_s,
     )
 
 
-def _ended(folder: Path, *, is_judged: bool) -> str:
-    footer = folder / "footer.json"
-    if footer.is_file():
-        return _whole(TypeAdapter(_Ending), footer).ended
+def _ended(files: ClientsFiles, *, is_judged: bool) -> str:
+    if files.footer_json.is_file():
+        return read_whole(TypeAdapter(_Ending), files.footer_json).ended
     return ENDED_COMPLETE if is_judged else "cut short"
 
 
-def _records(folder: Path) -> dict[str, TargetRecord]:
+def _records(files: ClientsFiles) -> dict[str, TargetRecord]:
     adapter = TypeAdapter(TargetRecord)
-    found = [_whole(adapter, path) for path in sorted(folder.glob("*/target.json"))]
+    found = [read_whole(adapter, path) for path in files.all_target_json()]
     return {each.spec: each for each in found}
 
 
-def _outcomes(folder: Path, records: Mapping[str, TargetRecord]) -> Iterator[tuple[Place, ScriptOutcome]]:
+def _outcomes(
+    files: ClientsFiles, records: Mapping[str, TargetRecord]
+) -> Iterator[tuple[Place, ScriptOutcome]]:
     for record in records.values():
-        for each in _lines(TypeAdapter(ScriptOutcome), folder / record.name / "outcomes.jsonl"):
+        for each in read_lines(TypeAdapter(ScriptOutcome), files.outcomes(record.name)):
             yield (record.name, each.script_id, each.library), each
 
 
-def _replays(folder: Path, records: Mapping[str, TargetRecord]) -> Mapping[Place, tuple[ReplayFinding, ...]]:
-    found: dict[Place, tuple[ReplayFinding, ...]] = {}
+def _replays(files: ClientsFiles, records: Mapping[str, TargetRecord]) -> Mapping[Place, list[ReplayFinding]]:
+    found: dict[Place, list[ReplayFinding]] = defaultdict(list)
     for record in records.values():
-        for each in read_replay(folder / record.name / "replay.jsonl"):
-            script_id, _, library = each.conversation.rpartition("/")
-            place = (record.name, script_id, library)
-            found[place] = (*found.get(place, ()), each)
+        for each in read_findings(files.of_target(record.name)):
+            found[_place_of(record.name, each.conversation)].append(each)
     return found
-
-
-def read_replay(path: Path) -> tuple[ReplayFinding, ...]:
-    """Read what was found when conversations were replayed; nothing where nobody did that.
-
-    Raises:
-        TraceError: a line is damaged.
-    """
-    return tuple(_lines(TypeAdapter(ReplayFinding), path))
 
 
 def _with_replays(
     result: ClientResult,
     records: Mapping[str, TargetRecord],
-    replays: Mapping[Place, tuple[ReplayFinding, ...]],
+    replays: Mapping[Place, Sequence[ReplayFinding]],
 ) -> ClientResult:
     """Return a result with what was found when its conversation was replayed after it had been judged."""
     found = replays.get((records[result.target].name, result.script_id, result.library), ())
-    return result if result.replays or not found else result.model_copy(update={"replays": found})
+    return result if result.replays or not found else result.model_copy(update={"replays": tuple(found)})
 
 
-def _replayed(folder: Path, records: Mapping[str, TargetRecord]) -> Mapping[Place, str]:
-    found: dict[Place, str] = {}
-    for record in records.values():
-        path = folder / record.name / "replay.json"
-        for each in _whole(TypeAdapter(tuple[_Counts, ...]), path) if path.is_file() else ():
-            script_id, _, library = each.conversation.rpartition("/")
-            found[record.name, script_id, library] = each.told
-    return found
+def _replayed(files: ClientsFiles, records: Mapping[str, TargetRecord]) -> Mapping[Place, str]:
+    return {
+        _place_of(record.name, each.conversation): each.told
+        for record in records.values()
+        for each in read_counts(files.of_target(record.name))
+    }
 
 
-DataT = TypeVar("DataT")
-
-
-def _whole(adapter: TypeAdapter[DataT], path: Path) -> DataT:
-    try:
-        return adapter.validate_json(path.read_bytes())
-    except OSError as error:
-        raise ReportError(f"{path} cannot be read: {error.strerror}") from error
-    except ValidationError as error:
-        raise ReportError(f"{path} is damaged: {error.errors()[0]['msg']}") from error
-
-
-def _lines(adapter: TypeAdapter[DataT], path: Path) -> Iterator[DataT]:
-    """Read a file of lines, where it is there; the last may be torn."""
-    if not path.is_file():
-        return
-    lines = path.read_bytes().split(b"\n")
-    for number, line in enumerate(lines[:-1], start=1):
-        try:
-            yield adapter.validate_json(line)
-        except ValidationError as error:
-            raise TraceError(f"{path}:{number} is damaged: {error.errors()[0]['msg']}") from error
+def _place_of(target: str, conversation: str) -> Place:
+    script_id, _, library = conversation.rpartition("/")
+    return target, script_id, library

@@ -1,6 +1,5 @@
 """Client scripts in what machines and pipelines read: JUnit XML, Markdown, and Allure's results."""
 
-import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterator
@@ -14,12 +13,14 @@ from harness.report.clients_page import (
     client_reproduction,
     columns_of,
     first_remark,
+    is_of,
     not_compared,
     replay_row,
     tallies,
 )
 from harness.report.exit_code import ENDED_COMPLETE
 from harness.report.phrases import shortened
+from harness.report.spelling import in_markdown, in_terminal, in_xml
 from harness.report.standing import Standing
 from harness.verdict import Outcome
 
@@ -30,9 +31,6 @@ _ELEMENTS: Final = {
     Standing.SKIPPED: ("skipped", None),
 }
 """Element and type a standing, as of scenarios; a passed script has none."""
-_NO_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold at all, escaped or not."""
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 _TOLD_COUNT_MAX: Final = 100
 _BRIEF_COUNT_MAX: Final = 10
 _BRIEF_LENGTH_MAX: Final = 160
@@ -55,19 +53,14 @@ def write_junit_of_clients(run: ClientsRun) -> Path:
 def client_suites(run: ClientsRun) -> Iterator[ET.Element]:
     """Yield a suite for each target with a library, a case for each script."""
     for column in columns_of(run):
-        results = [
-            each
-            for each in run.results
-            if (each.target, each.library) == (column.record.spec, column.library)
-        ]
-        yield _suite(run, column, results)
+        yield _suite(run, column, [each for each in run.results if is_of(each, column)])
 
 
 def _suite(run: ClientsRun, column: Column, results: list[ClientResult]) -> ET.Element:
     elements = Counter(_ELEMENTS.get(each.standing, ("", None))[0] for each in results)
     suite = ET.Element(
         "testsuite",
-        name=_text(f"{column.record.name}, {column.library}"),
+        name=in_xml(f"{column.record.name}, {column.library}"),
         tests=str(len(results)),
         failures=str(elements["failure"]),
         errors=str(elements["error"]),
@@ -81,16 +74,16 @@ def _suite(run: ClientsRun, column: Column, results: list[ClientResult]) -> ET.E
 def _case(run: ClientsRun, result: ClientResult) -> ET.Element:
     case = ET.Element(
         "testcase",
-        classname=_text(result.script_id.rpartition("/")[0].replace("/", ".")),
-        name=_text(result.script_id),
+        classname=in_xml(result.script_id.rpartition("/")[0].replace("/", ".")),
+        name=in_xml(result.script_id),
         time=f"{result.duration_s:.3f}",
     )
     if result.standing in _ELEMENTS:
         name, kind = _ELEMENTS[result.standing]
-        told = ET.SubElement(case, name, message=_text(first_remark(result)[1] or result.outcome))
+        told = ET.SubElement(case, name, message=in_xml(first_remark(result)[1] or result.outcome))
         if kind is not None:
             told.set("type", kind)
-            told.text = _text(
+            told.text = in_xml(
                 "\n".join((*account(run, result), f"repeat: {client_reproduction(run, result)}"))
             )
     return case
@@ -113,18 +106,18 @@ def account(run: ClientsRun, result: ClientResult) -> Iterator[str]:
 
 def clients_markdown(run: ClientsRun) -> str:
     """Return the summary of a run of client scripts alone."""
-    head = [f"# Clients {_escaped(run.run_id)}", "", f"`{run.command.replace('`', ' ')}`", ""]
+    head = [f"# Clients {in_markdown(run.run_id)}", "", f"`{run.command.replace('`', ' ')}`", ""]
     matrix = [
         "",
         "| script | " + " | ".join(_column(each) for each in columns_of(run)) + " |",
         "| --- " * (len(columns_of(run)) + 1) + "|",
         *_rows(run),
     ]
-    reasons = [f"- {count} results: {_escaped(reason)}" for reason, count in not_compared(run)]
+    reasons = [f"- {count} results: {in_markdown(reason)}" for reason, count in not_compared(run)]
     compared = ["", "## Not compared with the reference", "", *reasons] if reasons else []
     skipped = [
-        f"- {_escaped(each.script_id)}, {_escaped(each.library)}, {_escaped(each.target)}: "
-        f"{_escaped(each.because)}"
+        f"- {in_markdown(each.script_id)}, {in_markdown(each.library)}, {in_markdown(each.target)}: "
+        f"{in_markdown(each.because)}"
         for each in run.results
         if each.standing is Standing.SKIPPED
     ]
@@ -141,13 +134,13 @@ def client_lines(run: ClientsRun) -> Iterator[str]:
         yield f"| {_column(each.column)} | {' | '.join(str(figure) for figure in figures)} |"
     concerning = client_attention(run)
     for item in concerning[:_TOLD_COUNT_MAX]:
-        where = f"{_escaped(item.result.script_id)} with {_escaped(item.column.library)}"
+        where = f"{in_markdown(item.result.script_id)} with {in_markdown(item.column.library)}"
         yield ""
-        yield f"### {where} on {_escaped(item.column.record.name)}: {item.standing.value}"
+        yield f"### {where} on {in_markdown(item.column.record.name)}: {item.standing.value}"
         yield ""
         _, *told = account(run, item.result)
         for line in told:
-            yield f"- {_escaped(shortened(line))}"
+            yield f"- {in_markdown(shortened(line))}"
         yield ""
         yield f"    {' '.join(item.reproduction.splitlines())}"
     if len(concerning) > _TOLD_COUNT_MAX:
@@ -163,20 +156,12 @@ def told_brief(run: ClientsRun) -> Iterator[str]:
     concerning = client_attention(run)
     for item in concerning[:_BRIEF_COUNT_MAX]:
         yield f"{item.glyph} {item.result.script_id} with {item.column.library} on {item.column.record.name}"
-        yield _plain(f"  {item.place}: {shortened(item.says, _BRIEF_LENGTH_MAX)}".replace("  : ", "  "))
+        yield in_terminal(f"  {item.place}: {shortened(item.says, _BRIEF_LENGTH_MAX)}".replace("  : ", "  "))
         yield f"  {item.reproduction}"
     if len(concerning) > _BRIEF_COUNT_MAX:
         yield f"… and {len(concerning) - _BRIEF_COUNT_MAX} more; the report has them all."
     if run.ended != ENDED_COMPLETE:
-        yield _plain(f"clients: {run.ended}")
-
-
-def _plain(value: str) -> str:
-    """Spell out control characters, which a terminal would obey."""
-    return "".join(
-        each if each.isprintable() else each.encode("unicode_escape", "backslashreplace").decode()
-        for each in value
-    )
+        yield in_terminal(f"clients: {run.ended}")
 
 
 def _rows(run: ClientsRun) -> Iterator[str]:
@@ -184,18 +169,8 @@ def _rows(run: ClientsRun) -> Iterator[str]:
     outcomes = {(each.script_id, each.target, each.library): each.outcome for each in run.results}
     for script_id in dict.fromkeys(each.script_id for each in run.results):
         cells = [outcomes.get((script_id, each.record.spec, each.library), "") for each in columns]
-        yield f"| {_escaped(script_id)} | {' | '.join(cells)} |"
+        yield f"| {in_markdown(script_id)} | {' | '.join(cells)} |"
 
 
 def _column(column: Column) -> str:
-    return f"{_escaped(column.record.name)}, {_escaped(column.library)}"
-
-
-def _escaped(value: str) -> str:
-    """Make text of what a target may have sent: no markup, no new line."""
-    return _SPECIAL.sub(r"\\\1", " ".join(value.split()))
-
-
-def _text(value: str) -> str:
-    """Spell out the characters that XML cannot hold."""
-    return _NO_XML.sub(lambda found: f"\\u{ord(found.group()):04x}", value)
+    return f"{in_markdown(column.record.name)}, {in_markdown(column.library)}"

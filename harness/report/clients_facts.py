@@ -1,4 +1,4 @@
-"""What was seen of a step of a client script, in words."""
+"""What clients were told, answered and saw, in words."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -21,7 +21,10 @@ def _told(facts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def phrase(fact: object) -> str:
-    """Say a fact in a line: `ana: assigned orders-0, orders-1; bob: nothing`."""
+    """Say a fact in a line: `ana: assigned orders-0, orders-1; bob: nothing`.
+
+    A topic with a number is a partition, what follows is about it: `["orders", 0, 5]` is `orders-0 5`.
+    """
     match fact:
         case Mapping():
             return "; ".join(f"{name}: {_nothing(phrase(each))}" for name, each in fact.items())
@@ -29,6 +32,8 @@ def phrase(fact: object) -> str:
             return "nothing"
         case str():
             return fact
+        case [str() as topic, int() as number, *rest] if not isinstance(number, bool):
+            return " ".join((f"{topic}-{number}", *(phrase(each) for each in rest)))
         case Sequence():
             return ", ".join(_item(each) for each in fact)
         case _:
@@ -36,8 +41,10 @@ def phrase(fact: object) -> str:
 
 
 def _item(fact: object) -> str:
-    """Say one of a list: a callback with its partitions stands without brackets."""
+    """Say one of a list: a callback with its partitions, and a partition, stand without brackets."""
     match fact:
+        case [str(), int(), *_]:
+            return phrase(fact)
         case [str() as kind, [*partitions]]:
             return f"{kind} {_nothing(phrase(partitions))}"
         case [*_]:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from harness.report.clients_data import ClientResult, ClientsRun, Place, ReplayFinding
+from harness.report.clients_data import ClientResult, ClientsRun, Place
 from harness.report.codes import ABSENT, code
 from harness.report.field_rows import compact, readable
 from harness.report.matrix import Cell, MatrixGroup, MatrixRow
 from harness.report.names import css_name, slug, target_anchor
-from harness.report.phrases import GLYPHS, PROGRAM
+from harness.report.phrases import GLYPHS, PROGRAM, given_options
+from harness.report.replay_data import ReplayFinding
 from harness.report.standing import NEEDS_ATTENTION, Standing
 from harness.trace.target_record import TargetRecord
 from harness.verdict import Outcome
@@ -21,7 +22,7 @@ from harness.verdict import Outcome
 SCRIPTS: Final = "scripts"
 TALKS: Final = "client-talks"
 """Folders of pages, and of what they load, from the page of the matrix."""
-_PASSED_ON: Final = ("--suites", "--profile")
+_PASSED_ON: Final = {"--suites": "--suites", "--profile": "--profile"}
 NOT_COMPARED: Final = "not compared"
 
 
@@ -216,12 +217,7 @@ def _attention(run: ClientsRun, result: ClientResult) -> ClientAttention:
 
 def client_reproduction(run: ClientsRun, result: ClientResult) -> str:
     """Return a command line that carries one script out again, with the same library on the same target."""
-    words = shlex.split(run.command) if run.command.startswith(PROGRAM) else []
-    given: list[str] = []
-    for word, after in zip(words, [*words[1:], ""], strict=True):
-        name, equals, value = word.partition("=")
-        if name in _PASSED_ON and (equals or after):
-            given += [name, value if equals else after]
+    given = given_options(run.command, _PASSED_ON) if run.command.startswith(PROGRAM) else ()
     # Java's client is filed under `java-3.9.2`, and asked for as `java:3.9.2`.
     library = re.sub(r"^java-", "java:", result.library)
     chosen = ("--target", result.target, "--client", library)

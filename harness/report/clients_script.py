@@ -110,7 +110,7 @@ def _section(run: ClientsRun, column: Column, result: ClientResult) -> ClientSec
         talk=client_talk_file(place),
         reference=column_key(told_there[0], result.library) if told_there else "",
         reference_talk=client_talk_file(told_there) if told_there else "",
-        log=str(run.talk_dir(place).relative_to(run.folder)),
+        log=str(run.files.talk_dir(*place).relative_to(run.folder)),
     )
 
 

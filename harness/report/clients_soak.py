@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from harness.invariants import Party, Violation
 from harness.report.clients_data import ClientsRun
-from harness.report.errors import ReportError
 from harness.report.exit_code import ENDED_COMPLETE, ExitCode
 from harness.report.pages import NavItem, Pages
+from harness.report.stored_data import StoredData, read_whole
 from harness.trace.files import read_records
 from harness.trace.target_record import TargetRecord
 
@@ -20,13 +20,7 @@ _ROWS: Final = ("crash", "close", "guest", "error")
 _HAPPENING_COUNT_MAX: Final = 2_000
 
 
-class _Data(BaseModel):
-    """Strict about what it needs; what a later writer adds is left alone."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class GroupData(_Data):
+class GroupData(StoredData):
     """What became of the records in one group."""
 
     group: str
@@ -38,6 +32,13 @@ class GroupData(_Data):
     errors: Mapping[str, int]
     unexpected: tuple[str, ...]
     happenings: tuple[tuple[float, str, str], ...] = ()
+
+    def told(self, produced: int) -> str:
+        """Say it in a line."""
+        return (
+            f"{self.group}: of {produced} records {self.delivered} delivered, {self.repeated} of them again, "
+            f"{len(self.lost)} lost; upheavals {dict(self.upheavals)}, errors {dict(self.errors)}"
+        )
 
     @property
     def shown(self) -> tuple[tuple[float, str, str], ...]:
@@ -54,7 +55,7 @@ class GroupData(_Data):
         )
 
 
-class SoakData(_Data):
+class SoakData(StoredData):
     """What became of one library on one target."""
 
     library: str
@@ -63,7 +64,7 @@ class SoakData(_Data):
     groups: tuple[GroupData, ...]
 
 
-class Soaked(_Data):
+class Soaked(StoredData):
     """One library on one target, with what the tap heard."""
 
     target: TargetRecord
@@ -71,10 +72,21 @@ class Soaked(_Data):
     violations: tuple[Violation, ...]
 
     @property
+    def unexpected(self) -> tuple[str, ...]:
+        """What is not as it should be, in words."""
+        return (
+            *(f"{each.group}: {says}" for each in self.soak.groups for says in each.unexpected),
+            *(
+                f"{each.invariant}: {each.detail}"
+                for each in self.violations
+                if each.party == Party.COORDINATOR
+            ),
+        )
+
+    @property
     def is_right(self) -> bool:
-        """Whether nothing is as it should not be."""
-        by_coordinator = any(each.party == Party.COORDINATOR for each in self.violations)
-        return not by_coordinator and not any(each.unexpected for each in self.soak.groups)
+        """Whether all is as it should be."""
+        return not self.unexpected
 
 
 def soak_site(run: ClientsRun) -> Path:
@@ -104,21 +116,18 @@ def soak_exit_code(run: ClientsRun) -> ExitCode:
 
 
 def read_soaks(run: ClientsRun) -> tuple[Soaked, ...]:
-    """Read the accounts of a soak, in the order of targets and libraries."""
+    """Read the accounts of a soak, in the order of targets and libraries.
+
+    Raises:
+        ReportError: an account is damaged.
+        TraceError: a line about a broken invariant is damaged.
+    """
     found: list[Soaked] = []
     for record in run.references.values():
-        directory = run.folder / record.name
-        path = directory / "violations.jsonl"
+        path = run.files.violations(record.name)
         violations = read_records(Violation, path) if path.is_file() else ()
-        for account in sorted(directory.glob("soak-*.json")):
-            soak = _account(account)
+        for account in run.files.all_soak_json(record.name):
+            soak = read_whole(TypeAdapter(SoakData), account)
             of_library = tuple(each for each in violations if each.scenario_id == soak.library)
             found.append(Soaked(target=record, soak=soak, violations=of_library))
     return tuple(found)
-
-
-def _account(path: Path) -> SoakData:
-    try:
-        return TypeAdapter(SoakData).validate_json(path.read_bytes())
-    except ValidationError as error:
-        raise ReportError(f"{path} is no account of a soak: {error.errors()[0]['msg']}") from error

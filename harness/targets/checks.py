@@ -36,6 +36,14 @@ def check_java() -> Check:
     java = find_java()
     if java is None:
         return Check(name="java", ok=False, detail="not in JAVA_HOME, not on the PATH", remedy=remedy)
+    home = os.environ.get("JAVA_HOME")
+    if home and not java.is_relative_to(home):
+        return Check(
+            name="java",
+            ok=False,
+            detail=f"brokers run with {java}, but Spark goes by JAVA_HOME alone: {home} has no bin/java",
+            remedy="let JAVA_HOME point to a JRE, or unset it",
+        )
     version = java_version(java)
     if version is None:
         return Check(name="java", ok=False, detail=f"{java} does not tell its version", remedy=remedy)

@@ -64,7 +64,11 @@ class PathTarget(Target):
     @property
     @override
     def capabilities(self) -> frozenset[Capability]:
-        return local_capabilities(jars_in(self._directory).version, java_coordinator=False)
+        try:
+            version = jars_in(self._directory).version
+        except TargetError:  # `start` says so, where a run takes it for a target that is not to be had
+            return frozenset()
+        return local_capabilities(version, java_coordinator=False)
 
     @override
     async def start(

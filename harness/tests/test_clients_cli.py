@@ -70,8 +70,8 @@ def test_clients_go_into_a_run_of_wire_suites_once_and_onto_its_targets(
     assert specs_of(wire) == ("reference:3.9",)
     (tmp_path / "none").mkdir()
 
-    assert kafka_conformance("clients", "--into", tmp_path / "none") == ExitCode.USAGE
-    assert "is no run of wire suites" in kafka_conformance.err
+    assert kafka_conformance("clients", "--into", tmp_path / "none") == ExitCode.NO_INPUT
+    assert "is no run's folder" in kafka_conformance.err
     red().write(wire / "clients")
     assert kafka_conformance("clients", "--into", wire) == ExitCode.USAGE
     assert "has client scripts already" in kafka_conformance.err

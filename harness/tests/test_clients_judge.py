@@ -1,5 +1,8 @@
 """What is made of what clients saw, without any client."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
 from harness.clients.admin import group_of_key
@@ -7,7 +10,17 @@ from harness.clients.book import Book, ClientEvent, Overlap
 from harness.clients.collect import record
 from harness.clients.judge import Judgement, essence, judge, partition_for
 from harness.clients.outcome import COMPLETE, Observation, ScriptResult, result_from_json, result_to_json
-from harness.clients.steps import ClientScript, Deliver, Fact, Settle, Tell
+from harness.clients.steps import (
+    Account,
+    ClientScript,
+    Deliver,
+    Fact,
+    FindCoordinator,
+    Notice,
+    Settle,
+    Tell,
+    Verb,
+)
 from harness.invariants import Invariant, Party, Violation
 from harness.tests.client_suite import eager
 from harness.trace.schema import TraceError
@@ -40,9 +53,11 @@ def facts_of(script: ClientScript) -> list[dict[str, Fact]]:
     return [*seen, {"two owners": [], "errors": {}, "late callbacks": {}}]
 
 
-def result(facts: list[dict[str, Fact]], ended: str = COMPLETE) -> ScriptResult:
+def result(
+    facts: list[dict[str, Fact]], ended: str = COMPLETE, script: ClientScript = SCRIPT
+) -> ScriptResult:
     return ScriptResult(
-        script_id=SCRIPT.id,
+        script_id=script.id,
         library="kafka-python",
         ended=ended,
         observations=tuple(Observation(step=number, facts=each) for number, each in enumerate(facts)),
@@ -54,12 +69,13 @@ def judged(
     facts: list[dict[str, Fact]],
     *,
     ended: str = COMPLETE,
+    script: ClientScript = SCRIPT,
     reference: ScriptResult | None = None,
     violations: tuple[Violation, ...] = (),
 ) -> Judgement:
     return judge(
-        SCRIPT,
-        result(facts, ended),
+        script,
+        result(facts, ended, script),
         target="here",
         reference=reference,
         compared="reference-tcp:3.9",
@@ -109,6 +125,99 @@ def test_each_thing_that_is_otherwise_diverges(step: int, change: dict[str, Fact
     assert [each.step for each in found.mismatches] == [step]
 
 
+WIDE = ClientScript(
+    id="clients/small/wide",
+    title="One step of each kind that the other script has none of.",
+    notes="",
+    source="none",
+    uses=(),
+    steps=(
+        Tell(client="ana", verb=Verb.SUBSCRIBE, refused_as=("ILLEGAL_STATE",)),
+        Settle(clients=("ana", "bob"), partitions=("a", "b", "c", "d"), sizes=(2, 2), because="so", moved=2),
+        Notice(client="ana", names=("UNKNOWN_MEMBER_ID",)),
+        Account(topic="orders", processed={"orders-0#0": 1}),
+        FindCoordinator(client="ana", group="group"),
+    ),
+)
+WHOLE = len(WIDE.steps)
+
+
+def wide_facts() -> list[dict[str, Fact]]:
+    owns = {"ana": ["a", "b"], "bob": ["c", "d"]}
+    return [
+        {"refused": "ILLEGAL_STATE", "says": "no"},
+        {"in time": True, "owns": owns, "moved": ["c", "d"], "callbacks": {}},
+        {"told": "UNKNOWN_MEMBER_ID"},
+        {"processed": {"orders-0#0": 1}},
+        {"group": "console-consumer", "partition count": 50, "partitions": [40]},
+        {"two owners": [], "errors": {}, "late callbacks": {}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("step", "facts", "says"),
+    [
+        (0, {"answer": None}, "not refused as ILLEGAL_STATE"),
+        (0, {"refused": "UNKNOWN_MEMBER_ID", "says": "no"}, "refused as UNKNOWN_MEMBER_ID (no)"),
+        (1, {"moved": ["c"]}, "1 partitions moved (c) instead of 2"),
+        (2, {"told": None}, "ana was not told UNKNOWN_MEMBER_ID"),
+        (3, {"processed": {"orders-0#0": 2}}, "processed orders-0#0: 2 instead of orders-0#0: 1"),
+        (3, {"processed": {}}, "processed nothing instead of orders-0#0: 1"),
+        (4, {"partitions": [39]}, "commits of console-consumer lie in 39 of 50, not in 40"),
+        (4, {"partitions": []}, "commits of console-consumer lie in nothing of 50, not in 40"),
+    ],
+)
+def test_each_other_kind_of_step_is_held_to_what_it_says(
+    step: int, facts: dict[str, Fact], says: str
+) -> None:
+    seen = wide_facts()
+    assert judged(seen, script=WIDE).outcome is Outcome.CONFORMS
+    seen[step] = facts if step == 0 else {**seen[step], **facts}
+
+    found = judged(seen, script=WIDE)
+
+    assert (found.outcome, [each.says for each in found.mismatches]) == (Outcome.DIVERGES, [says])
+
+
+def test_who_owns_what_is_free_where_the_script_says_so_and_how_many_is_not() -> None:
+    swapped, uneven = wide_facts(), wide_facts()
+    swapped[1] = {**swapped[1], "owns": {"ana": ["c", "d"], "bob": ["a", "b"]}}
+    uneven[1] = {**uneven[1], "owns": {"ana": ["a", "b", "c"], "bob": ["d"]}}
+    there = result(wide_facts(), script=WIDE)
+
+    assert judged(swapped, script=WIDE, reference=there).differences == ()
+    found = judged(uneven, script=WIDE, reference=there).differences
+    assert [each.says for each in found] == ["sizes: 3, 1, on the reference 2, 2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "fact", "allowed"),
+    [
+        ("two owners", ["orders-0: ana and bob"], "two_owners_allowed"),
+        ("late callbacks", {"ana": [["revoked", ["a"]]]}, "extra_callbacks_allowed"),
+    ],
+)
+def test_what_a_script_allows_of_the_whole_is_neither_a_mismatch_nor_a_difference(
+    name: str, fact: Fact, allowed: str
+) -> None:
+    seen = wide_facts()
+    seen[WHOLE] = {**seen[WHOLE], name: fact}
+    there = result(wide_facts(), script=WIDE)
+    lenient = replace(WIDE, **{allowed: "why"})  # type: ignore[arg-type] # both are texts
+
+    strictly = judged(seen, script=WIDE, reference=there)
+    assert (len(strictly.mismatches), len(strictly.differences)) == (1, 1)
+    assert judged(seen, script=lenient, reference=there).outcome is Outcome.CONFORMS
+
+
+def test_who_gets_back_at_the_end_what_it_gave_up_was_told_nothing() -> None:
+    seen = wide_facts()
+    back: Fact = {"ana": [["revoked", ["a", "b"]], ["assigned", ["b", "a"]]]}
+    seen[WHOLE] = {**seen[WHOLE], "late callbacks": back}
+
+    assert judged(seen, script=WIDE).outcome is Outcome.CONFORMS
+
+
 def test_what_the_script_leaves_open_is_held_to_the_reference() -> None:
     here, there = facts_of(SCRIPT), facts_of(SCRIPT)
     step = index_of(Tell)
@@ -141,6 +250,17 @@ def test_a_reference_that_did_not_come_to_the_end_is_no_measure() -> None:
 )
 def test_what_did_not_come_to_its_end_never_conforms(ended: str, outcome: Outcome) -> None:
     assert judged([], ended=ended).outcome is outcome
+
+
+def test_what_departs_under_a_target_that_was_lost_is_told_and_no_verdict() -> None:
+    facts = facts_of(SCRIPT)
+    step = index_of(Settle)
+    facts[step] = {**facts[step], "in time": False}
+
+    found = judged(facts[: step + 1], ended="target lost: it ended")
+
+    assert (found.outcome, found.because) == (Outcome.INDETERMINATE, "target lost: it ended")
+    assert len(found.mismatches) == 1
 
 
 @pytest.mark.parametrize(
@@ -224,9 +344,45 @@ def test_who_was_killed_owns_nothing_from_then_on() -> None:
     assert len(book.overlaps()) == 1
 
 
+def test_callbacks_are_told_once_of_the_clients_that_are_asked_for_and_only_with_partitions() -> None:
+    book = Book(events=[told("ana", "assigned", 1, "a"), told("bob", "assigned", 2, "b")])
+    book.events.append(told("ana", "revoked", 3))
+
+    assert list(book.callbacks()) == ["ana", "bob"]
+    assert [each.kind for each in book.callbacks(clients=["ana"])["ana"]] == ["assigned"]
+    assert list(book.callbacks(clients=["bob"])) == ["bob"]
+    book.mark_callbacks()
+    assert book.callbacks() == {}
+
+
+def test_records_are_told_once_and_of_the_clients_that_are_asked_for() -> None:
+    came = [
+        ClientEvent(client=client, kind="delivered", at_ms=1, values=(("a", f"a#{number}"),))
+        for number, client in enumerate(("ana", "bob"))
+    ]
+    book = Book(events=came)
+
+    assert book.delivered(["ana", "bob"]) == {"a": ["a#0", "a#1"]}
+    assert book.delivered(["bob"]) == {"a": ["a#1"]}
+    book.mark_delivered()
+    assert book.delivered(["ana", "bob"]) == {}
+
+
+def test_an_error_that_a_script_has_looked_at_is_told_no_more() -> None:
+    book = Book(events=[ClientEvent(client="ana", kind="error", at_ms=1, name=name) for name in "XYX"])
+
+    assert book.has_been_told("ana", ["X"]) == "X"
+    assert book.has_been_told("bob", ["X"]) is None
+    assert book.errors() == {"ana": ["X", "Y"]}
+    book.noticed["ana"].add("X")
+    assert book.has_been_told("ana", ["X"]) is None
+    assert book.errors() == {"ana": ["Y"]}
+
+
 def test_a_result_is_read_as_it_was_written_and_nothing_else_is() -> None:
     one = result(facts_of(SCRIPT))
 
-    assert result_from_json(result_to_json(one)) == one
-    with pytest.raises(TraceError):
-        result_from_json({"script_id": "x"})
+    assert result_from_json(json.dumps(result_to_json(one)), where="here") == one
+    for other in ('{"script_id": "x"}', '{"observations": [{"stop": 1}]}', "[]", "{"):
+        with pytest.raises(TraceError, match="here: no result"):
+            result_from_json(other, where="here")

@@ -1,5 +1,8 @@
 """Client scripts as data, and the assignments that suites compute for themselves."""
 
+import subprocess
+import sys
+
 import pytest
 
 from harness.clients.collect import collect_client_scripts, record, select_client_scripts
@@ -106,6 +109,16 @@ def test_what_was_produced_is_what_must_be_delivered() -> None:
     assert deliver.values == {"orders-0": ("orders-0#2",), "orders-1": ("orders-1#2",)}
 
 
+def test_a_clients_process_loads_nothing_of_targets_and_of_the_wire() -> None:
+    loads = "import sys, harness.clients.apps.application; print(*sys.modules)"
+
+    told = subprocess.run([sys.executable, "-c", loads], capture_output=True, text=True, check=True)
+
+    modules = [each for each in told.stdout.split() if each.startswith("harness.")]
+    assert "harness.clients.steps" in modules
+    assert not any(each.startswith(("harness.targets", "harness.wire")) for each in modules)
+
+
 def test_names_are_a_runs_own_and_come_back_as_the_scripts() -> None:
     names = Names("pause.1a2b.")
 
@@ -120,6 +133,22 @@ def test_names_are_a_runs_own_and_come_back_as_the_scripts() -> None:
     }
     assert names.arguments(Verb.SUBSCRIBE_PATTERN, {"pattern": "orders.*"}) == {
         "pattern": r"pause\.1a2b\.orders.*"
+    }
+    offsets = [["pause.1a2b.orders", 1, 4], ["pause.1a2b.orders", 0, None]]
+    assert names.answer(Verb.COMMITTED, {"facts": offsets}) == {"orders-1": 4, "orders-0": None}
+    assert names.answer(Verb.LOST_COMMITS, {"facts": [["pause.1a2b.orders", 1, 4, 2]]}) == [
+        ["orders-1", 4, 2]
+    ]
+    assert names.answer(Verb.TAKE, {"facts": 3}) == 3
+    described = {
+        "state": "STABLE",
+        "members": [["ana", [["pause.1a2b.orders", 1], ["pause.1a2b.orders", 0]]]],
+        "offsets": [["pause.1a2b.orders", 0, 2, 5]],
+    }
+    assert names.answer(Verb.DESCRIBE, {"facts": described}) == {
+        "state": "STABLE",
+        "members": {"ana": ["orders-0", "orders-1"]},
+        "offsets": {"orders-0": [2, 5]},
     }
     assert names.arguments(Verb.SEEK, {"partition": "orders-1", "offset": 4}) == {
         "partitions": [["pause.1a2b.orders", 1]],

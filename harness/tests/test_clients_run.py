@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from harness.clients.collect import collect_client_scripts
 from harness.clients.folder import ClientsFolder
 from harness.clients.judge import Judgement
-from harness.clients.libraries import LIBRARIES
+from harness.clients.libraries import LIBRARIES, ClientLibrary
 from harness.clients.process import ClientGone, ClientProcess, Message
 from harness.clients.report import write_report
 from harness.clients.run import ClientsPlan, drive
@@ -68,7 +69,7 @@ def test_what_clients_said_and_what_went_over_the_wire_is_kept(
 
     assert {"assigned", "revoked", "delivered"} <= set(events)
     assert (target / "journal.bin").stat().st_size > 0
-    assert len(ClientsFolder(run[0]).results("reference-tcp")) == 4
+    assert len(ClientsFolder(run[0]).read_results("reference-tcp")) == 4
 
 
 def test_the_report_tells_every_script_and_what_was_not_run(
@@ -141,6 +142,25 @@ def test_a_coordinator_that_rebalances_for_a_static_member_is_seen_by_its_client
 
     assert [each.outcome for each in judgements] == [Outcome.DIVERGES]
     assert "ana was told revoked 2, assigned 2 instead of nothing" in judgements[0].mismatches[0].says
+
+
+def test_a_client_that_says_nonsense_and_one_that_cannot_be_started_leave_a_reason(tmp_path: Path) -> None:
+    prints = "import sys; print('a banner', flush=True); sys.stdin.read()"
+    libraries = (
+        ClientLibrary(name="chatty", version="0", command=(sys.executable, "-c", prints)),
+        ClientLibrary(name="missing", version="0", command=(str(tmp_path / "nowhere"),)),
+    )
+
+    small = replace(plan(tmp_path, "impossible"), libraries=libraries, taps=False)
+    chatty, missing = asyncio.run(drive(small, lambda *_: None))
+
+    assert (chatty.outcome, missing.outcome) == (Outcome.INDETERMINATE, Outcome.HARNESS_ERROR)
+    assert "ended with status -9 after it wrote what is no message" in chatty.because
+    assert "FileNotFoundError" in missing.because
+    talks = tmp_path / "run" / "reference-tcp" / "talks"
+    assert "Traceback" in (talks / "clients-small-impossible-missing" / "harness.log").read_text()
+    assert not (talks / "clients-small-impossible-chatty" / "harness.log").exists()
+    assert json.loads((tmp_path / "run" / "footer.json").read_text()) == {"ended": "complete"}
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

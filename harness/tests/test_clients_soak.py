@@ -3,13 +3,17 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from harness.clients.libraries import LIBRARIES
+from harness.clients.process import ClientGone
 from harness.clients.run import ClientsPlan
-from harness.clients.soak import GroupAccount, SoakResult, soak_to_json
+from harness.clients.soak import GroupAccount, SoakResult, soak_to_json, together
 from harness.clients.soak_run import soak_all
 from harness.report.clients_data import load_clients
-from harness.report.clients_soak import soak_exit_code, soak_site
+from harness.report.clients_soak import read_soaks, soak_exit_code, soak_site
 from harness.report.exit_code import ExitCode
+from harness.targets.base import TargetError
 from harness.targets.spec import parse_target
 from harness.tests.made_up_clients import KAFKA_NAME, PYTHON, MadeUpClients
 
@@ -35,28 +39,66 @@ def test_what_is_lost_or_not_committed_or_refused_for_no_reason_is_unexpected() 
     assert account(errors={"UNKNOWN_SERVER_ERROR": 1}).unexpected == ("error UNKNOWN_SERVER_ERROR",)
 
 
-def test_a_short_soak_of_the_reference_loses_nothing(tmp_path: Path) -> None:
-    plan = ClientsPlan(
+def plan_of(out: Path) -> ClientsPlan:
+    return ClientsPlan(
         run_id="soak",
         scripts=(),
         libraries=(LIBRARIES["confluent-kafka"],),
         targets=(parse_target("reference-tcp"),),
         command="kafka-conformance clients --soak 6",
-        out=tmp_path,
+        out=out,
     )
 
-    (soaked,) = asyncio.run(soak_all(plan, 6, 1, lambda *_: None))
 
-    assert soaked.unexpected == ()
-    assert soaked.result.produced > 0
-    assert [each.delivered for each in soaked.result.groups] == [soaked.result.produced] * 2
-    assert (tmp_path / "soak" / "reference-tcp" / "soak-confluent-kafka.json").exists()
-    plan.folder.write_footer("complete")
+def test_a_short_soak_of_the_reference_loses_nothing(tmp_path: Path) -> None:
+    asyncio.run(soak_all(plan_of(tmp_path), 6, 1, lambda *_: None))
+
     run = load_clients(tmp_path / "soak")
-    assert soak_exit_code(run) is ExitCode.EXPECTED
+    (soaked,) = read_soaks(run)
+    assert soaked.unexpected == ()
+    assert soaked.soak.produced > 0
+    assert [each.delivered for each in soaked.soak.groups] == [soaked.soak.produced] * 2
+    assert (run.ended, soak_exit_code(run)) == ("complete", ExitCode.EXPECTED)
     page = soak_site(run).read_text()
-    assert f"{soaked.result.produced} of {soaked.result.produced}" in page
-    assert page.count("<rect") == sum(len(each.happenings) for each in soaked.result.groups) > 0
+    assert f"{soaked.soak.produced} of {soaked.soak.produced}" in page
+    assert page.count("<rect") == sum(len(each.happenings) for each in soaked.soak.groups) > 0
+
+
+@pytest.mark.parametrize("error", [TargetError("producing was refused"), TimeoutError(), ClientGone("gone")])
+def test_a_soak_that_cannot_go_on_says_so_on_file(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("harness.clients.soak_run.soak", fails)
+
+    with pytest.raises(TargetError, match="clients cannot go on"):
+        asyncio.run(soak_all(plan_of(tmp_path), 6, 1, lambda *_: None))
+
+    run = load_clients(tmp_path / "soak")
+    assert run.ended == f"target lost: clients cannot go on: {str(error) or 'no answer in time'}"
+    assert "The soak did not come to its end" in soak_site(run).read_text()
+
+
+def test_what_goes_on_beside_a_failure_is_stopped_before_it_is_told() -> None:
+    stopped: list[str] = []
+
+    async def endures() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.append("endures")
+
+    async def fails() -> None:
+        raise TargetError("lost")
+
+    async def both() -> None:
+        with pytest.raises(TargetError, match="lost"):
+            await together(endures(), fails())
+        assert stopped == ["endures"]
+
+    asyncio.run(both())
 
 
 def test_an_account_that_does_not_add_up_is_red_on_its_page_and_at_the_end(tmp_path: Path) -> None:

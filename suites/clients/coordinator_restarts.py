@@ -5,8 +5,9 @@ start; "killed" is SIGKILL, after which a broker that is alone starts again; in 
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from harness.clients.language import RANGE, Play, TestClient, Topic, assigned, client_script
+from harness.clients.language import RANGE, Feature, Play, TestClient, Topic, assigned, client_script
 from suites.clients.assignments import by_range
 
 _SESSION_MS = 30_000
@@ -157,7 +158,9 @@ def _static_around(play: Play, happens: Callable[[], None]) -> None:
 
 
 @client_script(
-    "clients/coordinator/static-members-restart", source="GroupMetadataManager#loadGroup (KIP-345)"
+    "clients/coordinator/static-members-restart",
+    source="GroupMetadataManager#loadGroup (KIP-345)",
+    uses=[Feature.STAYING],
 )
 def static_members_over_a_restart(play: Play) -> None:
     """Static members see no rebalance when their coordinator restarts."""
@@ -171,7 +174,9 @@ def static_members_over_a_move(play: Play) -> None:
 
 
 @client_script(
-    "clients/coordinator/static-member-away", source="GroupCoordinator#updateStaticMemberAndRebalance"
+    "clients/coordinator/static-member-away",
+    source="GroupCoordinator#updateStaticMemberAndRebalance",
+    uses=[Feature.STAYING],
 )
 def static_member_away(play: Play) -> None:
     """A static member that was away while its coordinator restarted has its partitions when it is back."""
@@ -188,35 +193,69 @@ def static_member_away(play: Play) -> None:
     play.settles(by_range({ana: [orders], back: [orders]}), callbacks={ana: [], back: [assigned(2)]})
 
 
-def _transaction_around(play: Play, happens: Callable[[], None]) -> None:
-    """Have something happen while a transaction is open that has records and offsets, and commit it."""
-    orders = play.topic("orders", partitions=1)
-    results = play.topic("results", partitions=1)
-    writer = play.client("writer", group=None)
-    ana = play.client(
-        "ana",
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Workshop:
+    """Orders that somebody writes, and results that somebody reads: a worker makes these of those."""
+
+    orders: Topic
+    results: Topic
+    writer: TestClient
+    reader: TestClient
+
+
+def _workshop(play: Play) -> _Workshop:
+    return _Workshop(
+        orders=play.topic("orders", partitions=1),
+        results=play.topic("results", partitions=1),
+        writer=play.client("writer", group=None),
+        reader=play.client(
+            "reader", group="readers", auto_offset_reset="earliest", isolation_level="read_committed"
+        ),
+    )
+
+
+def _worker(play: Play, name: str) -> TestClient:
+    return play.client(
+        name,
         assignor=RANGE,
         auto_offset_reset="earliest",
         session_timeout_ms=_SESSION_MS,
         transactional_id="worker",
         isolation_level="read_committed",
     )
-    reader = play.client(
-        "reader", group="readers", auto_offset_reset="earliest", isolation_level="read_committed"
-    )
 
-    writer.produces(orders, each=3)
-    ana.subscribes(orders, polls=False)
-    ana.takes(3)
-    ana.begins_transaction()
-    ana.forwards(results)
-    ana.sends_offsets()
+
+def _begins_with_three(worker: TestClient, shop: _Workshop) -> None:
+    shop.writer.produces(shop.orders, each=3)
+    worker.takes(3)
+    worker.begins_transaction()
+    worker.forwards(shop.results)
+    worker.sends_offsets()
+
+
+def _shows_three(play: Play, worker: TestClient, shop: _Workshop, *, since: int = 0) -> None:
+    play.delivers([shop.reader], {"results-0": shop.orders.values(since=since)["orders-0"]})
+    worker.sees_committed({"orders-0": since + 3})
+
+
+def _transaction_around(play: Play, happens: Callable[[], None]) -> tuple[_Workshop, TestClient]:
+    """Have something happen while a transaction is open that has records and offsets, and commit it."""
+    shop, ana = _workshop(play), _worker(play, "ana")
+    ana.subscribes(shop.orders, polls=False)
+    _begins_with_three(ana, shop)
     happens()
     ana.commits_transaction()
-    reader.assigns("results-0")
+    shop.reader.assigns("results-0")
 
-    play.delivers([reader], {"results-0": orders.values()["orders-0"]})
-    ana.sees_committed({"orders-0": 3})
+    _shows_three(play, ana, shop)
+    return shop, ana
+
+
+def _next_transaction(play: Play, worker: TestClient, shop: _Workshop) -> None:
+    _begins_with_three(worker, shop)
+    worker.commits_transaction()
+
+    _shows_three(play, worker, shop, since=3)
 
 
 @client_script(
@@ -228,7 +267,9 @@ def transaction_over_a_restart(play: Play) -> None:
 
 
 @client_script(
-    "clients/coordinator/transaction-over-a-kill", source="TransactionStateManager#loadTransactionMetadata"
+    "clients/coordinator/transaction-over-a-kill",
+    source="TransactionStateManager#loadTransactionMetadata",
+    uses=[Feature.OUTLIVING],
 )
 def transaction_over_a_kill(play: Play) -> None:
     """A transaction that is open when its coordinator is killed can be committed, records and offsets."""
@@ -239,8 +280,45 @@ def transaction_over_a_kill(play: Play) -> None:
     "clients/coordinator/transaction-over-a-move", source="TransactionStateManager#loadTransactionMetadata"
 )
 def transaction_over_a_move(play: Play) -> None:
-    """A transaction that is open when another broker comes to coordinate it is committed there."""
-    _transaction_around(play, play.moves_coordinator)
+    """A transaction that is open when its coordinator moves, and the one after it, are committed there."""
+    shop, ana = _transaction_around(play, play.moves_coordinator)
+    _next_transaction(play, ana, shop)
+
+
+@client_script(
+    "clients/coordinator/next-transaction-after-a-restart",
+    source="TransactionStateManager#loadTransactionMetadata",
+    uses=[Feature.NEXT_TRANSACTION],
+)
+def next_transaction_after_a_restart(play: Play) -> None:
+    """A producer whose coordinator restarted in one transaction commits the next with it."""
+    shop, ana = _transaction_around(play, play.restarts_broker)
+    _next_transaction(play, ana, shop)
+
+
+@client_script(
+    "clients/coordinator/next-transaction-after-a-kill",
+    source="TransactionStateManager#loadTransactionMetadata",
+    uses=[Feature.NEXT_TRANSACTION, Feature.OUTLIVING],
+)
+def next_transaction_after_a_kill(play: Play) -> None:
+    """A producer whose coordinator was killed in one transaction commits the next with its successor."""
+    shop, ana = _transaction_around(play, play.kills_broker)
+    _next_transaction(play, ana, shop)
+
+
+@client_script(
+    "clients/coordinator/next-producer-after-a-kill",
+    source="TransactionCoordinator#handleInitProducerId",
+    uses=[Feature.OUTLIVING],
+)
+def next_producer_after_a_kill(play: Play) -> None:
+    """After a kill in a transaction, a new producer of its id goes on behind what the former committed."""
+    shop, ana = _transaction_around(play, play.kills_broker)
+    ana.closes()
+    bob = _worker(play, "bob")
+    bob.subscribes(shop.orders, polls=False)
+    _next_transaction(play, bob, shop)
 
 
 @client_script(

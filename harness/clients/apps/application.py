@@ -24,6 +24,7 @@ from harness.clients.apps.adapter import (
     Producer,
     Settings,
 )
+from harness.clients.clock import clock_ms
 from harness.clients.steps import Fact, Verb
 
 Arguments = Mapping[str, Any]
@@ -150,7 +151,7 @@ class Application:
         self._event(kind, partitions=[list(each) for each in partitions])
 
     def _event(self, kind: str, **content: Fact) -> None:
-        self._write({"event": kind, "at_ms": time.monotonic_ns() / 1e6, **content})
+        self._write({"event": kind, "at_ms": clock_ms(), **content})
 
     def _write(self, content: Mapping[str, Fact]) -> None:
         with self._write_lock:

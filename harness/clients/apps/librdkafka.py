@@ -195,7 +195,8 @@ class _Producer(Producer):
                 failed.append(error)
 
         for (topic, number), value in records:
-            self._handle.produce(topic, value.encode(), partition=number, on_delivery=told)
+            produce = partial(self._handle.produce, topic, value.encode(), partition=number, on_delivery=told)
+            _refusing(produce)
         left = self._handle.flush(_TIMEOUT_S)
         if failed:
             raise _error(failed[0])

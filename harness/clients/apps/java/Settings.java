@@ -22,7 +22,7 @@ final class Settings {
             "roundrobin", RoundRobinAssignor.class,
             "sticky", StickyAssignor.class,
             "cooperative-sticky", CooperativeStickyAssignor.class);
-    private static final Set<String> OF_PRODUCERS_TOO = Set.of("bootstrap_servers", "client_id");
+    private static final Set<String> OF_ALL = Set.of("bootstrap_servers", "client_id");
     private static final String OF_PRODUCERS_ALONE = "transactional_id";
 
     private final Map<String, String> given = new HashMap<>();
@@ -31,7 +31,7 @@ final class Settings {
         settings.fieldNames().forEachRemaining(name -> given.put(name, settings.get(name).asText()));
     }
 
-    boolean isTransactional() {
+    private boolean isTransactional() {
         return given.containsKey(OF_PRODUCERS_ALONE);
     }
 
@@ -55,7 +55,7 @@ final class Settings {
     }
 
     Map<String, Object> ofProducer() {
-        var properties = ofAdmin();
+        var properties = ofAll();
         if (isTransactional()) {
             properties.put(property(OF_PRODUCERS_ALONE), given.get(OF_PRODUCERS_ALONE));
         }
@@ -69,8 +69,15 @@ final class Settings {
     }
 
     Map<String, Object> ofAdmin() {
+        var properties = ofAll();
+        properties.put("request.timeout.ms", REQUEST_TIMEOUT_MS);
+        properties.put("default.api.timeout.ms", TIMEOUT_MS);
+        return properties;
+    }
+
+    private Map<String, Object> ofAll() {
         var properties = new HashMap<String, Object>();
-        OF_PRODUCERS_TOO.forEach(name -> properties.put(property(name), given.get(name)));
+        OF_ALL.forEach(name -> properties.put(property(name), given.get(name)));
         return properties;
     }
 
