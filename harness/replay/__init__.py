@@ -8,7 +8,7 @@ coordinator answered to one of them can be compared with what the reference answ
 """
 
 from harness.replay.finding import Replayed, ReplayFinding, total
-from harness.replay.machine import Specification, specification
 from harness.replay.replay import replay
+from harness.targets.reference_specification import Specification, specification
 
 __all__ = ["ReplayFinding", "Replayed", "Specification", "replay", "specification", "total"]

@@ -23,6 +23,7 @@ class Apply:
     """A request takes effect."""
 
     place: int
+    at_ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class Course:
     """One order of a group's operations and deadlines, as far as it has come."""
 
     operations: Sequence[Operation]
-    """By the time at which the broker can have looked at them first."""
+    """In the order in which they were sent."""
     until_ms: Sequence[float]
     """When each must have taken effect, and been answered, at the latest."""
     groups: frozenset[str]
@@ -111,7 +112,8 @@ class Course:
     _here: "_Here" = field(init=False)
     _kept: "list[_Here]" = field(default_factory=list)
     """Places on the path that can be gone back to."""
-    _places: dict[int, int] = field(default_factory=dict)
+    _places: dict[int | None, int] = field(default_factory=dict)
+    """By the index of the operation."""
     _recorded: dict[int, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -176,15 +178,19 @@ class Course:
         horizon = min((self.until_ms[each] for each in here.waiting - self.unheeded), default=inf)
         ready: list[int] = []
         for place in range(here.low, len(self.operations)):
-            if self.operations[place].earliest_ms > horizon:
+            if self.operations[place].asked_ms > horizon:
                 break
             if place not in here.beyond:
-                ready.append(place)
                 horizon = min(horizon, self._latest_ms(place))
+                if self._is_free(place):
+                    ready.append(place)
         held = self.machine.deadlines()
         overdue_ms = min((at_ms for at_ms, _ in held), default=inf) + self.tolerance_ms
-        ready = [each for each in ready if self.operations[each].earliest_ms <= min(horizon, overdue_ms)]
-        timed: list[tuple[float, Step]] = [(self.operations[each].earliest_ms, Apply(each)) for each in ready]
+        ready = [each for each in ready if self.operations[each].asked_ms <= min(horizon, overdue_ms)]
+        timed: list[tuple[float, Step]] = [
+            (self.operations[each].free_ms, Apply(each, min(self.operations[each].free_ms, horizon)))
+            for each in ready
+        ]
         timed += [
             (at_ms + _AFTER_REQUESTS_MS, Pass(key, min(at_ms, horizon)))
             for at_ms, key in held
@@ -199,7 +205,14 @@ class Course:
         operation = self.operations[place]
         if not operation.is_compared and operation.answer is not None:
             return self.until_ms[place]
-        return min(self.until_ms[place], operation.earliest_ms + self.tolerance_ms)
+        return min(self.until_ms[place], operation.free_ms + self.tolerance_ms)
+
+    def _is_free(self, place: int) -> bool:
+        """Whether the broker is through with what came before it on its connection."""
+        behind = self._places.get(self.operations[place].behind)
+        if behind is None or behind in self.unheeded or not self.operations[behind].is_compared:
+            return True
+        return behind in self._here.over
 
     def _beginning(self) -> _Here:
         wanted = {place for place, each in enumerate(self.operations) if each.is_compared}
@@ -207,8 +220,8 @@ class Course:
 
     def _do(self, step: Step) -> tuple[Told, ...]:
         match step:
-            case Apply(place):
-                return self.machine.apply(self.operations[place])
+            case Apply(place, at_ms):
+                return self.machine.apply(self.operations[place], at_ms)
             case Pass(key, at_ms):
                 return self.machine.fall_due(key, at_ms)
             case Skip():

@@ -2,6 +2,7 @@
 
 A broker takes one request of a connection at a time, so what was sent behind a parked request cannot have
 been looked at before that was answered. Source: SocketServer.Processor#processCompletedReceives (3.9.2).
+Who reads many sockets sees answers of the same moment in any order, so no time is a bound for that.
 """
 
 import json
@@ -39,6 +40,10 @@ _PROMPT: Final = frozenset(("ApiVersions", "FindCoordinator", "Heartbeat", "Meta
 """Answers to these wait for nothing: how long they took is how busy the broker was."""
 READ: Final = COMPARED | OF_TRANSACTIONS | _OTHER_GROUPS | {"Metadata", "CreateTopics"}
 """APIs whose fields are wanted; of the others it is enough to know when they were spoken."""
+_WRITES_OFFSETS: Final = frozenset(("OffsetCommit", "TxnOffsetCommit", "OffsetDelete", "DeleteGroups"))
+_TELLS_OF_GROUPS: Final = frozenset(("DescribeGroups", "ListGroups", "OffsetDelete", "DeleteGroups"))
+"""Answers that say whether a group is there, which of one without members hangs on its offsets."""
+_IN_DOUBT: Final = "about offsets that a request which cannot be read may have written"
 _NO_TOPIC: Final = frozenset(("UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID", "INVALID_TOPIC_EXCEPTION"))
 _GONE: Final = frozenset(("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"))
 
@@ -57,19 +62,23 @@ class Operation:
     """The request's sequence."""
     answered_at: int | None
     """The answer's sequence."""
+    behind: int | None
+    """The index of the request before it on its connection, if one was answered."""
     asked_ms: float
-    earliest_ms: float
-    """When the broker can have looked at it first."""
+    free_ms: float
+    """When the recorder saw that answered; when it was sent itself, if that was later, or there is none."""
     answered_ms: float
     """Infinite where no answer came."""
     frame: bytes
     request: Fields
     answer: Fields | None
+    is_in_doubt: bool = False
+    """Whether its answer hangs on offsets that nobody knows."""
 
     @property
     def is_compared(self) -> bool:
-        """Whether its answer is the group coordinator's."""
-        return self.api in COMPARED and self.answer is not None
+        """Whether its answer is the group coordinator's, and can be foretold."""
+        return self.api in COMPARED and self.answer is not None and not self.is_in_doubt
 
     @property
     def error(self) -> str:
@@ -84,16 +93,7 @@ class Operation:
     @property
     def groups(self) -> tuple[str, ...]:
         """The groups that it is about; none where it is about all."""
-        match self.api:
-            case "DescribeGroups":
-                return _texts(self.request.get("groups"))
-            case "DeleteGroups":
-                return _texts(self.request.get("groups_names"))
-            case "OffsetFetch" if not text(self.request, "group_id"):
-                return tuple(text(each, "group_id") for each in items(self.request, "groups"))
-            case _:
-                group_id = text(self.request, "group_id")
-                return (group_id,) if group_id else ()
+        return _groups_of(self.api, self.request)
 
     @property
     def transactional_id(self) -> str:
@@ -110,6 +110,8 @@ class Conversation:
     """Partition counts by name: the most that was ever seen."""
     topic_ids: dict[str, str] = field(default_factory=dict)
     """Names to ids, the last ones."""
+    topic_names: dict[str, str] = field(default_factory=dict)
+    """Ids to names; an id that nobody named is its own."""
     breaks: list[tuple[float, str]] = field(default_factory=list)
     """When the broker closed which connection."""
     unread: Counter[str] = field(default_factory=Counter)
@@ -121,12 +123,28 @@ class Conversation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
     event: Event
-    earliest_ms: float
+    behind: Event | None
+    free_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LostWrite:
+    """A request that may have written offsets, and cannot be replayed."""
+
+    asked_at: int
+    groups: frozenset[str] | None
+    """None where not even that can be read."""
+
+    def touches(self, operation: Operation) -> bool:
+        """Whether an answer may tell of it."""
+        is_later = operation.answered_at is not None and operation.answered_at > self.asked_at
+        return is_later and (self.groups is None or not self.groups.isdisjoint(operation.groups))
 
 
 @dataclass(slots=True)
 class _Reader:
     conversation: Conversation = field(default_factory=Conversation)
+    lost: list[_LostWrite] = field(default_factory=list)
     open: defaultdict[tuple[str, int], deque[Event]] = field(default_factory=lambda: defaultdict(deque))
     answers: dict[int, Event] = field(default_factory=dict)
     """By the request's sequence."""
@@ -146,22 +164,46 @@ class _Reader:
                 return
 
     def finish(self) -> Conversation:
-        free_ms: dict[str, float] = {}
+        before: dict[str, Event] = {}
         for event in self.requests:
             connection = event.connection or ""
+            behind = before.get(connection)
+            free_ms = event.at_ms if behind is None else max(event.at_ms, self.answers[behind.sequence].at_ms)
             answer = self.answers.get(event.sequence)
-            earliest_ms = max(event.at_ms, free_ms.get(connection, 0.0))
+            self._add(_Asked(event=event, behind=behind, free_ms=free_ms), answer)
             if answer is not None:
-                free_ms[connection] = answer.at_ms
-            self._add(_Asked(event=event, earliest_ms=earliest_ms), answer)
-            if answer is not None and event.api in _PROMPT:
-                waited_ms = answer.at_ms - earliest_ms
-                self.conversation.slowest_ms = max(self.conversation.slowest_ms, waited_ms)
-        self.conversation.operations.sort(key=lambda each: (each.earliest_ms, each.asked_at))
-        self.conversation.operations = [
-            replace(each, index=index) for index, each in enumerate(self.conversation.operations)
-        ]
+                before[connection] = event
+                if event.api in _PROMPT:
+                    waited_ms = answer.at_ms - free_ms
+                    self.conversation.slowest_ms = max(self.conversation.slowest_ms, waited_ms)
+        self._put_in_order()
+        for operation in self.conversation.operations:
+            self._learn_topics_of(operation)
+            self._learn_fetched_ids_of(operation)
+        self._doubt()
         return self.conversation
+
+    def _put_in_order(self) -> None:
+        """Sort by arrival, and name those behind which others were sent by their index."""
+        operations = sorted(self.conversation.operations, key=lambda each: (each.asked_ms, each.asked_at))
+        places = {each.asked_at: index for index, each in enumerate(operations)}
+        self.conversation.operations = [
+            replace(each, index=index, behind=None if each.behind is None else places.get(each.behind))
+            for index, each in enumerate(operations)
+        ]
+
+    def _doubt(self) -> None:
+        """Compare nothing that hangs on offsets which a request that was lost may have written."""
+        joined = {
+            group for each in self.conversation.operations if each.api == "JoinGroup" for group in each.groups
+        }
+        for index, operation in enumerate(self.conversation.operations):
+            is_of_offsets = operation.api == "OffsetFetch" or (
+                operation.api in _TELLS_OF_GROUPS and not joined.issuperset(operation.groups or ("",))
+            )
+            if is_of_offsets and any(each.touches(operation) for each in self.lost):
+                self.conversation.operations[index] = replace(operation, is_in_doubt=True)
+                self.conversation.unread[_IN_DOUBT] += 1
 
     def _add(self, asked: _Asked, answer: Event | None) -> None:
         api = asked.event.api or ""
@@ -171,12 +213,18 @@ class _Reader:
             operation = _operation(asked, answer)
             if operation is not None:
                 self.conversation.operations.append(operation)
-                self._learn_topics_of(operation)
-            elif answer is not None and api in COMPARED:
+                return
+            if answer is not None and api in COMPARED:
                 self.conversation.unread["that cannot be read whole"] += 1
+            if api in _WRITES_OFFSETS:
+                self._lose(asked.event)
         elif api in ("Metadata", "CreateTopics") and answer is not None and answer.fields is not None:
             for topic in items(json.loads(answer.fields), "topics"):
                 self._learn_topic(topic)
+
+    def _lose(self, event: Event) -> None:
+        groups = None if event.fields is None else frozenset(_groups_of(event.api, json.loads(event.fields)))
+        self.lost.append(_LostWrite(asked_at=event.sequence, groups=groups))
 
     def _learn_topic(self, topic: Fields) -> None:
         name = text(topic, "name")
@@ -184,15 +232,37 @@ class _Reader:
         if text(topic, "error_code") == NO_ERROR and name and partitions > 0:
             self._know(name, partitions)
             if text(topic, "topic_id"):
-                self.conversation.topic_ids[name] = text(topic, "topic_id")
+                self._identify(name, text(topic, "topic_id"))
 
     def _learn_topics_of(self, operation: Operation) -> None:
-        """Partitions whose commit was not refused for their sake are there, whoever asked for metadata."""
-        if operation.api in ("OffsetCommit", "TxnOffsetCommit") and operation.answer is not None:
-            for topic in items(operation.answer, "topics"):
-                for partition in items(topic, "partitions"):
-                    if text(partition, "error_code") not in _NO_TOPIC and text(topic, "name"):
-                        self._know(text(topic, "name"), number(partition, "partition_index") + 1)
+        """Partitions that were not refused for their sake are there, whoever asked for metadata."""
+        if operation.answer is None or operation.api not in ("OffsetCommit", "TxnOffsetCommit"):
+            return
+        for topic in items(operation.answer, "topics"):
+            for partition in items(topic, "partitions"):
+                if text(partition, "error_code") not in _NO_TOPIC:
+                    self._know(self._name_of(topic), number(partition, "partition_index") + 1)
+
+    def _learn_fetched_ids_of(self, operation: Operation) -> None:
+        """Ids that are not refused are a topic's, where a name would be fetched from all the same."""
+        if operation.answer is None or operation.api != "OffsetFetch":
+            return
+        for group in items(operation.answer, "groups"):
+            for topic in items(group, "topics"):
+                errors = {text(each, "error_code") for each in items(topic, "partitions")}
+                if text(topic, "topic_id") and not errors & _NO_TOPIC:
+                    self._know(self._name_of(topic), 1)
+
+    def _name_of(self, topic: Fields) -> str:
+        """Return what a topic is called; one of which only the id is known is called by that."""
+        name, topic_id = text(topic, "name"), text(topic, "topic_id")
+        if not name and topic_id not in self.conversation.topic_names:
+            self._identify(topic_id, topic_id)
+        return name or self.conversation.topic_names[topic_id]
+
+    def _identify(self, name: str, topic_id: str) -> None:
+        self.conversation.topic_ids[name] = topic_id
+        self.conversation.topic_names[topic_id] = name
 
     def _know(self, name: str, partitions: int) -> None:
         self.conversation.topics[name] = max(partitions, self.conversation.topics.get(name, 0))
@@ -221,12 +291,26 @@ def _operation(asked: _Asked, answer: Event | None) -> Operation | None:
         asked_at=event.sequence,
         answered_at=None if answer is None else answer.sequence,
         asked_ms=event.at_ms,
-        earliest_ms=asked.earliest_ms,
+        behind=None if asked.behind is None else asked.behind.sequence,
+        free_ms=asked.free_ms,
         answered_ms=inf if answer is None else answer.at_ms,
         frame=bytes.fromhex(event.raw),
         request=json.loads(event.fields),
         answer=None if answer is None or answer.fields is None else json.loads(answer.fields),
     )
+
+
+def _groups_of(api: str | None, request: Fields) -> tuple[str, ...]:
+    match api:
+        case "DescribeGroups":
+            return _texts(request.get("groups"))
+        case "DeleteGroups":
+            return _texts(request.get("groups_names"))
+        case "OffsetFetch" if not text(request, "group_id"):
+            return tuple(text(each, "group_id") for each in items(request, "groups"))
+        case _:
+            group_id = text(request, "group_id")
+            return (group_id,) if group_id else ()
 
 
 def _texts(value: object) -> tuple[str, ...]:

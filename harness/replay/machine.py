@@ -7,21 +7,18 @@ request that came at about that time is for the search to find out.
 import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from typing_extensions import override
 
 from harness.replay.compare import Alternatives, comparable
 from harness.replay.history import Conversation, Operation, of_groups
-from harness.replay.planting import CLIENT_HOST, records_of, seed_of
+from harness.replay.planting import records_of, seed_of
 from harness.replay.seeds import Seed, SeedGroup
-from harness.targets.base import CONFORMANCE_CONFIG
-from harness.targets.reference import reference_profile
+from harness.targets.reference_specification import CLIENT_HOST, Specification, state_of
 from harness.trace.canonical import fields_json
 from harness.wire.codec import decode_response, encode_request
-from reference_coordinator.broker.cluster_state import Node
-from reference_coordinator.broker.kafka_apis import KafkaApis
 from reference_coordinator.broker.messages import BrokerRequest, BrokerResponse
 from reference_coordinator.classic.deadlines import Deadline, OffsetExpirationKey, TimerKey
 from reference_coordinator.classic.group import ClassicGroup
@@ -46,8 +43,6 @@ from reference_coordinator.messages import (
     RequestContext,
 )
 from reference_coordinator.profile.behaviours import CoordinatorFamily
-from reference_coordinator.profile.config import GroupCoordinatorConfig
-from reference_coordinator.profile.profiles import Profile
 from reference_coordinator.wire import (
     MalformedRequestError,
     ReceivedRequest,
@@ -59,11 +54,6 @@ from reference_coordinator.wire import (
 DeadlineKey: TypeAlias = TimerKey
 """Names a deadline of the reference."""
 _SET_UP: Final = ResponseToken(-1)
-_STATE_OF_GROUPS: Final = tuple(
-    each.name
-    for each in fields(ClassicGroup)
-    if each.name not in ("profile", "choices", "previous_state", "current_state_timestamp_ms")
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,22 +62,6 @@ class Told:
 
     operation: int
     answer: Respond[BrokerResponse]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Specification:
-    """One profile of the reference with one configuration."""
-
-    profile: Profile
-    config: GroupCoordinatorConfig
-
-
-def specification(profile: str, broker_config: Mapping[str, str]) -> Specification:
-    """Return the reference as a target is held against it."""
-    known = GroupCoordinatorConfig.property_names()
-    properties = {name: value for name, value in broker_config.items() if name in known}
-    config = GroupCoordinatorConfig.from_properties({**CONFORMANCE_CONFIG, **properties})
-    return Specification(profile=reference_profile(profile), config=config)
 
 
 class _HeldTimers(Timers[TimerKey, Deadline]):
@@ -168,10 +142,9 @@ class ReplayMachine:
         self._groups = groups
         self._partitions = spec.config.offsets_topic_num_partitions
         self._choices = _RecordedChoices(conversation.operations, strays)
-        node = Node(node_id=1, host="127.0.0.1", port=9092)
-        self._apis = KafkaApis(config=spec.config, profile=spec.profile, choices=self._choices, node=node)
-        self._coordinator = self._apis._coordinator  # noqa: SLF001 - nobody else wants timers of his own, or a group that is there already
-        self._shard = self._coordinator._shard  # noqa: SLF001 - as above
+        self._apis = spec.broker(self._choices)
+        self._coordinator = self._apis.coordinator
+        self._shard = self._coordinator.shard
         self._timers = self._shard.timers = _HeldTimers()
         self._headers: dict[ResponseToken, RequestHeader] = {}
         self.now_ms = Millis(0)
@@ -201,7 +174,7 @@ class ReplayMachine:
 
     def plant(self, seed: Seed, group_id: str) -> None:
         """Let a group be there already, as its partition's log would have it."""
-        self.now_ms = Millis(max(int(seed.at_ms), 0))
+        self.now_ms = Millis(int(max(seed.at_ms, 0.0)))
         partition = partition_for(GroupId(group_id), self._partitions)
         records = records_of(seed, GroupId(group_id), self.now_ms)
         self._coordinator.unload(partition, epoch=1, now_ms=self.now_ms)
@@ -228,9 +201,9 @@ class ReplayMachine:
             return "in a version that the reference does not serve"
         return None
 
-    def apply(self, operation: Operation) -> tuple[Told, ...]:
+    def apply(self, operation: Operation, at_ms: float) -> tuple[Told, ...]:
         """Let a request take effect."""
-        self.now_ms = Millis(max(self.now_ms, int(operation.earliest_ms)))
+        self.now_ms = Millis(max(self.now_ms, int(at_ms)))
         self._choices.current = operation.index
         if operation.api == "JoinGroup":
             self._choices.parked.add(operation.index)
@@ -280,14 +253,7 @@ class ReplayMachine:
 
     def digest(self) -> str:
         """Return a text that differs where the reference would go on differently."""
-        shard = self._shard
-        groups = [[repr(getattr(group, each)) for each in _STATE_OF_GROUPS] for group in shard.groups()]
-        offsets = [
-            (partition, offset.offset)
-            for group_id in shard.offsets.groups_with_any()
-            for partition, offset in shard.offsets.of_group(group_id).items()
-        ]
-        return repr((groups, offsets, self._timers.held()))
+        return repr((state_of(self._shard), self._timers.held()))
 
     def _create_topics(self, conversation: Conversation) -> None:
         topics = self._apis.broker.topics

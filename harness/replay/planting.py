@@ -1,9 +1,9 @@
 """What a coordinator reads from its log of a group, made of a seed; and a seed, made of what it wrote."""
 
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 from harness.replay.seeds import Seed, SeedGroup, SeedMember, SeedOffset
+from harness.targets.reference_specification import CLIENT_HOST
 from reference_coordinator.core.ids import GenerationId, GroupId, GroupInstanceId, MemberId, Millis
 from reference_coordinator.core.records import (
     CoordinatorRecord,
@@ -13,9 +13,6 @@ from reference_coordinator.core.records import (
     OffsetCommitRecord,
 )
 from reference_coordinator.offsets.values import OffsetAndMetadata, TopicPartition
-
-CLIENT_HOST: Final = "/127.0.0.1"
-"""Of all clients: the tap's."""
 
 
 def records_of(seed: Seed, group_id: GroupId, now_ms: Millis) -> list[CoordinatorRecord]:

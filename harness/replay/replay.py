@@ -18,9 +18,10 @@ from harness.replay.history import (
     members_of,
     read_conversation,
 )
-from harness.replay.machine import ReplayMachine, Specification
+from harness.replay.machine import ReplayMachine
 from harness.replay.search import Unexplained, unexplained
 from harness.replay.seeds import Seed, carried, first_offsets, first_seed
+from harness.targets.reference_specification import Specification
 from harness.trace.canonical import spelling
 from harness.trace.events import Event
 
@@ -101,7 +102,7 @@ class _GroupReplay:
                 seed = self._seed_at_first(era)
             seed = self._replay_era(era, seed)
             if seed is not None and end_ms != inf:
-                seed = carried(seed, under_way, at_ms=end_ms)
+                seed = carried(seed, under_way, at_ms=end_ms, names=self._conversation.topic_names)
                 if any(each.transactional_id for each in self._operations):
                     seed = None
         lost = [each for each in told if any(_is_under_way(each, at_ms) for at_ms in breaks)]
@@ -153,7 +154,7 @@ class _GroupReplay:
         there = {(each.topic, each.partition) for each in seed.offsets}
         more = tuple(
             each
-            for each in first_offsets(after, self._group_id)
+            for each in first_offsets(after, self._group_id, self._conversation.topic_names)
             if (each.topic, each.partition) not in there
             and (seed.unknown is None or (each.topic, each.partition) in seed.unknown)
         )

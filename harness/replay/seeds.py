@@ -67,12 +67,12 @@ def first_seed(operations: Sequence[Operation]) -> Seed | None:
     joins = [each for each in operations if each.api == "JoinGroup"]
     for sync in operations:
         group = _group_by(sync, joins)
-        if group is not None and not any(_is_under_way(each, sync.answered_ms) for each in operations):
+        if group is not None and not any(_is_changing_members(each, sync.answered_ms) for each in operations):
             return Seed(at_ms=sync.answered_ms, group=group, unknown=None)
     return None
 
 
-def _is_under_way(operation: Operation, at_ms: float) -> bool:
+def _is_changing_members(operation: Operation, at_ms: float) -> bool:
     """Whether a request that changes members is neither over nor still to come."""
     return operation.api in ("JoinGroup", "LeaveGroup") and operation.asked_ms < at_ms < operation.answered_ms
 
@@ -127,34 +127,46 @@ def _member(
     )
 
 
-def first_offsets(operations: Iterable[Operation], group_id: str) -> tuple[SeedOffset, ...]:
-    """Return the offsets that were there before the operations: what was found before anybody wrote."""
+def first_offsets(
+    operations: Iterable[Operation], group_id: str, names: Mapping[str, str]
+) -> tuple[SeedOffset, ...]:
+    """Return the offsets that were there before the operations: what was found before anybody wrote.
+
+    Args:
+        operations: those of a group.
+        group_id: the group.
+        names: of topics, by their ids.
+    """
     written: set[Partition] = set()
     found: dict[Partition, SeedOffset] = {}
     for operation in operations:
         if operation.api in ("OffsetCommit", "TxnOffsetCommit", "OffsetDelete"):
-            written.update(_partitions(operation.request))
+            written.update(_partitions(operation.request, names))
         if operation.api == "OffsetFetch" and operation.answer is not None:
-            for offset in _fetched(operation.answer, group_id):
+            for offset in _fetched(operation.answer, group_id, names):
                 if (offset.topic, offset.partition) not in written:
                     found.setdefault((offset.topic, offset.partition), offset)
     return tuple(each for each in found.values() if each.offset != NO_OFFSET)
 
 
-def _partitions(request: Fields) -> Iterator[Partition]:
+def _partitions(request: Fields, names: Mapping[str, str]) -> Iterator[Partition]:
     for topic in items(request, "topics"):
         for partition in items(topic, "partitions"):
-            yield text(topic, "name"), number(partition, "partition_index")
+            yield _name_of(topic, names), number(partition, "partition_index")
 
 
-def _fetched(answer: Fields, group_id: str) -> Iterator[SeedOffset]:
+def _name_of(topic: Fields, names: Mapping[str, str]) -> str:
+    return text(topic, "name") or names.get(text(topic, "topic_id"), "")
+
+
+def _fetched(answer: Fields, group_id: str, names: Mapping[str, str]) -> Iterator[SeedOffset]:
     parts = [each for each in items(answer, "groups") if text(each, "group_id") == group_id]
     for part in parts or [answer]:
         for topic in items(part, "topics"):
             for partition in items(topic, "partitions"):
                 if text(partition, "error_code") == NO_ERROR:
                     yield SeedOffset(
-                        topic=text(topic, "name"),
+                        topic=_name_of(topic, names),
                         partition=number(partition, "partition_index"),
                         offset=number(partition, "committed_offset"),
                         leader_epoch=number(partition, "committed_leader_epoch"),
@@ -162,7 +174,9 @@ def _fetched(answer: Fields, group_id: str) -> Iterator[SeedOffset]:
                     )
 
 
-def carried(seed: Seed, operations: Iterable[Operation], *, at_ms: float) -> Seed | None:
+def carried(
+    seed: Seed, operations: Iterable[Operation], *, at_ms: float, names: Mapping[str, str]
+) -> Seed | None:
     """Return what a new coordinator finds in the log, if it can be told.
 
     A rebalance under way is forgotten; who synced as leader, or left, may be in the log or not.
@@ -171,6 +185,7 @@ def carried(seed: Seed, operations: Iterable[Operation], *, at_ms: float) -> See
         seed: what the log held before.
         operations: those that were under way when the old coordinator went.
         at_ms: when it went.
+        names: of topics, by their ids.
     """
     offsets = {(each.topic, each.partition): each for each in seed.offsets}
     undecided: set[Partition] = set()
@@ -183,7 +198,7 @@ def carried(seed: Seed, operations: Iterable[Operation], *, at_ms: float) -> See
             case "JoinGroup" if text(operation.request, "group_instance_id"):
                 return None
             case "OffsetCommit" | "OffsetDelete" | "TxnOffsetCommit":
-                undecided.update(_partitions(operation.request))
+                undecided.update(_partitions(operation.request, names))
             case _:
                 continue
     kept = tuple(each for partition, each in offsets.items() if partition not in undecided)

@@ -11,21 +11,19 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from harness.replay.finding import Replayed, ReplayFinding
 from harness.replay.history import READ
-from harness.replay.machine import Specification, specification
 from harness.replay.replay import replay
+from harness.report.clients_files import ClientsFiles
+from harness.report.replay_data import COUNTS, FINDINGS
 from harness.tap.journal import JOURNAL, read_journal
 from harness.tap.reading import TraceReader
+from harness.targets.reference_specification import Specification, specification
 from harness.trace.events import Event
 from harness.trace.files import RunFolder, write_records, write_whole
 from harness.trace.schema import TraceError
 from harness.trace.target_record import TargetRecord
-
-FINDINGS: Final = "replay.jsonl"
-COUNTS: Final = "replay.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +100,7 @@ def _replayed(recording: _Recording) -> ReplayedTarget:
 
 
 def _of_clients(path: Path) -> Iterator[_Recording]:
-    for file in sorted(path.glob("*/target.json")):
+    for file in ClientsFiles(path).all_target_json():
         if (file.parent / JOURNAL).exists():
             record = _record(file)
             yield _Recording(

@@ -95,7 +95,7 @@ _SORT_KEYS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
 
 _COORDINATOR_API_KEYS: Final = frozenset((8, 9, 10, 11, 12, 13, 14, 15, 16, 22, 25, 26, 28, 42, 47))
 """ApiVersions is compared for these: what else a broker serves is not the group coordinator's doing."""
-SPOKEN_VERSIONS: Final[Mapping[int, tuple[int, int]]] = {8: (2, 10), 9: (1, 10), 28: (0, 5), 42: (0, 2)}
+SPOKEN_VERSIONS: Final[Mapping[int, tuple[int, int]]] = {8: (2, 10), 9: (1, 10)}
 """Of APIs with versions that the codec does not speak, the least and the greatest that it does.
 
 ApiVersions is compared within these: in other versions no conversation can be held, nor does the reference

@@ -16,12 +16,13 @@ from types import MappingProxyType, UnionType
 from typing import Any, Final
 from uuid import UUID
 
-from kio.index import UnknownEntity, load_request_schema, load_response_schema
+from kio.index import UnknownEntity
 from kio.schema.errors import ErrorCode
 from kio.schema.index import api_key_map
 from kio.static.primitive import i16, i32, i64
 
 from harness.wire.errors import WireError
+from harness.wire.later_versions import load_request_schema, load_response_schema
 
 _NUMBERS: Final[Mapping[str, tuple[str, Any]]] = MappingProxyType(
     {
@@ -90,18 +91,18 @@ class Shape:
 
 @cache
 def request_shape(api: str, version: int) -> Shape:
-    """Return the shape of a request body; `WireError` when kio has no such version."""
+    """Return the shape of a request body; `WireError` when nobody here has such a version."""
     return _shape_of(api, version, load_request_schema)
 
 
 @cache
 def response_shape(api: str, version: int) -> Shape:
-    """Return the shape of a response body; `WireError` when kio has no such version."""
+    """Return the shape of a response body; `WireError` when nobody here has such a version."""
     return _shape_of(api, version, load_response_schema)
 
 
 def has_version(api: str, version: int) -> bool:
-    """Tell whether kio can write that version of an API's request and read its response."""
+    """Tell whether that version of an API's request can be written and its response read."""
     try:
         request_shape(api, version)
         response_shape(api, version)

@@ -116,6 +116,11 @@ class KafkaApis:
         self.cluster.register(node, self)
 
     @property
+    def coordinator(self) -> GroupCoordinator:
+        """Its group coordinator, for whoever decides what happens in it, and when."""
+        return self._coordinator
+
+    @property
     def append_log(self) -> list[CoordinatorRecord]:
         """The records of the log, oldest first."""
         return self.cluster.log.records

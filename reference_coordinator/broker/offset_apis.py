@@ -41,6 +41,7 @@ from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.profiles import Profile
 
 _FIRST_TOPIC_IDS: Final = 10
+_FIRST_TOPIC_IDS_IN_TRANSACTIONS: Final = 6
 _FIRST_TOP_LEVEL_FETCH_ERROR: Final = 2
 _FIRST_LOADING_TXN_COMMIT: Final = 2
 
@@ -97,19 +98,8 @@ def handle_offset_commit(
 
     Source: KafkaApis#handleOffsetCommitRequest (4.3.1).
     """
-    answers_all = profile.has(Behaviour.EMPTY_UNKNOWN_TOPIC_ANSWERED)
     uses_ids = context.api_version >= _FIRST_TOPIC_IDS
-    builder = _Builder[_CommitKey, OffsetCommitResponsePartition](profile)
-    left: list[OffsetCommitRequestTopic] = []
-    for asked in request.topics:
-        topic = _with_name(asked, topics) if uses_ids else asked
-        key = _CommitKey(name=topic.name, topic_id=topic.topic_id if uses_ids else None)
-        known, unknown = _split(topic.partitions, topic.name, topics)
-        error = Errors.UNKNOWN_TOPIC_OR_PARTITION if topic.name or not uses_ids else Errors.UNKNOWN_TOPIC_ID
-        if unknown or (answers_all and topics.get(topic.name) is None):
-            builder.add(key, (_refused_commit(each, error) for each in unknown))
-        if known:
-            left.append(replace(topic, partitions=known))
+    left, builder = _known_and_refused(request.topics, topics, profile, uses_ids=uses_ids)
     if not left:
         return OffsetCommitResponse(topics=_commit_topics(builder.merge(())))
 
@@ -120,7 +110,26 @@ def handle_offset_commit(
         )
         return OffsetCommitResponse(topics=_commit_topics(builder.merge(answered)))
 
-    return Forward(request=replace(request, topics=tuple(left)), finish=finish)
+    return Forward(request=replace(request, topics=left), finish=finish)
+
+
+def _known_and_refused(
+    asked: Iterable[OffsetCommitRequestTopic], topics: Topics, profile: Profile, *, uses_ids: bool
+) -> tuple[tuple[OffsetCommitRequestTopic, ...], _Builder[_CommitKey, OffsetCommitResponsePartition]]:
+    """Return what is left of a commit for the coordinator, and what is refused before it is asked."""
+    answers_all = profile.has(Behaviour.EMPTY_UNKNOWN_TOPIC_ANSWERED)
+    builder = _Builder[_CommitKey, OffsetCommitResponsePartition](profile)
+    left: list[OffsetCommitRequestTopic] = []
+    for each in asked:
+        topic = _with_name(each, topics) if uses_ids else each
+        key = _CommitKey(name=topic.name, topic_id=topic.topic_id if uses_ids else None)
+        known, unknown = _split(topic.partitions, topic.name, topics)
+        error = Errors.UNKNOWN_TOPIC_OR_PARTITION if topic.name or not uses_ids else Errors.UNKNOWN_TOPIC_ID
+        if unknown or (answers_all and topics.get(topic.name) is None):
+            builder.add(key, (_refused_commit(partition, error) for partition in unknown))
+        if known:
+            left.append(replace(topic, partitions=known))
+    return tuple(left), builder
 
 
 def _split(
@@ -153,37 +162,25 @@ def handle_txn_offset_commit(
 ) -> TxnOffsetCommitResponse | Forward:
     """Refuse partitions that do not exist; the coordinator is not asked if nothing is left.
 
-    Source: KafkaApis#handleTxnOffsetCommitRequest (4.3.1).
+    Source: KafkaApis#handleTxnOffsetCommitRequest (4.4.0).
     """
-    answers_all = profile.has(Behaviour.EMPTY_UNKNOWN_TOPIC_ANSWERED)
-    builder = _Builder[str, OffsetCommitResponsePartition](profile)
-    left: list[OffsetCommitRequestTopic] = []
-    for topic in request.topics:
-        known, unknown = _split(topic.partitions, topic.name, topics)
-        if unknown or (answers_all and topics.get(topic.name) is None):
-            refused = (_refused_commit(each, Errors.UNKNOWN_TOPIC_OR_PARTITION) for each in unknown)
-            builder.add(topic.name, refused)
-        if known:
-            left.append(replace(topic, partitions=known))
+    uses_ids = context.api_version >= _FIRST_TOPIC_IDS_IN_TRANSACTIONS
+    left, builder = _known_and_refused(request.topics, topics, profile, uses_ids=uses_ids)
     if not left:
-        return TxnOffsetCommitResponse(topics=_txn_commit_topics(builder.merge(())))
+        return TxnOffsetCommitResponse(topics=_commit_topics(builder.merge(())))
     hides_loading = context.api_version < _FIRST_LOADING_TXN_COMMIT and profile.has(
         Behaviour.TXN_COMMIT_HIDES_LOADING
     )
 
     def finish(response: GroupResponse) -> GroupResponse:
         assert isinstance(response, TxnOffsetCommitResponse)
-        merged = builder.merge((topic.name, topic.partitions) for topic in response.topics)
-        answered = _txn_commit_topics(merged)
-        return TxnOffsetCommitResponse(topics=_without_loading(answered) if hides_loading else answered)
+        answered = (
+            (_commit_key(topic, topics, uses_ids=uses_ids), topic.partitions) for topic in response.topics
+        )
+        told = _commit_topics(builder.merge(answered))
+        return TxnOffsetCommitResponse(topics=_without_loading(told) if hides_loading else told)
 
-    return Forward(request=replace(request, topics=tuple(left)), finish=finish)
-
-
-def _txn_commit_topics(
-    merged: tuple[tuple[str, tuple[OffsetCommitResponsePartition, ...]], ...],
-) -> tuple[OffsetCommitResponseTopic, ...]:
-    return tuple(OffsetCommitResponseTopic(name=name, partitions=partitions) for name, partitions in merged)
+    return Forward(request=replace(request, topics=left), finish=finish)
 
 
 def _without_loading(

@@ -1,6 +1,8 @@
 """CreateTopics, CreatePartitions and DeleteTopics, as far as the reference has topics."""
 
 from collections import Counter
+from collections.abc import Set as AbstractSet
+from typing import Final
 
 from reference_coordinator.broker.broker_apis import DEFAULT_NUM_PARTITIONS, Broker
 from reference_coordinator.broker.messages import (
@@ -15,12 +17,15 @@ from reference_coordinator.broker.messages import (
 )
 from reference_coordinator.broker.topics import Topic, is_legal_topic_name
 from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import TopicId
 from reference_coordinator.topic_logs.messages import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsTopic,
     CreatePartitionsTopicResult,
 )
+
+_NAME_AND_ID_APART: Final = "The provided topic name maps to an ID that was already supplied."
 
 
 def handle_create_topics(broker: Broker, request: CreateTopicsRequest) -> CreateTopicsResponse:
@@ -106,22 +111,68 @@ def _refusal_of_partitions(broker: Broker, asked: CreatePartitionsTopic) -> tupl
 
 
 def handle_delete_topics(broker: Broker, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
-    """Delete topics. Source: ReplicationControlManager#deleteTopics (4.3.1)."""
-    return DeleteTopicsResponse(responses=tuple(_delete_topic(broker, each) for each in request.topics))
+    """Delete topics; one that is named twice stays, and is refused once.
+
+    Source: ControllerApis#deleteTopics, ReplicationControlManager#deleteTopics (4.3.1). Kafka shuffles
+    what it answers; here it is in the order of the request.
+    """
+    count = Counter((each.name, each.topic_id) for each in request.topics)
+    ids = {topic_id for _, topic_id in count if topic_id is not None}
+    by_name = [broker.topics.get(name) for name, topic_id in count if name is not None and topic_id is None]
+    named_anew = {topic.topic_id for topic in by_name if topic is not None} & ids
+    return DeleteTopicsResponse(
+        responses=tuple(
+            _delete_topic(
+                broker, DeleteTopicState(name=name, topic_id=topic_id), is_twice=times > 1, by_id=ids
+            )
+            for (name, topic_id), times in count.items()
+            # Whose name is told as well is refused by that name alone.
+            if times > 1 or name is not None or topic_id not in named_anew
+        )
+    )
 
 
-def _delete_topic(broker: Broker, asked: DeleteTopicState) -> DeletableTopicResult:
+def _delete_topic(
+    broker: Broker, asked: DeleteTopicState, *, is_twice: bool, by_id: AbstractSet[TopicId]
+) -> DeletableTopicResult:
     topic = _named(broker, asked)
+    refusal = _why_not_deleted(asked, topic, is_twice=is_twice, by_id=by_id)
+    if refusal is not None:
+        told_id = asked.topic_id if topic is None or is_twice else topic.topic_id
+        return DeletableTopicResult(
+            name=asked.name,
+            topic_id=told_id,
+            error_code=Errors.INVALID_REQUEST,
+            error_message=refusal,
+        )
     if topic is None:
-        by_id = asked.topic_id is not None
+        is_by_id = asked.topic_id is not None
         return DeletableTopicResult(
             name=asked.name,
             topic_id=asked.topic_id,
-            error_code=Errors.UNKNOWN_TOPIC_ID if by_id else Errors.UNKNOWN_TOPIC_OR_PARTITION,
-            error_message="This server does not host this topic" + (" ID." if by_id else "-partition."),
+            error_code=Errors.UNKNOWN_TOPIC_ID if is_by_id else Errors.UNKNOWN_TOPIC_OR_PARTITION,
+            error_message="This server does not host this topic" + (" ID." if is_by_id else "-partition."),
         )
     broker.topics.delete(topic.name)
     return DeletableTopicResult(name=topic.name, topic_id=topic.topic_id, error_code=Errors.NONE)
+
+
+def _why_not_deleted(
+    asked: DeleteTopicState, topic: Topic | None, *, is_twice: bool, by_id: AbstractSet[TopicId]
+) -> str | None:
+    """Say what is wrong with how a topic is named, if anything is; `by_id` are those named by their id."""
+    match asked.name, asked.topic_id:
+        case None, None:
+            return "Neither topic name nor id were specified."
+        case str(), None:
+            if is_twice:
+                return "Duplicate topic name."
+            is_known_by_id = topic is not None and topic.topic_id in by_id
+            return _NAME_AND_ID_APART if is_known_by_id else None
+        case None, _:
+            return "Duplicate topic id." if is_twice else None
+        case _:
+            return "You may not specify both topic name and topic id."
 
 
 def _named(broker: Broker, asked: DeleteTopicState) -> Topic | None:

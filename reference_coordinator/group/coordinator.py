@@ -60,6 +60,11 @@ class GroupCoordinator:
         self._shard = Shard(config=config, profile=profile, choices=choices)
         self._lifecycle = Lifecycle(shard=self._shard)
 
+    @property
+    def shard(self) -> Shard:
+        """Its state, for whoever looks into it, or has timers of their own."""
+        return self._shard
+
     def handle(
         self,
         request: GroupRequest,

@@ -85,7 +85,7 @@ def _dispatch(shard: Shard, request: GroupRequest, context: RequestContext, toke
             validate_group_status(shard, request.group_id, allows_empty=True)
             commit_offset(shard, request, api_version=context.api_version, token=token)
         case TxnOffsetCommitRequest():
-            txn_offset_commit(shard, request, token)
+            txn_offset_commit(shard, request, token, api_version=context.api_version)
         case OffsetDeleteRequest():
             validate_group_status(shard, request.group_id, allows_empty=False)
             delete_offsets(shard, request, token)
@@ -168,7 +168,9 @@ def join_group(shard: Shard, join: Join) -> None:
     classic_group_join(shard, join)
 
 
-def txn_offset_commit(shard: Shard, request: TxnOffsetCommitRequest, token: ResponseToken) -> None:
+def txn_offset_commit(
+    shard: Shard, request: TxnOffsetCommitRequest, token: ResponseToken, *, api_version: int
+) -> None:
     """Check a TxnOffsetCommit, hand it on, and say what else may be told of its transaction.
 
     Source: GroupCoordinatorService#commitTransactionalOffsets (4.3.1),
@@ -176,7 +178,7 @@ def txn_offset_commit(shard: Shard, request: TxnOffsetCommitRequest, token: Resp
     """
     try:
         validate_transaction(shard, request)
-        commit_transactional_offset(shard, request, token=token)
+        commit_transactional_offset(shard, request, api_version=api_version, token=token)
     except CoordinatorError as refusal:
         response = txn_commit_error(shard, request, refusal.error)
         shard.respond(token, response, other_verdicts(shard, request, refusal.error))

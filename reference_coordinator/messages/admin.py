@@ -91,6 +91,8 @@ class DeletableGroupResult:
 
     group_id: GroupId
     error_code: Errors
+    error_message: None = None
+    """DeleteGroups v3: only groups of another protocol have one."""
 
 
 @value

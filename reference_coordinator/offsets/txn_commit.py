@@ -1,6 +1,6 @@
 """TxnOffsetCommit, and what becomes of its offsets when the transaction ends."""
 
-from typing import assert_never
+from typing import Final, assert_never
 
 from reference_coordinator.classic.group import ClassicGroup
 from reference_coordinator.classic.state import ClassicGroupState
@@ -15,9 +15,11 @@ from reference_coordinator.offsets.commit import Committer, validate_offset_comm
 from reference_coordinator.offsets.storing import Commit, store_offsets
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 
+_MISSING_GROUP_NAMED_SINCE: Final = 6
+
 
 def commit_transactional_offset(
-    shard: Shard, request: TxnOffsetCommitRequest, *, token: ResponseToken
+    shard: Shard, request: TxnOffsetCommitRequest, *, api_version: int, token: ResponseToken
 ) -> None:
     """Take in offsets that are to count when the producer's transaction is committed.
 
@@ -27,7 +29,7 @@ def commit_transactional_offset(
     Source: OffsetMetadataManager#commitTransactionalOffset (4.3.1),
     GroupCoordinator#handleTxnCommitOffsets (3.9.2).
     """
-    group = validate_transactional_offset_commit(shard, request)
+    group = validate_transactional_offset_commit(shard, request, api_version=api_version)
     is_plain = request.producer_id == NO_PRODUCER_ID and shard.profile.has(
         Behaviour.NO_PRODUCER_ID_COMMITS_AT_ONCE
     )
@@ -43,7 +45,9 @@ def commit_transactional_offset(
     store_offsets(shard, commit)
 
 
-def validate_transactional_offset_commit(shard: Shard, request: TxnOffsetCommitRequest) -> ClassicGroup:
+def validate_transactional_offset_commit(
+    shard: Shard, request: TxnOffsetCommitRequest, *, api_version: int
+) -> ClassicGroup:
     """Find or make the group, and refuse a transaction or a member that is not as it says.
 
     The Scala coordinator makes the group before it asks anything, the Java one only for who needs none.
@@ -51,7 +55,7 @@ def validate_transactional_offset_commit(shard: Shard, request: TxnOffsetCommitR
     Raises:
         CoordinatorError: the first check that fails.
 
-    Source: OffsetMetadataManager#validateTransactionalOffsetCommit (4.3.1),
+    Source: OffsetMetadataManager#validateTransactionalOffsetCommit (4.4.0),
     GroupCoordinator#handleTxnCommitOffsets and #doTxnCommitOffsets (3.9.2).
     """
     group = shard.group(request.group_id)
@@ -64,7 +68,9 @@ def validate_transactional_offset_commit(shard: Shard, request: TxnOffsetCommitR
         case CoordinatorFamily.JAVA:
             if group is None:
                 if request.generation_id >= 0:
-                    raise CoordinatorError(Errors.ILLEGAL_GENERATION)
+                    names_group = api_version >= _MISSING_GROUP_NAMED_SINCE
+                    missing = Errors.GROUP_ID_NOT_FOUND if names_group else Errors.ILLEGAL_GENERATION
+                    raise CoordinatorError(missing)
                 group = shard.create_classic_group(request.group_id)
         case _:
             assert_never(shard.profile.coordinator)

@@ -203,11 +203,9 @@ _DECODABLE: Final[Mapping[Api, VersionRange]] = MappingProxyType(
         Api.CREATE_TOPICS: VersionRange(min_version=2, max_version=7),
         Api.DELETE_TOPICS: VersionRange(min_version=1, max_version=6),
         Api.WRITE_TXN_MARKERS: VersionRange(min_version=1, max_version=2),
-        Api.TXN_OFFSET_COMMIT: VersionRange(min_version=0, max_version=5),
-        Api.DELETE_GROUPS: VersionRange(min_version=0, max_version=2),
     }
 )
-"""Where kio knows fewer versions than Kafka had; what cannot be read is not advertised."""
+"""Where fewer versions can be read than Kafka had; what cannot be read is not advertised."""
 
 
 def served_ranges(profile: Profile) -> ApiRanges:

@@ -1,11 +1,11 @@
 """What is advertised, as live brokers advertised it."""
 
 import pytest
-from kio.index import load_request_schema, load_response_schema
 
 from reference_coordinator.profile.api_versions import Api, VersionRange, served_ranges
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.wire_broker import WireBroker
+from reference_coordinator.wire.later_versions import load_request_schema, load_response_schema
 
 KAFKA_3_9_2 = {
     Api.PRODUCE: (0, 11),
@@ -98,13 +98,15 @@ def test_a_profile_advertises_what_the_release_was_seen_to_advertise(
         ("4.1", Api.OFFSET_COMMIT, (2, 9)),
         ("4.2", Api.OFFSET_COMMIT, (2, 10)),
         ("2.4", Api.LIST_GROUPS, (0, 3)),
-        ("4.4", Api.DELETE_GROUPS, (0, 2)),
+        ("4.3", Api.DELETE_GROUPS, (0, 2)),
+        ("4.4", Api.DELETE_GROUPS, (0, 3)),
         ("2.4", Api.TXN_OFFSET_COMMIT, (0, 2)),
         ("2.5", Api.TXN_OFFSET_COMMIT, (0, 3)),
         ("2.7", Api.ADD_OFFSETS_TO_TXN, (0, 2)),
         ("2.8", Api.WRITE_TXN_MARKERS, (1, 1)),
         ("3.8", Api.INIT_PRODUCER_ID, (0, 5)),
-        ("4.4", Api.TXN_OFFSET_COMMIT, (0, 5)),
+        ("4.3", Api.TXN_OFFSET_COMMIT, (0, 5)),
+        ("4.4", Api.TXN_OFFSET_COMMIT, (0, 6)),
     ],
 )
 def test_a_range_changes_in_the_release_that_changed_it(

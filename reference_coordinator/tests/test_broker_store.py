@@ -183,6 +183,34 @@ def test_a_transaction_happens_whole_or_not_at_all_wherever_a_crash_comes(
     assert outcomes == {False, committed}
 
 
+def test_a_topic_is_deleted_whole_or_not_at_all_wherever_a_crash_comes() -> None:
+    acknowledged: list[int] = []
+    deleted: list[bool] = []
+
+    def work(disk: CrashingDisk) -> None:
+        acknowledged.clear()
+        deleted.clear()
+        broker = KeptBroker(disk)
+        create(broker, "doomed", 2)
+        for partition in (0, 1):
+            written = TopicClient(broker).produce(batch(b"x"), topic="doomed", partition=partition)
+            assert written.error is Errors.NONE
+            acknowledged.append(partition)
+        broker.connect().ask("delete_topics", 4, topic_names=("doomed",), timeout=1000)
+        deleted.append(True)
+
+    outcomes: set[bool] = set()
+    for disk in crashes(work):
+        broker = KeptBroker(disk)
+        is_there = broker.state.topics.get("doomed") is not None
+        assert not (is_there and deleted)
+        if is_there:
+            client = TopicClient(broker)
+            assert all(client.values(topic="doomed", partition=each) == [b"x"] for each in acknowledged)
+        outcomes.add(is_there)
+    assert outcomes == {False, True}
+
+
 def add_partitions(producer: Producer, *partitions: int) -> None:
     topics = ({"name": "orders", "partitions": partitions},)
     names = {f"v3_and_below_{name}": each for name, each in producer.names.items()}

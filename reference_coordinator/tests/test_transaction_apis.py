@@ -239,3 +239,21 @@ def test_a_deleted_topic_takes_its_offsets_along_and_comes_back_as_another() -> 
     assert topics["orders"] != former
     by_id = client.ask("delete_topics", 6, topics=({"name": None, "topic_id": former},), timeout=1)
     assert by_id.responses[0].error_code == Errors.UNKNOWN_TOPIC_ID
+
+
+def test_a_topic_that_is_named_twice_in_one_request_is_refused_once_and_stays() -> None:
+    client = WireBroker("4.4").connect()
+    topics = {each.name: each.topic_id for each in client.ask("metadata", 12, topics=None).topics}
+
+    def refused(*asked: tuple[str | None, object]) -> list[tuple[str | None, object, Errors]]:
+        named = tuple({"name": name, "topic_id": topic_id} for name, topic_id in asked)
+        told = client.ask("delete_topics", 6, topics=named, timeout=1).responses
+        return [(each.name, each.topic_id, each.error_code) for each in told]
+
+    orders, invalid = topics["orders"], Errors.INVALID_REQUEST
+    assert refused(("orders", None), ("orders", None)) == [("orders", None, invalid)]
+    assert refused((None, orders), (None, orders)) == [(None, orders, invalid)]
+    assert refused(("orders", None), (None, orders)) == [("orders", orders, invalid)]
+    assert refused(("orders", orders)) == [("orders", orders, invalid)]
+    assert refused((None, None)) == [(None, None, invalid)]
+    assert {each.name for each in client.ask("metadata", 12, topics=None).topics} == set(topics)

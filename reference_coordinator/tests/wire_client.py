@@ -1,17 +1,20 @@
-"""A client's side of the wire for tests, by kio alone, so that a fault of `wire` cannot hide itself."""
+"""A client's side of the wire for tests, by kio's codec, so that a fault of `wire` cannot hide itself.
+
+What kio has no classes for, `test_later_versions` pins byte by byte.
+"""
 
 import dataclasses
 import io
 from datetime import timedelta
 from typing import Any
 
-from kio.index import load_request_schema, load_response_schema
 from kio.schema.index import api_key_map
 from kio.serial import entity_reader, entity_writer
 
 from reference_coordinator.broker.messages import BrokerRequest, BrokerResponse
 from reference_coordinator.profile.api_versions import Api, ApiRanges
 from reference_coordinator.wire import RequestHeader, read_request, write_response
+from reference_coordinator.wire.later_versions import load_request_schema, load_response_schema
 
 _KEYS = {name: key for key, name in api_key_map.items()}
 _ZEROS = {"string": "", "bytes": b"", "bool": False, "uuid": None}

@@ -7,7 +7,6 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from kio.index import load_request_schema, load_response_schema
 from kio.schema.request_header.v1.header import RequestHeader as LegacyRequestHeader
 from kio.static.protocol import RequestPayload, ResponsePayload
 
@@ -15,6 +14,7 @@ from reference_coordinator.broker.messages import ApiVersionsRequest, BrokerRequ
 from reference_coordinator.core.values import value
 from reference_coordinator.profile.api_versions import Api, ApiRanges
 from reference_coordinator.wire.entities import MalformedRequestError, describe
+from reference_coordinator.wire.later_versions import load_request_schema, load_response_schema
 from reference_coordinator.wire.reading import read_entity, skip_tags
 from reference_coordinator.wire.requests import request_message
 from reference_coordinator.wire.responses import response_shape

@@ -20,6 +20,7 @@ from reference_coordinator.transactions.messages import (
     WriteTxnMarkersRequest,
 )
 from reference_coordinator.wire.reading import ReadEntity
+from reference_coordinator.wire.topic_logs import topic_id_of
 
 _FIRST_BATCHED_ADD_PARTITIONS: Final = 4
 
@@ -118,7 +119,8 @@ def txn_offset_commit(body: ReadEntity, _: int) -> TxnOffsetCommitRequest:
         group_instance_id=body.get("group_instance_id", None),
         topics=tuple(
             OffsetCommitRequestTopic(
-                name=topic["name"],
+                name=topic.get("name", ""),
+                topic_id=topic_id_of(topic),
                 partitions=tuple(
                     OffsetCommitRequestPartition(
                         partition_index=each["partition_index"],

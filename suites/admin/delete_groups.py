@@ -125,6 +125,24 @@ def low_versions_delete_alike(talk: Conversation, version: int) -> None:
 
 
 @scenario(
+    "admin/delete/with-message",
+    source="GroupCoordinatorShard#deleteGroups",
+    clauses=("DL-14", "DL-01", "DL-02", "DL-03"),
+    sweep=sweep("DeleteGroups", 3, 3),
+)
+def no_classic_group_has_a_message(talk: Conversation, version: int) -> None:
+    """DeleteGroups v{version} adds a message, and has none for groups with members, empty or missing."""
+    (ana,) = talk.stable_group("ana")
+
+    for told in ("NON_EMPTY_GROUP", "NONE", "GROUP_ID_NOT_FOUND"):
+        ana.sends(delete_groups(version=version))
+        ana.receives(response("DeleteGroups", results=({"error_code": told, "error_message": None},)))
+        if told == "NON_EMPTY_GROUP":
+            ana.sends(leave_group())
+            ana.receives(leave_group_response(error_code="NONE"))
+
+
+@scenario(
     "admin/delete/group-without-name",
     source="GroupCoordinatorService#isGroupIdNotEmpty",
     clauses=("DL-04", "OC-20", "OF-14"),

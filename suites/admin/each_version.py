@@ -58,7 +58,7 @@ def a_group_is_listed(talk: Conversation, version: int) -> None:
     "admin/versions/delete-missing",
     source="GroupMetadataManager#validateDeleteGroup",
     clauses=("DL-01",),
-    sweep=sweep("DeleteGroups", 0, 2),
+    sweep=sweep("DeleteGroups", 0, 3),
 )
 def a_missing_group_is_not_deleted(talk: Conversation, version: int) -> None:
     """DeleteGroups v{version} does not find a group that never was."""

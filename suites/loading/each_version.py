@@ -289,7 +289,7 @@ def no_list_is_complete(talk: Conversation, version: int) -> None:
     source="GroupCoordinatorService#deleteGroups",
     clauses=("LO-16",),
     needs=HOLDS,
-    sweep=sweep("DeleteGroups", 0, 2),
+    sweep=sweep("DeleteGroups", 0, 3),
 )
 def no_group_is_deleted(talk: Conversation, version: int) -> None:
     """DeleteGroups v{version} is refused for each group while loading."""
@@ -312,6 +312,24 @@ def no_transaction_commits(talk: Conversation, version: int) -> None:
     _loads(talk)
     awaits_transactions(talk)
     _asks(talk, ana, (producer.commits(ORDER_0, version=version), ONE_ANSWER))
+
+
+@scenario(
+    "loading/version/txn-commit-by-id",
+    source="KIP-890",
+    clauses=("LO-12",),
+    needs=HOLDS,
+    sweep=sweep("TxnOffsetCommit", 6, 6),
+)
+def no_transaction_commits_by_id(talk: Conversation, version: int) -> None:
+    """TxnOffsetCommit v{version}, which names topics by id, is refused for each partition while loading."""
+    ana = talk.actor("ana")
+    producer = announced(ana)
+    orders = id_of(ana, "orders")
+    _loads(talk)
+    awaits_transactions(talk)
+    asked = producer.commits({}, version=version, topics=(committed_by_id(orders, 0),))
+    _asks(talk, ana, (asked, ONE_ANSWER))
 
 
 @scenario(
