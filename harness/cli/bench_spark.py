@@ -11,6 +11,7 @@ from harness.cli.errors import ends_with_exit_code
 from harness.conduct.plan import PlanError
 from harness.conduct.progress import ProgressDisplay
 from harness.report.exit_code import ExitCode
+from harness.report.run_kinds import RunKind, open_folder
 from harness.spark.session import LOCAL_MASTER
 from harness.trace.files import LATEST
 
@@ -53,7 +54,7 @@ def bench_spark(
     if not console.is_terminal:
         console = Console(width=_PIPE_WIDTH)
     plan = SparkBenchPlan(
-        base=run,
+        base=open_folder(run, RunKind.SUITES).path,
         work=work,
         event_counts=_counts(events),
         planted_rate=planted_rate,

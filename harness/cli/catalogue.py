@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from fnmatch import fnmatchcase
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -18,6 +18,8 @@ from harness.scenario.script import Script, script_to_json, step_text
 from harness.targets.base import TargetError
 from harness.targets.behaviours import BehaviourSheet, behaviour_sheet, behaviour_sheets
 from harness.trace.clause import Clause
+
+_ANY_WIDTH: Final = 10_000
 
 
 @ends_with_exit_code
@@ -50,6 +52,8 @@ def list_scenarios(
     for script in chosen.values():
         table.add_row(script.id, " ".join(script.apis), " ".join(script.clauses), script.title)
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=_ANY_WIDTH)  # whoever reads a pipe looks for ids that are whole
     console.print(table)
     console.print(f"{len(chosen)} scenarios")
 

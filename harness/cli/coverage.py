@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.run_folder import run_folder
 from harness.conduct.coverage import coverage_to_json, run_coverage, static_coverage
 from harness.conduct.coverage_page import coverage_markdown
 from harness.conduct.plan import PlanError
 from harness.report.coverage import STANDING_GLYPHS, ClauseLine, Coverage
 from harness.report.exit_code import ExitCode
+from harness.report.run_kinds import RunKind, open_folder
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
 from harness.spark.rows import ClauseStanding
@@ -56,7 +56,7 @@ def _coverage(run: Path | None, suites: str, *, scripts: bool) -> Coverage:
     if run is not None and scripts:
         raise PlanError("give a run, or --scripts to look at none")
     if run is not None or (not scripts and _LATEST.exists()):
-        return run_coverage(run_folder(run or _LATEST).path)
+        return run_coverage(open_folder(run or _LATEST, RunKind.SUITES).path)
     return static_coverage(load_clauses(suites), collect(suites))
 
 

@@ -81,6 +81,8 @@ def _packages() -> Check:
 def _suites(package: str) -> Check:
     try:
         count = len(collect(package))
-    except (ScenarioError, ImportError) as error:
+    except ImportError as error:
+        return Check(name="suites", ok=False, detail=str(error), remedy="name a package with --suites")
+    except ScenarioError as error:
         return Check(name="suites", ok=False, detail=str(error), remedy="mend the scenario that it names")
     return Check(name="suites", ok=True, detail=f"{count} scenarios in package {package!r}")

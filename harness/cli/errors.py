@@ -46,6 +46,8 @@ _REMEDIES: Final = {
     errno.EROFS: "choose a place that may be written",
     errno.ENOTDIR: "choose another place",
     errno.EISDIR: "choose another place",
+    errno.EEXIST: "choose another place",  # of a folder where a file lies
+    errno.ENAMETOOLONG: "choose a shorter name",
     errno.EMFILE: "allow more open files (ulimit -n), or hold fewer scenarios at once with --jobs",
     errno.ENFILE: "close what has too many files open",
 }

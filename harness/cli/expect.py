@@ -241,7 +241,7 @@ def _info(target: str, run: StoredRun | None) -> TargetInfo:
     if run is not None:
         named = [info for info in run.infos.values() if target in (info.target, info.spec)]
         if not named:
-            raise PlanError(f"the run has no target {target!r}; it has {', '.join(run.infos)}")
+            raise PlanError(f"the run has no target {target!r}; it has {', '.join(run.infos) or 'none'}")
         return named[0]
     (parsed,) = parse_targets([target])
     return TargetInfo(run_id="", target=parsed.name, spec=parsed.spec, profile="", oracle=None)

@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.run_folder import run_folder
 from harness.conduct.loading_table import LoadingTable
 from harness.conduct.plan import PlanError
 from harness.report.exit_code import ExitCode
+from harness.report.run_kinds import RunKind, open_folder
 from harness.trace.files import LATEST, write_whole
 
 _RUNS = typer.Argument(
@@ -32,7 +32,7 @@ def loading_table(
     """
     table = LoadingTable()
     for path in runs or [_LATEST]:
-        table.add(run_folder(path, made_by="run loading/version"))
+        table.add(open_folder(path, RunKind.SUITES, made_by="run loading/version"))
     if not any(table.answers.values()):
         raise PlanError(
             "nobody was asked while loading: run `loading/version` with a broker that can be held"

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.run_folder import RUN_ID, telling_of_interruption
 from harness.conduct.expectation_files import expectation_files
 from harness.conduct.matrix import explain_changes, fitting_at_once, matrix_targets
 from harness.conduct.plan import RunPlan, new_run_id, select_scripts
@@ -17,7 +18,7 @@ from harness.conduct.progress import ProgressDisplay
 from harness.conduct.run import conduct, report
 from harness.report.changes import print_changes, write_changes
 from harness.report.changes_data import write_changes_data
-from harness.report.exit_code import ExitCode
+from harness.report.exit_code import ENDED_INTERRUPTED, ExitCode
 from harness.report.terminal import print_summary
 from harness.runner.drive import JOBS, Limits
 from harness.scenario.clauses import load_clauses
@@ -50,7 +51,7 @@ def matrix(
     at_once: Annotated[int | None, _AT_ONCE] = None,
     skip: Annotated[list[str] | None, typer.Option(help="Leave these out; may be repeated.")] = None,
     out: Annotated[Path, typer.Option(help="Where run folders are made.")] = Path("reports"),
-    run_id: Annotated[str | None, typer.Option(help="Name of the run folder.")] = None,
+    run_id: Annotated[str | None, RUN_ID] = None,
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", min=1, help="Scenarios at once, on all brokers.")
     ] = JOBS,
@@ -93,8 +94,10 @@ def _carry_out(plan: RunPlan, *, allure: bool, spark_master: str, archive: Path 
         highlight=False,
     )
     began_s = time.monotonic()
-    with ProgressDisplay(console) as display:
+    with telling_of_interruption(plan.reports / plan.run_id, "report"), ProgressDisplay(console) as display:
         conducted = conduct(plan, display)
+        if conducted.footer.ended.startswith(ENDED_INTERRUPTED):
+            console.print("interrupted; a report is made of what was recorded, unless Ctrl-C comes again")
         tell = display.teller("report")
         if plan.against is None:
             explain_changes(conducted, tell)

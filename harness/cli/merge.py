@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.run_folder import refuse_taken
 from harness.conduct.expectation_files import expectation_files
 from harness.conduct.judging import ending, read_expectations
 from harness.gate.merge import merge as join
@@ -31,6 +32,7 @@ def merge(
     suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
 ) -> ExitCode:
     """Join shards of one plan into one run, and judge it; runs that do not belong together are refused."""
+    refuse_taken(out)
     shards = [open_run(path) for path in runs]
     refuse_strangers(shards)
     files, catalogue = expectation_files(suites, expect or []), frozenset(collect(suites))

@@ -11,15 +11,18 @@ import typer
 from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.run_folder import RUN_ID, refuse_taken, telling_of_interruption
 from harness.conduct.plan import PlanError, new_run_id, parse_targets
 from harness.conduct.progress import ProgressDisplay
 from harness.races.catalogue import Race, RaceError, select_races
-from harness.races.folder import RacesFolder
+from harness.races.folder import RacesFolder, RunRecord
 from harness.races.judge import Verdict
 from harness.races.report import print_verdicts, write_report
 from harness.races.run import RacesPlan, drive, judge_folder
 from harness.races.search import Finding
 from harness.report.exit_code import ExitCode, worst
+from harness.report.run_kinds import RunKind, open_folder
+from harness.trace.target_record import TargetRecord
 
 _RACES = typer.Argument(help="Races by name or glob; all if none is given.", show_default=False)
 _TARGET = typer.Option("--target", "-t", help="What to drive; may be repeated.")
@@ -27,8 +30,7 @@ _PROFILE = typer.Option(help="Hold targets against this profile, e.g. `3.9`.")
 _ROUNDS = typer.Option(min=1, help="Rounds of each race on each target, each with a group of its own.")
 _SEED = typer.Option(help="Decides who takes part in a round and when each sets off.")
 _OUT = typer.Option(help="Where run folders are made.", file_okay=False)
-_RUN_ID = typer.Option(help="Name of the run folder; made of the time if not given.")
-_JUDGE = typer.Option("--judge", help="Judge this run folder again, and drive nothing.", exists=True)
+_JUDGE = typer.Option("--judge", help="Judge this run folder again, and drive nothing.")
 _PIPE_WIDTH = 140
 
 
@@ -41,7 +43,7 @@ def race(
     rounds: Annotated[int, _ROUNDS] = 200,
     seed: Annotated[int, _SEED] = 0,
     out: Annotated[Path, _OUT] = Path("reports", "races"),
-    run_id: Annotated[str | None, _RUN_ID] = None,
+    run_id: Annotated[str | None, RUN_ID] = None,
     judge_again: Annotated[Path | None, _JUDGE] = None,
 ) -> ExitCode:
     """Let requests overlap many times over, and tell which answers no order of them explains."""
@@ -60,15 +62,20 @@ def race(
                 command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
                 out=out,
             )
-            folder = asyncio.run(drive(plan, tell))
+            refuse_taken(plan.out / plan.run_id)
+            with telling_of_interruption(plan.out / plan.run_id, "race --judge"):
+                folder = asyncio.run(drive(plan, tell))
         else:
-            folder = RacesFolder(judge_again)
+            folder = RacesFolder(open_folder(judge_again, RunKind.RACES).path)
         verdicts = judge_folder(folder, tell)
     run = folder.read_run()
     write_report(folder.path, run, verdicts)
     print_verdicts(console, run, verdicts)
+    missing = _not_held(run, folder.read_targets(), verdicts)
+    for line in missing:
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
     console.print(f"Races: {folder.path}", highlight=False, soft_wrap=True)
-    return _exit_code(verdicts)
+    return worst((_exit_code(verdicts), *([ExitCode.BAD_DATA] if missing else [])))
 
 
 def _chosen(patterns: Sequence[str]) -> tuple[Race, ...]:
@@ -76,6 +83,19 @@ def _chosen(patterns: Sequence[str]) -> tuple[Race, ...]:
         return select_races(patterns)
     except RaceError as error:
         raise PlanError(str(error)) from error
+
+
+def _not_held(
+    run: RunRecord, targets: Sequence[TargetRecord], verdicts: Sequence[Verdict]
+) -> tuple[str, ...]:
+    """Say which rounds are not on file, of a run that was stopped before its end."""
+    held = {(each.target, each.race): each.rounds for each in verdicts}
+    return tuple(
+        f"{target.spec}: {race}: cut short, {held.get((target.spec, race), 0)} of {run.round_count} rounds"
+        for target in targets
+        for race in run.races
+        if held.get((target.spec, race), 0) < run.round_count
+    )
 
 
 def _exit_code(verdicts: Sequence[Verdict]) -> ExitCode:

@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.run_folder import run_folder
 from harness.replay import Replayed, total
 from harness.replay.stored import ReplayedTarget, replay_run
 from harness.report.exit_code import ExitCode
+from harness.report.run_kinds import RunKind, open_folder
 
 _RUNS = typer.Argument(help="Folders of runs of `tap` or `clients`.")
 _WHOLE = typer.Option(
@@ -30,7 +30,11 @@ def replay(runs: Annotated[list[Path], _RUNS], *, whole: Annotated[bool, _WHOLE]
     if not console.is_terminal:
         console = Console(width=_PIPE_WIDTH)
     targets = [
-        target for run in runs for target in replay_run(run_folder(run, made_by="tap").path, is_whole=whole)
+        target
+        for run in runs
+        for target in replay_run(
+            open_folder(run, RunKind.TAP, RunKind.CLIENTS, RunKind.SOAK).path, is_whole=whole
+        )
     ]
     table = Table("target", "profile", "conversations", "compared", "not compared", "answered otherwise")
     for target in targets:

@@ -14,6 +14,7 @@ from rich.console import Console
 from harness.cli.clients_beside import drive_beside, plan_beside, print_clients
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.report_kinds import report_of_other_kind
+from harness.cli.run_folder import RUN_ID, telling_of_interruption
 from harness.clients.report import write_talks_beside
 from harness.clients.run import ClientsPlan
 from harness.conduct.expectation_files import expectation_files
@@ -24,7 +25,8 @@ from harness.conduct.run import ConductedRun, conduct
 from harness.conduct.run import report as make_report
 from harness.report.clients_data import clients_folder, load_clients
 from harness.report.errors import ReportError
-from harness.report.exit_code import ExitCode, worst
+from harness.report.exit_code import ENDED_INTERRUPTED, ExitCode, worst
+from harness.report.run_kinds import RunKind, open_folder
 from harness.report.terminal import RESULT_COUNT_MAX, print_summary
 from harness.runner.drive import JOBS, Limits
 from harness.scenario.clauses import load_clauses
@@ -45,7 +47,6 @@ _PROFILE = typer.Option(
 )
 _SKIP = typer.Option(help="Leave these out; id or glob, may be repeated.")
 _OUT = typer.Option(help="Where run folders are made.", file_okay=False)
-_RUN_ID = typer.Option(help="Name of the run folder; made of the time if not given.")
 _EXPECT = typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False)
 _BASELINE = typer.Option(help="A run folder to compare outcomes with.")
 _SUITES = typer.Option(help="The Python package that holds the scenarios.")
@@ -71,7 +72,7 @@ def run(
     profile: Annotated[str | None, _PROFILE] = None,
     skip: Annotated[list[str] | None, _SKIP] = None,
     out: Annotated[Path, _OUT] = Path("reports"),
-    run_id: Annotated[str | None, _RUN_ID] = None,
+    run_id: Annotated[str | None, RUN_ID] = None,
     jobs: Annotated[int, _JOBS] = JOBS,
     scenario_timeout: Annotated[float, _SCENARIO_TIMEOUT] = 60.0,
     run_timeout: Annotated[float, _RUN_TIMEOUT] = 600.0,
@@ -132,10 +133,13 @@ def carry_out(
     """Conduct a plan, and client scripts after it, under a progress display; report, print the summary."""
     console.print(f"[bold]run {plan.run_id}[/]  {len(plan.scripts)} scenarios", highlight=False)
     began_s = time.monotonic()
-    with ProgressDisplay(console) as display:
+    with telling_of_interruption(plan.reports / plan.run_id, "report"), ProgressDisplay(console) as display:
         conducted = conduct(plan, display)
+        is_interrupted = conducted.footer.ended.startswith(ENDED_INTERRUPTED)
+        if options.wanted and is_interrupted:
+            console.print("interrupted; a report is made of what was recorded, unless Ctrl-C comes again")
         applying = [conducted.exit_code]
-        if clients is not None:
+        if clients is not None and not is_interrupted:
             applying.append(drive_beside(clients, conducted.folder.path, display.of_targets()))
         if options.wanted:
             _report(conducted.folder, options, display)
@@ -195,9 +199,7 @@ def report(
     archive: Annotated[Path | None, _ARCHIVE] = None,
 ) -> ExitCode:
     """Judge a stored run again, with today's expectations, and make its report anew."""
-    folder = RunFolder(run_folder.resolve())
-    if not folder.run_json.exists():
-        raise ReportError(f"{run_folder} is no run's folder; `kafka-conformance run` makes one")
+    folder = open_folder(run_folder, RunKind.SUITES, RunKind.CLIENTS, RunKind.SOAK, RunKind.TAP)
     console = Console()
     other = report_of_other_kind(folder.path, console)
     if other is not None:

@@ -1,22 +1,45 @@
-"""Run folders that a command line names."""
+"""Run folders that a command line names, or is to make."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from harness.report.errors import ReportError
-from harness.trace.files import RunFolder
+import typer
+
+from harness.conduct.plan import PlanError, refuse_unfit_id
 
 
-def run_folder(path: Path, *, made_by: str = "run") -> RunFolder:
-    """Return the folder of a run.
+def fit_run_id(run_id: str | None) -> str | None:
+    """Take the name of a run to be made; one that could name another folder is refused."""
+    if run_id is not None:
+        try:
+            refuse_unfit_id(run_id)
+        except PlanError as error:
+            raise typer.BadParameter(str(error)) from error
+    return run_id
 
-    Args:
-        path: what the user named.
-        made_by: the command that makes such a run.
 
-    Raises:
-        ReportError: there is no run.
-    """
-    folder = RunFolder(path.resolve())
-    if not folder.run_json.is_file():
-        raise ReportError(f"{path} is no run's folder; `kafka-conformance {made_by}` makes one")
-    return folder
+@contextmanager
+def telling_of_interruption(folder: Path, reader: str) -> Iterator[None]:
+    """Say, if somebody interrupts what is done within, where that is which was recorded, and who reads it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if folder.exists():
+            typer.echo(
+                f"kafka-conformance: interrupted; what was recorded is in {folder}, "
+                f"and `kafka-conformance {reader} {folder}` tells of it",
+                err=True,
+            )
+        raise
+
+
+def refuse_taken(folder: Path) -> None:
+    """Refuse to make a run where something is already; raises PlanError."""
+    if folder.exists():
+        raise PlanError(f"{folder} is there already: give the run another name")
+
+
+RUN_ID = typer.Option(
+    help="Name of the run folder; made of the time if not given.", show_default=False, callback=fit_run_id
+)

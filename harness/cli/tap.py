@@ -14,15 +14,16 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.run_folder import run_folder
+from harness.cli.run_folder import RUN_ID, refuse_taken
 from harness.conduct.plan import PlanError, new_run_id, parse_targets
 from harness.invariants import Invariant, Party, Violation
 from harness.invariants.stored import check_run
 from harness.report.exit_code import ExitCode, worst
+from harness.report.run_kinds import RunKind, open_folder
 from harness.spark.invariants import stored_violations
 from harness.spark.session import LOCAL_MASTER
 from harness.tap.listeners import parse_address
-from harness.tap.run import TappedRun, TapPlan, finish, tap_target, told
+from harness.tap.run import TappedRun, TapPlan, finish_later, tap_target, told
 from harness.trace.events import TARGET_LOST
 
 _TARGET = typer.Option("--target", "-t", help="What clients are to talk to.", show_default=False)
@@ -30,7 +31,6 @@ _LISTEN = typer.Option(help="`HOST:PORT` for clients; port 0 is one of the syste
 _ADVERTISE = typer.Option(help="The host that clients are told; that of `--listen` if not given.")
 _PROFILE = typer.Option(help="The profile that the trace names, e.g. `3.9`.")
 _OUT = typer.Option(help="Where run folders are made.", file_okay=False)
-_RUN_ID = typer.Option(help="Name of the run folder; made of the time if not given.")
 _CHECK = typer.Option("--check", help="Tell of broken invariants while it taps.")
 _FINISH = typer.Option("--finish", help="Decode this run, whose tap was killed, and tap nothing.")
 _RUNS = typer.Argument(help="Folders of runs, tapped or scripted.")
@@ -48,13 +48,13 @@ def tap(
     profile: Annotated[str | None, _PROFILE] = None,
     check: Annotated[bool, _CHECK] = False,
     out: Annotated[Path, _OUT] = Path("reports", "taps"),
-    run_id: Annotated[str | None, _RUN_ID] = None,
+    run_id: Annotated[str | None, RUN_ID] = None,
     finish_run: Annotated[Path | None, _FINISH] = None,
 ) -> ExitCode:
     """Stand between any clients and a target, and keep what they say; Ctrl-C ends it."""
     console = _console()
     if finish_run is not None:
-        tapped = finish(run_folder(finish_run, made_by="tap"), ended="interrupted: decoded later")
+        tapped = finish_later(open_folder(finish_run, RunKind.TAP))
     elif target is None:
         raise PlanError("nothing to tap: name a --target, or a run to --finish")
     else:
@@ -69,6 +69,7 @@ def tap(
             command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
             checks=check,
         )
+        refuse_taken(plan.out / plan.run_id)
         tapped = asyncio.run(_until_told(plan, console))
     _print(console, tapped.violations)
     console.print(f"{tapped.request_count} requests: {tapped.folder.path}", soft_wrap=True, highlight=False)
@@ -101,7 +102,7 @@ def invariants(
     spark_master: Annotated[str, typer.Option(help="Spark's master.")] = LOCAL_MASTER,
 ) -> ExitCode:
     """Look for broken invariants in the traces of stored runs."""
-    folders = [run_folder(run) for run in runs]
+    folders = [open_folder(run, RunKind.TAP, RunKind.SUITES) for run in runs]
     if spark:
         violations = stored_violations(folders, master=spark_master)
     else:
@@ -111,7 +112,9 @@ def invariants(
     is_scripted = all(folder.scripts_json.exists() for folder in folders)
     if is_scripted:
         console.print("The runs were scripted: what their clients break, scripts break on purpose.")
-    return _worst_of(violations, is_scripted=is_scripted)
+    looked_at = any(folder.targets() for folder in folders)
+    applying = [_worst_of(violations, is_scripted=is_scripted)]
+    return worst(applying if looked_at else [*applying, ExitCode.NOTHING_RAN])
 
 
 def _console() -> Console:

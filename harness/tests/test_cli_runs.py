@@ -1,0 +1,240 @@
+"""Run folders on the command line: those of another command, damaged ones, and where nothing may be made."""
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from harness.report.exit_code import ENDED_COMPLETE, ExitCode
+from harness.tests.in_process import CommandLine
+from harness.tests.small_suite import RIGHT
+from harness.trace.events import RunFooter
+from harness.trace.files import RunFolder
+
+pytest_plugins = ["harness.tests.command_line_fixture"]
+
+_WIRE: Final = {"run_id": "r", "scenario_digest": "abc"}
+_TAP: Final = {"run_id": "r", "scenario_digest": ""}
+_SCRIPTS: Final = {"run_id": "r", "libraries": {}, "scripts": []}
+_SOAK: Final = {**_SCRIPTS, "soak_s": 3.0}
+_RACES: Final = {"run_id": "r", "seed": 0, "round_count": 1, "races": [], "command": ""}
+_WHY: Final = ("expect", "why", RIGHT, "--suites", "small_suites", "--target", "reference", "--run")
+
+
+def _run(path: Path, content: object) -> Path:
+    path.mkdir()
+    (path / "run.json").write_text(json.dumps(content))
+    return path
+
+
+def _held(kafka_conformance: CommandLine, out: Path) -> RunFolder:
+    """Hold one scenario with the reference."""
+    held = ("run", "--suites", "small_suites", "--no-report", "--out", out, "--run-id", "held", RIGHT)
+    assert kafka_conformance(*held) == ExitCode.EXPECTED
+    return RunFolder(out / "held")
+
+
+@pytest.mark.usefixtures("suites")
+@pytest.mark.parametrize(
+    ("command", "content", "says"),
+    [
+        (("gate",), _RACES, "is a run of races, and a run of wire suites is needed"),
+        (("gate",), _TAP, "is a tap"),
+        (("diff", "reference"), _TAP, "is a tap"),
+        (("merge", "--out", "elsewhere"), _RACES, "is a run of races"),
+        (("coverage",), _SOAK, "is a soak"),
+        (("trend",), _TAP, "is a tap"),
+        (("loading-table",), _SCRIPTS, "is a run of client scripts"),
+        (("bench-spark", "--run"), _TAP, "is a tap"),
+        (("expect", "prune"), _RACES, "is a run of races"),
+        (_WHY, _SCRIPTS, "is a run of client scripts"),
+        (("clients", "--into"), _TAP, "is a tap"),
+        (("invariants",), _RACES, "is a run of races"),
+        (("invariants",), _SCRIPTS, "is a run of client scripts"),
+        (("replay",), _WIRE, "is a run of wire suites, and a tap or"),
+        (("tap", "--finish"), _WIRE, "is a run of wire suites"),
+        (("race", "--judge"), _WIRE, "is a run of wire suites"),
+        (("report",), _RACES, "`kafka-conformance race --judge "),
+    ],
+)
+def test_a_run_of_another_command_is_no_input_and_its_own_command_is_named(
+    kafka_conformance: CommandLine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+    content: object,
+    says: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = _run(tmp_path / "run-1", content)
+    before, rest = (command[:1], command[1:]) if command[0] == "diff" else (command, ())
+
+    assert kafka_conformance(*before, run, *rest) == ExitCode.NO_INPUT
+    assert f"{run}" in kafka_conformance.err
+    assert says in kafka_conformance.err
+    assert "Traceback" not in kafka_conformance.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("report",),
+        ("coverage",),
+        ("trend",),
+        ("invariants",),
+        ("replay",),
+        ("tap", "--finish"),
+        ("race", "--judge"),
+        ("clients", "--into"),
+        ("loading-table",),
+        ("bench-spark", "--run"),
+    ],
+)
+def test_a_run_that_is_not_there_is_no_input(
+    kafka_conformance: CommandLine, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    assert kafka_conformance(*command, tmp_path / "none") == ExitCode.NO_INPUT
+    assert f"{tmp_path / 'none'} is no run's folder; `kafka-conformance " in kafka_conformance.err
+
+
+def test_the_folder_of_all_runs_names_the_newest(kafka_conformance: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "latest").symlink_to(_run(tmp_path / "run-1", _TAP))
+
+    assert kafka_conformance("tap", "--finish", tmp_path) == ExitCode.NO_INPUT
+    assert f"the newest run in it is {tmp_path / 'latest'}" in kafka_conformance.err
+
+
+@pytest.mark.parametrize("run_id", ["../elsewhere", "latest", "", "a/b", "x" * 200])
+@pytest.mark.parametrize("command", ["run", "matrix", "tap", "race", "clients"])
+def test_a_run_takes_no_name_that_leads_elsewhere(
+    kafka_conformance: CommandLine, tmp_path: Path, command: str, run_id: str
+) -> None:
+    nothing = () if command == "tap" else ("no/such",)  # so that nothing is driven if the name is taken
+    assert (
+        kafka_conformance(command, *nothing, "--run-id", run_id, "--out", tmp_path / "out") == ExitCode.USAGE
+    )
+    assert f"a run cannot be called '{run_id}'" in kafka_conformance.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("tap", "--target", "reference-tcp"), ("race", "delete-left"), ("clients",)],
+    ids=lambda command: command[0],
+)
+def test_a_run_that_is_there_is_not_written_over(
+    kafka_conformance: CommandLine, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    run = _run(tmp_path / "run-1", _RACES)
+    before = (run / "run.json").read_bytes()
+
+    assert kafka_conformance(*command, "--out", tmp_path, "--run-id", "run-1") == ExitCode.USAGE
+    assert "is there already" in kafka_conformance.err
+    assert (run / "run.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("command", "reader"),
+    [(("race", "delete-left"), "race --judge"), (("clients", "--client", "kafka-python"), "report")],
+    ids=["race", "clients"],
+)
+def test_whoever_interrupts_is_told_where_that_is_which_was_recorded(
+    kafka_conformance: CommandLine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+    reader: str,
+) -> None:
+    run = tmp_path / "run-1"
+
+    async def _interrupted(*_: object) -> None:
+        _run(run, _RACES)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(import_module(f"harness.cli.{command[0]}"), "drive", _interrupted)
+
+    assert kafka_conformance(*command, "--out", tmp_path, "--run-id", "run-1") == ExitCode.INTERRUPTED
+    assert (
+        f"recorded is in {run}, and `kafka-conformance {reader} {run}` tells of it" in kafka_conformance.err
+    )
+
+
+@pytest.mark.usefixtures("suites")
+@pytest.mark.parametrize(
+    ("file", "text", "command"),
+    [
+        ("footer.json", '{"event_counts"', ("gate", "--suites", "small_suites")),
+        ("traces/reference/header.json", "[]", ("clients", "--into")),
+        ("traces/reference/header.json", "[1]", ("clients", "--into")),
+        ("run.json", "{", ("clients", "--into")),
+        ("scripts.json", '{"small/right": {}}', ("gate", "--suites", "small_suites")),
+    ],
+)
+def test_a_damaged_file_of_a_run_ends_with_65_and_is_named(
+    kafka_conformance: CommandLine, tmp_path: Path, file: str, text: str, command: tuple[str, ...]
+) -> None:
+    run = _held(kafka_conformance, tmp_path)
+    (run.path / file).write_text(text)
+
+    assert kafka_conformance(*command, run.path) == ExitCode.BAD_DATA
+    assert file in kafka_conformance.err
+    assert "Traceback" not in kafka_conformance.err
+
+
+@pytest.mark.usefixtures("suites")
+def test_a_footer_that_counts_no_events_ends_with_65(kafka_conformance: CommandLine, tmp_path: Path) -> None:
+    run = _held(kafka_conformance, tmp_path)
+    footer = run.read_footer()
+    assert footer is not None
+    run.write_footer(
+        RunFooter(
+            run_id=footer.run_id,
+            finished_at=footer.finished_at,
+            ended=ENDED_COMPLETE,
+            scenario_count=1,
+            drive_ms="{}",
+            event_counts="[1]",
+        )
+    )
+
+    assert kafka_conformance("gate", "--suites", "small_suites", run.path) == ExitCode.BAD_DATA
+    assert "`event_counts` counts no events" in kafka_conformance.err
+
+
+@pytest.mark.usefixtures("suites")
+def test_invariants_of_no_trace_are_no_agreement(kafka_conformance: CommandLine, tmp_path: Path) -> None:
+    run = _run(tmp_path / "run-1", _WIRE)
+    assert kafka_conformance("invariants", run) == ExitCode.NOTHING_RAN
+
+
+@pytest.mark.usefixtures("suites")
+def test_a_folder_where_a_file_lies_ends_with_75_and_names_the_file(
+    kafka_conformance: CommandLine, tmp_path: Path
+) -> None:
+    run = _held(kafka_conformance, tmp_path)
+    occupied = tmp_path / "occupied"
+    occupied.write_text("mine")
+
+    code = kafka_conformance("gate", "--suites", "small_suites", run.path, "--out", occupied)
+    assert code == ExitCode.TEMPORARY_FAILURE
+    assert f"{occupied}: File exists: choose another place" in kafka_conformance.err
+    assert occupied.read_text() == "mine"
+
+
+@pytest.mark.usefixtures("suites")
+def test_a_directory_without_kafka_is_a_target_that_is_not_to_be_had_and_stops_no_other(
+    kafka_conformance: CommandLine, tmp_path: Path
+) -> None:
+    (tmp_path / "jars").mkdir()
+    code = kafka_conformance(
+        *("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--run-id", "held", RIGHT),
+        *("--target", f"path:{tmp_path / 'jars'}", "--target", "reference"),
+    )
+
+    assert code == ExitCode.UNAVAILABLE
+    footer = RunFolder(tmp_path / "held").read_footer()
+    assert footer is not None
+    assert "no kafka_2.13-*.jar in" in footer.ended
+    assert "reference: 1 conforms" in kafka_conformance.out
