@@ -89,6 +89,20 @@ class VersionStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CauseCounts:
+    """How often one cause is told."""
+
+    name: str
+    counts: tuple[int, ...]
+    """Scenarios, for each step from a target to the next."""
+
+    @property
+    def total(self) -> int:
+        """Of all steps together."""
+        return sum(self.counts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
     """All changes of a run, in the order of scenarios and, within one, of targets."""
 
@@ -136,6 +150,15 @@ class Changes:
         return tuple(
             VersionStep(from_target=pair[0], to_target=pair[1], changes=tuple(found[pair])) for pair in pairs
         )
+
+    def by_cause(self) -> tuple[CauseCounts, ...]:
+        """Count the changes of each cause, step by step as `by_step` has them; the most frequent first."""
+        steps = [step.causes for step in self.by_step()]
+        names = dict.fromkeys(name for causes in steps for name in causes)
+        found = [
+            CauseCounts(name=name, counts=tuple(causes.get(name, 0) for causes in steps)) for name in names
+        ]
+        return tuple(sorted(found, key=lambda each: -each.total))
 
     @property
     def sentence(self) -> str:

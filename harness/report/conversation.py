@@ -107,6 +107,8 @@ class TargetSection:
     standing: Standing
     needs_attention: bool
     is_open: bool
+    urgency: int
+    """0 where somebody has to look, 1 where a difference is known, else 2."""
     anchor: str
     first_difference_anchor: str
     finding: Finding | None
@@ -123,10 +125,11 @@ class TargetSection:
 def target_sections(
     run: Run, scenario_id: str, judgements: Sequence[Judgement], history: History
 ) -> tuple[TargetSection, ...]:
-    """Lay out one scenario with each target that it was held with."""
+    """Lay out one scenario with each target that it was held with; references come last."""
     rows = run.steps.of_scenario(scenario_id)
     return tuple(
-        _section(run, judgement, rows.get(judgement.target, ()), history) for judgement in judgements
+        _section(run, judgement, rows.get(judgement.target, ()), history)
+        for judgement in sorted(judgements, key=lambda each: each.target in run.references)
     )
 
 
@@ -150,6 +153,7 @@ def _section(run: Run, judgement: Judgement, rows: Sequence[AlignedStep], histor
         standing=how,
         needs_attention=how in NEEDS_ATTENTION,
         is_open=how is not Standing.PASSED or bool(differences),
+        urgency=0 if how in NEEDS_ATTENTION else 1 if differences else 2,
         anchor=target_anchor(judgement.target),
         first_difference_anchor=first_difference_anchor(judgement.target),
         finding=_finding(first) if first else None,

@@ -3,22 +3,17 @@
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from harness.report.baseline import BaselineData
 from harness.report.errors import ReportError
 from harness.report.names import scenario_page, target_anchor
+from harness.report.stored_data import StoredData
 
 DECISION: Final = "gate.json"
 
 
-class _Data(BaseModel):
-    """Strict about what it needs; what a later gate adds is left alone."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class ComplaintData(_Data):
+class ComplaintData(StoredData):
     """One complaint, as the gate wrote it."""
 
     kind: str
@@ -41,7 +36,7 @@ class ComplaintData(_Data):
         return f"{scenario_page(self.scenario_id)}#{target_anchor(self.target)}"
 
 
-class RuleData(_Data):
+class RuleData(StoredData):
     """One rule of the policy and how the run stands to it."""
 
     rule: str
@@ -50,7 +45,7 @@ class RuleData(_Data):
     is_kept: bool
 
 
-class DecisionData(_Data):
+class DecisionData(StoredData):
     """A decision, as the gate wrote it."""
 
     run_id: str
@@ -61,12 +56,23 @@ class DecisionData(_Data):
     exit_code_name: str
     lines: tuple[str, ...]
     result_count: int
+    client_result_count: int = 0
     standings: dict[str, dict[str, int]]
     complaints: tuple[ComplaintData, ...]
     passed_over: tuple[ComplaintData, ...]
     notes: tuple[str, ...]
     rules: tuple[RuleData, ...] = ()
     baseline: BaselineData | None = None
+
+    @property
+    def told_results(self) -> str:
+        """How many results there are, and how many of clients."""
+        shown = self.result_count or self.client_result_count
+        results = "1 result" if shown == 1 else f"{shown} results"
+        if not self.client_result_count:
+            return results
+        more = f" and {self.client_result_count} of clients"
+        return f"{results}{more}" if self.result_count else f"{results} of clients"
 
     @property
     def kinds(self) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Final
 
+from harness.report.clients_page import SCRIPTS
 from harness.report.gate_data import read_decision
 from harness.report.pages import Pages, navigation_of
 
@@ -21,7 +22,7 @@ def gate_page(folder: Path, pages: Pages) -> Path:
         PAGE,
         "gate.html.j2",
         decision=read_decision(folder),
-        has_site=(folder / "scenarios").is_dir(),
+        has_site=any((folder / name).is_dir() for name in ("scenarios", SCRIPTS)),
         complaint_count_max=_COMPLAINT_COUNT_MAX,
     )
 

@@ -5,7 +5,6 @@ expectation are failures, an indeterminate result and a fault of ours are errors
 inapplicable scenario are skipped, each told apart by `type` or message.
 """
 
-import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from harness.diff.model import Judgement
 from harness.report.clients_exports import client_suites
 from harness.report.phrases import contrast, instant, place
 from harness.report.run_data import Run
+from harness.report.spelling import in_xml
 from harness.report.standing import Standing, standing
 from harness.spark.rows import TargetSummary
 
@@ -28,9 +28,6 @@ _ELEMENTS: Final = {
     Standing.SKIPPED: ("skipped", None),
 }
 """Element and type a standing; a passed scenario has none."""
-
-_NO_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold at all, escaped or not."""
 
 
 def write_junit(run_dir: Path) -> Path:
@@ -56,7 +53,7 @@ def _suite(run: Run, summary: TargetSummary, judgements: Sequence[Judgement]) ->
     elements = Counter(_ELEMENTS.get(standing(each), ("", None))[0] for each in judgements)
     suite = ET.Element(
         "testsuite",
-        name=_text(summary.target),
+        name=in_xml(summary.target),
         tests=str(len(judgements)),
         failures=str(elements["failure"]),
         errors=str(elements["error"]),
@@ -75,8 +72,8 @@ def _suite(run: Run, summary: TargetSummary, judgements: Sequence[Judgement]) ->
 def _case(run: Run, judgement: Judgement) -> ET.Element:
     case = ET.Element(
         "testcase",
-        classname=_text(judgement.scenario_id.rpartition("/")[0].replace("/", ".") or "scenario"),
-        name=_text(judgement.scenario_id),
+        classname=in_xml(judgement.scenario_id.rpartition("/")[0].replace("/", ".") or "scenario"),
+        name=in_xml(judgement.scenario_id),
         time=_seconds(judgement.duration_ms),
     )
     properties = {
@@ -93,10 +90,10 @@ def _case(run: Run, judgement: Judgement) -> ET.Element:
     how = standing(judgement)
     if how in _ELEMENTS:
         name, kind = _ELEMENTS[how]
-        told = ET.SubElement(case, name, message=_text(_message(judgement, how)))
+        told = ET.SubElement(case, name, message=in_xml(_message(judgement, how)))
         if kind is not None:
             told.set("type", kind)
-            told.text = _text(_account(run, judgement))
+            told.text = in_xml(_account(run, judgement))
     return case
 
 
@@ -117,12 +114,7 @@ def _account(run: Run, judgement: Judgement) -> str:
 def _properties(parent: ET.Element, properties: dict[str, str]) -> None:
     holder = ET.SubElement(parent, "properties")
     for name, value in properties.items():
-        ET.SubElement(holder, "property", name=name, value=_text(value))
-
-
-def _text(value: str) -> str:
-    """Spell out the characters that XML cannot hold."""
-    return _NO_XML.sub(lambda found: f"\\u{ord(found.group()):04x}", value)
+        ET.SubElement(holder, "property", name=name, value=in_xml(value))
 
 
 def _seconds(duration_ms: float) -> str:

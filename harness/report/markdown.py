@@ -1,6 +1,5 @@
 """A summary in Markdown, as a pipeline shows it beside its jobs; small enough for any of them."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,12 +11,12 @@ from harness.report.longest import longest_scenarios
 from harness.report.pages import banner
 from harness.report.phrases import contrast, headline, place, shortened
 from harness.report.run_data import Run
+from harness.report.spelling import in_markdown
 from harness.report.standing import NEEDS_ATTENTION, standing
 from harness.report.tables import applicable_count
 
 SIZE_MAX: Final = 1_000_000
 """Bytes; GitHub refuses a step summary from one MiB on."""
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 
 
 def write_summary(run_dir: Path) -> Path:
@@ -45,10 +44,10 @@ def summary_of(run: Run) -> Path:
 
 
 def _head(run: Run) -> Iterator[str]:
-    yield f"# Conformance run {_escaped(run.header.run_id)}"
+    yield f"# Conformance run {in_markdown(run.header.run_id)}"
     yield ""
     if incomplete := banner(run.footer):
-        yield f"> **{_escaped(incomplete)}**"
+        yield f"> **{in_markdown(incomplete)}**"
         yield ""
     sentence = headline(Counter(standing(each) for each in run.results))
     yield f"{sentence[0].upper()}{sentence[1:]}."
@@ -61,29 +60,24 @@ def _head(run: Run) -> Iterator[str]:
             *(each.lenient, each.diverges, each.indeterminate, each.not_applicable),
             *(each.harness_error, each.unexpected, each.stale),
         )
-        yield f"| {_escaped(each.target)} | {' | '.join(str(figure) for figure in figures)} |"
+        yield f"| {in_markdown(each.target)} | {' | '.join(str(figure) for figure in figures)} |"
     yield ""
     for longest in longest_scenarios(run):
-        yield f"- Longest on {_escaped(longest.target)}: {_escaped(str(longest))}"
+        yield f"- Longest on {in_markdown(longest.target)}: {in_markdown(str(longest))}"
 
 
 def _entry(run: Run, judgement: Judgement) -> Iterator[str]:
     finding = run.first_difference(judgement)
     yield ""
-    where = f"{_escaped(judgement.scenario_id)} on {_escaped(judgement.target)}"
+    where = f"{in_markdown(judgement.scenario_id)} on {in_markdown(judgement.target)}"
     yield f"### {where}: {standing(judgement).value}"
     yield ""
-    yield _escaped(judgement.title)
+    yield in_markdown(judgement.title)
     yield ""
     if finding:
-        yield f"First difference: {_escaped(place(finding))}: {_escaped(contrast(finding))}."
+        yield f"First difference: {in_markdown(place(finding))}: {in_markdown(contrast(finding))}."
     else:
-        yield _escaped(shortened(judgement.reason))
+        yield in_markdown(shortened(judgement.reason))
     command = run.repetition(judgement)
     yield ""
     yield "\n".join(f"    {line}" for line in command.splitlines())
-
-
-def _escaped(value: str) -> str:
-    """Make text of what a target may have sent: no markup, no mention, no new line."""
-    return _SPECIAL.sub(r"\\\1", " ".join(value.split()))

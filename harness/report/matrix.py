@@ -17,6 +17,13 @@ from harness.verdict import Delta, Outcome
 
 _CELL_COUNT_MAX: Final = 2_000
 """From here on a script lays out the matrix, as far as it is looked at."""
+_COLUMN_COUNT_MAX: Final = 8
+"""As many targets have room on a screen beside their references."""
+_ALWAYS_TOLD: Final = ("conforms", "not_applicable", "diverges", "unexpected")
+_TARGET_COUNTS: Final = (
+    *("conforms", "not_applicable", "lenient", "indeterminate", "diverges", "harness_error"),
+    *("unexpected", "stale"),
+)
 THREE_DIGITS_MS: Final = 100
 """From here on a duration is told in whole milliseconds."""
 
@@ -57,7 +64,7 @@ class MatrixGroup:
     name: str
     rows: tuple[MatrixRow, ...]
     tallies: tuple[str, ...]
-    """For each target `conforming/applicable`."""
+    """For each target `conforming/applicable`, a dash where nothing is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +82,14 @@ class Attention:
     place: str
     contrast: str
     reproduction: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttentionGroup:
+    """Results that go otherwise in the same way, most likely for one cause."""
+
+    first: Attention
+    others: tuple[Attention, ...]
 
 
 def is_large(run: Run) -> bool:
@@ -121,7 +136,7 @@ def _group(
 def _tally(judgements: Sequence[Judgement]) -> str:
     outcomes = Counter(each.outcome for each in judgements)
     applicable = len(judgements) - outcomes[Outcome.NOT_APPLICABLE] - outcomes[Outcome.HARNESS_ERROR]
-    return f"{outcomes[Outcome.CONFORMS]}/{applicable}"
+    return f"{outcomes[Outcome.CONFORMS]}/{applicable}" if applicable else "—"
 
 
 def _row(judgements: Sequence[Judgement], targets: Sequence[str], *, is_lazy: bool) -> MatrixRow:
@@ -167,11 +182,41 @@ def _title(judgement: Judgement) -> str:
     return "\n".join(parts)
 
 
-def attention_list(run: Run) -> tuple[Attention, ...]:
-    """List what somebody has to look into, the worst first."""
-    concerning = [each for each in run.judgements if standing(each) in NEEDS_ATTENTION]
-    concerning.sort(key=lambda each: NEEDS_ATTENTION.index(standing(each)))
-    return tuple(_attention(run, judgement) for judgement in concerning)
+def attention_groups(run: Run) -> tuple[AttentionGroup, ...]:
+    """Group what somebody has to look into by how it differs, the worst first, then the most frequent."""
+    found: dict[tuple[object, ...], list[Attention]] = {}
+    for judgement in run.judgements:
+        if standing(judgement) in NEEDS_ATTENTION:
+            found.setdefault(_likeness(run, judgement), []).append(_attention(run, judgement))
+    groups = [AttentionGroup(first=first, others=tuple(others)) for first, *others in found.values()]
+    return tuple(
+        sorted(groups, key=lambda each: (NEEDS_ATTENTION.index(each.first.standing), -len(each.others)))
+    )
+
+
+def shows_references(run: Run) -> bool:
+    """Tell whether the references' columns are seen at first: where there is room, or they go otherwise."""
+    is_wide = len(run.targets) > _COLUMN_COUNT_MAX
+    return not is_wide or any(
+        standing(each) in NEEDS_ATTENTION and each.target in run.references for each in run.judgements
+    )
+
+
+def target_counts(run: Run) -> tuple[str, ...]:
+    """Name the counts of a target to be told: those always looked for, and others that are not nought."""
+    return tuple(
+        name
+        for name in _TARGET_COUNTS
+        if name in _ALWAYS_TOLD or any(getattr(summary, name) for summary in run.targets)
+    )
+
+
+def _likeness(run: Run, judgement: Judgement) -> tuple[object, ...]:
+    """Return what results have in common that differ in the same way, whatever the scenario."""
+    finding = run.first_difference(judgement)
+    if finding is None:
+        return (standing(judgement), judgement.reason)
+    return (standing(judgement), finding.api, finding.field, finding.expected, finding.actual)
 
 
 def _attention(run: Run, judgement: Judgement) -> Attention:
@@ -208,7 +253,7 @@ def difference_grid(run: Run) -> Grid:
         if count is None:
             return ""
         more = count.difference_count - count.finding_count
-        return f"{count.finding_count} +{more}" if more else f"{count.finding_count}"
+        return f"{_blank_zero(count.finding_count)} {f'+{more}' if more else ''}".strip()
 
     return Grid(
         rows=tuple((key, tuple(text(key, summary) for summary in run.measured_first)) for key in keys)

@@ -18,7 +18,7 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from harness.report.clients_data import clients_folder
+from harness.report.clients_data import clients_folder, is_clients_folder
 from harness.report.codes import glyphs, legend
 from harness.report.conversation import indented
 from harness.report.coverage import clause_anchor, coverage_globals
@@ -26,7 +26,8 @@ from harness.report.exit_code import ENDED_COMPLETE
 from harness.report.field_rows import readable
 from harness.report.history import History
 from harness.report.names import css_name, scenario_page, target_anchor
-from harness.report.phrases import GLYPHS, instant, link_address, links_in, shortened
+from harness.report.past_results import is_of_clients, result_href
+from harness.report.phrases import GLYPHS, counted, instant, link_address, links_in, shortened
 from harness.report.tables import applicable_count
 from harness.report.trend import COUNTED
 from harness.trace.events import RunFooter
@@ -51,6 +52,8 @@ NAVIGATION: Final = (
 )
 CLIENTS_NAVIGATION: Final = NavItem(file="clients.html", name="Clients")
 """Stands second where a run has client scripts too."""
+CLIENTS_ALONE: Final = NavItem(file="index.html", name="Clients")
+"""Of a run that has nothing else."""
 TREND_NAVIGATION: Final = tuple(item for item in NAVIGATION if item.file in {"regression.html", "trend.html"})
 """Of the pages that `trend` makes, which belong to no single run."""
 
@@ -95,6 +98,8 @@ class Pages:
 
 def navigation_of(folder: Path) -> tuple[NavItem, ...]:
     """Return what every page of a run leads to."""
+    if is_clients_folder(folder):
+        return (CLIENTS_ALONE, NAVIGATION[-1])
     if clients_folder(folder) is None:
         return NAVIGATION
     return (NAVIGATION[0], CLIENTS_NAVIGATION, *NAVIGATION[1:])
@@ -131,6 +136,8 @@ def _environment() -> Environment:
         glyphs=GLYPHS,
         code_legend=legend(),
         counted=COUNTED,
+        result_href=result_href,
+        is_of_clients=is_of_clients,
         past_runs=_past_runs,
         **coverage_globals(),
         outcomes=tuple(Outcome),
@@ -144,6 +151,7 @@ def _environment() -> Environment:
         readable=readable,
         pretty=indented,
         applicable=applicable_count,
+        counted=counted,
         instant=instant,
         address=link_address,
         links=links_in,

@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import Final
@@ -52,14 +52,19 @@ _PASSED_ON: Final = {"--suites": "--suites", "--expect": "--expect", "--conforma
 """Options of a run, and of pytest, without which a scenario would not be found or be judged otherwise."""
 
 
-def given_options(command: str) -> tuple[str, ...]:
-    """Return what of a run's command line has to be on one that repeats a scenario of it."""
+def given_options(command: str, passed_on: Mapping[str, str] = _PASSED_ON) -> tuple[str, ...]:
+    """Return what of a run's command line has to be on one that repeats a scenario of it.
+
+    Args:
+        command: the run's.
+        passed_on: options of it, with their names on the other.
+    """
     words = _words(command)
     given: list[str] = []
     for word, after in zip_longest(words, words[1:], fillvalue=""):
         name, equals, value = word.partition("=")
-        if name in _PASSED_ON and (equals or after):
-            given += [_PASSED_ON[name], value if equals else after]
+        if name in passed_on and (equals or after):
+            given += [passed_on[name], value if equals else after]
     return tuple(given)
 
 
@@ -102,8 +107,13 @@ def stands_for_reference(spec: str, command: str) -> bool:
         spec: of that target.
         command: the command line of the run.
     """
-    is_reference = spec.startswith("reference") and not spec.startswith("reference-tcp")
-    return not is_reference or any(word.partition("=")[0] == "--against" for word in _words(command))
+    named = any(word.partition("=")[0] == "--against" for word in _words(command))
+    return named or not is_reference_spec(spec)
+
+
+def is_reference_spec(spec: str) -> bool:
+    """Tell whether a target's spec is of the reference in process; over TCP it is judged like any other."""
+    return spec.startswith("reference") and not spec.startswith("reference-tcp")
 
 
 def repetition(
@@ -202,6 +212,11 @@ def link_address(link: str) -> str:
 def links_in(text: str) -> tuple[str, ...]:
     """Return the KAFKA-numbers and KIPs that a text names, each once."""
     return tuple(dict.fromkeys(re.findall(r"\b(?:KAFKA|KIP)-\d+\b", text)))
+
+
+def counted(count: int, noun: str) -> str:
+    """Write a number and what is counted, e.g. `1 scenario`, `2 scenarios`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def instant(text: str) -> str:

@@ -11,7 +11,8 @@ from harness.diff.model import Judgement
 from harness.report.baseline import BaselineData, BaselineResult, kept_baseline
 from harness.report.gate_data import DecisionData, read_decision
 from harness.report.history import History, site_beside
-from harness.report.names import css_name, scenario_page, target_anchor
+from harness.report.names import css_name
+from harness.report.past_results import result_href, told_of_clients
 from harness.report.phrases import GLYPHS, contrast, place
 from harness.report.run_data import Run
 from harness.report.tables import has_table, read_rows
@@ -142,6 +143,8 @@ class Regression:
         deltas = _deltas(trend_dir) if has_trend else {}
         mine = deltas.get(run.header.run_id, [])
         told = {(each.target, each.scenario_id): _told(run, each) for each in run.judgements}
+        if run.clients is not None:
+            told |= told_of_clients(run.clients)
         comparisons = [*baselines]
         if has_trend:
             comparisons += _by_prior(mine, history, told, since="Since") or [_unchanged()]
@@ -195,7 +198,7 @@ def _by_prior(
     hrefs = {run.run_id: run.href for run in history.runs}
     priors: dict[str, list[tuple[Delta, bool, Line]]] = defaultdict(list)
     for each in deltas:
-        href = _href(each.scenario_id, each.target)
+        href = result_href(each.scenario_id, each.target)
         if not told:
             href = f"{hrefs.get(each.run_id, '')}{href}" if hrefs.get(each.run_id) else ""
         line = Line(
@@ -273,7 +276,7 @@ def _baseline_line(run: Run, result: BaselineResult, judgement: Judgement | None
     return Line(
         scenario_id=result.scenario_id,
         target=result.target,
-        href=_href(result.scenario_id, result.target) if judgement else "",
+        href=result_href(result.scenario_id, result.target) if judgement else "",
         before=_side(result.prior_outcome, result.prior_signature),
         after=_side(result.outcome, result.signature),
         what=_told(run, judgement) if judgement else "",
@@ -294,10 +297,6 @@ def _told(run: Run, judgement: Judgement) -> str:
     if finding is None:
         return "" if judgement.outcome == Outcome.CONFORMS else judgement.reason
     return f"{place(finding)}: {contrast(finding)}"
-
-
-def _href(scenario_id: str, target: str) -> str:
-    return f"{scenario_page(scenario_id)}#{target_anchor(target)}"
 
 
 def _side(outcome: str | None, signature: str | None) -> Side | None:

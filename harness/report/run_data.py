@@ -11,7 +11,13 @@ from pydantic import TypeAdapter, ValidationError
 from harness.diff.model import Judgement
 from harness.report.clients_data import ClientsRun, clients_folder, load_clients
 from harness.report.errors import ReportError
-from harness.report.phrases import comparison_line, given_options, repetition, stands_for_reference
+from harness.report.phrases import (
+    comparison_line,
+    given_options,
+    is_reference_spec,
+    repetition,
+    stands_for_reference,
+)
 from harness.report.standing import Judged
 from harness.report.tables import StepTable, read_rows, read_table
 from harness.spark.rows import (
@@ -116,7 +122,12 @@ class Run:
     @property
     def measured_first(self) -> tuple[TargetSummary, ...]:
         """The targets as figures tell of them: what is judged first, what it is judged by last."""
-        return tuple(sorted(self.targets, key=lambda each: each.oracle is None))
+        return tuple(sorted(self.targets, key=lambda each: each.target in self.references))
+
+    @property
+    def references(self) -> frozenset[str]:
+        """Names of the targets that others are held against, or could be."""
+        return _references(self.targets)
 
     def target(self, name: str) -> TargetSummary:
         """Return what is known of a target; each judgement's target has a summary."""
@@ -186,12 +197,22 @@ def _read_files(
 
 def _ordered(summaries: Iterable[TargetSummary], header: RunHeader) -> tuple[TargetSummary, ...]:
     named = {target: index for index, target in enumerate(header.targets)}
+    found = tuple(summaries)
+    measures = _references(found)
     return tuple(
         sorted(
-            summaries,
-            key=lambda each: (each.oracle is not None, named.get(each.target, len(named)), each.target),
+            found,
+            key=lambda each: (each.target not in measures, named.get(each.target, len(named)), each.target),
         )
     )
+
+
+def _references(summaries: Iterable[TargetSummary]) -> frozenset[str]:
+    """Return what others are held against, and lone references; a target that was lost is neither."""
+    found = tuple(summaries)
+    measures = {each.oracle for each in found if each.oracle is not None}
+    alone = {each.target for each in found if each.oracle is None and is_reference_spec(each.spec)}
+    return frozenset(measures | alone)
 
 
 def _by_place(

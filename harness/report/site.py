@@ -15,12 +15,14 @@ from harness.report.exit_code import ExitCode, exit_code, worst
 from harness.report.gate_page import gate_page
 from harness.report.history import History
 from harness.report.matrix import (
-    attention_list,
+    attention_groups,
     difference_grid,
     error_code_grid,
     is_large,
     latency_grid,
     matrix_groups,
+    shows_references,
+    target_counts,
     titles,
 )
 from harness.report.names import scenario_page, talk_file
@@ -98,8 +100,10 @@ def _index(run: Run) -> dict[str, object]:
         "headline": headline(Counter(standing(each) for each in run.results)),
         "exit_code": worst(_codes(run)),
         "client_attention": client_attention(run.clients) if run.clients else (),
-        "attention": attention_list(run),
+        "attention": attention_groups(run),
         "groups": matrix_groups(run),
+        "shows_references": shows_references(run),
+        "target_counts": target_counts(run),
         "is_lazy": is_large(run),
         "outcome_counts": Counter(each.outcome for each in run.judgements),
         "expectation_counts": Counter(each.expectation for each in run.judgements),

@@ -1,6 +1,5 @@
 """The pages of a tap: what was said and answered, and what broke an invariant; nothing is judged."""
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -8,12 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from harness.invariants import Party, Violation
-from harness.report.clients_data import read_replay
+from harness.invariants.stored import VIOLATIONS
 from harness.report.clients_page import ReplayRow, replay_row
 from harness.report.names import slug
 from harness.report.pages import NavItem, Pages, banner
+from harness.report.replay_data import read_findings
 from harness.report.talk import as_script, lone_talk_data
-from harness.report.tapped_talk import heard, steps_of
+from harness.report.tapped_talk import NO_ERROR, error_codes, heard, steps_of
 from harness.trace.events import Event, EventKind, TraceHeader
 from harness.trace.files import RunFolder, read_events, read_records
 
@@ -23,6 +23,8 @@ CONNECTION_COUNT_MAX: Final = 400
 """Connections whose conversation a site holds; the trace has all."""
 _VIOLATION_COUNT_MAX: Final = 500
 _NO_CODE: Final = "—"
+_FINE: Final = (NO_ERROR, _NO_CODE)
+_ENDS: Final = (EventKind.CLOSED, EventKind.DISCONNECTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,7 @@ def tap_site(folder: RunFolder) -> Path:
     header, footer = folder.read_run(), folder.read_footer()
     pages = Pages(folder.path, header.run_id, banner=banner(footer), nav=_NAVIGATION)
     pages.fresh_folder(_TALKS)
-    path = folder.path / "violations.jsonl"
+    path = folder.path / VIOLATIONS
     violations = read_records(Violation, path) if path.is_file() else ()
     targets = [_target(folder, name, violations, pages) for name in folder.targets()]
     return pages.write(
@@ -115,10 +117,8 @@ def _target(folder: RunFolder, name: str, violations: Iterable[Violation], pages
         event_count=len(events),
         request_count=sum(each.kind == EventKind.REQUEST for each in events),
         connections=tuple(connections),
-        said=_digest(events),
-        replays=tuple(
-            replay_row(each) for each in read_replay(folder.events(name).with_name("replay.jsonl"))
-        ),
+        said=_said(events),
+        replays=tuple(replay_row(each) for each in read_findings(folder.events(name).parent)),
     )
 
 
@@ -139,29 +139,25 @@ def _connection(
 ) -> Connection:
     conversation, name = key
     requests = Counter(each.api or "?" for each in events if each.kind == EventKind.REQUEST)
-    errors = Counter(
-        code for each in events if each.kind == EventKind.RESPONSE and (code := _code(each)) not in _FINE
-    )
-    last = events[-1]
+    answers = (_code(each) for each in events if each.kind == EventKind.RESPONSE)
+    errors = Counter(code for code in answers if code not in _FINE)
+    # What was under way may still come after the end.
+    end = next((each for each in events if each.kind in _ENDS), None)
     anchor = f"connection-{slug(f'{target}/{conversation}/{name}')}"
     return Connection(
         name=name,
         conversation=conversation,
         client_id=next((each.actor for each in events if each.actor), ""),
         began_ms=events[0].at_ms,
-        ended_ms=last.at_ms,
+        ended_ms=events[-1].at_ms,
         requests=requests.total(),
         apis=_counted(requests),
         errors=_counted(errors),
-        ended="" if last.kind in _MESSAGES else (last.note or last.kind),
+        ended="" if end is None else (end.note or end.kind),
         violations=violations,
         anchor=anchor,
         talk=f"{_TALKS}/{anchor}.js" if is_told else "",
     )
-
-
-_MESSAGES: Final = (EventKind.REQUEST, EventKind.RESPONSE)
-_FINE: Final = ("NONE", _NO_CODE)
 
 
 def _counted(counts: Mapping[str, int]) -> str:
@@ -178,7 +174,7 @@ def _write_talk(connection: Connection, events: Iterable[Event], pages: Pages) -
     pages.write_text(connection.talk, as_script(connection.talk, data))
 
 
-def _digest(events: Iterable[Event]) -> tuple[Said, ...]:
+def _said(events: Iterable[Event]) -> tuple[Said, ...]:
     """Count what was answered, by API, version and error code, with who was told."""
     counts: Counter[tuple[str, int, str]] = Counter()
     told: dict[tuple[str, int, str], dict[str, None]] = defaultdict(dict)
@@ -188,34 +184,19 @@ def _digest(events: Iterable[Event]) -> tuple[Said, ...]:
             counts[key] += 1
             told[key][event.actor or ""] = None
     return tuple(
-        Said(api=api, api_version=version, error_code=code, count=count, clients=", ".join(told[key]))
+        Said(
+            api=api,
+            api_version=version,
+            error_code=code,
+            count=count,
+            clients=", ".join(told[api, version, code]),
+        )
         for (api, version, code), count in sorted(counts.items())
-        for key in ((api, version, code),)
     )
 
 
 def _code(event: Event) -> str:
     """Return the error code of an answer: its own, or those within it."""
-    try:
-        fields = json.loads(event.fields or "null")
-    except ValueError:
-        return _NO_CODE
-    found = list(dict.fromkeys(_codes(fields)))
-    if not found:
-        return _NO_CODE
-    bad = [code for code in found if code != "NONE"]
-    return ", ".join(bad) or "NONE"
-
-
-def _codes(value: object) -> Iterable[str]:
-    match value:
-        case dict():
-            if "error_code" in value:
-                yield str(value["error_code"])
-            for each in value.values():
-                yield from _codes(each)
-        case list():
-            for each in value:
-                yield from _codes(each)
-        case _:
-            return
+    found = error_codes(event)
+    bad = [code for code in found if code != NO_ERROR]
+    return ", ".join(bad) or (NO_ERROR if found else _NO_CODE)

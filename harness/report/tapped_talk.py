@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from harness.report.conversation import StepRows, lone_steps
@@ -11,7 +11,8 @@ from harness.trace.events import Event, EventKind
 
 _CHATTER: Final = frozenset(("ApiVersions", "Fetch", "Metadata", "OffsetForLeaderEpoch"))
 """What clients say all the time; it is left out where it was answered without an error."""
-_NO_ERROR: Final = "NONE"
+NO_ERROR: Final = "NONE"
+_UNREADABLE: Final = "unreadable"
 EVENT_COUNT_MAX: Final = 3_000
 """Events of a conversation that a page lays out; the trace has all."""
 
@@ -34,21 +35,30 @@ def heard(events: Iterable[Event]) -> tuple[tuple[Event, ...], str]:
 
 
 def _has_error(event: Event) -> bool:
+    return any(code != NO_ERROR for code in error_codes(event))
+
+
+def error_codes(event: Event) -> tuple[str, ...]:
+    """Return the error codes that an answer tells, its own and those within it, each once."""
     try:
-        return _tells_error(json.loads(event.fields or "null"))
+        fields = json.loads(event.fields or "null")
     except ValueError:
-        return True
+        return (_UNREADABLE,)
+    return tuple(dict.fromkeys(_codes(fields)))
 
 
-def _tells_error(value: object) -> bool:
+def _codes(value: object) -> Iterator[str]:
     match value:
         case dict():
-            code = value.get("error_code", _NO_ERROR)
-            return code != _NO_ERROR or any(_tells_error(each) for each in value.values())
+            if "error_code" in value:
+                yield str(value["error_code"])
+            for each in value.values():
+                yield from _codes(each)
         case list():
-            return any(_tells_error(each) for each in value)
+            for each in value:
+                yield from _codes(each)
         case _:
-            return False
+            return
 
 
 def steps_of(events: Sequence[Event], step_at: Callable[[float], int]) -> tuple[StepRows, ...]:

@@ -21,6 +21,7 @@ from harness.report.phrases import (
     shortened,
 )
 from harness.report.run_data import Run
+from harness.report.spelling import in_terminal
 from harness.report.standing import NEEDS_ATTENTION, Standing, standing
 from harness.report.tables import applicable_count
 from harness.spark.rows import TargetSummary
@@ -151,5 +152,4 @@ def _print_entry(run: Run, concerning: list[Judgement], console: Console) -> Non
 def _plain(value: str, style: str = "") -> Text:
     """Make text of what a target may have sent, its control characters spelt out."""
     body = value.removesuffix("\n")
-    shown = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in body)
-    return Text(shown + value[len(body) :], style)
+    return Text(in_terminal(body) + value[len(body) :], style)

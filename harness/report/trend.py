@@ -102,6 +102,11 @@ class Trend:
         )
 
     @property
+    def has_clients(self) -> bool:
+        """Whether a run has results of client scripts."""
+        return any(", " in each.target for run in self.runs for each in run.targets)
+
+    @property
     def bar_height(self) -> int:
         """The height of the highest bar."""
         return _BAR_HEIGHT

@@ -1,6 +1,7 @@
 """What changed between versions, on the terminal, in Markdown and on the site."""
 
 import json
+import re
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -15,6 +16,7 @@ from harness.report.names import scenario_page
 from harness.report.site import render_site
 from harness.report.terminal import print_summary
 from harness.spark.rows import BehaviourChange
+from harness.tests.browser import browser
 from harness.tests.report_run import JAVA, RUN_ID, SCALA, small_run
 
 HEARTBEAT = "classic/heartbeat/while-completing"
@@ -176,7 +178,33 @@ def test_the_page_counts_the_scenarios_of_each_cause(tmp_path: Path) -> None:
     render_site(run_dir)
 
     page = (run_dir / "changes.html").read_text()
-    assert "<li>some_behaviour (KAFKA-12345): <b>2</b></li><li>and_another (KIP-1): <b>1</b></li>" in page
+    rows = re.findall(r"<tr><th[^>]*><a[^>]*>(.*?)</a>.*?<b>(\d+)</b></td></tr>", page)
+    assert rows == [("some_behaviour (KAFKA-12345)", "2"), ("and_another (KIP-1)", "1")]
+
+
+@pytest.mark.browser
+def test_a_cause_leads_to_its_changes_and_the_address_remembers_them(tmp_path: Path) -> None:
+    another = replace(
+        CHANGE, scenario_id="static/join/fenced", behaviours=("and_another",), sources=("KIP-1",)
+    )
+    run_dir = with_changes(tmp_path, CHANGE, another)
+    render_site(run_dir)
+
+    rows = "[...document.querySelectorAll('details.delta tbody tr')].filter((row) => row.offsetParent)"
+    with browser(tmp_path / "profile") as tab:
+        tab.open((run_dir / "changes.html").as_uri())
+        assert tab.read(f"{rows}.length") == 2
+        tab.click("table.causes a[href*=and_another]")
+        tab.until(f"{rows}.length === 1")
+        assert "static/join/fenced" in str(tab.read(f"{rows}[0].textContent"))
+        assert tab.read("document.querySelector('table.causes').offsetParent") is None
+        address = str(tab.read("location.href"))
+        tab.open(address)
+        assert tab.read(f"{rows}.length") == 1
+        tab.read("history.replaceState(null, '', location.pathname)")
+        tab.open((run_dir / "changes.html").as_uri())
+        tab.click("details.delta > summary")
+        tab.until("location.hash === '#t=0'")
 
 
 def test_what_a_target_sent_makes_no_markup(tmp_path: Path) -> None:

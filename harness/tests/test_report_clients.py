@@ -9,15 +9,19 @@ from pathlib import Path
 import pytest
 
 from harness.clients.report import write_report, write_talks_beside
+from harness.invariants import Party
 from harness.report.allure import write_allure_results
 from harness.report.clients_data import clients_folder, is_clients_folder, load_clients
-from harness.report.clients_page import client_reproduction
+from harness.report.clients_facts import phrase
+from harness.report.clients_files import TALK, ClientsFiles
+from harness.report.clients_page import client_attention, client_reproduction, first_remark
 from harness.report.clients_site import clients_site_alone
 from harness.report.errors import ReportError
 from harness.report.exit_code import ExitCode
 from harness.report.junit import write_junit
 from harness.report.markdown import write_summary
 from harness.report.site import render_site
+from harness.report.standing import NEEDS_ATTENTION
 from harness.tests.made_up_clients import (
     EAGER,
     KAFKA,
@@ -25,6 +29,7 @@ from harness.tests.made_up_clients import (
     LIBRDKAFKA,
     PYTHON,
     STATIC,
+    STEPS,
     MadeUpClients,
     judgement,
     mismatch,
@@ -33,6 +38,7 @@ from harness.tests.made_up_clients import (
 )
 from harness.tests.report_hostile import HOSTILE
 from harness.tests.report_run import small_run
+from harness.trace.schema import TraceError
 from harness.verdict import Outcome
 
 STATIC_PAGE = "scripts/clients.static.crashes-and-returns.html"
@@ -144,7 +150,7 @@ def test_whatever_was_sent_is_text_on_the_pages(tmp_path: Path) -> None:
     made.seen = {HOSTILE: [HOSTILE]}
     made.replay = [{"conversation": f"{STATIC}/{PYTHON}", "group": HOSTILE, "says": HOSTILE}]
     folder = made.write(tmp_path / "run")
-    talk = folder / KAFKA_NAME / "talks" / f"{STATIC.replace('/', '-')}-{PYTHON}" / "talk.jsonl"
+    talk = ClientsFiles(folder).talk_dir(KAFKA_NAME, STATIC, PYTHON) / TALK
     talk.parent.mkdir(parents=True)
     talk.write_text(
         json.dumps({"client": HOSTILE, "event": HOSTILE, "at_ms": 1200.5, "says": HOSTILE}) + "\n"
@@ -160,6 +166,46 @@ def test_whatever_was_sent_is_text_on_the_pages(tmp_path: Path) -> None:
     assert "taken" in loaded
     assert "<" not in loaded
     assert "<script>" not in (folder / "summary.md").read_text()
+
+
+def test_only_a_newline_ends_a_line_and_one_that_is_torn_is_left_out(tmp_path: Path) -> None:
+    broken = "one\u2028two\x85three"
+    made = red()
+    folder = made.write(tmp_path / "run")
+    talk = ClientsFiles(folder).talk_dir(KAFKA_NAME, STATIC, PYTHON) / TALK
+    talk.parent.mkdir(parents=True)
+    line = json.dumps({"client": "ana", "event": "error", "at_ms": 1.0, "says": broken}, ensure_ascii=False)
+    talk.write_text(f'{line}\n{{"client": "ana", "ev')
+    write_report(folder)
+
+    page = folder / "client-talks" / f"clients.static.crashes-and-returns.{KAFKA_NAME}_{PYTHON}.js"
+    assert page.read_text().count("one\\u2028two") == 1
+
+
+def test_a_damaged_line_of_what_clients_said_is_named(tmp_path: Path) -> None:
+    folder = red().write(tmp_path / "run")
+    talk = ClientsFiles(folder).talk_dir(KAFKA_NAME, STATIC, PYTHON) / TALK
+    talk.parent.mkdir(parents=True)
+    talk.write_text('{"client": "ana"}\n{"event": 1}\n')
+
+    with pytest.raises(TraceError, match=r"talk\.jsonl:2 is damaged"):
+        write_report(folder)
+
+
+@pytest.mark.parametrize(
+    ("fact", "says"),
+    [
+        ({"ana": [["revoked", ["orders-0"]], ["assigned", []]]}, "ana: revoked orders-0, assigned nothing"),
+        ([["ana", [["orders", 0], ["orders", 1]]]], "ana orders-0, orders-1"),
+        ([["orders", 0, 5, "orders-0#5"], ["orders", 1, None]], "orders-0 5 orders-0#5, orders-1 nothing"),
+        ({"orders-0": [3, 7]}, "orders-0: 3, 7"),
+        (["subscribe", True], "subscribe, True"),
+        (None, "nothing"),
+    ],
+    ids=["callbacks", "members", "records", "offsets", "no partition", "nothing"],
+)
+def test_a_fact_is_said_in_a_line(fact: object, says: str) -> None:
+    assert phrase(fact) == says
 
 
 def test_a_run_of_both_has_them_in_its_navigation_headline_junit_and_summary(both: Path) -> None:
@@ -246,6 +292,59 @@ def test_a_target_that_was_lost_is_no_verdict_on_it(tmp_path: Path) -> None:
     made = MadeUpClients(judgements=[judgement(EAGER, PYTHON, Outcome.DIVERGES), lost])
 
     assert load_clients(made.write(tmp_path / "run")).exit_code is ExitCode.UNAVAILABLE
+
+
+def test_what_is_first_amiss_says_against_what_and_nothing_passes_for_the_clients_own_fault(
+    tmp_path: Path,
+) -> None:
+    early = mismatch("callbacks: nothing", step=1)
+    by_clients = replace(violation("two", EAGER, LIBRDKAFKA), party=Party.CLIENTS)
+    made = MadeUpClients(
+        judgements=[
+            judgement(
+                EAGER,
+                PYTHON,
+                Outcome.DIVERGES,
+                mismatches=(mismatch("told nothing"),),
+                differences=(early,),
+            ),
+            judgement(EAGER, LIBRDKAFKA, violations=(by_clients,)),
+            judgement(STATIC, PYTHON, Outcome.DIVERGES, violations=(violation("two", STATIC, PYTHON),)),
+        ]
+    )
+
+    remarks = [first_remark(each) for each in load_clients(made.write(tmp_path / "run")).results]
+
+    assert remarks == [
+        ("", ""),
+        (f"step 1, {STEPS[1]}", "against the reference: callbacks: nothing"),
+        ("on the wire, event 17", "one owner: two"),
+    ]
+
+
+def test_the_worst_is_looked_at_first(tmp_path: Path) -> None:
+    outcomes = (Outcome.INDETERMINATE, Outcome.HARNESS_ERROR, Outcome.CONFORMS, Outcome.DIVERGES)
+    libraries = {f"library-{number}": "1" for number in range(len(outcomes))}
+    made = MadeUpClients(
+        judgements=[
+            judgement(EAGER, library, each) for library, each in zip(libraries, outcomes, strict=True)
+        ],
+        libraries=libraries,
+    )
+
+    concerning = client_attention(load_clients(made.write(tmp_path / "run")))
+
+    order = [NEEDS_ATTENTION.index(each.standing) for each in concerning]
+    assert order == sorted(order)
+    assert len(order) == 3
+
+
+def test_a_judgement_of_a_target_without_a_folder_is_refused(tmp_path: Path) -> None:
+    folder = red().write(tmp_path / "run")
+    (folder / KAFKA_NAME / "target.json").unlink()
+
+    with pytest.raises(ReportError, match=r"names kafka:3\.9\.2, of which the run has no folder"):
+        load_clients(folder)
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from harness.tests.report_run import (
     difference,
     judgement,
     small_run,
+    summary,
 )
 
 SECTION_OF_JAVA = f"[data-target='{JAVA}']"
@@ -283,3 +284,51 @@ def test_the_columns_of_references_can_be_left_out(tmp_path: Path, tab: Tab) -> 
     tab.click("input[name=r]")
     assert tab.read(cells) == 4
     assert tab.read("location.hash") in ("", "#")
+
+
+@pytest.mark.browser
+def test_references_of_many_targets_are_left_out_at_first_and_so_are_their_counts(
+    tmp_path: Path, tab: Tab
+) -> None:
+    made = small_run()
+    for version in ("4.0.2", "4.1.2", "4.2.1", "4.3.2", "4.3.3", "4.4.0", "4.4.1"):
+        made.summaries.append(summary(f"kafka-{version}"))
+        made.hold(judgement(HEARTBEAT, f"kafka-{version}"))
+    tab.open(render_site(made.write(tmp_path)).as_uri())
+    cells = "[...document.querySelector('tr.row').cells].filter((cell) => cell.offsetParent).length"
+    conforming = "Number(document.querySelector('.chip[data-value=conforms] b').textContent)"
+    before = tab.read(conforming)
+    assert tab.read(cells) == 1 + 9
+    tab.click("input[name=r]")
+    assert tab.read(cells) == 1 + 10
+    assert tab.read("location.hash") == "#r=1"
+    assert tab.read(f"{conforming} - {before}") == 4
+
+
+@pytest.mark.browser
+def test_what_differs_is_opened_before_what_does_not(tmp_path: Path, tab: Tab) -> None:
+    made, one = small_run(), "many/later/differs"
+    for target in (REFERENCE, SCALA):
+        made.hold(judgement(one, target), conversation())
+    made.hold(judgement(one, JAVA, "diverges"), conversation(diverging=True), difference(one, JAVA))
+    index = render_site(made.write(tmp_path))
+    tab.open((index.parent / scenario_page(one)).as_uri())
+    sections = "[...document.querySelectorAll('details.target')]"
+    told = tab.read(f"{sections}.map((one) => `${{one.dataset.target}} ${{one.open}}`)")
+    assert told == [f"{JAVA} true", f"{SCALA} false", f"{REFERENCE} false"]
+    tab.click(f"details.target[data-target='{SCALA}'] > summary")
+    tab.until(f"location.hash === '#target-{SCALA}'")
+
+
+def test_results_that_go_otherwise_in_the_same_way_are_told_once(tmp_path: Path) -> None:
+    made = small_run()
+    for number in range(3):
+        scenario_id = f"many/like/n{number}"
+        for target in (SCALA, JAVA):
+            made.hold(
+                judgement(scenario_id, target, "indeterminate", expectation="unexpected", reason="it went")
+            )
+    page = Page(render_site(made.write(tmp_path)))
+    assert page.text.count("it went") == 1
+    assert "the same in 5 more results" in page.text
+    assert page.hrefs.count(f"{scenario_page('many/like/n2')}#target-{JAVA}") >= 1

@@ -82,6 +82,14 @@ def test_references_come_first_then_targets_as_they_were_named(tmp_path: Path) -
     assert [each.target for each in run.targets] == [REFERENCE, SCALA, JAVA]
 
 
+def test_a_target_that_was_lost_is_no_reference(tmp_path: Path) -> None:
+    made = small_run()
+    made.summaries[1] = replace(made.summaries[1], oracle=None, implementation="not available")
+    run = Run.load(made.write(tmp_path))
+    assert run.references == {REFERENCE}
+    assert [each.target for each in run.targets] == [REFERENCE, SCALA, JAVA]
+
+
 def test_rows_of_other_runs_are_left_out(tmp_path: Path) -> None:
     made = small_run()
     made.judgements.append(replace(made.judgements[0], run_id="another"))

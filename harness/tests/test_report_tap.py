@@ -9,7 +9,7 @@ import pytest
 from harness.invariants import Invariant, Party, Violation
 from harness.report.exit_code import ExitCode
 from harness.report.tap_page import is_tap_folder, tap_site
-from harness.report.tapped_talk import heard
+from harness.report.tapped_talk import error_codes, heard
 from harness.tests.in_process import CommandLine
 from harness.tests.report_hostile import HOSTILE
 from harness.trace.events import Event, EventKind, RunFooter, RunHeader, TraceHeader
@@ -121,6 +121,55 @@ def test_whatever_was_sent_through_a_tap_is_text_on_its_page(folder: RunFolder) 
     assert "<img" not in page
     (talk,) = (folder.path / "talks").iterdir()
     assert "<" not in talk.read_text()
+
+
+@pytest.mark.parametrize("last", [EventKind.RESPONSE, EventKind.MALFORMED])
+@pytest.mark.parametrize("is_over", [True, False])
+def test_how_a_connection_ended_is_told_where_it_has_whatever_came_last(
+    last: EventKind, folder: RunFolder, *, is_over: bool
+) -> None:
+    end = event(EventKind.CLOSED, None, None, 7, note="by the broker: closed")
+    later = event(last, "Heartbeat", {"error_code": "NONE"}, 8, note="of the frame")
+    folder.events(TARGET).unlink()
+    with EventWriter(folder.events(TARGET)) as writer:
+        for each in (*EVENTS[:-1], *([end] if is_over else []), later):
+            writer.write(each)
+
+    line = tap_site(folder).read_text().partition("<summary>")[2].partition("</summary>")[0]
+
+    assert ("by the broker: closed" in line) == is_over
+    assert not any(told in line for told in ("malformed", "of the frame"))
+
+
+def test_what_is_broken_and_refused_stands_with_its_connection_and_not_all_are_laid_out(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.report.tap_page.CONNECTION_COUNT_MAX", 2)
+    mixed = {"error_code": "NONE", "topics": [{"error_code": "UNKNOWN_TOPIC_ID"}]}
+    folder.events(TARGET).unlink()
+    with EventWriter(folder.events(TARGET)) as writer:
+        for each in EVENTS[:-1]:
+            writer.write(each)
+        writer.write(event(EventKind.REQUEST, "OffsetFetch", {}, 6, connection="2 node 1"))
+        writer.write(event(EventKind.RESPONSE, "OffsetFetch", mixed, 7, connection="2 node 1"))
+        writer.write(event(EventKind.REQUEST, "OffsetFetch", {}, 8, connection="3 node 1"))
+
+    page = tap_site(folder).read_text()
+    first, second = (part.partition("</summary>")[0] for part in page.split("<summary>")[1:])
+
+    assert "1 broken" in first
+    assert "REBALANCE_IN_PROGRESS 1" in first
+    assert "broken" not in second
+    assert "answered <code>UNKNOWN_TOPIC_ID 1</code>" in second
+    assert "The first 2 of 3 connections" in page
+    assert len(list((folder.path / "talks").iterdir())) == 2
+
+
+def test_an_answer_whose_fields_cannot_be_read_is_not_left_out() -> None:
+    broken = replace(EVENTS[1], fields="{")
+
+    assert error_codes(broken) == ("unreadable",)
+    assert heard((EVENTS[0], broken))[0] == (EVENTS[0], broken)
 
 
 def test_report_renders_a_tap_and_judges_nothing(folder: RunFolder, kafka_conformance: CommandLine) -> None:

@@ -27,7 +27,7 @@
       const name = each.row.querySelector("code").textContent;
       each.id = group.fold.dataset.name ? `${group.fold.dataset.name}/${name}` : name;
       each.text = `${each.id} ${each.row.firstElementChild.textContent}`.toLowerCase();
-      each.row.querySelector("a").title = each.id;
+      each.row.querySelector("a").title = `${each.id}\n${each.row.querySelector("th span").textContent}`;
     }
   }
   const total = groups.reduce((sum, group) => sum + group.rows.length, 0);
@@ -63,14 +63,36 @@
     }
   };
 
-  /* The references stand first; their columns are hidden by a rule, so that cells to come obey it too. */
+  /* The columns of references are hidden by a rule, so that cells to come obey it too. */
   const rule = new CSSStyleSheet();
-  const last = 1 + columns.filter((column) => column.reference !== undefined).length;
-  rule.replaceSync(`.matrix.alone tr > :not(.glyphs):nth-child(n + 2):nth-child(-n + ${last}) { display: none; }`);
+  const references = columns.flatMap((column, place) => (column.reference === undefined ? [] : [place]));
+  const hidden = references.map((place) => `.matrix.alone tr > :not(.glyphs):nth-child(${place + 2})`);
+  if (hidden.length) rule.replaceSync(`${hidden.join()} { display: none; }`);
   document.adoptedStyleSheets.push(rule);
+  const isAlone = () => form.r?.checked === false;
+  const seenOf = (codes) => (isAlone() ? [...codes].filter((_, place) => columns[place].reference === undefined) : [...codes]);
+
+  /* What a chip counts is what is to be seen of it. */
+  const count = () => {
+    const counts = new Map();
+    for (const group of groups) for (const { codes } of group.rows) {
+      for (const code of seenOf(codes)) counts.set(code, (counts.get(code) ?? 0) + 1);
+    }
+    for (const chip of chips) {
+      const { set, value } = chip.dataset;
+      const fits = ([code]) => result(code)?.[set === "o" ? "outcome" : "expectation"] === value;
+      chip.querySelector("b").textContent = String([...counts].filter(fits).reduce((sum, [, many]) => sum + many, 0));
+    }
+  };
 
   const apply = () => {
-    table.classList.toggle("alone", form.r?.checked === false);
+    if (table.classList.contains("alone") !== isAlone()) {
+      table.classList.toggle("alone", isAlone());
+      const width = columns.length - (isAlone() ? references.length : 0);
+      table.style.setProperty("--columns", String(width));
+      for (const glyphs of table.querySelectorAll(".glyphs")) glyphs.colSpan = width;
+      count();
+    }
     const words = form.q.value.toLowerCase().split(/\s+/).filter(Boolean);
     const outcomes = pressed("o"), expectations = pressed("e"), onlyDifferences = form.d.checked;
     isNarrowed = outcomes.length + expectations.length > 0;
@@ -82,7 +104,7 @@
     for (const group of groups) {
       let here = 0;
       for (const { row, text, codes } of group.rows) {
-        const all = [...codes];
+        const all = seenOf(codes);
         const show = (!isNarrowed || all.some(hits)) && (!onlyDifferences || !all.every(isCalm)) && words.every((word) => text.includes(word));
         row.hidden = !show;
         here += show;
@@ -100,7 +122,7 @@
     if (form.q.value) state.set("q", form.q.value);
     for (const set of ["o", "e"]) if (pressed(set).length) state.set(set, pressed(set).join(","));
     if (form.d.checked) state.set("d", "1");
-    if (form.r?.checked === false) state.set("r", "0");
+    if (form.r && form.r.checked !== form.r.defaultChecked) state.set("r", form.r.checked ? "1" : "0");
     const folded = groups.filter((g) => g.fold.ariaExpanded === "false").map((g) => g.fold.dataset.name);
     if (folded.length) state.set("f", folded.join(","));
     history.replaceState(null, "", `${location.pathname}${location.search}#${state}`);
@@ -121,7 +143,7 @@
     const state = new URLSearchParams(id);
     form.q.value = state.get("q") ?? "";
     form.d.checked = state.get("d") === "1";
-    if (form.r) form.r.checked = state.get("r") !== "0";
+    if (form.r) form.r.checked = state.has("r") ? state.get("r") !== "0" : form.r.defaultChecked;
     for (const chip of chips) {
       chip.ariaPressed = String((state.get(chip.dataset.set) ?? "").split(",").includes(chip.dataset.value));
     }

@@ -120,48 +120,84 @@ const kc = (() => {
     }
   });
   document.getElementById("keys").hidden = false;
+  /* A part that the reader opens is what the address names. */
+  document.addEventListener("click", (event) => {
+    const part = event.target.closest?.("details[id] > summary")?.parentElement;
+    if (!part || event.target.closest("a, button")) return;
+    const here = `${location.pathname}${location.search}`;
+    if (!part.open) history.replaceState(null, "", `${here}#${part.id}`);
+    else if (location.hash.endsWith(part.id)) history.replaceState(null, "", here);
+  });
   addCopyButtons(document);
   for (const strip of document.querySelectorAll(".strip")) layOutStrip(strip);
 
-  const deltas = document.getElementById("delta-filters");
-  if (deltas) filterDeltas(deltas);
+  const changes = document.getElementById("delta-filters");
+  if (changes) filterChanges(changes);
   if (!document.getElementById("filters")) {
     addEventListener("hashchange", openAround);
     openAround();
   }
   return { load, arrive, make, reader, openAround, addCopyButtons };
 
-  /* The changes of a run by text and kind, kept in the address. */
-  function filterDeltas(form) {
+  /* Changes by text and kind, and which of their tables are open, kept in the address. */
+  function filterChanges(form) {
     const chips = [...form.querySelectorAll(".chip")];
+    const parts = [...document.querySelectorAll("details.delta")].map((part) => ({
+      part,
+      title: part.querySelector("summary").textContent.toLowerCase(),
+      rows: [...part.querySelectorAll("tbody tr")].map((row) => ({ row, text: row.textContent.toLowerCase() })),
+      isOpen: part.open,
+    }));
+    const pressed = () => chips.filter((chip) => chip.ariaPressed === "true").map((chip) => chip.dataset.letter);
     const apply = () => {
-      const words = form.q.value.toLowerCase().split(/\s+/).filter(Boolean);
-      const letters = chips.filter((chip) => chip.ariaPressed === "true").map((chip) => chip.dataset.letter);
-      for (const part of document.querySelectorAll("details.delta")) {
+      const words = form.q.value.toLowerCase().split(/\s+/).filter(Boolean), letters = pressed();
+      let all = 0, found = 0;
+      for (const { part, title, rows } of parts) {
+        const fits = !letters.length || letters.includes(part.dataset.letter);
         let shown = 0;
-        for (const row of part.querySelectorAll("tbody tr")) {
-          row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
+        for (const { row, text } of rows) {
+          row.hidden = !words.every((word) => text.includes(word) || title.includes(word));
           shown += !row.hidden;
         }
-        part.hidden = !shown || (letters.length > 0 && !letters.includes(part.dataset.letter));
+        part.hidden = !shown || !fits;
+        if (words.length && shown && fits) part.open = true;
+        all += rows.length;
+        found += fits ? shown : 0;
       }
-      const state = new URLSearchParams();
+      for (const whole of document.querySelectorAll("[data-unfiltered]")) whole.hidden = words.length > 0 || letters.length > 0;
+      form.querySelector("output").textContent = words.length || letters.length ? `${found} of ${all} changes` : "";
+    };
+    const remember = () => {
+      const state = new URLSearchParams(), letters = pressed();
       if (form.q.value) state.set("q", form.q.value);
       if (letters.length) state.set("k", letters.join(""));
+      else if (!form.q.value) {
+        const toggled = parts.flatMap(({ part, isOpen }, place) => (part.open === isOpen ? [] : [place]));
+        if (toggled.length) state.set("t", toggled.join(","));
+      }
       history.replaceState(null, "", `${location.pathname}${location.search}#${state}`);
     };
-    const state = new URLSearchParams(location.hash.slice(1));
+    const recall = () => {
+      const id = location.hash.slice(1), state = new URLSearchParams(id);
+      if (id && document.getElementById(id)) return;
+      form.q.value = state.get("q") ?? "";
+      for (const chip of chips) chip.ariaPressed = String((state.get("k") ?? "").includes(chip.dataset.letter));
+      const toggled = (state.get("t") ?? "").split(",");
+      parts.forEach(({ part, isOpen }, place) => { part.open = toggled.includes(String(place)) !== isOpen; });
+      apply();
+    };
     form.hidden = false;
-    form.q.value = state.get("q") ?? "";
     for (const chip of chips) {
-      chip.ariaPressed = String((state.get("k") ?? "").includes(chip.dataset.letter));
       chip.addEventListener("click", () => {
         chip.ariaPressed = String(chip.ariaPressed !== "true");
         apply();
+        remember();
       });
     }
+    for (const { part } of parts) part.querySelector("summary").addEventListener("click", () => setTimeout(remember));
     form.addEventListener("submit", (event) => event.preventDefault());
-    form.addEventListener("input", apply);
-    if (state.size) apply();
+    form.addEventListener("input", () => { apply(); remember(); });
+    addEventListener("hashchange", recall);
+    recall();
   }
 })();

@@ -55,7 +55,7 @@
     const heading = ([kind, headline, at, elapsed]) => {
       const arrow = make("span", "arrow", data.arrows[kind] ?? "·");
       arrow.ariaHidden = "true";
-      const when = at ? make("span", "when", `${elapsed ? `after ${elapsed} ms · ` : ""}at ${at}`) : null;
+      const when = at ? make("span", "when", `${elapsed ? `after ${elapsed} ms · ` : ""}at ${at} ms`) : null;
       return make("span", "head", arrow, " ", make("b", "", headline), when);
     };
     const side = (cell) => {
