@@ -130,7 +130,8 @@ def _until_break(script: Script, events: Sequence[Event]) -> tuple[Sequence[Even
     lost = next((event for event in events if (event.note or "").startswith(TARGET_LOST)), None)
     if lost is not None:
         at = lost.step if lost.step >= 0 else max(event.step for event in events)
-        return [event for event in events if event.step < at], f"at step {at}: {lost.note}"
+        reached = f"at step {at}: " if at >= 0 else ""
+        return [event for event in events if event.step < at], f"{reached}{lost.note}"
     abandoned = _first(events, EventKind.ABANDONED)
     if abandoned is not None:
         kept = [event for event in events if event is not abandoned]

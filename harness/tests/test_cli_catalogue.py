@@ -43,6 +43,13 @@ def test_a_selection_is_listed_with_its_count(
     assert out.splitlines()[-1] == f"{count} scenarios"
 
 
+def test_on_a_pipe_each_scenario_has_a_line_that_begins_with_its_whole_id(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out = told(monkeypatch, capsys, "list")
+    assert [line.split()[0] for line in out.splitlines()[1:-1]] == list(catalogue())
+
+
 def test_a_scenario_is_explained_step_by_step_with_its_source(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -73,6 +80,18 @@ def test_doctor_without_java_names_the_remedy_and_ends_with_69(
     assert "✗ java" in shown
     assert "remedy: install Java 17 or newer" in shown
     assert "absent: install Node.js" in shown
+
+
+@pytest.mark.skipif(shutil.which("java") is None, reason="no java here")
+def test_doctor_names_a_java_home_without_java_since_spark_looks_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    code, out = told(monkeypatch, capsys, "doctor")
+    shown = " ".join(out.split())
+    assert code == ExitCode.UNAVAILABLE
+    assert "✗ java" in shown
+    assert "remedy: let JAVA_HOME point to a JRE, or unset it" in shown
 
 
 @pytest.mark.skipif(shutil.which("java") is None, reason="no java here")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from harness.conduct.reporting import newest_up_to
+from harness.report.client_verdicts import client_verdicts
 from harness.report.history import RUN_COUNT_MAX
 from harness.spark.archive import Archive
 from harness.spark.packing import pack
@@ -12,7 +13,7 @@ from harness.tests.spark_archive import finished
 def test_a_trend_ends_with_its_run_and_has_the_newest_before_it(tmp_path: Path) -> None:
     archive = Archive(root=tmp_path / "archive")
     count = RUN_COUNT_MAX + 1
-    pack([finished(tmp_path, number) for number in range(count, 0, -1)], archive)
+    pack([finished(tmp_path, number) for number in range(count, 0, -1)], archive, clients_of=client_verdicts)
 
     assert newest_up_to("run-2", archive) == ("run-1", "run-2")
     newest = newest_up_to(f"run-{count}", archive)

@@ -1,5 +1,6 @@
 """Rounds by their seed, histories on file, what is counted, and the command line."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -197,10 +198,25 @@ def test_a_stored_run_is_judged_again(tmp_path: Path) -> None:
     folder = stored(tmp_path / "run", profile="4.4", histories=histories)
     ended = CliRunner().invoke(app, ["race", "--judge", str(folder.path)])
     assert ended.exit_code == 0, ended.output
+    assert "cut short" not in ended.output
     (verdict,) = json.loads((folder.path / "judgement.json").read_text())
     assert verdict["findings"] == {"explained": 6}
     assert "| commit-leave | kafka:0.0.0 | 6 | explained 6 |" in (folder.path / "summary.md").read_text()
     assert "commit-leave" in (folder.path / "index.html").read_text()
+
+
+def test_a_run_that_was_stopped_before_its_last_round_is_judged_and_said_to_be_cut_short(
+    tmp_path: Path,
+) -> None:
+    histories = raced(Shuffled, "4.4", "commit-leave", rounds=2, seed=1)
+    folder = stored(tmp_path / "run", profile="4.4", histories=histories)
+    run = dataclasses.replace(folder.read_run(), round_count=5, races=("commit-leave", "join-sync"))
+    folder.write_run(run)
+    ended = CliRunner().invoke(app, ["race", "--judge", str(folder.path)])
+    assert ended.exit_code == 65, ended.output
+    assert "explained 2" in ended.output
+    assert "kafka:0.0.0: commit-leave: cut short, 2 of 5 rounds" in ended.output
+    assert "kafka:0.0.0: join-sync: cut short, 0 of 5 rounds" in ended.output
 
 
 def test_an_answer_that_no_order_explains_ends_with_1_and_is_drawn(tmp_path: Path) -> None:
@@ -223,7 +239,7 @@ def test_a_race_or_target_that_is_not_there_is_refused(arguments: list[str], exi
 
 
 def test_a_folder_without_races_is_refused(tmp_path: Path) -> None:
-    assert CliRunner().invoke(app, ["race", "--judge", str(tmp_path)]).exit_code == 65
+    assert CliRunner().invoke(app, ["race", "--judge", str(tmp_path)]).exit_code == 66
 
 
 @pytest.mark.parametrize(

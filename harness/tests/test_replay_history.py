@@ -10,6 +10,8 @@ from harness.replay import Replayed
 from harness.report.exit_code import ExitCode
 from harness.tests.replayed import (
     GROUP,
+    TOPIC,
+    Fields,
     Recording,
     beat,
     commit,
@@ -164,6 +166,139 @@ def swapped_commits(events: list[Event], *, overlap: bool) -> Iterator[Event]:
             yield replace(each, at_ms=first.at_ms - 0.2)
         else:
             yield each if overlap else replace(each, at_ms=first.at_ms - 0.1)
+
+
+def test_a_request_is_looked_at_as_soon_as_the_one_before_it_whenever_that_answer_was_read() -> None:
+    talk = Recording()
+    ana = enters(talk, "ana")
+    sync(talk, "ana", ana, 1, {ana: b"all"})
+    talk.sends("bob", "JoinGroup", 5, join())
+    bob = str(talk.last("JoinGroup", "bob")["member_id"])
+    talk.sends("bob", "JoinGroup", 5, join(bob))
+    beat(talk, "ana", ana, 1)
+    talk.sends("ana", "JoinGroup", 5, join(ana))
+
+    assert talk.replayed(read_late(talk)).findings == ()
+
+
+def read_late(talk: Recording) -> list[Event]:
+    """Let ana's last two requests be sent at once, and the first one's answer be read after bob's join's."""
+    begin = talk.position("Heartbeat", -1) - 1
+    asked, beaten, joins, *joined = talk.events[begin:]
+    now_ms = asked.at_ms
+    assert [each.actor for each in (joins, *joined)].count("bob") == 1
+    read_ms = {"bob": now_ms + 0.5, "ana": now_ms + 0.53}
+    late = [
+        replace(beaten, at_ms=now_ms + 0.52),
+        replace(joins, at_ms=now_ms),
+        *(replace(each, at_ms=read_ms[str(each.actor)]) for each in joined),
+    ]
+    return sorted([*talk.events[: begin + 1], *late], key=lambda each: each.at_ms)
+
+
+def test_a_request_behind_a_parked_one_is_not_looked_at_before_that_is_answered() -> None:
+    talk = Recording()
+    ana = enters(talk, "ana")
+    sync(talk, "ana", ana, 1, {ana: b"all"})
+    commit(talk, "ana", ana, 1, 41)
+    talk.sends("bob", "JoinGroup", 5, join())
+    bob = str(talk.last("JoinGroup", "bob")["member_id"])
+    talk.sends("bob", "JoinGroup", 5, join(bob))
+    fetch(talk, "bob")
+    talk.passes(1_000)
+    commit(talk, "ana", ana, 1, 42)
+    talk.sends("ana", "JoinGroup", 5, join(ana))
+
+    assert talk.replayed().findings == ()
+
+    def too_early(fields: dict[str, object]) -> None:
+        topics = fields["topics"]
+        assert isinstance(topics, list)
+        topics[0]["partitions"][0]["committed_offset"] = 41
+
+    found = talk.replayed(talk.with_lie(talk.position("OffsetFetch"), too_early)).findings
+    assert [(each.expected, each.actual) for each in found] == [("42", "41")]
+
+
+@pytest.mark.parametrize("left_out", ["", "Metadata"])
+def test_offsets_that_are_committed_by_topic_id_are_known_by_name_too(left_out: str) -> None:
+    talk = Recording("4.4")
+    ana = enters(talk, "ana")
+    sync(talk, "ana", ana, 1, {ana: b"all"})
+    orders = id_of(talk, TOPIC)
+    partition: Fields = {"partition_index": 0, "committed_offset": 42}
+    named: Fields = {"group_id": GROUP, "generation_id_or_member_epoch": 1, "member_id": ana}
+    committed: tuple[Fields, ...] = ({"topic_id": orders, "partitions": (partition,)},)
+    talk.sends("ana", "OffsetCommit", 10, {**named, "topics": committed})
+    fetch_by_id(talk, orders)
+    if not left_out:
+        fetch(talk, "ana")
+    talk.restarts()
+    fetch_by_id(talk, orders)
+    told = [each for each in talk.events if each.api != left_out]
+
+    assert talk.replayed(told).findings == ()
+    late = [each for each in told if each.sequence > talk.position("OffsetCommit")]
+    assert talk.replayed(late, is_whole=False).findings == ()
+
+
+def id_of(talk: Recording, name: str) -> str:
+    talk.sends("ana", "Metadata", 12, {"topics": ({"name": name},)})
+    topics = talk.last("Metadata")["topics"]
+    assert isinstance(topics, list)
+    return str(topics[0]["topic_id"])
+
+
+def fetch_by_id(talk: Recording, topic_id: str) -> None:
+    asked: Fields = {"topic_id": topic_id, "partition_indexes": (0,)}
+    talk.sends("ana", "OffsetFetch", 10, {"groups": ({"group_id": GROUP, "topics": (asked,)},)})
+
+
+def test_a_transaction_that_commits_by_topic_id_is_replayed() -> None:
+    talk = Recording("4.4")
+    orders = id_of(talk, TOPIC)
+    talk.sends("ana", "FindCoordinator", 2, {"key": "x", "key_type": 1})
+    talk.sends("ana", "InitProducerId", 4, {"transactional_id": "x", "transaction_timeout_ms": 60_000})
+    producer = {
+        name: int(str(talk.last("InitProducerId")[name])) for name in ("producer_id", "producer_epoch")
+    }
+    partition: Fields = {"partition_index": 0, "committed_offset": 42}
+    committed: tuple[Fields, ...] = ({"topic_id": orders, "partitions": (partition,)},)
+    names: Fields = {"transactional_id": "x", **producer}
+    talk.sends("ana", "TxnOffsetCommit", 6, {**names, "group_id": GROUP, "topics": committed})
+    fetch(talk, "ana")
+    talk.sends("ana", "EndTxn", 5, {**names, "committed": True})
+    fetch(talk, "ana")
+
+    replayed = talk.replayed()
+    assert (replayed.findings, replayed.compared) == ((), 3)
+
+    unread = [replace(each, fields=None) if each.api == "TxnOffsetCommit" else each for each in talk.events]
+    assert talk.replayed(unread).findings == ()
+
+
+@pytest.mark.parametrize("lost", [EventKind.REQUEST, EventKind.RESPONSE])
+def test_offsets_are_not_compared_after_a_commit_that_cannot_be_read(lost: EventKind) -> None:
+    talk = Recording()
+    ana = enters(talk, "ana")
+    sync(talk, "ana", ana, 1, {ana: b"all"})
+    fetch(talk, "ana")
+    commit(talk, "ana", ana, 1, 42)
+    fetch(talk, "ana")
+    beat(talk, "ana", ana, 1)
+    unread = [
+        replace(each, fields=None) if each.api == "OffsetCommit" and each.kind >= lost else each
+        for each in talk.events
+    ]
+
+    replayed = talk.replayed(unread)
+
+    assert replayed.findings == ()
+    assert replayed.compared == sum(each.kind == EventKind.RESPONSE for each in talk.events) - 2
+    assert replayed.not_compared == {
+        "that cannot be read whole": 1,
+        "about offsets that a request which cannot be read may have written": 1,
+    }
 
 
 def test_a_replay_with_findings_ends_with_1_and_one_without_with_0() -> None:

@@ -22,14 +22,14 @@ LOWEST_AND_HIGHEST: Mapping[str, tuple[int, int]] = MappingProxyType(
         "OffsetDelete": (0, 0),
         "DescribeGroups": (0, 6),
         "ListGroups": (0, 5),
-        "DeleteGroups": (0, 2),
+        "DeleteGroups": (0, 3),
         "FindCoordinator": (0, 6),
-        "TxnOffsetCommit": (0, 5),
+        "TxnOffsetCommit": (0, 6),
         "AddOffsetsToTxn": (0, 4),
         "EndTxn": (0, 5),
     }
 )
-"""What kio can speak of what any Kafka from 2.4 on serves."""
+"""What can be spoken of what any Kafka from 2.4 on serves."""
 NEVER_REFUSED: Mapping[str, tuple[range, str]] = MappingProxyType(
     {
         "OffsetFetch": (range(1, 7), "a missing group has no offsets, which is no error"),

@@ -1,10 +1,10 @@
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.wire.codec import decode_response, encode_request, error_name
+from harness.wire.codec import Fields, decode_request, decode_response, encode_request, error_name
 from harness.wire.errors import MalformedResponse, WireError
 from harness.wire.schema import API_KEYS, has_version, request_shape, response_shape
 
@@ -72,6 +72,7 @@ def test_a_non_canonical_encoding_is_noticed() -> None:
     assert not decoded.reencodes
 
 
+@settings(deadline=None)
 @given(payload=st.binary(max_size=200), api=st.sampled_from(GROUP_APIS), version=st.integers(0, 11))
 def test_no_bytes_make_the_decoder_raise_anything_but_its_declared_errors(
     payload: bytes, api: str, version: int
@@ -87,6 +88,33 @@ def test_every_version_that_kio_knows_can_be_written_from_no_fields_at_all(api: 
     for version in versions:
         frame = encode_request(api, version, correlation_id=1, fields={})
         assert frame[:8] == API_KEYS[api].to_bytes(2, "big") + version.to_bytes(2, "big") + b"\0\0\0\x01"
+
+
+def test_a_version_that_kio_lacks_is_written_and_read() -> None:
+    orders = "6bd2e1c5-5e0a-4bd5-8cde-6a4ae2f2b0aa"
+    fields: Fields = {
+        "transactional_id": "x",
+        "group_id": "g",
+        "producer_id": 3,
+        "producer_epoch": 1,
+        "topics": ({"topic_id": orders, "partitions": ({"partition_index": 1, "committed_offset": 42},)},),
+    }
+
+    frame = encode_request("TxnOffsetCommit", 6, correlation_id=7, client_id="c", fields=fields)
+
+    assert frame.hex() == (
+        "001c00060000000700016300" + "0278026700000000000000030001" + "ffffffff0100"
+        "026bd2e1c55e0a4bd58cde6a4ae2f2b0aa" + "0200000001000000000000002affffffff01000000"
+    )
+    assert decode_request("TxnOffsetCommit", 6, frame).reencodes
+    answer = bytes.fromhex(f"000000070000000000 02{orders.replace('-', '')} 0200000001006400 00 00")
+    assert decode_response("TxnOffsetCommit", 6, answer).fields["topics"] == [
+        {"topic_id": orders, "partitions": [{"partition_index": 1, "error_code": "UNKNOWN_TOPIC_ID"}]}
+    ]
+    deleted = bytes.fromhex("000000070000000000 02 0267 0045 036e6f 00 00")
+    assert decode_response("DeleteGroups", 3, deleted).fields["results"] == [
+        {"group_id": "g", "error_code": "GROUP_ID_NOT_FOUND", "error_message": "no"}
+    ]
 
 
 def test_durations_are_milliseconds_and_left_out_fields_have_kafkas_default() -> None:
