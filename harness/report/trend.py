@@ -113,7 +113,7 @@ class Trend:
 
 
 def _newest_first(each: SignatureAge) -> tuple[int, int, int, str]:
-    return (each.runs_since, -each.age, -each.finding_count, each.cluster)
+    return (each.runs_since, each.age, -each.finding_count, each.cluster)
 
 
 def _most_flaky_first(each: FlakeRate) -> tuple[float, str, str]:

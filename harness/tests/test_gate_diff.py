@@ -119,7 +119,6 @@ def test_scenarios_of_one_side_alone_are_told_apart_from_those_that_could_not_be
         ("refrence:4.4", ExitCode.USAGE, "close to it: reference:4.4"),
         ("kafka:3.9.2", ExitCode.USAGE, "'kafka:3.9.2' is no folder, and no target of"),
         ("/no/such/folder", ExitCode.NO_INPUT, "/no/such/folder is no run's folder"),
-        ("no/such/folder@reference", ExitCode.NO_INPUT, "no/such/folder is no run's folder"),
     ],
 )
 def test_a_side_that_is_nothing_is_refused(
