@@ -100,10 +100,16 @@ def _info(run: ClientsRun, name: str) -> TargetInfo:
 def _of_soak(run: ClientsRun, targets: tuple[str, ...]) -> Decision:
     """Decide on a soak, which has an account and no results: it is red if it is not as it should be."""
     code = soak_exit_code(run)
+    if run.ended != ENDED_COMPLETE:
+        reason = run.ended
+    elif code is ExitCode.UNEXPECTED:
+        reason = "its account is not as it should be"
+    else:
+        reason = "it has no account"
     complaint = Complaint(
         kind=_KINDS_OF_SOAKS.get(code, Kind.UNEXPECTED),
         subject=f"soak {run.run_id}",
-        reason="its account is not as it should be" if code is ExitCode.UNEXPECTED else "it has no account",
+        reason=reason,
         remedy=f"{run.folder / 'index.html'} has the account",
         page="index.html",
     )

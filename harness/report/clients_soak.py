@@ -11,6 +11,7 @@ from harness.report.clients_data import ClientsRun
 from harness.report.exit_code import ENDED_COMPLETE, ExitCode
 from harness.report.pages import NavItem, Pages
 from harness.report.stored_data import StoredData, read_whole
+from harness.trace.events import TARGET_LOST
 from harness.trace.files import read_records
 from harness.trace.target_record import TargetRecord
 
@@ -108,7 +109,11 @@ def _all_right(soaked: Sequence[Soaked]) -> bool:
 
 
 def soak_exit_code(run: ClientsRun) -> ExitCode:
-    """Say how a soak ends."""
+    """Say how a soak ends; one that did not come to its end is not decided by what it had accounted for."""
+    if run.ended.startswith(TARGET_LOST):
+        return ExitCode.UNAVAILABLE
+    if run.ended != ENDED_COMPLETE:
+        return ExitCode.BAD_DATA
     soaked = read_soaks(run)
     if not soaked:
         return ExitCode.NOTHING_RAN

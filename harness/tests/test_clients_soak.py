@@ -117,3 +117,22 @@ def test_an_account_that_does_not_add_up_is_red_on_its_page_and_at_the_end(tmp_p
     assert "Not all is as it should be" in page
     assert "1 records were lost, the first is &lt;b&gt;0#1" in page
     assert not any(f"<{tag}>" in page for tag in "iu")
+
+
+@pytest.mark.parametrize(
+    ("ended", "code"),
+    [("target lost: the broker ended", ExitCode.UNAVAILABLE), ("cut short", ExitCode.BAD_DATA)],
+)
+def test_a_soak_that_did_not_come_to_its_end_is_not_decided_by_its_account(
+    tmp_path: Path, ended: str, code: ExitCode
+) -> None:
+    folder = MadeUpClients(judgements=[], soak_s=6.0, ended=ended).write(tmp_path / "soak")
+    result = SoakResult(
+        library=PYTHON,
+        produced=10,
+        duration_s=6.0,
+        groups=(account(delivered=10, lost=(), happenings=()),),
+    )
+    (folder / KAFKA_NAME / f"soak-{PYTHON}.json").write_text(soak_to_json(result))
+
+    assert soak_exit_code(load_clients(folder)) is code
