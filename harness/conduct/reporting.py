@@ -10,7 +10,6 @@ from harness.report.trend import PAGE_TABLES, TREND_FOLDER
 from harness.spark.archive import Archive
 from harness.spark.archived import Archived
 from harness.spark.job import build_tables
-from harness.spark.refusals import system_refusals
 from harness.spark.session import spark_session
 from harness.spark.tables import write_tables
 from harness.spark.trend import TREND_MARTS, shuffle_partitions
@@ -33,7 +32,7 @@ def build_page_tables(
         build_tables([folder.path], folder.tables, master=master, progress=progress)
         return
     partitions = shuffle_partitions(archive)
-    with spark_session(master=master, partitions=partitions) as spark, system_refusals():
+    with spark_session(master=master, partitions=partitions) as spark:
         build_tables([folder.path], folder.tables, master=master, progress=progress)
         progress(f"what {len(run_ids)} runs say together")
         write_tables(

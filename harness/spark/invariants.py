@@ -29,7 +29,6 @@ from harness.spark.group_exchanges import (
     told_to_leaders,
     writes_of,
 )
-from harness.spark.refusals import system_refusals
 from harness.spark.schemas import struct_type
 from harness.spark.session import LOCAL_MASTER, spark_session
 from harness.trace.events import Event
@@ -45,7 +44,7 @@ def stored_violations(runs: Iterable[RunFolder], *, master: str = LOCAL_MASTER) 
     paths = [str(run.events(target).resolve()) for run in runs for target in run.targets()]
     if not paths:
         return ()
-    with spark_session(master=master) as spark, system_refusals():
+    with spark_session(master=master) as spark:
         events = spark.read.schema(struct_type(Event)).json(paths).select(*COLUMNS)
         found = broken_invariants(events.cache())
         rows = found.orderBy(*PLACE, "sequence", "invariant").collect()

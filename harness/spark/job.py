@@ -14,7 +14,6 @@ from harness.diff.model import Judgement
 from harness.spark import mart
 from harness.spark.change_mart import behaviour_changes
 from harness.spark.coverage_mart import clause_coverage
-from harness.spark.refusals import ENDINGS, system_refusals
 from harness.spark.rows import (
     AlignedStep,
     BehaviourChange,
@@ -26,7 +25,7 @@ from harness.spark.rows import (
     SignatureCluster,
     TargetSummary,
 )
-from harness.spark.session import LOCAL_MASTER, SparkError, spark_session
+from harness.spark.session import ENDINGS, LOCAL_MASTER, SparkError, spark_session
 from harness.spark.stage import Sources, run_headers, stage
 from harness.spark.tables import PARTITION_BYTES, Mart, write_tables
 from harness.trace.files import RunFolder
@@ -112,7 +111,7 @@ def build_tables(
     tell = progress or (lambda _: None)
     partitions = 1 + sum(_trace_bytes(folder) for folder in folders) // PARTITION_BYTES
     tell("starting Spark")
-    with spark_session(master=master, partitions=partitions) as spark, system_refusals():
+    with spark_session(master=master, partitions=partitions) as spark:
         tell(f"reading {len(folders)} {'run' if len(folders) == 1 else 'runs'}")
         sources = stage(spark, folders)
         return write_tables(MARTS, sources, out.resolve(), partitions=partitions, progress=tell)

@@ -6,18 +6,13 @@ A task tells of it somewhere down the causes of what the driver raises, in Java'
 import errno
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no annotations
 from pyspark.errors import PySparkException
 
-from harness.spark.session import SparkError
-from harness.trace.schema import TraceError
-
-ENDINGS: Final[Mapping[type[Exception], int]] = {TraceError: 65, SparkError: 69, OSError: 75}
-"""How the jobs of this package end by what they raise."""
 _CODES: Final = {
     os.strerror(code): code
     for code in (

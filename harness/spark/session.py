@@ -17,6 +17,9 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from harness.spark.refusals import system_refusals
+from harness.trace.schema import TraceError
+
 LOCAL_MASTER: Final = "local[*]"
 """Spark in one JVM on this machine, with all its cores."""
 _CONNECT: Final = "sc://"
@@ -52,6 +55,10 @@ class SparkError(Exception):
     """Spark could not be started; the message names the remedy."""
 
 
+ENDINGS: Final[Mapping[type[Exception], int]] = {TraceError: 65, SparkError: 69, OSError: 75}
+"""How the jobs of this package end by what they raise."""
+
+
 @contextmanager
 def spark_session(
     *, master: str = LOCAL_MASTER, partitions: int = 1, driver_memory: str = DRIVER_MEMORY
@@ -65,8 +72,15 @@ def spark_session(
         driver_memory: the heap of the JVM that is started here, e.g. `4g`.
 
     Raises:
+        OSError: the system refused Spark something in the session: a disk is full.
         SparkError: there is no usable Java, or the master cannot be reached.
     """
+    with _session(master, partitions, driver_memory) as spark, system_refusals():
+        yield spark
+
+
+@contextmanager
+def _session(master: str, partitions: int, driver_memory: str) -> Iterator[SparkSession]:
     if (active := SparkSession.getActiveSession()) is not None:
         yield active
         return

@@ -15,9 +15,8 @@ from harness.spark import client_mart, conversation_mart, timing_mart, trend_mar
 from harness.spark.archive import Archive
 from harness.spark.archived import Archived
 from harness.spark.coverage_mart import clause_coverage
-from harness.spark.refusals import ENDINGS, system_refusals
 from harness.spark.rows import ClauseCoverage
-from harness.spark.session import LOCAL_MASTER, SparkError, spark_session
+from harness.spark.session import ENDINGS, LOCAL_MASTER, SparkError, spark_session
 from harness.spark.tables import PARTITION_BYTES, Mart, write_tables
 from harness.spark.trend_rows import (
     AnswerCoverage,
@@ -160,7 +159,7 @@ def build_trend(
     tell = progress or (lambda _: None)
     partitions = shuffle_partitions(archive)
     tell("starting Spark")
-    with spark_session(master=master, partitions=partitions) as spark, system_refusals():
+    with spark_session(master=master, partitions=partitions) as spark:
         tell(f"reading {len(run_ids or held)} of {len(held)} runs")
         return write_trend(spark, archive, out, run_ids=run_ids, partitions=partitions, progress=tell)
 
