@@ -21,11 +21,13 @@ from harness.trace.schema import TraceError
 _NOTHING_CHECKED: Final = CheckedRun(judgements=(), differences=(), stale_entries=(), removed=())
 _KINDS_OF_SOAKS: Final = {
     ExitCode.UNEXPECTED: Kind.UNEXPECTED,
-    ExitCode.INDETERMINATE: Kind.INDETERMINATE,
     ExitCode.NOTHING_RAN: Kind.NOTHING_RAN,
-    ExitCode.BAD_DATA: Kind.CUT_SHORT,
     ExitCode.UNAVAILABLE: Kind.TARGET_LOST,
-    ExitCode.HARNESS_ERROR: Kind.HARNESS_ERROR,
+}
+"""What is wrong with a soak that came to its end, or lost its target."""
+_REASONS_OF_SOAKS: Final = {
+    Kind.UNEXPECTED: "its account is not as it should be",
+    Kind.NOTHING_RAN: "it has no account",
 }
 
 
@@ -100,24 +102,22 @@ def _info(run: ClientsRun, name: str) -> TargetInfo:
 def _of_soak(run: ClientsRun, targets: tuple[str, ...]) -> Decision:
     """Decide on a soak, which has an account and no results: it is red if it is not as it should be."""
     code = soak_exit_code(run)
-    if run.ended != ENDED_COMPLETE:
-        reason = run.ended
-    elif code is ExitCode.UNEXPECTED:
-        reason = "its account is not as it should be"
-    else:
-        reason = "it has no account"
-    complaint = Complaint(
-        kind=_KINDS_OF_SOAKS.get(code, Kind.UNEXPECTED),
-        subject=f"soak {run.run_id}",
-        reason=reason,
-        remedy=f"{run.folder / 'index.html'} has the account",
-        page="index.html",
-    )
+    complaints = []
+    if code is not ExitCode.EXPECTED:
+        kind = _KINDS_OF_SOAKS[code]
+        complaint = Complaint(
+            kind=kind,
+            subject=f"soak {run.run_id}",
+            reason=_REASONS_OF_SOAKS.get(kind, run.ended),
+            remedy=f"{run.folder / 'index.html'} has the account",
+            page="index.html",
+        )
+        complaints.append(complaint)
     return Decision(
         run_id=run.run_id,
         targets=targets,
         baseline_id=None,
-        complaints=() if code is ExitCode.EXPECTED else (complaint,),
+        complaints=tuple(complaints),
         passed_over=(),
         notes=(),
         standings={},
