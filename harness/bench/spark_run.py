@@ -105,7 +105,7 @@ class SparkBenchReport:
 
 
 def bench_spark(plan: SparkBenchPlan, tell: Callable[[str], None]) -> SparkBenchReport:
-    """Measure every size with one session, after it got warm on the smallest.
+    """Measure every size with one session, after it got warm.
 
     Raises:
         TraceError: the base is no finished and judged run.
@@ -124,8 +124,9 @@ def bench_spark(plan: SparkBenchPlan, tell: Callable[[str], None]) -> SparkBench
         first_s = _timed(lambda: _spark_tables(spark, smallest, out, COMPARED))
         tell("getting warm")
         _spark_all(spark, smallest, out)
+        asked_of = _asked_of(archives, plan.event_counts)
         for _ in range(WARM_UPS):
-            _spark_tables(spark, _asked_of(archives, plan.event_counts), out, COMPARED)
+            _spark_tables(spark, asked_of, out, COMPARED)
         sizes = tuple(_measured(spark, plan, archive, made_s, tell) for archive, made_s in archives)
         peak = jvm_peak_bytes()
     return SparkBenchReport(

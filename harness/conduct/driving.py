@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from harness.conduct.plan import RunPlan
+from harness.report.exit_code import ENDED_COMPLETE, ENDED_INTERRUPTED
 from harness.runner.capacity import processes_at_once
 from harness.runner.drive import Drive, DriveSinks, Gate, Watcher
 from harness.runner.recorder import Place, Recorder
@@ -18,9 +19,6 @@ from harness.trace.events import TARGET_LOST, Event, EventKind, TraceHeader
 from harness.trace.files import EventWriter, RunFolder
 from harness.trace.formats import config_digest
 from harness.wire.schema import API_NAMES
-
-_COMPLETE = "complete"
-_INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +79,7 @@ class RunDrive:
         except asyncio.CancelledError:
             interrupted = True
         return DriveReport(
-            ended=_INTERRUPTED if interrupted else self._ended(),
+            ended=ENDED_INTERRUPTED if interrupted else self._ended(),
             drive_ms={record.name: record.drive_ms for record in self._records.values()},
         )
 
@@ -94,7 +92,7 @@ class RunDrive:
 
     def _ended(self) -> str:
         lost = [f"{record.name}: {record.lost}" for record in self._records.values() if record.lost]
-        return f"{TARGET_LOST}{'; '.join(lost)}" if lost else _COMPLETE
+        return f"{TARGET_LOST}{'; '.join(lost)}" if lost else ENDED_COMPLETE
 
     async def _drive(
         self,
@@ -133,7 +131,7 @@ class RunDrive:
                 self._abandon_rest(record, target, trace, f"{TARGET_LOST}{record.lost}", why=str(error))
             except asyncio.CancelledError:
                 self._abandon_rest(
-                    record, target, trace, _INTERRUPTED, why="interrupted before a broker was ready"
+                    record, target, trace, ENDED_INTERRUPTED, why="interrupted before a broker was ready"
                 )
                 raise
 
