@@ -22,7 +22,7 @@ from kio.schema.index import api_key_map
 from kio.static.primitive import i16, i32, i64
 
 from harness.wire.errors import WireError
-from reference_coordinator.wire.later_versions import load_request_schema, load_response_schema
+from harness.wire.later_versions import load_request_schema, load_response_schema
 
 _NUMBERS: Final[Mapping[str, tuple[str, Any]]] = MappingProxyType(
     {

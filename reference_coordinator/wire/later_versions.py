@@ -1,7 +1,7 @@
 """Versions of Kafka 4.4 that kio lacks, in the manner of its classes.
 
-What did not change is taken from kio's last version. The harness reads and writes by the same classes, as
-it does by kio's; what they are on the wire is pinned byte by byte.
+What did not change is taken from kio's last version. The harness has the same apart from this, so
+that neither side's fault hides in the other's.
 """
 
 import uuid
