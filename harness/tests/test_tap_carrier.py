@@ -222,6 +222,12 @@ def test_conversations_are_told_apart(tapped: Tapped) -> None:
     assert tapped.tap.conversation("one") == tapped.tap.conversation("one")
 
 
+def test_an_answer_that_came_too_late_is_not_taken_for_the_next_ones(tapped: Tapped) -> None:
+    tapped.tap._link.sendall(b'{"conversation": "given up"}\n')
+    assert tapped.tap.conversation("next") != tapped.tap.conversation("given up")
+    assert tapped.tap.conversation("next") == tapped.tap.conversation("next")
+
+
 def test_a_tap_that_is_killed_loses_nothing_that_it_passed_before(tmp_path: Path) -> None:
     with tapped_port(tmp_path) as tapped:
         exchange(*tapped.open())
