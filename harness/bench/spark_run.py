@@ -26,8 +26,8 @@ from harness.trace.files import RunFolder
 
 COMPARED: Final = ("verdict_matrix", "first_differences")
 """The tables that DuckDB makes too."""
-WARM_UPS: Final = 20
-"""So often are they made before anything is measured: a JVM compiles what many rows have passed through."""
+WARM_UPS: Final = 100
+"""So often are they made before anything is measured: until then the JVM compiles what plans a query."""
 RATIO_GOAL: Final = 3.0
 RATIO_AT: Final = 10_000_000
 
@@ -127,7 +127,12 @@ def bench_spark(plan: SparkBenchPlan, tell: Callable[[str], None]) -> SparkBench
         asked_of = _asked_of(archives, plan.event_counts)
         for _ in range(WARM_UPS):
             _spark_tables(spark, asked_of, out, COMPARED)
-        sizes = tuple(_measured(spark, plan, archive, made_s, tell) for archive, made_s in archives)
+        # All tables come last: with so many other plans the JVM forgets what it has compiled of these two.
+        turns = [_taken_in_turns(spark, plan, archive, tell) for archive, _ in archives]
+        sizes = tuple(
+            _measured(spark, plan, archive, made_s, turn, tell)
+            for (archive, made_s), turn in zip(archives, turns, strict=True)
+        )
         peak = jvm_peak_bytes()
     return SparkBenchReport(
         sizes=sizes,
@@ -170,42 +175,68 @@ def _made(
     return archive, time.perf_counter() - began_s
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Turns:
+    """What came of the rounds at one size; medians, in seconds."""
+
+    spark_s: float
+    duckdb_s: float
+    spark_found: bool
+    duckdb_found: bool
+
+
+def _taken_in_turns(
+    spark: SparkSession, plan: SparkBenchPlan, archive: Archive, tell: Callable[[str], None]
+) -> _Turns:
+    """Let Spark and DuckDB take turns, so that what else the machine does hits both."""
+    tell(f"{_event_count(archive):,} events: Spark and DuckDB in turns")
+    out, beside = plan.work / "out", plan.work / "duckdb"
+    spark_s, duckdb_s = [], []
+    for _ in range(plan.rounds):
+        spark_s.append(_timed(lambda: _spark_tables(spark, archive, out, COMPARED)))
+        duckdb_s.append(_timed(lambda: _duckdb_tables(BY_DIGESTS, archive, beside)))
+    expected = expected_places(archive)
+    return _Turns(
+        spark_s=median(spark_s),
+        duckdb_s=median(duckdb_s),
+        spark_found=_places(out / "first_differences") == expected,
+        duckdb_found=_places(beside / "first_differences.parquet") == expected,
+    )
+
+
 def _measured(
     spark: SparkSession,
     plan: SparkBenchPlan,
     archive: Archive,
     made_s: float | None,
+    turns: _Turns,
     tell: Callable[[str], None],
 ) -> SizeReport:
-    """Let Spark and DuckDB take turns, so that what else the machine does hits both."""
-    out = plan.work / "out"
-    event_count = sum(pq.read_metadata(file).num_rows for file in archive.files("events"))
+    """Add to what the turns gave what is measured once."""
+    event_count = _event_count(archive)
     tell(f"{event_count:,} events")
-    threads = len(os.sched_getaffinity(0))
-    spark_s, duckdb_s = [], []
-    for _ in range(plan.rounds):
-        spark_s.append(_timed(lambda: _spark_tables(spark, archive, out, COMPARED)))
-        duckdb_s.append(_timed(lambda: _duckdb_tables(BY_DIGESTS, archive, plan.work / "duckdb", threads)))
-    spark_found = _places(out / "first_differences") == expected_places(archive)
-    duckdb_found = _places(plan.work / "duckdb" / "first_differences.parquet") == expected_places(archive)
     from_events_s = None
     if event_count <= 1.1 * plan.from_events_max:
         tell("DuckDB from the events alone")
-        from_events_s = _timed(lambda: _duckdb_tables(FROM_EVENTS, archive, plan.work / "duckdb", threads))
+        from_events_s = _timed(lambda: _duckdb_tables(FROM_EVENTS, archive, plan.work / "duckdb"))
     tell("all tables")
     return SizeReport(
         event_count=event_count,
         run_count=len(archive.run_ids()),
         archive_bytes=sum(path.stat().st_size for path in archive.root.rglob("*.parquet")),
         generate_s=made_s,
-        spark_s=median(spark_s),
-        duckdb_s=median(duckdb_s),
+        spark_s=turns.spark_s,
+        duckdb_s=turns.duckdb_s,
         duckdb_events_s=from_events_s,
-        all_tables_s=_timed(lambda: _spark_all(spark, archive, out)),
+        all_tables_s=_timed(lambda: _spark_all(spark, archive, plan.work / "out")),
         planted_count=len(expected_places(archive)),
-        spark_found=spark_found,
-        duckdb_found=duckdb_found,
+        spark_found=turns.spark_found,
+        duckdb_found=turns.duckdb_found,
     )
+
+
+def _event_count(archive: Archive) -> int:
+    return sum(int(pq.read_metadata(file).num_rows) for file in archive.files("events"))
 
 
 def _timed(work: Callable[[], None]) -> float:
@@ -228,9 +259,9 @@ def _spark_tables(spark: SparkSession, archive: Archive, out: Path, names: Seque
     )
 
 
-def _duckdb_tables(queries: Mapping[str, str], archive: Archive, out: Path, threads: int) -> None:
+def _duckdb_tables(queries: Mapping[str, str], archive: Archive, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    write_with_duckdb(queries, archive, out, threads=threads)
+    write_with_duckdb(queries, archive, out, threads=len(os.sched_getaffinity(0)))
 
 
 def _places(table: Path) -> set[Place]:

@@ -29,24 +29,39 @@ DRIVER_MEMORY: Final = "2g"
 _LOOPBACK: Final = "127.0.0.1"
 _SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """A JVM that lives for seconds spends a fifth of them on optimising; measured over 20,000 events."""
-_LONG_LIVED: Final = "-XX:+UseParallelGC -XX:NewRatio=1"
-"""Of rows little outlives its task: room for what is young, and a collector that aims at throughput."""
+_LONG_LIVED: Final = (
+    "-XX:+UseParallelGC -XX:NewRatio=1 -XX:+IgnoreUnrecognizedVMOptions -XX:+UseTransparentHugePages"
+)
+"""Of rows little outlives its task: room for what is young, and a collector that aims at throughput.
+
+Pages are large where the system has such: only a JVM for Linux knows the option.
+"""
 _CONNECT_SWITCHES: Final = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE")
 """What PySpark sets in the environment when it speaks to a server, for the whole process."""
 _OPEN_COST_BYTES: Final = "65536"
 """What opening a file is said to cost: by default, files of less than 4 MB would be read by one core."""
-_LOCAL_FILES: Final = {
+_WITHIN_ONE_PROCESS: Final = {
+    "spark.broadcast.compress": "false",
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1024",
 }
-"""Without checksums beside files, and with fewer of them: Hadoop starts a `chmod` for each that it makes."""
+"""What is spread to tasks stays here. No checksums lie beside files: Hadoop starts a `chmod` for each."""
 _UNREAD: Final = {
     "spark.hadoop.parquet.column.statistics.enabled": "false",
     "spark.hadoop.parquet.size.statistics.enabled": "false",
 }
 """Tables are read whole: the least and the most of each column would be found for nobody."""
+_UNSEEN: Final = {
+    "spark.ui.enabled": "false",
+    "spark.ui.liveUpdate.period": "-1",
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "1000",
+    "spark.sql.ui.retainedExecutions": "20",
+}
+"""Spark's own pages are off, and what they would show of past jobs need not fill the heap."""
 _GOODBYE_S: Final = 10.0
 _LAST_LINES: Final = 15
 
@@ -156,6 +171,7 @@ def _settings(master: str, partitions: int, driver_memory: str, scratch: Path) -
         "spark.app.name": "kafka-conformance",
         "spark.driver.memory": driver_memory,
         **_UNREAD,
+        **_UNSEEN,
         "spark.local.dir": str(scratch),
         "spark.sql.adaptive.enabled": str(partitions > 1).lower(),
         "spark.sql.catalogImplementation": "in-memory",
@@ -163,10 +179,12 @@ def _settings(master: str, partitions: int, driver_memory: str, scratch: Path) -
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(partitions),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.ui.enabled": "false",
     }
     if _is_local(master):
-        settings |= {"spark.driver.bindAddress": _LOOPBACK, "spark.driver.host": _LOOPBACK} | _LOCAL_FILES
+        settings |= {
+            "spark.driver.bindAddress": _LOOPBACK,
+            "spark.driver.host": _LOOPBACK,
+        } | _WITHIN_ONE_PROCESS
         settings["spark.driver.extraJavaOptions"] = _SHORT_LIVED if partitions == 1 else _LONG_LIVED
     return settings
 

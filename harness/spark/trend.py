@@ -61,7 +61,7 @@ TREND_MARTS: Final[Mapping[str, Mart[Archived]]] = {
     "verdict_matrix": Mart(
         row=VerdictCell,
         order=(),
-        build=lambda of: trend_mart.verdict_cells(of.beginnings, results(of)),
+        build=lambda of: trend_mart.verdict_cells(results(of)),
     ),
     "run_totals": Mart(
         row=RunTotal,

@@ -42,10 +42,9 @@ _SLOWEST: Final = 50
 _VERSION: Final = r"\d+(?:\.\d+)+"
 
 
-def verdict_cells(runs: DataFrame, results: DataFrame) -> DataFrame:
+def verdict_cells(results: DataFrame) -> DataFrame:
     """Lay out the results of all runs. Grain and columns: `VerdictCell`."""
-    started = sf.broadcast(runs.select("run_id", "started_at"))
-    return results.join(started, on="run_id", how="inner").select(*column_names(VerdictCell))
+    return results.select(*column_names(VerdictCell))
 
 
 def run_totals(runs: DataFrame, footers: DataFrame, results: DataFrame) -> DataFrame:

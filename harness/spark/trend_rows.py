@@ -5,11 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictCell:
-    """What became of a scenario. Grain: run, target, scenario."""
+    """What became of a scenario. Grain: run, target, scenario. When a run began, `RunTotal` tells."""
 
     run_id: str
-    started_at: str
-    """Of the run, ISO 8601 in UTC."""
     target: str
     scenario_id: str
     outcome: str

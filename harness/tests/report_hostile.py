@@ -118,7 +118,7 @@ def write_hostile_trend(folder: Path, scenario_id: str) -> None:
     tables = folder / "tables"
     tables.mkdir(parents=True)
     write_rows(folder, "run_totals", RunTotal, [_total(*run) for run in runs])
-    write_rows(folder, "verdict_matrix", VerdictCell, [_cell(*run, scenario_id) for run in runs])
+    write_rows(folder, "verdict_matrix", VerdictCell, [_cell(run_id, scenario_id) for run_id, _ in runs])
     write_rows(folder, "run_deltas", RunDelta, [_delta(scenario_id)])
     write_rows(folder, "flake_rates", FlakeRate, [_flake(scenario_id)])
     write_rows(folder, "signature_ages", SignatureAge, [_age(scenario_id)])
@@ -228,10 +228,9 @@ def _total(run_id: str, started_at: str) -> RunTotal:
     )
 
 
-def _cell(run_id: str, started_at: str, scenario_id: str) -> VerdictCell:
+def _cell(run_id: str, scenario_id: str) -> VerdictCell:
     return VerdictCell(
         run_id=run_id,
-        started_at=started_at,
         target=JAVA,
         scenario_id=scenario_id,
         outcome="diverges" if run_id == RUN_ID else "conforms",

@@ -104,9 +104,11 @@ def test_each_run_is_counted_by_outcome_and_expectation(spark: SparkSession, tmp
     }
 
 
-def test_a_cell_of_the_matrix_knows_when_its_run_began(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_totals_know_when_each_run_of_the_matrix_began(spark: SparkSession, tmp_path: Path) -> None:
     archive = packed(tmp_path, *[finished(tmp_path / "reports", number) for number in (1, 2)])
-    began = {(row["run_id"], row["started_at"]) for row in table(spark, archive, "verdict_matrix")}
+    held = {row["run_id"] for row in table(spark, archive, "verdict_matrix")}
+    began = {(row["run_id"], row["started_at"]) for row in table(spark, archive, "run_totals")}
+    assert held == {run_id for run_id, _ in began}
     assert began == {("run-1", "2026-01-01T00:00:00Z"), ("run-2", "2026-01-02T00:00:00Z")}
 
 
