@@ -1,5 +1,6 @@
 """A gate's decision as its `gate.json` has it, which pages are made of."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +35,14 @@ class ComplaintData(StoredData):
         if self.scenario_id is None or self.target is None:
             return self.page or ""
         return f"{scenario_page(self.scenario_id)}#{target_anchor(self.target)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComplaintGroup:
+    """Complaints of one scenario that differs in the same way with several targets."""
+
+    first: ComplaintData
+    others: tuple[ComplaintData, ...]
 
 
 class RuleData(StoredData):
@@ -81,6 +90,15 @@ class DecisionData(StoredData):
         for complaint in self.complaints:
             counts[complaint.kind] = counts.get(complaint.kind, 0) + 1
         return counts
+
+    @property
+    def grouped(self) -> tuple[ComplaintGroup, ...]:
+        """Its complaints, those of one kind, scenario and signature together."""
+        alike: dict[object, list[ComplaintData]] = {}
+        for place, each in enumerate(self.complaints):
+            key = (each.kind, each.scenario_id, each.signature) if each.signature else place
+            alike.setdefault(key, []).append(each)
+        return tuple(ComplaintGroup(first=first, others=tuple(others)) for first, *others in alike.values())
 
     @property
     def columns(self) -> tuple[str, ...]:

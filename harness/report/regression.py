@@ -1,8 +1,8 @@
 """What a run changed: against the baseline that it was held against, and against each target's run before."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
@@ -67,6 +67,13 @@ class Line:
     """The first difference or the reason, where this run has one."""
     weight: str = ""
     """What the gate made of it, where one decided."""
+    others: tuple[Self, ...] = ()
+    """Results of which all the same is to be told."""
+
+    @property
+    def count(self) -> int:
+        """How many results it stands for."""
+        return 1 + len(self.others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +84,20 @@ class Section:
     letter: str
     lines: tuple[Line, ...]
     count: int
+
+    @classmethod
+    def of(cls, title: str, letter: str, lines: Sequence[Line]) -> Self:
+        """Gather results; what is the same of several is told once, where the first of them stands."""
+        alike: dict[object, list[Line]] = {}
+        for line in lines[:_LINE_COUNT_MAX]:
+            alike.setdefault(_likeness(line), []).append(line)
+        told = tuple(replace(first, others=tuple(others)) for first, *others in alike.values())
+        return cls(title=title, letter=letter, lines=told, count=len(lines))
+
+    @property
+    def untold_count(self) -> int:
+        """How many results have no line here."""
+        return self.count - sum(line.count for line in self.lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +200,13 @@ class Regression:
         )
 
 
+def _likeness(line: Line) -> object:
+    """Return what lines have in common that differ in the same way; without words, those of one scenario."""
+    sides = [side and side.outcome for side in (line.before, line.after)]
+    how = line.what or (line.scenario_id, line.after and line.after.signature)
+    return (*sides, line.weight, how)
+
+
 def _unchanged() -> Comparison:
     return Comparison(title="Since the runs before", href="", sections=())
 
@@ -225,7 +253,7 @@ def _sections(changed: Iterable[tuple[Delta, bool, Line]]) -> tuple[Section, ...
             flaky.append(line)
     named = [(*words, by_delta[delta]) for delta, words in SECTIONS.items()]
     return tuple(
-        Section(title=title, letter=letter, lines=tuple(lines[:_LINE_COUNT_MAX]), count=len(lines))
+        Section.of(title, letter, lines)
         for title, letter, lines in (*named[:3], (*FLAKY, flaky), *named[3:])
         if lines
     )
@@ -255,7 +283,7 @@ def _against(run: Run, baseline: BaselineData, decision: DecisionData | None) ->
         title=f"Against the baseline {baseline.run_id}",
         href=site_beside(run.directory, baseline.run_id),
         sections=tuple(
-            Section(title=title, letter=letter, lines=tuple(lines[:_LINE_COUNT_MAX]), count=len(lines))
+            Section.of(title, letter, lines)
             for title, letter in _AGAINST_BASELINE.values()
             if (lines := by_words[title, letter])
         ),

@@ -1,6 +1,7 @@
 """Pages about more than one run: the trend, what changed, a scenario's strip; and the gate's decision."""
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,18 +9,28 @@ import pytest
 
 from harness.report.baseline import BaselineData, keep_baseline, kept_baseline, results_against
 from harness.report.errors import ReportError
+from harness.report.gate_data import read_decision
 from harness.report.gate_page import add_gate_page
 from harness.report.history import History
 from harness.report.names import scenario_page
 from harness.report.phrases import given_options, reproduction_line
-from harness.report.regression import Regression
+from harness.report.regression import Line, Regression
 from harness.report.regression_page import add_regression_page
 from harness.report.run_data import Run
 from harness.report.site import render_site
 from harness.report.trend import Trend
 from harness.report.trend_site import render_trend
 from harness.tests.report_hostile import EARLIER, hostile_decision, write_hostile_trend
-from harness.tests.report_run import JAVA, RUN_ID, SCALA, MadeUpRun, judgement, small_run
+from harness.tests.report_run import (
+    JAVA,
+    RUN_ID,
+    SCALA,
+    MadeUpRun,
+    conversation,
+    difference,
+    judgement,
+    small_run,
+)
 from harness.verdict import Delta
 
 HEARTBEAT = "classic/heartbeat/while-completing"
@@ -89,7 +100,13 @@ def beside(made: MadeUpRun, run_id: str) -> BaselineData:
 def sections_of(folder: Path) -> dict[str, list[str]]:
     regression = Regression.of(Run.load(folder), folder / "trend", History.nothing())
     (comparison,) = regression.comparisons
-    return {each.title: [line.scenario_id for line in each.lines] for each in comparison.sections}
+    return {section.title: [*scenario_ids(section.lines)] for section in comparison.sections}
+
+
+def scenario_ids(lines: Sequence[Line]) -> Iterator[str]:
+    for line in lines:
+        yield line.scenario_id
+        yield from scenario_ids(line.others)
 
 
 def test_the_baseline_is_named_with_what_is_new_and_what_it_has_too(tmp_path: Path) -> None:
@@ -149,6 +166,31 @@ def test_what_the_baseline_did_not_hold_is_new_if_it_differs_and_added_if_not(tm
     assert HEARTBEAT not in sections_of(folder)["Added"]
 
 
+def test_results_that_differ_in_the_same_way_are_told_once_and_all_are_counted(tmp_path: Path) -> None:
+    made = small_run()
+    for scenario_id in (HEARTBEAT, "loading/join/answered-load"):
+        made.hold(judgement(scenario_id, JAVA, "diverges"), conversation(diverging=True))
+    made.differences = [difference(HEARTBEAT, SCALA), difference(FENCED, SCALA, actual="something else")]
+    made.differences += [difference(each.scenario_id, JAVA) for each in made.judgements[-2:]]
+    made.judgements = [
+        replace(each, delta=Delta.ADDED.value) for each in made.judgements if each.outcome == "diverges"
+    ]
+    kept = BaselineData(
+        run_id="night-1", named_by="--baseline", results=results_against(made.judgements, [], [])
+    )
+    folder = made.write(tmp_path)
+    keep_baseline(folder, kept)
+    render_site(folder)
+
+    regression = Regression.of(Run.load(folder), folder / "trend", History.nothing())
+    ((section,),) = [comparison.sections for comparison in regression.comparisons]
+    assert [(line.scenario_id, line.count) for line in section.lines] == [(HEARTBEAT, 3), (FENCED, 1)]
+    assert (section.count, section.untold_count, regression.changed_count) == (4, 0, 4)
+    page = (folder / "regression.html").read_text()
+    assert "the same in 2 more results" in page
+    assert f"on {JAVA}</li>" in page
+
+
 def test_a_run_that_is_judged_without_its_baseline_forgets_it(tmp_path: Path) -> None:
     keep_baseline(tmp_path, BaselineData(run_id="night-1", named_by="--baseline", results=()))
     assert kept_baseline(tmp_path) is not None
@@ -193,6 +235,34 @@ def test_the_gates_page_says_what_the_gate_said(tmp_path: Path) -> None:
     assert f'href="{scenario_page(HEARTBEAT)}' not in page
     render_site(small_run().write(tmp_path))
     assert f'href="{scenario_page(HEARTBEAT)}#target-{JAVA}"' in (tmp_path / "gate.html").read_text()
+
+
+def test_the_gates_page_tells_once_what_several_targets_do_in_the_same_way(tmp_path: Path) -> None:
+    complaint = {
+        "kind": "unexpected difference",
+        "subject": f"{HEARTBEAT} on {JAVA}",
+        "reason": "step 2: something else",
+        "remedy": "",
+        "scenario_id": HEARTBEAT,
+        "target": JAVA,
+        "signature": "5b0f3a1c9d20",
+        "reproduction": None,
+        "entry": None,
+    }
+    changes: list[dict[str, object]] = [
+        {},
+        {"target": SCALA},
+        {"target": SCALA, "scenario_id": FENCED},
+        {"target": SCALA, "signature": None},
+    ]
+    decision = hostile_decision(HEARTBEAT) | {"complaints": [complaint | change for change in changes]}
+    (tmp_path / "gate.json").write_text(json.dumps(decision))
+    read = read_decision(tmp_path)
+    assert read is not None
+    assert [len(each.others) for each in read.grouped] == [1, 0, 0]
+    page = add_gate_page(tmp_path, RUN_ID).read_text()
+    assert "<small>and 1 more target</small>" in page
+    assert f"The same on {SCALA}." in page
 
 
 def test_what_is_no_decision_is_refused(tmp_path: Path) -> None:

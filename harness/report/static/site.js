@@ -145,7 +145,7 @@ const kc = (() => {
     const parts = [...document.querySelectorAll("details.delta")].map((part) => ({
       part,
       title: part.querySelector("summary").textContent.toLowerCase(),
-      rows: [...part.querySelectorAll("tbody tr")].map((row) => ({ row, text: row.textContent.toLowerCase() })),
+      rows: [...part.querySelectorAll("tbody tr")].map((row) => ({ row, text: row.textContent.toLowerCase(), count: Number(row.dataset.count ?? 1) })),
       isOpen: part.open,
     }));
     const pressed = () => chips.filter((chip) => chip.ariaPressed === "true").map((chip) => chip.dataset.letter);
@@ -155,13 +155,13 @@ const kc = (() => {
       for (const { part, title, rows } of parts) {
         const fits = !letters.length || letters.includes(part.dataset.letter);
         let shown = 0;
-        for (const { row, text } of rows) {
+        for (const { row, text, count } of rows) {
           row.hidden = !words.every((word) => text.includes(word) || title.includes(word));
-          shown += !row.hidden;
+          if (!row.hidden) shown += count;
+          all += count;
         }
         part.hidden = !shown || !fits;
         if (words.length && shown && fits) part.open = true;
-        all += rows.length;
         found += fits ? shown : 0;
       }
       for (const whole of document.querySelectorAll("[data-unfiltered]")) whole.hidden = words.length > 0 || letters.length > 0;
