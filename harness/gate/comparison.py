@@ -17,9 +17,9 @@ from harness.diff.model import Judgement
 from harness.diff.paths import is_within, unequal_leaves, unindexed
 from harness.diff.seen import leaf_text
 from harness.gate.comparison_model import RIGHT, ClientChange, Comparison, LeftOut
-from harness.gate.consequences import Contrast, FieldChange
 from harness.gate.explanation import explained
 from harness.gate.sides import Side
+from harness.report.consequences import Contrast, FieldChange
 from harness.report.phrases import links_in
 from harness.scenario.script import Script
 from harness.targets.reference import reference_profile

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.gate.consequences import Contrast, FieldChange, consequence, deviation
 from harness.gate.noticed import coordinators_way, is_slight, noticed
+from harness.report.consequences import Contrast, FieldChange, consequence, deviation
 from harness.targets.variants import COORDINATOR
 from harness.verdict import Outcome
 

@@ -29,8 +29,8 @@ from harness.gate.comparison_words import (
     versions,
     whereabouts,
 )
-from harness.gate.consequences import consequence
 from harness.gate.words import escaped, plain
+from harness.report.consequences import consequence
 from harness.report.names import scenario_page, slug
 
 

@@ -11,7 +11,7 @@ from harness.gate.comparison_model import (
     Comparison,
     LeftOut,
 )
-from harness.gate.consequences import deviation_source
+from harness.report.consequences import deviation_source
 from harness.report.field_rows import readable
 from harness.report.phrases import PROGRAM, link_address, links_in, shortened
 from harness.targets.base import TargetError

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Final
 
 from harness.diff.model import Difference, Judgement
+from harness.report.consequences import noticed
 from harness.report.field_rows import FieldRow, Mark, aligned_fields, flat_fields, readable
 from harness.report.history import History
 from harness.report.names import css_name, first_difference_anchor, target_anchor
@@ -112,6 +113,8 @@ class TargetSection:
     anchor: str
     first_difference_anchor: str
     finding: Finding | None
+    noticed: str
+    """What a client would notice of it; empty where that cannot be said, or where there is none."""
     before: tuple[StepRows, ...]
     """What went before the first difference; empty where there is none."""
     after: tuple[StepRows, ...]
@@ -157,6 +160,7 @@ def _section(run: Run, judgement: Judgement, rows: Sequence[AlignedStep], histor
         anchor=target_anchor(judgement.target),
         first_difference_anchor=first_difference_anchor(judgement.target),
         finding=_finding(first) if first else None,
+        noticed=noticed(first) if first else "",
         before=tuple(step for step in steps if first and 0 <= step.index < first.step),
         after=tuple(step for step in steps if not (first and 0 <= step.index < first.step)),
         reproduction=run.repetition(judgement),

@@ -10,10 +10,10 @@ import pytest
 from harness.diff.model import Judgement
 from harness.gate.comparison_model import ADVERTISED, UNKNOWN, ClientChange, Comparison, findings
 from harness.gate.comparison_pages import comparisons_html, comparisons_markdown
-from harness.gate.consequences import Contrast, FieldChange, consequence, deviation
 from harness.gate.noticed import noticed, told_behaviours
-from harness.gate.reactions import REACTIONS
+from harness.report.consequences import Contrast, FieldChange, consequence, deviation
 from harness.report.exit_code import ExitCode
+from harness.report.reactions import REACTIONS
 from harness.targets.behaviours import behaviour_sheets
 from harness.tests.in_process import CommandLine
 from harness.trace.files import RunFolder, read_events, read_records, write_records

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from harness.gate.reactions import REACTIONS, reaction
+from harness.diff.answers import kind_words
+from harness.diff.model import Difference
+from harness.report.reactions import REACTIONS, reaction
 from harness.trace.events import EventKind
+from harness.verdict import DifferenceClass
 
 _INDEX: Final = re.compile(r"\[\w*\]")
 _ERROR: Final = "error_code"
@@ -218,6 +221,43 @@ def consequence(contrast: Contrast) -> str:
         return known
     names = ", ".join(dict.fromkeys(_name(each.path) for each in contrast.fields))
     return f"Programs that read {names or 'the answer'} see something else."
+
+
+def noticed(difference: Difference) -> str:
+    """Say what a client would notice of a difference; nothing where that cannot be said of such a one.
+
+    What was expected stands for before, what came for after. A time out of bounds has no sentence: how late
+    is late depends on the client.
+    """
+    if difference.api is None or difference.is_lenient:
+        return ""
+    if difference.field is not None:
+        change = FieldChange(path=difference.field, before=difference.expected, after=difference.actual)
+        return consequence(
+            Contrast(
+                api=difference.api,
+                before_kind=EventKind.RESPONSE,
+                after_kind=EventKind.RESPONSE,
+                fields=(change,),
+            )
+        )
+    kinds = _KINDS_OF.get(DifferenceClass(difference.difference_class))
+    if kinds is None:
+        return ""
+    was, became = kinds
+    if difference.actual == kind_words(EventKind.CLOSED):
+        became = EventKind.CLOSED
+    return consequence(Contrast(api=difference.api, before_kind=was, after_kind=became, fields=()))
+
+
+_KINDS_OF: Final[Mapping[DifferenceClass, tuple[EventKind, EventKind]]] = MappingProxyType(
+    {
+        DifferenceClass.ORDERING: (EventKind.SILENCE, EventKind.RESPONSE),
+        DifferenceClass.LIVENESS: (EventKind.RESPONSE, EventKind.NO_ANSWER),
+        DifferenceClass.ENCODING: (EventKind.RESPONSE, EventKind.MALFORMED),
+    }
+)
+"""What was due and what came, by the classes that differences of whole answers have."""
 
 
 def _of_kinds(contrast: Contrast) -> str:
