@@ -43,7 +43,7 @@ class SparkBenchPlan:
     event_counts: tuple[int, ...]
     """From small to large."""
     planted_rate: float = 0.001
-    rounds: int = 3
+    rounds: int = 9
     master: str = LOCAL_MASTER
     driver_memory: str = "4g"
     from_events_max: int = RATIO_AT

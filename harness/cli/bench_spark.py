@@ -31,7 +31,7 @@ def bench_spark(
     events: Annotated[str, _EVENTS] = "1e6,1e7",
     run: Annotated[Path, _RUN] = Path("reports", LATEST),
     planted_rate: Annotated[float, _RATE] = 0.001,
-    rounds: Annotated[int, _ROUNDS] = 3,
+    rounds: Annotated[int, _ROUNDS] = 9,
     work: Annotated[Path, _WORK] = Path(".cache", "bench-spark"),
     out: Annotated[Path, _OUT] = Path("reports", "bench-spark"),
     driver_memory: Annotated[str, _MEMORY] = "4g",

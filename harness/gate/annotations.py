@@ -1,12 +1,13 @@
-"""A decision as GitHub's workflow commands: at most ten, worst first, the last one counting the rest."""
+"""A decision as GitHub's workflow commands: at most ten, a cause each, worst first, the rest counted."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from harness.diff.judge import TargetInfo
-from harness.gate.decision import Complaint, Decision
+from harness.gate.causes import Cause, causes_of
+from harness.gate.decision import Decision
 from harness.gate.words import next_step, plain
-from harness.report.phrases import shortened
+from harness.report.phrases import counted, shortened
 
 COUNT_MAX: Final = 10
 """GitHub shows no more of a step."""
@@ -14,19 +15,20 @@ COUNT_MAX: Final = 10
 
 def annotations(decision: Decision, infos: Mapping[str, TargetInfo]) -> Iterator[str]:
     """Write the complaints as errors and, where there is room, what was passed over as notices."""
-    told = [("error", each) for each in decision.complaints]
-    told += [("notice", each) for each in decision.passed_over]
-    rest = len(told) - COUNT_MAX
-    shown = told if rest <= 0 else told[: COUNT_MAX - 1]
-    for level, complaint in shown:
-        yield _command(level, complaint, infos)
-    if rest > 0:
-        level = told[COUNT_MAX - 1][0]
-        yield f"::{level} title=conformance::{rest + 1} more, see the summary"
+    told = [("error", each) for each in causes_of(decision.complaints)]
+    told += [("notice", each) for each in causes_of(decision.passed_over)]
+    shown = told if len(told) <= COUNT_MAX else told[: COUNT_MAX - 1]
+    for level, cause in shown:
+        yield _command(level, cause, infos)
+    if rest := told[len(shown) :]:
+        count = sum(cause.count for _, cause in rest)
+        yield f"::{rest[0][0]} title=conformance::{count} more, see the summary"
 
 
-def _command(level: str, complaint: Complaint, infos: Mapping[str, TargetInfo]) -> str:
-    title = _property(plain(f"{complaint.kind}: {complaint.subject}"))
+def _command(level: str, cause: Cause, infos: Mapping[str, TargetInfo]) -> str:
+    complaint = cause.first
+    more = f", and {counted(len(cause.others), 'more result')} alike" if cause.others else ""
+    title = _property(plain(f"{complaint.kind}: {complaint.subject}{more}"))
     message = f"{plain(shortened(complaint.reason))}\n{next_step(complaint, infos)}"
     return f"::{level} title={title}::{_data(message)}"
 

@@ -61,7 +61,6 @@ def evaluate_clients(run: ClientsRun, policy: Policy, given: Given) -> Gated:
         infos=infos,
         footer=None,
         checked=_NOTHING_CHECKED,
-        classes={},
         entries=entries,
         baseline_id=None if earlier is None else earlier.run_id,
         baseline=None,

@@ -14,7 +14,7 @@ from typing import Final
 from harness.diff.check import CheckedRun
 from harness.diff.expectations import SourcedEntry
 from harness.diff.judge import TargetInfo
-from harness.diff.model import Judgement
+from harness.diff.model import Difference, Judgement
 from harness.diff.target_pattern import matches_target
 from harness.gate.policy import FailOn, Handling, Policy
 from harness.report.exit_code import ExitCode, worst
@@ -74,6 +74,8 @@ class Complaint:
     remedy: str = ""
     """What to do where there is no scenario to hold again."""
     judgement: Judgement | None = None
+    difference: Difference | None = None
+    """The first one, where a scenario differs."""
     given: tuple[str, ...] = ()
     """Options of the run without which its scenario would not be found or not be judged alike."""
     against: str | None = None
@@ -129,8 +131,6 @@ class Evidence:
     infos: Mapping[str, TargetInfo]
     footer: RunFooter | None
     checked: CheckedRun
-    classes: Mapping[tuple[str, str], str]
-    """Target and scenario id to the class of the finding, where there is one."""
     entries: Sequence[SourcedEntry]
     baseline_id: str | None
     baseline: Sequence[Judgement] | None
@@ -250,6 +250,7 @@ def _is_new(judgement: Judgement) -> bool:
 def _of_results(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
     """Complain of what differs without being foreseen, and of our own failures."""
     only_new = evidence.baseline is not None and policy.baseline.fail_on is FailOn.NEW
+    firsts = {(one.target, one.scenario_id): one for one in evidence.checked.differences if one.ordinal == 0}
     for each in counted:
         how = standing(each)
         is_lenient = each.outcome == Outcome.LENIENT and each.link is None and policy.counts.lenient
@@ -259,10 +260,13 @@ def _of_results(counted: Sequence[Judgement], evidence: Evidence, policy: Policy
             kind = _kind_of_difference(each)
         else:
             continue
-        is_mild = evidence.classes.get((each.target, each.scenario_id)) not in (None, *policy.counts.classes)
+        first = firsts.get((each.target, each.scenario_id))
+        is_mild = first is not None and first.difference_class not in policy.counts.classes
         is_old = only_new and not _is_new(each)
         passes = kind is not Kind.HARNESS_ERROR and (is_mild or is_old)
-        complaint = Complaint(kind=kind, subject=_on(each), reason=each.reason, judgement=each)
+        complaint = Complaint(
+            kind=kind, subject=_on(each), reason=each.reason, judgement=each, difference=first
+        )
         yield complaint, Handling.WARN if passes else Handling.FAIL
 
 

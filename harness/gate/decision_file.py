@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.diff.judge import TargetInfo
+from harness.diff.model import Difference
 from harness.gate.decision import CODES, Complaint
 from harness.gate.evaluate import Gated
 from harness.gate.junit import junit
@@ -13,6 +14,8 @@ from harness.gate.policy import Policy
 from harness.gate.rules import rules_of
 from harness.gate.summary import markdown
 from harness.gate.words import can_be_foreseen, entry_to_paste, reproduction, three_lines
+from harness.report.consequences import noticed
+from harness.report.field_rows import readable
 from harness.trace.canonical import Json
 from harness.trace.files import write_whole
 
@@ -65,6 +68,19 @@ def decision_data(gated: Gated, policy: Policy) -> dict[str, Json]:
     }
 
 
+def _difference_data(difference: Difference | None) -> Json:
+    """Return what differs, whatever the scenario and the target, and what a client notices of it."""
+    if difference is None:
+        return None
+    return {
+        "api": difference.api,
+        "field": difference.field,
+        "expected": readable(difference.expected),
+        "actual": readable(difference.actual),
+        "noticed": noticed(difference),
+    }
+
+
 def _complaint_data(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> dict[str, Json]:
     judgement = complaint.judgement
     entry = None
@@ -79,6 +95,7 @@ def _complaint_data(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> di
         "scenario_id": judgement.scenario_id if judgement else None,
         "target": judgement.target if judgement else None,
         "signature": judgement.signature if judgement else None,
+        "difference": _difference_data(complaint.difference),
         "page": complaint.page or None,
         "reproduction": reproduction(complaint, infos) or None,
         "entry": entry,

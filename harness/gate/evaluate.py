@@ -73,7 +73,6 @@ def evaluate(run: StoredRun, policy: Policy, given: Given) -> Gated:
         infos=run.infos,
         footer=run.footer,
         checked=checked,
-        classes=_classes(checked),
         entries=entries,
         baseline_id=None if earlier is None else earlier.run_id,
         baseline=before,
@@ -150,11 +149,3 @@ def _refuse_unknown_pairs(policy: Policy, infos: Mapping[str, TargetInfo], earli
                 raise PolicyError(
                     f"baseline.targets: {whose} has no target {wanted!r}; it has {', '.join(sorted(known))}"
                 )
-
-
-def _classes(checked: CheckedRun) -> Mapping[tuple[str, str], str]:
-    return {
-        (each.target, each.scenario_id): each.difference_class
-        for each in checked.differences
-        if each.ordinal == 0
-    }

@@ -1,10 +1,11 @@
 """A decision in Markdown, for a step summary or a comment on a pull request."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from harness.diff.judge import TargetInfo
-from harness.gate.decision import Complaint, Decision
+from harness.gate.causes import Cause, causes_of
+from harness.gate.decision import Decision
 from harness.gate.words import (
     can_be_foreseen,
     entry_to_paste,
@@ -13,11 +14,14 @@ from harness.gate.words import (
     reproduction,
     told_kinds,
 )
-from harness.report.phrases import shortened
+from harness.report.consequences import noticed
+from harness.report.phrases import counted, shortened
 from harness.report.standing import Standing
 
 SIZE_MAX: Final = 60_000
 """Bytes; GitHub refuses a comment of 64 KiB and a step summary of 1 MiB."""
+_ALIKE_MAX: Final = 50
+"""Results named that differ as another one does."""
 _COLUMNS: Final = (
     Standing.PASSED,
     Standing.KNOWN,
@@ -32,10 +36,12 @@ _COLUMNS: Final = (
 def markdown(decision: Decision, infos: Mapping[str, TargetInfo]) -> str:
     """Write a decision as Markdown; what does not fit is counted."""
     text = "\n".join(_head(decision))
-    for index, complaint in enumerate(decision.complaints):
-        block = "\n".join(_block(complaint, infos))
+    causes = causes_of(decision.complaints)
+    for index, cause in enumerate(causes):
+        block = "\n".join(_block(cause, infos))
         if _size(text) + _size(block) > SIZE_MAX:
-            text += f"\n\n… and {len(decision.complaints) - index} more; `gate.json` has them all."
+            rest = sum(each.count for each in causes[index:])
+            text += f"\n\n… and {rest} more; `gate.json` has them all."
             break
         text += f"\n{block}"
     tail = "\n".join(_tail(decision))
@@ -67,7 +73,8 @@ def _head(decision: Decision) -> Iterator[str]:
         yield f"| {escaped(target)} | {figures} |"
 
 
-def _block(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> Iterator[str]:
+def _block(cause: Cause, infos: Mapping[str, TargetInfo]) -> Iterator[str]:
+    complaint = cause.first
     yield ""
     yield f"### {complaint.kind}: {escaped(complaint.subject)}"
     yield ""
@@ -76,6 +83,12 @@ def _block(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> Iterator[st
         yield ""
     yield escaped(shortened(complaint.reason))
     yield ""
+    if complaint.difference is not None and (says := noticed(complaint.difference)):
+        yield f"What a client notices: {escaped(says)}"
+        yield ""
+    if cause.others:
+        yield from _folded(f"the same in {counted(len(cause.others), 'more result')}", _alike(cause))
+        yield ""
     again = reproduction(complaint, infos)
     if again:
         yield f"    {again}"
@@ -83,23 +96,34 @@ def _block(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> Iterator[st
         yield escaped(next_step(complaint, infos)) if not again else f"\n{complaint.remedy}"
     if complaint.judgement is not None and can_be_foreseen(complaint):
         yield ""
-        yield "<details><summary>If this is known and right: the entry for it</summary>"
-        yield ""
         entry = entry_to_paste(complaint.judgement, infos[complaint.judgement.target])
-        yield "\n".join(f"    {line}" for line in entry.splitlines())
-        yield ""
-        yield "</details>"
+        lines = [f"    {line}" for line in entry.splitlines()]
+        yield from _folded("If this is known and right: the entry for it", lines)
+
+
+def _alike(cause: Cause) -> Iterator[str]:
+    for each in cause.others[:_ALIKE_MAX]:
+        yield f"- {escaped(each.subject)}"
+    if len(cause.others) > _ALIKE_MAX:
+        yield f"- and {len(cause.others) - _ALIKE_MAX} more"
+
+
+def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
+    yield f"<details><summary>{title}</summary>"
+    yield ""
+    yield from lines
+    yield ""
+    yield "</details>"
 
 
 def _tail(decision: Decision) -> Iterator[str]:
     if decision.passed_over:
         yield ""
-        yield f"<details><summary>{len(decision.passed_over)} passed over by the policy</summary>"
-        yield ""
-        for each in decision.passed_over:
-            yield f"- {each.kind}: {escaped(each.subject)}: {escaped(shortened(each.reason))}"
-        yield ""
-        yield "</details>"
+        lines = [
+            f"- {each.kind}: {escaped(each.subject)}: {escaped(shortened(each.reason))}"
+            for each in decision.passed_over
+        ]
+        yield from _folded(f"{len(decision.passed_over)} passed over by the policy", lines)
     for note in decision.notes:
         yield ""
         yield f"> {escaped(note)}"

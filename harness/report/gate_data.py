@@ -14,6 +14,16 @@ from harness.report.stored_data import StoredData
 DECISION: Final = "gate.json"
 
 
+class DifferenceData(StoredData):
+    """What differs first in a scenario, whichever and with whichever target it is."""
+
+    api: str | None
+    field: str | None
+    expected: str
+    actual: str
+    noticed: str
+
+
 class ComplaintData(StoredData):
     """One complaint, as the gate wrote it."""
 
@@ -24,6 +34,7 @@ class ComplaintData(StoredData):
     scenario_id: str | None
     target: str | None
     signature: str | None
+    difference: DifferenceData | None = None
     reproduction: str | None
     entry: str | None
     page: str | None = None
@@ -39,7 +50,7 @@ class ComplaintData(StoredData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComplaintGroup:
-    """Complaints of one scenario that differs in the same way with several targets."""
+    """Complaints of results that differ in the same way, most likely for one cause."""
 
     first: ComplaintData
     others: tuple[ComplaintData, ...]
@@ -93,10 +104,10 @@ class DecisionData(StoredData):
 
     @property
     def grouped(self) -> tuple[ComplaintGroup, ...]:
-        """Its complaints, those of one kind, scenario and signature together."""
+        """Its complaints, those of one kind together in which the same differs."""
         alike: dict[object, list[ComplaintData]] = {}
         for place, each in enumerate(self.complaints):
-            key = (each.kind, each.scenario_id, each.signature) if each.signature else place
+            key = (each.kind, each.difference.model_dump_json()) if each.difference else place
             alike.setdefault(key, []).append(each)
         return tuple(ComplaintGroup(first=first, others=tuple(others)) for first, *others in alike.values())
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Self, TypeAlias
 
 from harness.diff.baseline import GOOD
 from harness.diff.model import Judgement
@@ -44,6 +44,12 @@ _LINE_COUNT_MAX: Final = 400
 """Results in one section; the table has all."""
 
 
+Cause: TypeAlias = tuple[str | None, str | None, str, str]
+"""API, field, what was expected and what came."""
+_Told: TypeAlias = tuple[str, Cause | None]
+"""What became of a result in words, and what differs."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
     """What a scenario came to, before or after."""
@@ -65,6 +71,8 @@ class Line:
     after: Side | None
     what: str
     """The first difference or the reason, where this run has one."""
+    cause: Cause | None = None
+    """What differs, without where: equal of results that differ in the same way."""
     weight: str = ""
     """What the gate made of it, where one decided."""
     others: tuple[Self, ...] = ()
@@ -163,9 +171,11 @@ class Regression:
         has_trend = len(history.runs) > 1
         deltas = _deltas(trend_dir) if has_trend else {}
         mine = deltas.get(run.header.run_id, [])
-        told = {(each.target, each.scenario_id): _told(run, each) for each in run.judgements}
+        told = {
+            (each.target, each.scenario_id): (_told(run, each), _cause(run, each)) for each in run.judgements
+        }
         if run.clients is not None:
-            told |= told_of_clients(run.clients)
+            told |= {place: (what, None) for place, what in told_of_clients(run.clients).items()}
         comparisons = [*baselines]
         if has_trend:
             comparisons += _by_prior(mine, history, told, since="Since") or [_unchanged()]
@@ -203,8 +213,13 @@ class Regression:
 def _likeness(line: Line) -> object:
     """Return what lines have in common that differ in the same way; without words, those of one scenario."""
     sides = [side and side.outcome for side in (line.before, line.after)]
-    how = line.what or (line.scenario_id, line.after and line.after.signature)
+    how = line.cause or (line.scenario_id, line.after and line.after.signature)
     return (*sides, line.weight, how)
+
+
+def _cause(run: Run, judgement: Judgement) -> Cause | None:
+    found = run.first_difference(judgement)
+    return None if found is None else (found.api, found.field, found.expected, found.actual)
 
 
 def _unchanged() -> Comparison:
@@ -220,7 +235,7 @@ def _deltas(trend_dir: Path) -> dict[str, list[RunDelta]]:
 
 
 def _by_prior(
-    deltas: Iterable[RunDelta], history: History, told: dict[tuple[str, str], str], *, since: str
+    deltas: Iterable[RunDelta], history: History, told: dict[tuple[str, str], _Told], *, since: str
 ) -> list[Comparison]:
     """Tell the changes of one run, those of targets that last were in the same run together."""
     hrefs = {run.run_id: run.href for run in history.runs}
@@ -229,13 +244,15 @@ def _by_prior(
         href = result_href(each.scenario_id, each.target)
         if not told:
             href = f"{hrefs.get(each.run_id, '')}{href}" if hrefs.get(each.run_id) else ""
+        what, cause = told.get((each.target, each.scenario_id), ("", None))
         line = Line(
             scenario_id=each.scenario_id,
             target=each.target,
             href=href if each.outcome else "",
             before=_side(each.prior_outcome, each.prior_signature),
             after=_side(each.outcome, each.signature),
-            what=told.get((each.target, each.scenario_id), ""),
+            what=what,
+            cause=cause,
         )
         priors[each.prior_run_id].append((Delta(each.delta), each.is_flaky, line))
     return [
@@ -308,6 +325,7 @@ def _baseline_line(run: Run, result: BaselineResult, judgement: Judgement | None
         before=_side(result.prior_outcome, result.prior_signature),
         after=_side(result.outcome, result.signature),
         what=_told(run, judgement) if judgement else "",
+        cause=_cause(run, judgement) if judgement else None,
         weight=result.weight or ("passed" if result.outcome in GOOD else "does not count"),
     )
 

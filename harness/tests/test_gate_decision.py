@@ -8,7 +8,7 @@ import pytest
 
 from harness.diff.check import CheckedRun
 from harness.diff.judge import TargetInfo
-from harness.diff.model import Judgement
+from harness.diff.model import Difference, Judgement
 from harness.gate.annotations import COUNT_MAX, annotations
 from harness.gate.decision import Decision, Evidence, decide
 from harness.gate.evaluate import Gated
@@ -17,7 +17,7 @@ from harness.gate.policy import Allow, Policy
 from harness.gate.summary import SIZE_MAX, markdown
 from harness.gate.words import three_lines
 from harness.report.exit_code import ExitCode
-from harness.tests.report_run import FOOTER, JAVA, REFERENCE, RUN_ID, judgement
+from harness.tests.report_run import FOOTER, JAVA, REFERENCE, RUN_ID, difference, judgement
 
 HOSTILE = "<script>alert(1)</script>\n::error::|`@everyone`\x1b[2J\ud800"
 INFOS = {
@@ -32,14 +32,21 @@ INFOS = {
 }
 
 
-def decided(judgements: Sequence[Judgement], policy: Policy | None = None, *, command: str = "") -> Decision:
+def decided(
+    judgements: Sequence[Judgement],
+    policy: Policy | None = None,
+    *,
+    command: str = "",
+    differences: Sequence[Difference] = (),
+) -> Decision:
     evidence = Evidence(
         run_id=RUN_ID,
         targets=(JAVA,),
         infos=INFOS,
         footer=FOOTER,
-        checked=CheckedRun(judgements=tuple(judgements), differences=(), stale_entries=(), removed=()),
-        classes={},
+        checked=CheckedRun(
+            judgements=tuple(judgements), differences=tuple(differences), stale_entries=(), removed=()
+        ),
         entries=(),
         baseline_id=None,
         baseline=None,
@@ -92,6 +99,23 @@ def test_there_are_ten_annotations_at_most_and_the_last_counts_the_rest() -> Non
     assert len(lines) == COUNT_MAX
     assert lines[-1] == "::error title=conformance::16 more, see the summary"
     assert len(list(annotations(decided(many("diverges", COUNT_MAX)), INFOS))) == COUNT_MAX
+
+
+def test_results_that_differ_in_the_same_way_are_one_annotation_and_one_block() -> None:
+    judgements = many("diverges", 25)
+    alike, unlike = judgements[:24], judgements[24]
+    found = [difference(each.scenario_id, JAVA) for each in alike]
+    found.append(difference(unlike.scenario_id, JAVA, actual="REBALANCE_IN_PROGRESS twice"))
+    decision = decided(judgements, differences=found)
+
+    lines = list(annotations(decision, INFOS))
+    assert len(lines) == 2
+    assert f"{alike[0].scenario_id} on {JAVA}%2C and 23 more results alike::" in lines[0]
+    text = markdown(decision, INFOS)
+    assert text.count("### unexpected difference") == 2
+    assert "<summary>the same in 23 more results</summary>" in text
+    assert text.count("What a client notices: ") == 2
+    assert all(each.scenario_id in text for each in judgements)
 
 
 def hostile() -> Gated:

@@ -237,7 +237,7 @@ def test_the_gates_page_says_what_the_gate_said(tmp_path: Path) -> None:
     assert f'href="{scenario_page(HEARTBEAT)}#target-{JAVA}"' in (tmp_path / "gate.html").read_text()
 
 
-def test_the_gates_page_tells_once_what_several_targets_do_in_the_same_way(tmp_path: Path) -> None:
+def test_the_gates_page_tells_once_what_several_results_do_in_the_same_way(tmp_path: Path) -> None:
     complaint = {
         "kind": "unexpected difference",
         "subject": f"{HEARTBEAT} on {JAVA}",
@@ -246,14 +246,21 @@ def test_the_gates_page_tells_once_what_several_targets_do_in_the_same_way(tmp_p
         "scenario_id": HEARTBEAT,
         "target": JAVA,
         "signature": "5b0f3a1c9d20",
+        "difference": {
+            "api": "Heartbeat",
+            "field": "error_code",
+            "expected": "A",
+            "actual": "B",
+            "noticed": "Little.",
+        },
         "reproduction": None,
         "entry": None,
     }
     changes: list[dict[str, object]] = [
         {},
-        {"target": SCALA},
-        {"target": SCALA, "scenario_id": FENCED},
-        {"target": SCALA, "signature": None},
+        {"target": SCALA, "subject": f"{FENCED} on {SCALA}", "scenario_id": FENCED},
+        {"kind": "new difference"},
+        {"difference": None},
     ]
     decision = hostile_decision(HEARTBEAT) | {"complaints": [complaint | change for change in changes]}
     (tmp_path / "gate.json").write_text(json.dumps(decision))
@@ -261,8 +268,9 @@ def test_the_gates_page_tells_once_what_several_targets_do_in_the_same_way(tmp_p
     assert read is not None
     assert [len(each.others) for each in read.grouped] == [1, 0, 0]
     page = add_gate_page(tmp_path, RUN_ID).read_text()
-    assert "<small>and 1 more target</small>" in page
-    assert f"The same on {SCALA}." in page
+    assert "<small>and 1 more result</small>" in page
+    assert f"<li>{FENCED} on {SCALA}" in page
+    assert page.count("Little.") == 2
 
 
 def test_what_is_no_decision_is_refused(tmp_path: Path) -> None:
