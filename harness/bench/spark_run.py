@@ -43,6 +43,7 @@ class SparkBenchPlan:
     event_counts: tuple[int, ...]
     """From small to large."""
     planted_rate: float = 0.001
+    warm_ups: int = WARM_UPS
     rounds: int = 9
     master: str = LOCAL_MASTER
     driver_memory: str = "4g"
@@ -125,7 +126,7 @@ def bench_spark(plan: SparkBenchPlan, tell: Callable[[str], None]) -> SparkBench
         tell("getting warm")
         _spark_all(spark, smallest, out)
         asked_of = _asked_of(archives, plan.event_counts)
-        for _ in range(WARM_UPS):
+        for _ in range(plan.warm_ups):
             _spark_tables(spark, asked_of, out, COMPARED)
         # All tables come last: with so many other plans the JVM forgets what it has compiled of these two.
         turns = [_taken_in_turns(spark, plan, archive, tell) for archive, _ in archives]

@@ -56,7 +56,7 @@ def test_the_same_seed_plants_in_the_same_places(tmp_path: Path) -> None:
 def test_spark_and_duckdb_find_what_was_planted_and_nothing_else(tmp_path: Path) -> None:
     folder = finished(tmp_path / "reports", 1, events=changed(1))
     plan = SparkBenchPlan(
-        base=folder.path, work=tmp_path / "work", event_counts=(240,), planted_rate=0.5, rounds=1
+        base=folder.path, work=tmp_path / "work", event_counts=(240,), planted_rate=0.5, warm_ups=1, rounds=1
     )
     report = bench_spark(plan, lambda _: None)
     (size,) = report.sizes
