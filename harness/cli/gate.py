@@ -65,6 +65,8 @@ def gate(
     folder = run_folder.resolve()
     clients = load_clients(folder) if is_clients_folder(folder) else None
     policy = _with_pairs(load_policy(config or _usual_config()), pair or [])
+    if pair and baseline is None and policy.baseline.run is None:
+        raise PolicyError(f"--pair {pair[0]}: there is no baseline; name one with --baseline RUN")
     given = Given(
         expectation_files=expectation_files(suites, expect or []),
         catalogue=frozenset(collect(suites)),

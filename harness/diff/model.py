@@ -1,6 +1,10 @@
 """What a checker says: differences, a judgement for each scenario and target, and what explains a change."""
 
 from dataclasses import dataclass
+from typing import TypeAlias
+
+Cause: TypeAlias = tuple[str | None, str | None, str, str]
+"""API, field, what was expected and what came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +33,11 @@ class Difference:
     """Hash of scenario, step, API, version, class, field, expected and actual: equal in every run."""
     is_lenient: bool
     """Whether no client should take notice of the field."""
+
+    @property
+    def cause(self) -> Cause:
+        """What differs, without where: results of which it is equal most likely have one cause."""
+        return (self.api, self.field, self.expected, self.actual)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

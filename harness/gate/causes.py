@@ -29,4 +29,4 @@ def causes_of(complaints: Sequence[Complaint]) -> tuple[Cause, ...]:
 
 def _likeness(complaint: Complaint) -> object:
     found = complaint.difference
-    return found and (complaint.kind, found.api, found.field, found.expected, found.actual)
+    return found and (complaint.kind, found.cause)

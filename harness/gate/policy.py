@@ -33,9 +33,9 @@ import tomllib
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 from pydantic_core import ErrorDetails
 
 from harness.diff.expectations import matches_scenario
@@ -137,6 +137,17 @@ class Policy(_Section):
     require: Require = Require()
     expectations: Expectations = Expectations()
     baseline: Baseline = Baseline()
+    _file: str = PrivateAttr(default=FILE_NAME)
+
+    @property
+    def file(self) -> str:
+        """Where it was read, for messages."""
+        return self._file
+
+    def read_at(self, path: Path) -> Self:
+        """Have messages name the file."""
+        self._file = str(path)
+        return self
 
 
 def load_policy(path: Path | None) -> Policy:
@@ -154,9 +165,10 @@ def load_policy(path: Path | None) -> Policy:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PolicyError(f"{path}: is no TOML: {error}") from error
     try:
-        return _seen_from(path.parent, Policy.model_validate(content))
+        policy = _seen_from(path.parent, Policy.model_validate(content))
     except ValidationError as error:
         raise PolicyError("\n".join(f"{path}, {_fault(one)}" for one in error.errors())) from error
+    return policy.read_at(path)
 
 
 def _seen_from(folder: Path, policy: Policy) -> Policy:
@@ -176,14 +188,14 @@ def refuse_idle_patterns(policy: Policy, catalogue: Iterable[str], infos: Iterab
     known, targets = tuple(catalogue), tuple(infos)
     counts = policy.counts
     faults = [
-        f"{FILE_NAME}, key 'counts.{key}': {pattern!r} matches no scenario; "
+        f"{policy.file}, key 'counts.{key}': {pattern!r} matches no scenario; "
         "see `kafka-conformance list` for the ids"
         for key, patterns in (("scenarios", counts.scenarios), ("except", counts.excepted))
         for pattern in patterns
         if not any(matches_scenario(pattern, scenario_id) for scenario_id in known)
     ]
     faults += [
-        f"{FILE_NAME}, key 'counts.targets': {pattern!r} matches no target of the run, which has "
+        f"{policy.file}, key 'counts.targets': {pattern!r} matches no target of the run, which has "
         f"{', '.join(info.target for info in targets) or 'none'}"
         for pattern in counts.targets
         if not any(matches_target(pattern, info) for info in targets)

@@ -216,7 +216,7 @@ def _likeness(run: Run, judgement: Judgement) -> tuple[object, ...]:
     finding = run.first_difference(judgement)
     if finding is None:
         return (standing(judgement), judgement.reason)
-    return (standing(judgement), finding.api, finding.field, finding.expected, finding.actual)
+    return (standing(judgement), finding.cause)
 
 
 def _attention(run: Run, judgement: Judgement) -> Attention:

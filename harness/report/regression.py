@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, Self, TypeAlias
 
 from harness.diff.baseline import GOOD
-from harness.diff.model import Judgement
+from harness.diff.model import Cause, Judgement
 from harness.report.baseline import BaselineData, BaselineResult, kept_baseline
 from harness.report.gate_data import DecisionData, read_decision
 from harness.report.history import History, site_beside
@@ -44,8 +44,6 @@ _LINE_COUNT_MAX: Final = 400
 """Results in one section; the table has all."""
 
 
-Cause: TypeAlias = tuple[str | None, str | None, str, str]
-"""API, field, what was expected and what came."""
 _Told: TypeAlias = tuple[str, Cause | None]
 """What became of a result in words, and what differs."""
 
@@ -72,7 +70,7 @@ class Line:
     what: str
     """The first difference or the reason, where this run has one."""
     cause: Cause | None = None
-    """What differs, without where: equal of results that differ in the same way."""
+    """Of the first difference, where this run has one."""
     weight: str = ""
     """What the gate made of it, where one decided."""
     others: tuple[Self, ...] = ()
@@ -219,7 +217,7 @@ def _likeness(line: Line) -> object:
 
 def _cause(run: Run, judgement: Judgement) -> Cause | None:
     found = run.first_difference(judgement)
-    return None if found is None else (found.api, found.field, found.expected, found.actual)
+    return None if found is None else found.cause
 
 
 def _unchanged() -> Comparison:

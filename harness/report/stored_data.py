@@ -22,14 +22,15 @@ def read_whole(adapter: TypeAdapter[DataT], path: Path) -> DataT:
     """Read a file that was written at once.
 
     Raises:
-        ReportError: it is missing or damaged.
+        ReportError: it is missing.
+        TraceError: it is damaged.
     """
     try:
         return adapter.validate_json(path.read_bytes())
     except OSError as error:
         raise ReportError(f"{path} cannot be read: {error.strerror}") from error
     except ValidationError as error:
-        raise ReportError(f"{path} is damaged: {error.errors()[0]['msg']}") from error
+        raise TraceError(f"{path} is damaged: {error.errors()[0]['msg']}") from error
 
 
 def read_lines(adapter: TypeAdapter[DataT], path: Path) -> Iterator[DataT]:

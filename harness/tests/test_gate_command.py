@@ -198,8 +198,10 @@ def test_a_folder_whose_header_is_something_else_is_bad_data(held: Held) -> None
 )
 def test_a_wrong_policy_is_refused_by_key(held: Held, text: str, says: str) -> None:
     run = held.run("run", RIGHT)
-    assert held.gate(run, "--config", held.policy(text)) == ExitCode.CONFIGURATION
+    policy = held.policy(text)
+    assert held.gate(run, "--config", policy) == ExitCode.CONFIGURATION
     assert says in held.err
+    assert str(policy) in held.err
 
 
 def test_what_the_policy_excepts_does_not_count(held: Held) -> None:
@@ -291,6 +293,8 @@ def test_a_baseline_of_other_targets_wants_to_be_told_which_stands_for_which(hel
     assert "--pair reference=reference-4.3" in held.err
     assert held.gate(after, "--baseline", before, "--pair", "reference=reference-4.3") == ExitCode.EXPECTED
     assert held.gate(after, "--baseline", before, "--pair", "reference=nobody") == ExitCode.CONFIGURATION
+    assert held.gate(after, "--pair", "reference=reference-4.3") == ExitCode.CONFIGURATION
+    assert "there is no baseline; name one with --baseline RUN" in held.err
 
 
 def test_a_baseline_that_was_cut_short_is_refused(held: Held) -> None:

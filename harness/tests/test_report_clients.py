@@ -351,7 +351,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     folder = red().write(tmp_path / "run")
     (folder / "judgement.json").write_text('[{"target": 1}]')
 
-    with pytest.raises(ReportError, match=r"judgement\.json is damaged"):
+    with pytest.raises(TraceError, match=r"judgement\.json is damaged"):
         load_clients(folder)
 
 
