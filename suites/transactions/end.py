@@ -12,6 +12,7 @@ from harness.scenario import (
     init_producer_id_response,
     offset_fetch,
     offset_fetch_response,
+    one_of,
     response,
     scenario,
     sweep,
@@ -287,14 +288,15 @@ def a_fenced_producer_may_come_back(talk: Conversation, version: int) -> None:
     producer = announced(ana)
     bob.sends(init_producer_id())
     bob.receives(init_producer_id_response(error_code="CONCURRENT_TRANSACTIONS"))
-    talk.elapses(500)
 
-    ana.sends(
+    ana.repeats(
         init_producer_id(
             version=version, producer_id=producer.producer_id, producer_epoch=producer.producer_epoch
-        )
+        ),
+        until=init_producer_id_response(
+            error_code=one_of("NONE", "INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED")
+        ),
     )
-    ana.receives(response("InitProducerId"))
 
 
 @scenario("transactions/init/refused", source=INITIALISES, clauses=("AO-04",))
