@@ -1,15 +1,20 @@
-# Two commands do everything: `make conformance` and `make test`. The others are their parts.
+# Two commands do everything: `make conformance` and `make test`. `make check` is for every day; the others are parts.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RELEASE := $(VENV)-release
 REPORTS ?= reports
 # What `make conformance` drives; the reference is held beside each target with its profile.
 TARGETS ?= --target reference --target kafka:3.9.2 --target kafka:latest
 STAMP := $(VENV)/.installed
+QUICK := not (broker or spark or docker or browser or history)
+
+# Tests start our programs by the hundred: without bytecode on disk each would compile all of it again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup conformance bench bench-spark history test lint types contracts unit suites-check docs constraints clean
+.PHONY: help setup conformance bench bench-spark history check quick test lint types contracts unit docs wheel jar-locks allure-lock constraints clean
 
 help: ## Say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -34,7 +39,10 @@ bench-spark: setup ## Time the tables of many runs beside DuckDB
 	$(BIN)/kafka-conformance bench-spark --run $(REPORTS)/latest --out $(REPORTS)/bench-spark
 
 history: setup ## Hold both sides of each known fault of Kafka (a dozen releases)
-	$(BIN)/python -X dev -m pytest -m history
+	$(BIN)/python -X dev -m pytest -m history -n 0
+
+check: setup ## What you run all day: lint, types, contracts, tests without brokers, containers, Spark and browser
+	$(MAKE) --no-print-directory --jobs=2 lint contracts types quick
 
 test: lint types contracts unit ## All checks and tests
 
@@ -48,15 +56,38 @@ types: setup ## Types
 contracts: setup ## Who may import whom
 	$(BIN)/lint-imports
 
+quick: setup ## Our own tests that need no broker, container, Spark or browser
+	$(BIN)/pytest -q -m "$(QUICK)" --durations=10
+
 unit: setup ## Our own tests, those with real brokers and Spark among them
-	$(BIN)/python -X dev -m pytest
+	$(BIN)/python -X dev -m pytest --durations=20
 
 docs: setup ## Write the generated pages of the documentation anew
 	$(BIN)/python -m harness.cli.generated_docs
 
+wheel: $(RELEASE)/.installed ## Build wheel and sdist, and an SBOM of what the constraints name, in dist/
+	rm -rf dist build
+	$(RELEASE)/bin/python -m build --no-isolation --outdir dist .
+	$(RELEASE)/bin/cyclonedx-py requirements constraints.txt --pyproject pyproject.toml --mc-type application \
+		--spec-version 1.6 --output-reproducible --of JSON -o dist/kafka-conformance.cdx.json
+
+$(RELEASE)/.installed: constraints-release.txt
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints-release.txt
+	@touch $@
+
+jar-locks: setup ## Record the SHA-512 of the jars of releases that the lock lacks
+	$(BIN)/python -m harness.cli.lock_jars
+
+allure-lock: ## Lock the newest allowed packages of Allure anew (needs npm)
+	cd harness/report/allure/npm && rm -f package-lock.json \
+		&& npm install --package-lock-only --ignore-scripts --no-audit --no-fund --omit-lockfile-registry-resolved
+
 constraints: ## Pin the newest allowed packages anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 		--no-emit-index-url --no-annotate --extra dev pyproject.toml -o constraints.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+		--no-emit-index-url --no-annotate --group release -o constraints-release.txt
 
 clean: ## Remove what was built, but neither reports nor cached jars
-	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(RELEASE) build dist *.egg-info .mypy_cache .ruff_cache .import_linter_cache .hypothesis

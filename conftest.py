@@ -1,3 +1,9 @@
-"""Loads the harness's pytest plug-in; everything else lives there."""
+"""Loads pytest plug-ins: the harness's own, and those that watch over our tests."""
 
-pytest_plugins = ["harness.pytest_plugin"]
+pytest_plugins = [
+    "harness.pytest_plugin",
+    "harness.tests.left_over",
+    "harness.tests.may_start",
+    "harness.tests.untimed",
+    "harness.tests.workers",
+]

@@ -6,7 +6,7 @@ scenarios go on side by side; an item then only reports its judgement.
 
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -16,20 +16,22 @@ import pytest
 from rich.console import Console
 from typing_extensions import override
 
-from harness.conduct.expectation_files import expectation_files
-from harness.conduct.plan import PlanError, RunPlan, new_run_id, parse_targets
-from harness.conduct.progress import ProgressDisplay
-from harness.conduct.run import ConductedRun, conduct, report
 from harness.diff.expectations import ExpectationError
 from harness.diff.model import Judgement
-from harness.report.exit_code import ENDED_INTERRUPTED
-from harness.report.phrases import given_options, reproduction_line
+from harness.orchestration.expectation_files import expectation_files
+from harness.orchestration.plan import PlanError, RunPlan, new_run_id, parse_targets
+from harness.orchestration.progress import ProgressDisplay
+from harness.orchestration.run import CompletedRun, orchestrate, report
+from harness.report.model.phrases import repetition
+from harness.results.brokers import AddedProperties, added_properties
+from harness.results.exit_code import ENDED_INTERRUPTED
+from harness.results.status import ResultStatus, shown, status_of
 from harness.runner.drive import Limits
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect, record_each, scenario_functions
 from harness.scenario.script import Script
-from harness.spark.session import LOCAL_MASTER
-from harness.targets.base import Target
+from harness.spark.master import LOCAL_MASTER
+from harness.targets.base.interface import Target
 from harness.verdict import Expectation, Outcome
 
 
@@ -38,8 +40,19 @@ class _State:
     """What the plug-in keeps for one pytest session."""
 
     targets: tuple[Target, ...]
-    conducted: ConductedRun | None = None
+    completed: CompletedRun | None = None
     judgements: Mapping[tuple[str, str], Judgement] = field(default_factory=dict)
+    added: AddedProperties = field(default_factory=dict)
+
+    def repetition(self, judgement: Judgement) -> str:
+        """Return a command line that repeats a result as it was had."""
+        assert self.completed is not None
+        return repetition(
+            self.completed.folder.read_headers(judgement.target)[:1],
+            judgement.scenario_id,
+            command=_command(),
+            added=[self.added.get((judgement.target, judgement.scenario_id), {})],
+        )
 
 
 _STATE: Final = pytest.StashKey[_State]()
@@ -62,6 +75,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="a further expectation file; may be repeated",
     )
     group.addoption("--conformance-out", default="reports", help="where run folders are made")
+    group.addoption(
+        "--no-conformance-confirm",
+        action="store_true",
+        default=False,
+        help="do not run unexpected results again",
+    )
     group.addoption(
         "--no-conformance-report", action="store_true", default=False, help="make no report at the end"
     )
@@ -123,9 +142,11 @@ class ScenarioItem(pytest.Item):
                 ("outcome", judgement.outcome),
                 ("expectation", judgement.expectation),
                 ("signature", judgement.signature or ""),
+                ("confirmation", judgement.confirmation),
+                ("shown", shown(judgement)),
             ]
         )
-        _report_judgement(judgement, self._spec(), given_options(_command()))
+        report_judgement(judgement, self.config.stash[_STATE].repetition(judgement))
 
     @override
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
@@ -137,25 +158,33 @@ class ScenarioItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, f"{self.script.id} [{self.target}]"
 
-    def _spec(self) -> str:
-        return next(t.spec for t in self.config.stash[_STATE].targets if t.name == self.target)
-
 
 class ScenarioFailed(Exception):  # noqa: N818 - what pytest shows for a judgement, not a fault of ours
     """A judgement that is not as expected, in words."""
 
 
-def _report_judgement(judgement: Judgement, spec: str, given: Sequence[str]) -> None:
+def report_judgement(judgement: Judgement, again: str) -> None:
+    """Tell pytest what became of a scenario: it returns, skips, or fails, as expected or not.
+
+    Args:
+        judgement: what became of it.
+        again: a command line that repeats it.
+
+    Raises:
+        ScenarioFailed: the result is not as expected, and showed again or could not be tried again.
+    """
     if judgement.outcome == Outcome.NOT_APPLICABLE:
         pytest.skip(judgement.reason)
     if judgement.expectation == Expectation.EXPECTED:
         if judgement.outcome not in (Outcome.CONFORMS, Outcome.LENIENT):
             pytest.xfail(judgement.reason)
         return
+    if status_of(judgement) is ResultStatus.FLAKY:
+        pytest.xfail(f"flaky: {judgement.reason}")
     raise ScenarioFailed(
         f"{judgement.outcome} ({judgement.expectation}): {judgement.reason}\n"
         f"signature {judgement.signature}\n"
-        f"again: {reproduction_line(spec, judgement.scenario_id, given=given)}"
+        f"again: {again}"
     )
 
 
@@ -164,7 +193,7 @@ def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
     """Conduct the whole run before the first item reports."""
     chosen = [item for item in session.items if isinstance(item, ScenarioItem)]
     if chosen and not session.config.option.collectonly:
-        _conduct(session.config, chosen)
+        _orchestrate(session.config, chosen)
     return (yield)
 
 
@@ -172,7 +201,7 @@ def _command() -> str:
     return shlex.join(["pytest", *sys.argv[1:]])
 
 
-def _conduct(config: pytest.Config, chosen: list[ScenarioItem]) -> None:
+def _orchestrate(config: pytest.Config, chosen: list[ScenarioItem]) -> None:
     state = config.stash[_STATE]
     wanted = {item.target for item in chosen}
     further: list[str] = config.getoption("conformance_expect")
@@ -186,17 +215,19 @@ def _conduct(config: pytest.Config, chosen: list[ScenarioItem]) -> None:
         command=_command(),
         limits=Limits(),
         expectation_files=expectation_files("suites", [Path(each) for each in further]),
+        confirms=not config.getoption("no_conformance_confirm"),
     )
     try:
         with ProgressDisplay(Console(stderr=True, quiet=config.option.verbose < 1)) as display:
-            state.conducted = conduct(plan, display)
+            state.completed = orchestrate(plan, display)
     except ExpectationError as error:
         raise pytest.UsageError(str(error)) from error
     state.judgements = {
         (judgement.scenario_id, judgement.target): judgement
-        for judgement in state.conducted.checked.judgements
+        for judgement in state.completed.checked.judgements
     }
-    if state.conducted.footer.ended == ENDED_INTERRUPTED:
+    state.added = added_properties(state.completed.folder)
+    if state.completed.footer.ended == ENDED_INTERRUPTED:
         raise KeyboardInterrupt
 
 
@@ -205,8 +236,8 @@ def pytest_terminal_summary(
 ) -> None:
     """Make the report, as `kafka-conformance run` does, and say where it is."""
     del exitstatus
-    conducted = config.stash[_STATE].conducted
-    if conducted is None or config.getoption("no_conformance_report"):
+    completed = config.stash[_STATE].completed
+    if completed is None or config.getoption("no_conformance_report"):
         return
-    rendered = report(conducted.folder, allure=True, spark_master=LOCAL_MASTER, progress=lambda _: None)
+    rendered = report(completed.folder, allure=True, spark_master=LOCAL_MASTER, progress=lambda _: None)
     terminalreporter.write_line(f"conformance report: {rendered.index}")

@@ -1,4 +1,4 @@
-"""The three axes on which a scenario's result lies, and nothing that computes them.
+"""The axes on which a scenario's result lies, and nothing that computes them.
 
 Only the checker (`harness.diff`) sets them, once; whatever comes after counts and shows.
 """
@@ -53,6 +53,25 @@ class Delta(StrEnum):
     CHANGED_SIGNATURE = "changed signature"
     ADDED = "added"
     REMOVED = "removed"
+
+
+class Confirmation(StrEnum):
+    """How a result stands to the same scenario run again, alone, with the same target in the same run."""
+
+    NOT_REPEATED = "not repeated"
+    """It was run once: nothing was unexpected, or nobody asked for more."""
+    CONFIRMED = "confirmed"
+    """It showed again, or no attempt went as it should."""
+    FLAKY = "flaky"
+    """It showed once only, and another attempt went as it should."""
+    UNCONFIRMED = "unconfirmed"
+    """No other attempt could tell: there was no time, or none came to its end."""
+    CLEARED = "cleared"
+    """The first attempt was starved, and another went as it should; the outcome is that of the other."""
+
+
+STARVED: Final = "starved: "
+"""Stands in the reason of an indeterminate result where the machine kept those concerned from running."""
 
 
 class DifferenceClass(StrEnum):

@@ -22,12 +22,15 @@ from reference_coordinator.log.placing import MisplacedGroupError
 from reference_coordinator.log.segments import DamagedLogError
 from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import UnknownProfileError, profile_for
-from reference_coordinator.server.server import DoorLostError
+from reference_coordinator.server.server import IoProcessLostError
 from reference_coordinator.server.service import Options, opened
 
 _PORT_MAX: Final = 65_535
 _BROKERS_MAX: Final = 9
 _NUM_PARTITIONS: Final = "offsets.topic.num.partitions"
+_COLLECTOR_THRESHOLDS: Final = (20_000, 20, 20)
+"""More than one answer is made of: by default, a Metadata of 4,000 partitions has everything looked at anew,
+for which everybody waits three times as long as for the answer."""
 
 
 def parse(arguments: Sequence[str]) -> Options:
@@ -147,11 +150,19 @@ def serve(options: Options) -> None:
     with opened(options, _tell) as server:
         for each in (signal.SIGTERM, signal.SIGINT):
             signal.signal(each, lambda *_: server.stop())
-        # What is there by now stays: the collector need not look at it again while requests are answered.
-        gc.freeze()
+        quieten_collector()
         addresses = ",".join(f"{options.host}:{port}" for port in server.ports)
         print(f"listening on {addresses} profile {options.profile.name}", flush=True)  # noqa: T201 - the ready line
         server.run()
+
+
+def quieten_collector() -> None:
+    """Have Python's collector of garbage look at little while requests are answered.
+
+    What is there by now stays, and an answer alone is no reason to look for what has gone.
+    """
+    gc.freeze()
+    gc.set_threshold(*_COLLECTOR_THRESHOLDS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -165,10 +176,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         serve(options)
     except (DamagedLogError, MisplacedGroupError) as error:
         return _fail(EXIT_DAMAGED, str(error))
-    except (LockedDirectoryError, DoorLostError, StoreError) as error:
+    except (LockedDirectoryError, IoProcessLostError, StoreError) as error:
         return _fail(EXIT_UNAVAILABLE, str(error))
     except OSError as error:
-        return _fail(EXIT_UNAVAILABLE, f"cannot listen on {options.host}:{options.port}: {error}")
+        where = "" if options.data_dir is None else f", or use {options.data_dir}"
+        return _fail(EXIT_UNAVAILABLE, f"cannot listen on {options.host}:{options.port}{where}: {error}")
     return EXIT_OK
 
 

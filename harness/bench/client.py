@@ -14,7 +14,7 @@ from typing import Final
 from harness.bench.frames import UnexpectedAnswerError
 from harness.bench.in_process import InProcessBroker
 from harness.bench.model import Workload
-from harness.bench.talks import TalkGenerator, Tally, talks
+from harness.bench.workloads import ExchangeGenerator, Tally, generators
 
 _RECEIVE_BYTES: Final = 1 << 18
 _SILENCE_MAX_S: Final = 20.0
@@ -52,12 +52,12 @@ def carry(load: Load) -> Count:
         OSError: the connection is gone.
     """
     tally = Tally()
-    conversation = talks(load.workload, tally, prefix=load.prefix)
+    conversation = generators(load.workload, tally, prefix=load.prefix)
     meter = _Meter(tally, warm_up_s=load.warm_up_s, measured_s=load.measured_s)
     if load.address is None:
-        _talk_in_process(conversation, load.profile, meter.look)
+        _run_in_process(conversation, load.profile, meter.look)
     else:
-        _talk_over_tcp(conversation, load.address, meter.look)
+        _run_over_tcp(conversation, load.address, meter.look)
     return meter.count()
 
 
@@ -90,15 +90,15 @@ class _Meter:
         )
 
 
-def _talk_over_tcp(
-    conversation: list[TalkGenerator], address: tuple[str, int], look: Callable[[], None]
+def _run_over_tcp(
+    conversation: list[ExchangeGenerator], address: tuple[str, int], look: Callable[[], None]
 ) -> None:
     with selectors.DefaultSelector() as selector:
-        for talk in conversation:
+        for generator in conversation:
             connection = socket.create_connection(address, timeout=_SILENCE_MAX_S)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            selector.register(connection, selectors.EVENT_READ, talk)
-            connection.sendall(next(talk))
+            selector.register(connection, selectors.EVENT_READ, generator)
+            connection.sendall(next(generator))
         try:
             while selector.get_map():
                 ready = selector.select(_SILENCE_MAX_S)
@@ -113,12 +113,12 @@ def _talk_over_tcp(
 
 
 def _go_on(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
-    connection, talk = _socket_of(key), key.data
+    connection, generator = _socket_of(key), key.data
     data = connection.recv(_RECEIVE_BYTES)
     if not data:
         raise UnexpectedAnswerError("the broker closed a connection")
     try:
-        request = talk.send(data)
+        request = generator.send(data)
     except StopIteration:
         selector.unregister(connection)
         connection.close()
@@ -132,11 +132,11 @@ def _socket_of(key: selectors.SelectorKey) -> socket.socket:
     return key.fileobj
 
 
-def _talk_in_process(conversation: list[TalkGenerator], profile: str, look: Callable[[], None]) -> None:
+def _run_in_process(conversation: list[ExchangeGenerator], profile: str, look: Callable[[], None]) -> None:
     broker = InProcessBroker(profile)
-    going_on = {broker.connect(): talk for talk in conversation}
-    for connection, talk in going_on.items():
-        broker.send(connection, next(talk))
+    going_on = {broker.connect(): generator for generator in conversation}
+    for connection, generator in going_on.items():
+        broker.send(connection, next(generator))
     while going_on:
         for connection, data in broker.receive():
             try:

@@ -15,15 +15,15 @@ from typing import Final
 
 from typing_extensions import override
 
-from harness.targets.base import TargetError
-from harness.targets.reference_tcp import REFERENCE_ROOT, ReferenceTcpTarget
+from harness.targets.base.interface import TargetError
+from harness.targets.reference.tcp import REFERENCE_ROOT, ReferenceTcpTarget
 
 _PACKAGE: Final = "reference_coordinator"
 _KEPT_AS: Final = "reference-"
 _UNNEEDED: Final = ("tests", "__pycache__")
 _INTERPRETED: Final = (
     "__main__.py",  # run by name
-    "server/door.py",  # run by path
+    "server/io_process.py",  # run by path
     "core/values.py",  # makes classes at run time
     "profile/config.py",  # its fields begin as descriptions of themselves, which mypyc takes for wrong types
     "core/effects.py",  # a compiled class that is generic cannot be subscripted
@@ -42,7 +42,7 @@ from setuptools import setup
 modules = mypycify(["--config-file", "", *sys.argv[1:]], opt_level="2")
 setup(name="compiled", packages=[], ext_modules=modules, script_args=["--quiet", "build_ext", "--inplace"])
 """
-_TOLD_CHARACTERS: Final = 2000
+_REPORTED_CHARACTERS: Final = 2000
 
 
 class CompiledReferenceTarget(ReferenceTcpTarget):
@@ -106,5 +106,5 @@ def _compile(root: Path) -> None:
     )
     shutil.rmtree(root / "build", ignore_errors=True)
     if done.returncode != 0:
-        told = (done.stdout + done.stderr)[-_TOLD_CHARACTERS:]
-        raise TargetError(f"the reference cannot be compiled:\n{told}")
+        reported = (done.stdout + done.stderr)[-_REPORTED_CHARACTERS:]
+        raise TargetError(f"the reference cannot be compiled:\n{reported}")

@@ -125,5 +125,5 @@ def joined(answer: bytes, member_id: bytes) -> Member:
 def expect(answer: bytes, request: str, error_code: bytes = _NONE) -> None:
     """Refuse to measure a broker that answers with another error than expected."""
     if answer[_ERROR_CODE_AT] != error_code:
-        told = int.from_bytes(answer[_ERROR_CODE_AT], "big", signed=True)
-        raise UnexpectedAnswerError(f"{request} was answered with error {told}: {answer!r}")
+        reported = int.from_bytes(answer[_ERROR_CODE_AT], "big", signed=True)
+        raise UnexpectedAnswerError(f"{request} was answered with error {reported}: {answer!r}")

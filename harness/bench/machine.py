@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from harness.capacity import machine
+
 _CPU_INFO: Final = Path("/proc/cpuinfo")
 _MEMORY_INFO: Final = Path("/proc/meminfo")
 _KIB_PER_GIB: Final = 1024 * 1024
@@ -17,7 +19,7 @@ def machine_facts() -> Mapping[str, str]:
     return {
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "processor": _after(_CPU_INFO, "model name") or platform.processor() or "unknown",
-        "cores": str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()),
+        "cores": str(machine().cores),
         "memory": _memory(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "load before": load,

@@ -10,7 +10,7 @@ IN_PROCESS: Final = "reference"
 """The subject without a socket: client and reference share a core, so that no goal is set for it."""
 
 
-class Talk(StrEnum):
+class TrafficKind(StrEnum):
     """What a connection of a workload talks about."""
 
     CYCLES = "cycles"
@@ -37,7 +37,7 @@ _PIPELINED_FROM: Final = 10
 class Workload:
     """Some connections, each with a group of its own, that all do the same."""
 
-    talk: Talk
+    talk: TrafficKind
     connections: int
     in_flight: int = 1
     """Requests of one connection that are not answered yet."""
@@ -45,7 +45,7 @@ class Workload:
     @property
     def name(self) -> str:
         """How tables call it."""
-        if self.talk is Talk.CYCLES:
+        if self.talk is TrafficKind.CYCLES:
             groups = "group" if self.connections == 1 else "groups"
             return f"join-sync-heartbeat-leave, {self.connections} {groups}"
         many = "" if self.connections == 1 else f"{self.connections} connections, "
@@ -54,7 +54,7 @@ class Workload:
     @property
     def goal(self) -> Goal | None:
         """What is asked of the reference's server; of some workloads nothing is."""
-        if self.talk is Talk.CYCLES:
+        if self.talk is TrafficKind.CYCLES:
             return _CYCLES_GOAL
         is_pipelined = self.connections == 1 and self.in_flight >= _PIPELINED_FROM
         return _PIPELINED_GOAL if is_pipelined else None

@@ -89,8 +89,8 @@ def _ratio(seen: Spread) -> Text:
 def _goal_line(outcome: GoalOutcome) -> Text:
     goal = outcome.goal
     verdict = "goal met   " if outcome.is_met else "goal MISSED"
-    told = f"{outcome.ratio:.2f}x of at least {goal.least:g}x, better {goal.better:g}x"
-    return Text(f"{verdict}  {outcome.workload}, {outcome.subject}: {told}")
+    reported = f"{outcome.ratio:.2f}x of at least {goal.least:g}x, better {goal.better:g}x"
+    return Text(f"{verdict}  {outcome.workload}, {outcome.subject}: {reported}")
 
 
 def _marks_client(report: BenchReport, workload: Workload, subject: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Final
 
 from harness.bench.client import Count, Load, carry
 from harness.bench.model import Sample, Workload
-from harness.targets.base import TargetError
+from harness.targets.base.interface import TargetError
 
 _WARM_UP_S: Final = 0.3
 

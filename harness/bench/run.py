@@ -10,25 +10,25 @@ from typing import Final
 
 from harness.bench.compiled import CompiledReferenceTarget
 from harness.bench.machine import machine_facts
-from harness.bench.model import IN_PROCESS, BenchReport, Sample, SuiteTime, Talk, Workload
+from harness.bench.model import IN_PROCESS, BenchReport, Sample, SuiteTime, TrafficKind, Workload
 from harness.bench.rounds import Subject, Turns, client_pool, take_turns
 from harness.bench.suite_time import time_suite
 from harness.runner.drive import Watcher
 from harness.scenario.script import Script
-from harness.targets.base import Broker, BrokerDescription, Target, TargetError
-from harness.targets.cache import cache_directory
-from harness.targets.reference import ReferenceTarget
-from harness.targets.reference_tcp import ReferenceTcpTarget
+from harness.targets.base.interface import Broker, BrokerDescription, Target, TargetError
+from harness.targets.jars.cache import cache_directory
+from harness.targets.reference.target import ReferenceTarget
+from harness.targets.reference.tcp import ReferenceTcpTarget
 
 WORKLOADS: Final = (
-    Workload(talk=Talk.CYCLES, connections=1),
-    Workload(talk=Talk.CYCLES, connections=8),
-    Workload(talk=Talk.CYCLES, connections=64),
-    Workload(talk=Talk.HEARTBEATS, connections=1, in_flight=1),
-    Workload(talk=Talk.HEARTBEATS, connections=1, in_flight=10),
-    Workload(talk=Talk.HEARTBEATS, connections=1, in_flight=100),
-    Workload(talk=Talk.HEARTBEATS, connections=1, in_flight=1000),
-    Workload(talk=Talk.HEARTBEATS, connections=8, in_flight=100),
+    Workload(talk=TrafficKind.CYCLES, connections=1),
+    Workload(talk=TrafficKind.CYCLES, connections=8),
+    Workload(talk=TrafficKind.CYCLES, connections=64),
+    Workload(talk=TrafficKind.HEARTBEATS, connections=1, in_flight=1),
+    Workload(talk=TrafficKind.HEARTBEATS, connections=1, in_flight=10),
+    Workload(talk=TrafficKind.HEARTBEATS, connections=1, in_flight=100),
+    Workload(talk=TrafficKind.HEARTBEATS, connections=1, in_flight=1000),
+    Workload(talk=TrafficKind.HEARTBEATS, connections=8, in_flight=100),
 )
 
 
@@ -83,20 +83,20 @@ async def _measure_rates(plan: BenchPlan, watcher: Watcher, directory: Path) -> 
     async with AsyncExitStack() as brokers:
         baseline = await _started(plan.target, brokers, directory, watcher)
         profile = plan.profile or baseline.profile
-        told = {IN_PROCESS: f"reference coordinator in process, profile {profile}"}
+        reported = {IN_PROCESS: f"reference coordinator in process, profile {profile}"}
         subjects = [Subject(name=IN_PROCESS, profile=profile, address=None)]
         for target in (*_servers(plan, profile, watcher), plan.target):
             started = (
                 baseline if target is plan.target else await _started(target, brokers, directory, watcher)
             )
-            told[target.name] = started.implementation
+            reported[target.name] = started.implementation
             subjects.append(Subject(name=target.name, profile=profile, address=_address(started)))
         samples: list[Sample] = []
         with client_pool(plan.turns) as pool:
             for workload in plan.workloads:
                 tell = _teller(watcher, "bench")
                 samples += await take_turns(subjects, workload, plan.turns, pool, tell)
-    return _Rates(profile=profile, subjects=told, baseline=plan.target.name, samples=tuple(samples))
+    return _Rates(profile=profile, subjects=reported, baseline=plan.target.name, samples=tuple(samples))
 
 
 def _servers(plan: BenchPlan, profile: str, watcher: Watcher) -> tuple[ReferenceTcpTarget, ...]:

@@ -19,7 +19,7 @@ from harness.diff.model import Difference, Judgement
 from harness.spark.archive import KINDS, Archive, VolumeWriter
 from harness.spark.archive_rows import Answer, BrokerHeader, TimedStep, Trace
 from harness.spark.arrow_schemas import arrow_table
-from harness.spark.conversations import bounds_of, completed, told
+from harness.spark.conversations import bounds_of, completed, rows_of
 from harness.spark.packing import broker_headers, read_event_table
 from harness.trace.events import EventKind, RunFooter, RunHeader
 from harness.trace.files import RunFolder, read_records
@@ -28,7 +28,7 @@ from harness.verdict import DifferenceClass, Expectation, Outcome
 
 EXPECTED: Final = "_expected.parquet"
 """Where an archive keeps what is to be found in it; Spark passes over names that begin so."""
-Place = tuple[str, str, str, int]
+ExpectedRow = tuple[str, str, str, int]
 """Run, target, scenario, and the step at which they first differ."""
 _AT_ONCE: Final = 3
 _RUNS_IN_VOLUME: Final = 64
@@ -68,7 +68,7 @@ class Plant:
         """What takes the place of the answer's digest, nowhere else to be found."""
         return f"planted in {self.run_id}, {self.trace.target}, {self.trace.scenario_id}"
 
-    def place(self, base: BaseRun) -> Place:
+    def place(self, base: BaseRun) -> ExpectedRow:
         """Say where it is to be found."""
         step = base.conversations[self.trace.conversation][self.answer].step
         return (self.run_id, self.trace.target, self.trace.scenario_id, step)
@@ -93,7 +93,9 @@ def load_base(folder: RunFolder) -> BaseRun:
         theirs = broker_headers(folder, target)
         headers += theirs
         events[target] = read_event_table(folder.events(target))
-        found = told(events[target], run_id=run.run_id, target=target, oracle=theirs[0].oracle, bounds=bounds)
+        found = rows_of(
+            events[target], run_id=run.run_id, target=target, oracle=theirs[0].oracle, bounds=bounds
+        )
         traces += found.traces
         timed += found.timed_steps
         conversations |= found.conversations
@@ -157,12 +159,12 @@ def multiply(
     return copies * base.event_count
 
 
-def _place_table(places: Sequence[Place]) -> pa.Table:
+def _place_table(places: Sequence[ExpectedRow]) -> pa.Table:
     names = ("run_id", "target", "scenario_id", "step")
     return pa.table({name: [place[at] for place in places] for at, name in enumerate(names)})
 
 
-def expected_places(archive: Archive) -> set[Place]:
+def expected_places(archive: Archive) -> set[ExpectedRow]:
     """Return where first differences are to be found in an archive, those that were there before included."""
     table = pq.read_table(archive.root / EXPECTED)
     return set(zip(*[column.to_pylist() for column in table.columns], strict=True))

@@ -101,8 +101,8 @@ def write_with_duckdb(queries: Mapping[str, str], archive: Archive, out: Path, *
     }
     with duckdb.connect(config=settings) as connection:
         for name, query in queries.items():
-            told = query.format(**sources, kinds=_KINDS)
-            connection.execute(f"COPY ({told}) TO '{out / name}.parquet' (FORMAT parquet)")
+            reported = query.format(**sources, kinds=_KINDS)
+            connection.execute(f"COPY ({reported}) TO '{out / name}.parquet' (FORMAT parquet)")
 
 
 def _parquet(files: Sequence[Path]) -> str:

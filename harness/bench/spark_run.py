@@ -15,11 +15,12 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no ann
 from pyspark.sql import SparkSession
 
 from harness.bench.machine import machine_facts
-from harness.bench.spark_data import EXPECTED, BaseRun, Place, expected_places, load_base, multiply
+from harness.bench.spark_data import EXPECTED, BaseRun, ExpectedRow, expected_places, load_base, multiply
 from harness.bench.spark_queries import BY_DIGESTS, FROM_EVENTS, write_with_duckdb
 from harness.spark.archive import Archive
 from harness.spark.archived import Archived
-from harness.spark.session import LOCAL_MASTER, jvm_peak_bytes, spark_session
+from harness.spark.master import LOCAL_MASTER
+from harness.spark.session import jvm_peak_bytes, spark_session
 from harness.spark.tables import write_tables
 from harness.spark.trend import TREND_MARTS, shuffle_partitions
 from harness.trace.files import RunFolder
@@ -265,7 +266,7 @@ def _duckdb_tables(queries: Mapping[str, str], archive: Archive, out: Path) -> N
     write_with_duckdb(queries, archive, out, threads=len(os.sched_getaffinity(0)))
 
 
-def _places(table: Path) -> set[Place]:
+def _places(table: Path) -> set[ExpectedRow]:
     columns = ["run_id", "target", "scenario_id", "step"]
     found = pq.read_table(table, columns=columns, partitioning=None)
     return set(zip(*[found[name].to_pylist() for name in columns], strict=True))

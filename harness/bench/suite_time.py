@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.bench.model import SuiteTime
 from harness.runner.drive import Drive, DriveSinks, Limits, Watcher
 from harness.scenario.script import Script
-from harness.targets.base import Target, TargetError
+from harness.targets.base.interface import Target, TargetError
 from harness.trace.events import Event
 from harness.trace.files import EventWriter
 

@@ -18,11 +18,11 @@ from rich.table import Table
 
 from harness.bench.client import Count
 from harness.bench.machine import machine_facts
-from harness.bench.model import CLIENT_IS_THE_LIMIT, Sample, Talk, Workload, spread
+from harness.bench.model import CLIENT_IS_THE_LIMIT, Sample, TrafficKind, Workload, spread
 from harness.bench.rounds import Subject, Turns, client_pool, take_turns
 from harness.bench.tap_clients import CLIENTS, carry_client
 from harness.tap import Tap
-from harness.targets.base import Target, TargetError
+from harness.targets.base.interface import Target, TargetError
 
 DIRECT: Final = "direct"
 TAPPED: Final = "tapped"
@@ -31,11 +31,11 @@ GOAL: Final = 0.8
 LATEST: Final = "latest.json"
 _WARM_UP_S: Final = 0.3
 _WORKLOADS: Final = (
-    Workload(talk=Talk.HEARTBEATS, connections=1, in_flight=1),
-    Workload(talk=Talk.HEARTBEATS, connections=1, in_flight=10),
-    Workload(talk=Talk.HEARTBEATS, connections=1, in_flight=100),
-    Workload(talk=Talk.HEARTBEATS, connections=8, in_flight=100),
-    Workload(talk=Talk.CYCLES, connections=8),
+    Workload(talk=TrafficKind.HEARTBEATS, connections=1, in_flight=1),
+    Workload(talk=TrafficKind.HEARTBEATS, connections=1, in_flight=10),
+    Workload(talk=TrafficKind.HEARTBEATS, connections=1, in_flight=100),
+    Workload(talk=TrafficKind.HEARTBEATS, connections=8, in_flight=100),
+    Workload(talk=TrafficKind.CYCLES, connections=8),
 )
 """Of a client that needs no time for itself, so that the tap's is seen undiluted."""
 

@@ -1,37 +1,22 @@
 """The console command `kafka-conformance`."""
 
 import os
-import signal
 import sys
 import traceback
-from types import FrameType
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
 from harness import __version__
-from harness.cli.bench import bench
-from harness.cli.bench_spark import bench_spark
-from harness.cli.bench_tap import bench_of_tap
-from harness.cli.catalogue import explain, list_scenarios
-from harness.cli.clients import clients
-from harness.cli.coverage import coverage
-from harness.cli.diff import diff
-from harness.cli.doctor import doctor
-from harness.cli.expect import expect
-from harness.cli.gate import gate
-from harness.cli.images import images
-from harness.cli.loading_table import loading_table
-from harness.cli.matrix import matrix
-from harness.cli.merge import merge
-from harness.cli.mutate import mutate
-from harness.cli.race import race
-from harness.cli.replay import replay
-from harness.cli.run import report, run
-from harness.cli.tap import invariants, tap
-from harness.cli.trend import trend
-from harness.report.exit_code import ExitCode
+from harness.cli.commands import add_commands
+from harness.cli.interrupts import end_at_once_from_now_on, is_interruption, take_signals
+from harness.cli.jar_lock import JAR_LOCK
+from harness.cli.limits import ANSWER_MIB, PAGE_MIB, TRACE_MIB
+from harness.cli.mirror import MAVEN_MIRROR
+from harness.cli.settings import SettingsError, apply_settings
+from harness.results.exit_code import ExitCode
 
 app = typer.Typer(
     name="kafka-conformance",
@@ -55,60 +40,41 @@ def _of_all(
         bool,
         typer.Option("--version", help="Tell the version.", is_eager=True, callback=_tell_version),
     ] = False,
+    maven_mirror: Annotated[str | None, MAVEN_MIRROR] = None,
+    jar_lock: Annotated[str | None, JAR_LOCK] = None,
+    answer_mib: Annotated[float | None, ANSWER_MIB] = None,
+    trace_mib: Annotated[float | None, TRACE_MIB] = None,
+    page_mib: Annotated[float | None, PAGE_MIB] = None,
 ) -> None:
     """Take what is said before a command."""
 
 
-app.command("run")(run)
-app.command("list")(list_scenarios)
-app.command("explain")(explain)
-app.command("report")(report)
-app.command("matrix")(matrix)
-app.command("mutate")(mutate)
-app.command("coverage")(coverage)
-app.command("doctor")(doctor)
-app.command("bench")(bench)
-app.command("bench-spark")(bench_spark)
-app.command("bench-tap")(bench_of_tap)
-app.command("trend")(trend)
-app.command("gate")(gate)
-app.command("diff")(diff)
-app.command("merge")(merge)
-app.command("loading-table")(loading_table)
-app.command("race")(race)
-app.command("replay")(replay)
-app.command("clients")(clients)
-app.command("tap")(tap)
-app.command("invariants")(invariants)
-app.add_typer(images, name="images")
-app.add_typer(expect, name="expect")
-
-
-def _end_as_if_interrupted(_: int, frame: FrameType | None) -> None:
-    """Take SIGTERM, by which CI cancels a job, for Ctrl-C: what was recorded is kept, brokers are stopped."""
-    interrupt = signal.getsignal(signal.SIGINT)
-    if callable(interrupt):
-        interrupt(signal.SIGINT, frame)
-    else:
-        raise KeyboardInterrupt
+add_commands(app)
 
 
 def main() -> None:
     """Run the command line and end with one of the codes of `docs/exit-codes.md`, whatever happens."""
-    signal.signal(signal.SIGTERM, _end_as_if_interrupted)
+    take_signals()
     try:
-        sys.exit(app(standalone_mode=False))
+        sys.exit(app(standalone_mode=False, default_map=apply_settings(Path.cwd())))
+    except SettingsError as error:
+        typer.echo(f"kafka-conformance: {error}", err=True)
+        sys.exit(ExitCode.CONFIGURATION)
     except TyperException as error:
         if message := error.format_message():
             typer.echo(f"kafka-conformance: {message}", err=True)
         sys.exit(ExitCode.USAGE)
     except (typer.Abort, KeyboardInterrupt):
+        end_at_once_from_now_on()
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         # Whoever read the output wants no more of it, and nothing is left to be told when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.TEMPORARY_FAILURE)
-    except Exception:  # noqa: BLE001 - Python's own exit status, 1, would say that a target differs
+    except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - Python's own exit status, 1, would say that a target differs
+        if is_interruption(error):
+            end_at_once_from_now_on()
+            sys.exit(ExitCode.INTERRUPTED)
         traceback.print_exc()
         sys.exit(ExitCode.HARNESS_ERROR)
 

@@ -12,9 +12,9 @@ from harness.bench.rounds import Turns
 from harness.bench.run import BenchPlan
 from harness.bench.run import bench as run_bench
 from harness.cli.errors import ends_with_exit_code
-from harness.conduct.plan import parse_targets
-from harness.conduct.progress import ProgressDisplay
-from harness.report.exit_code import ExitCode
+from harness.orchestration.plan import parse_targets
+from harness.orchestration.progress import ProgressDisplay
+from harness.results.exit_code import ExitCode
 from harness.scenario.registry import collect
 
 _TARGET = typer.Option("--target", "-t", help="What the reference is compared with.")

@@ -8,11 +8,11 @@ import typer
 from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
-from harness.conduct.plan import PlanError
-from harness.conduct.progress import ProgressDisplay
-from harness.report.exit_code import ExitCode
-from harness.report.run_kinds import RunKind, open_folder
-from harness.spark.session import LOCAL_MASTER
+from harness.orchestration.plan import PlanError
+from harness.orchestration.progress import ProgressDisplay
+from harness.results.exit_code import ExitCode
+from harness.results.run_kinds import RunKind, open_folder
+from harness.spark.master import LOCAL_MASTER
 from harness.trace.files import LATEST
 
 _EVENTS = typer.Option(help="How many events, from small to large: `1e6,1e7,1e8`.")

@@ -10,9 +10,9 @@ from rich.console import Console
 from harness.bench.rounds import Turns
 from harness.bench.tap_run import TapBenchPlan, bench_tap, print_tap_report, write_tap_report
 from harness.cli.errors import ends_with_exit_code
-from harness.conduct.plan import parse_targets
-from harness.conduct.progress import ProgressDisplay
-from harness.report.exit_code import ExitCode
+from harness.orchestration.plan import parse_targets
+from harness.orchestration.progress import ProgressDisplay
+from harness.results.exit_code import ExitCode
 
 _TARGET = typer.Option("--target", "-t", help="What clients talk to, with and without a tap.")
 _ROUNDS = typer.Option(min=1, help="How often each takes its turn.")

@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
-from harness.conduct.plan import PlanError, select_scripts
+from harness.orchestration.plan import PlanError, select_scripts
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
 from harness.scenario.script import Script, script_to_json, step_text
-from harness.targets.base import TargetError
-from harness.targets.behaviours import BehaviourSheet, behaviour_sheet, behaviour_sheets
+from harness.targets.base.interface import TargetError
+from harness.targets.reference.behaviours import BehaviourSheet, behaviour_sheet, behaviour_sheets
 from harness.trace.clause import Clause
 
 _ANY_WIDTH: Final = 10_000

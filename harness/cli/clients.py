@@ -4,6 +4,7 @@ import asyncio
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -20,11 +21,12 @@ from harness.clients.report import print_judgements, write_report
 from harness.clients.run import JOBS, ClientsPlan, drive
 from harness.clients.soak_run import soak_all
 from harness.clients.steps import ClientScript
-from harness.conduct.plan import PlanError, new_run_id, parse_targets
-from harness.conduct.progress import ProgressDisplay, plainly
-from harness.report.clients_data import load_clients
-from harness.report.clients_soak import read_soaks, soak_exit_code, soak_site
-from harness.report.exit_code import ExitCode
+from harness.orchestration.external import announcement, outline
+from harness.orchestration.plan import PlanError, new_run_id, parse_targets
+from harness.orchestration.progress import ProgressDisplay, plainly
+from harness.report.site.clients_soak import read_soaks, soak_exit_code, soak_site
+from harness.results.client_results import load_clients
+from harness.results.exit_code import ExitCode
 from harness.scenario.errors import ScenarioError
 
 _SCRIPTS = typer.Argument(help="Client scripts by id or glob; all if none is given.", show_default=False)
@@ -41,6 +43,7 @@ _TAP = typer.Option(help="Keep every byte between clients and brokers, and hold 
 _SUITES = typer.Option(help="The Python package that holds the scripts.")
 _SOAK = typer.Option(min=0, help="Seconds of load and upheavals instead of scripts.", show_default=False)
 _SEED = typer.Option(help="Decides what happens in a soak, and when.")
+_DRY_RUN = typer.Option("--dry-run", help="List what would be done to brokers of others; send nothing.")
 _PIPE_WIDTH = 140
 
 
@@ -60,11 +63,13 @@ def clients(
     suites: Annotated[str, _SUITES] = "suites",
     soak: Annotated[float, _SOAK] = 0.0,
     seed: Annotated[int, _SEED] = 0,
+    dry_run: Annotated[bool, _DRY_RUN] = False,
 ) -> ExitCode:
     """Let real clients carry scripts out, and hold what they see against the scripts and the reference."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=_PIPE_WIDTH)
+    _check_names(client or [])
     if into is not None and soak:
         raise PlanError("a soak has a run folder of its own: leave --into out")
     beside = None if into is None else open_for_clients(into)
@@ -72,7 +77,7 @@ def clients(
     plan = ClientsPlan(
         run_id=run_id or new_run_id(),
         scripts=_chosen(suites, scripts or []),
-        libraries=_libraries(client or [], console),
+        libraries=(),
         targets=parse_targets(specs, profile=profile),
         command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
         out=out,
@@ -81,17 +86,42 @@ def clients(
         jobs=jobs,
         beside=beside,
     )
-    refuse_taken(plan.folder.path)
+    if not dry_run:
+        refuse_taken(plan.folder.path)
+    _announce(plan, console)
+    # Jars of Java's client may have to be fetched: last, so that what cannot be is said at once.
+    plan = replace(plan, libraries=_libraries(client or [], console))
+    if dry_run:
+        return _print_dry_run(plan, console)
     with telling_of_interruption(beside or plan.folder.path, "report"):
         if soak:
             return _soak(plan, soak, seed, console)
         return _carry_out(plan, console)
 
 
+def _announce(plan: ClientsPlan, console: Console) -> None:
+    """Say what is done to brokers of others; what guards their things must not be left out."""
+    for target in plan.targets:
+        if target.is_external and not plan.taps:
+            raise PlanError(f"{target.spec} has others' things, which the tap guards: leave --no-tap out")
+        if target.is_external:
+            plainly(console)(announcement(target, topics="topics"))
+
+
+def _print_dry_run(plan: ClientsPlan, console: Console) -> ExitCode:
+    say = plainly(console)
+    for target in plan.targets:
+        for line in outline(plan.run_id) if target.is_external else [f"{target.spec} is started for the run"]:
+            say(line)
+    for library in plan.libraries:
+        say(f"scripts with {library.name}: at most {len(plan.scripts)}, each with names of its own")
+    return ExitCode.EXPECTED
+
+
 def _carry_out(plan: ClientsPlan, console: Console) -> ExitCode:
     path = plan.folder.path
     with ProgressDisplay(console) as display:
-        judgements = asyncio.run(drive(plan, display.of_targets()))
+        judgements = asyncio.run(drive(plan, display.target_says))
         if plan.beside is not None:
             render_again(plan.beside)
         else:
@@ -103,14 +133,14 @@ def _carry_out(plan: ClientsPlan, console: Console) -> ExitCode:
 
 def _soak(plan: ClientsPlan, duration_s: float, seed: int, console: Console) -> ExitCode:
     with ProgressDisplay(console) as display:
-        asyncio.run(soak_all(plan, duration_s, seed, display.of_targets()))
+        asyncio.run(soak_all(plan, duration_s, seed, display.target_says))
         run = load_clients(plan.folder.path)
         soak_site(run)
     say = plainly(console)
     for each in read_soaks(run):
         where = f"{each.target.spec}, {each.soak.library}"
         for group in each.soak.groups:
-            say(f"{where}, {group.told(each.soak.produced)}")
+            say(f"{where}, {group.reported(each.soak.produced)}")
         for says in each.unexpected:
             say(f"{where}: {says}")
     say(f"Clients: {plan.folder.path}")
@@ -125,8 +155,11 @@ def _chosen(suites: str, patterns: Sequence[str]) -> tuple[ClientScript, ...]:
         raise PlanError(str(error)) from error
 
 
-def _libraries(names: Sequence[str], console: Console) -> tuple[ClientLibrary, ...]:
+def _check_names(names: Sequence[str]) -> None:
     unknown = [name for name in names if not is_library(name)]
     if unknown:
         raise PlanError(f"{unknown[0]!r} is no client library; there is {', '.join(LIBRARY_FORMS)}")
+
+
+def _libraries(names: Sequence[str], console: Console) -> tuple[ClientLibrary, ...]:
     return asyncio.run(choose_libraries(names, plainly(console)))

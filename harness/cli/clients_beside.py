@@ -12,21 +12,21 @@ from rich.console import Console
 
 from harness.clients.choice import choose_libraries
 from harness.clients.collect import collect_client_scripts
-from harness.clients.report import write_talks_beside
+from harness.clients.report import write_conversations_beside
 from harness.clients.run import ClientsPlan, Tell, drive
-from harness.conduct.plan import PlanError, parse_targets
-from harness.conduct.progress import plainly
 from harness.gate.stored import open_run
-from harness.report.client_verdicts import client_verdicts
-from harness.report.clients_data import ClientsRun, clients_folder, load_clients
-from harness.report.clients_exports import told_brief
-from harness.report.clients_soak import soak_exit_code
-from harness.report.exit_code import ExitCode
+from harness.orchestration.plan import PlanError, parse_targets
+from harness.orchestration.progress import plainly
+from harness.report.exports.clients import brief_text
+from harness.report.model.client_verdicts import client_verdicts
 from harness.report.render import render_all
-from harness.report.run_kinds import RunKind, open_folder
+from harness.report.site.clients_soak import soak_exit_code
+from harness.results.client_results import ClientsRun, clients_folder, load_clients
+from harness.results.exit_code import ExitCode
+from harness.results.run_kinds import RunKind, open_folder
 from harness.spark.archive import ARCHIVE, Archive
 from harness.spark.packing import pack
-from harness.targets.base import TargetError
+from harness.targets.base.interface import TargetError
 from harness.trace.files import RunFolder
 
 _IN_PROCESS = "reference"
@@ -87,7 +87,7 @@ def print_clients_alone(run_dir: Path, console: Console) -> ExitCode:
 
 def _print_brief(run: ClientsRun, console: Console) -> None:
     say = plainly(console)
-    for line in told_brief(run):
+    for line in brief_text(run):
         say(line)
 
 
@@ -129,7 +129,7 @@ def render_again(run_dir: Path) -> None:
     _archive_again(RunFolder(run_dir))
     if (run_dir / "tables").is_dir():
         render_all(run_dir, allure=(run_dir / "allure-results").is_dir())
-        write_talks_beside(run_dir)
+        write_conversations_beside(run_dir)
 
 
 def _archive_again(folder: RunFolder) -> None:

@@ -11,15 +11,15 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
-from harness.conduct.coverage import coverage_to_json, run_coverage, static_coverage
-from harness.conduct.coverage_page import coverage_markdown
-from harness.conduct.plan import PlanError
-from harness.report.coverage import STANDING_GLYPHS, ClauseLine, Coverage
-from harness.report.exit_code import ExitCode
-from harness.report.run_kinds import RunKind, open_folder
+from harness.orchestration.coverage import coverage_to_json, run_coverage, static_coverage
+from harness.orchestration.coverage_page import coverage_markdown
+from harness.orchestration.plan import PlanError
+from harness.report.model.coverage import STATUS_GLYPHS, ClauseLine, Coverage
+from harness.results.exit_code import ExitCode
+from harness.results.run_kinds import RunKind, open_folder
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
-from harness.spark.rows import ClauseStanding
+from harness.spark.rows import ClauseStatus
 from harness.trace.files import LATEST, write_whole
 
 _RUN = typer.Argument(
@@ -79,8 +79,8 @@ def _print(looked_at: Coverage, console: Console) -> None:
     )
     for target in looked_at.targets:
         tally = looked_at.tally(target)
-        told = ", ".join(f"{tally[each]} {each.value}" for each in ClauseStanding if tally[each])
-        console.print(f"  {target}: {told}", highlight=False)
+        reported = ", ".join(f"{tally[each]} {each.value}" for each in ClauseStatus if tally[each])
+        console.print(f"  {target}: {reported}", highlight=False)
 
 
 def _grid(rows: list[tuple[str, str]]) -> Table:
@@ -116,6 +116,4 @@ def _sections(looked_at: Coverage, targets: Sequence[str]) -> Table:
 def _standings(due: list[ClauseLine], target: str) -> str:
     """Count how rows stand with a target, e.g. `2✗ 30✓ 4—`."""
     counts = Counter(line.standings[target] for line in due if target in line.standings)
-    return " ".join(
-        f"{counts[standing]}{STANDING_GLYPHS[standing]}" for standing in ClauseStanding if counts[standing]
-    )
+    return " ".join(f"{counts[status]}{STATUS_GLYPHS[status]}" for status in ClauseStatus if counts[status])

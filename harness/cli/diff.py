@@ -19,7 +19,7 @@ from harness.gate.comparison_pages import (
     print_comparison,
 )
 from harness.gate.sides import find_steps
-from harness.report.exit_code import ExitCode
+from harness.results.exit_code import ExitCode
 from harness.trace.files import LATEST, write_whole
 
 _SIDE = "A run's folder, `RUN@TARGET`, or a target of the run that `--run` names, e.g. `kafka:3.9.2`."
@@ -58,21 +58,21 @@ def diff(
 
     Of a target and the reference that it was held against: what it does otherwise, and what clients suffer.
     """
-    talk = Console(stderr=True)
+    conversation = Console(stderr=True)
     comparisons = [
         compare(
             *pair,
             explain=explain,
-            progress=lambda text: talk.print(text, markup=False, highlight=False, soft_wrap=True),
+            progress=lambda text: conversation.print(text, markup=False, highlight=False, soft_wrap=True),
         )
         for pair in find_steps((before, after, *(further or ())), run=run_folder)
     ]
-    text = _told(comparisons, form, pages=_pages(run_folder, out))
+    text = _reported(comparisons, form, pages=_pages(run_folder, out))
     if out is None:
         typer.echo(text, nl=False)
     else:
         write_whole(out, text)
-        talk.print(f"written: {out}", markup=False, highlight=False, soft_wrap=True)
+        conversation.print(f"written: {out}", markup=False, highlight=False, soft_wrap=True)
     return ExitCode.EXPECTED
 
 
@@ -84,7 +84,7 @@ def _pages(run: Path, out: Path | None) -> str | None:
     return Path(relpath(folder, out.resolve().parent)).as_posix()
 
 
-def _told(comparisons: Sequence[Comparison], form: Form, *, pages: str | None) -> str:
+def _reported(comparisons: Sequence[Comparison], form: Form, *, pages: str | None) -> str:
     match form:
         case Form.TERMINAL:
             return _for_terminal(comparisons)

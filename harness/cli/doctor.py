@@ -11,10 +11,10 @@ from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
 from harness.images.kafka import built_images
-from harness.report.exit_code import ExitCode
+from harness.results.exit_code import ExitCode
 from harness.scenario.errors import ScenarioError
 from harness.scenario.registry import collect
-from harness.targets.base import TargetError
+from harness.targets.base.interface import TargetError
 from harness.targets.checks import Check, all_checks
 from harness.targets.containers.engine import engine_description
 

@@ -2,42 +2,35 @@
 
 import errno
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, ParamSpec
 
 import typer
 
-from harness.conduct.plan import PlanError
-from harness.diff.expectations import ExpectationError
-from harness.gate.expectation_file import EditError
-from harness.gate.merge import MergeError
-from harness.gate.policy import PolicyError
-from harness.mutants.equivalents import EquivalentsError
-from harness.report.errors import ReportError
-from harness.report.exit_code import ExitCode
-from harness.scenario.errors import ScenarioError
-from harness.spark.session import SparkError
-from harness.tap.tap import TapError
-from harness.targets.base import TargetError
-from harness.trace.schema import TraceError
+from harness.results.exit_code import ExitCode
 
 P = ParamSpec("P")
 
-_CODES: Final[tuple[tuple[type[Exception], ExitCode], ...]] = (
-    (PlanError, ExitCode.USAGE),
-    (ExpectationError, ExitCode.CONFIGURATION),
-    (EquivalentsError, ExitCode.CONFIGURATION),
-    (PolicyError, ExitCode.CONFIGURATION),
-    (EditError, ExitCode.CONFIGURATION),
-    (MergeError, ExitCode.BAD_DATA),
-    (ScenarioError, ExitCode.CONFIGURATION),
-    (ImportError, ExitCode.CONFIGURATION),  # a package of suites that is not there, or imports what is not
-    (TraceError, ExitCode.BAD_DATA),
-    (ReportError, ExitCode.NO_INPUT),
-    (TargetError, ExitCode.UNAVAILABLE),
-    (TapError, ExitCode.UNAVAILABLE),
-    (SparkError, ExitCode.TEMPORARY_FAILURE),
-)
+CODES: Final[Mapping[str, ExitCode]] = {
+    "harness.orchestration.plan:PlanError": ExitCode.USAGE,
+    "harness.diff.expectations:ExpectationError": ExitCode.CONFIGURATION,
+    "harness.mutants.equivalents:EquivalentsError": ExitCode.CONFIGURATION,
+    "harness.gate.policy:PolicyError": ExitCode.CONFIGURATION,
+    "harness.gate.expectation_file:EditError": ExitCode.CONFIGURATION,
+    "harness.gate.merge:MergeError": ExitCode.BAD_DATA,
+    "harness.scenario.errors:ScenarioError": ExitCode.CONFIGURATION,
+    # A package of suites that is not there, or imports what is not.
+    "builtins:ImportError": ExitCode.CONFIGURATION,
+    "harness.trace.schema:TraceError": ExitCode.BAD_DATA,
+    # Of JSON in a record; a file of its own is told with its name.
+    "json.decoder:JSONDecodeError": ExitCode.BAD_DATA,
+    "pyarrow.lib:ArrowInvalid": ExitCode.BAD_DATA,
+    "harness.results.errors:ReportError": ExitCode.NO_INPUT,
+    "harness.targets.base.interface:TargetError": ExitCode.UNAVAILABLE,
+    "harness.tap.tap:TapError": ExitCode.UNAVAILABLE,
+    "harness.spark.master:SparkError": ExitCode.TEMPORARY_FAILURE,
+}
+"""By the name of an exception: whoever raised it has imported it, and no other command needs to."""
 _REMEDIES: Final = {
     errno.ENOSPC: "make room, or choose another place with --out",
     errno.EDQUOT: "make room, or choose another place with --out",
@@ -62,19 +55,20 @@ def ends_with_exit_code(command: Callable[P, ExitCode | None]) -> Callable[P, No
         try:
             code = command(*args, **kwargs)
         except Exception as error:
-            told = _told(error)
-            if told is None:
+            reported = _reported(error)
+            if reported is None:
                 raise
-            message, code = told
+            message, code = reported
             typer.echo(f"kafka-conformance: {message}", err=True)
         raise typer.Exit(int(code or ExitCode.EXPECTED))
 
     return run
 
 
-def _told(error: Exception) -> tuple[str, ExitCode] | None:
+def _reported(error: Exception) -> tuple[str, ExitCode] | None:
     """Return what users are told of an error, and its code; None where it is our fault."""
-    code = next((code for kind, code in _CODES if isinstance(error, kind)), None)
+    names = (f"{kind.__module__}:{kind.__qualname__}" for kind in type(error).__mro__)
+    code = next((CODES[name] for name in names if name in CODES), None)
     if code is not None:
         return str(error), code
     refused = _refused(error)

@@ -9,9 +9,6 @@ from typing import Annotated, Final
 import typer
 
 from harness.cli.errors import ends_with_exit_code
-from harness.conduct.expectation_files import expectation_files
-from harness.conduct.judging import check_folder
-from harness.conduct.plan import PlanError, parse_targets
 from harness.diff.check import CheckedRun
 from harness.diff.expectations import Entry, ExpectationError
 from harness.diff.judge import TargetInfo
@@ -25,7 +22,10 @@ from harness.gate.expectation_file import (
 from harness.gate.expectation_update import Proposal, proposals
 from harness.gate.stored import StoredRun, cut_short, open_run
 from harness.gate.words import plain
-from harness.report.exit_code import ExitCode
+from harness.orchestration.expectation_files import expectation_files
+from harness.orchestration.judging import check_folder
+from harness.orchestration.plan import PlanError, parse_targets
+from harness.results.exit_code import ExitCode
 from harness.scenario.registry import collect
 from harness.trace.files import LATEST
 from harness.trace.schema import TraceError
@@ -124,12 +124,12 @@ def _foresee(
     """Ask for what is missing, show what would change, and write it if it is wanted."""
     typer.echo(f"\n{proposal.says}\n  {plain(proposal.judgement.reason)}")
     old = None if proposal.changes is None else proposal.changes.entry
-    told = reason or _asked("reason", old.reason if old else None)
+    reported = reason or _asked("reason", old.reason if old else None)
     linked = link or _asked("link (KAFKA-…, KIP-… or an address)", old.link if old else None)
-    _refuse_faulty(proposal, told, linked, further)
+    _refuse_faulty(proposal, reported, linked, further)
     path = home if proposal.changes is None else proposal.changes.path
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    after = proposal.applied_to(before, reason=told, link=linked, further=further)
+    after = proposal.applied_to(before, reason=reported, link=linked, further=further)
     return _written(path, before, after, yes=yes)
 
 

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from harness.cli.errors import ends_with_exit_code
-from harness.conduct.expectation_files import expectation_files
 from harness.gate.annotations import annotations
 from harness.gate.clients_alone import evaluate_clients
 from harness.gate.decision import Decision
@@ -16,11 +15,12 @@ from harness.gate.decision_file import write_decision
 from harness.gate.evaluate import Gated, Given, evaluate
 from harness.gate.policy import FILE_NAME, Baseline, Policy, PolicyError, load_policy
 from harness.gate.stored import open_run
-from harness.gate.words import can_be_foreseen, entry_to_paste, reproduction, three_lines
-from harness.report.clients_data import is_clients_folder, load_clients
-from harness.report.exit_code import ExitCode
-from harness.report.gate_page import add_gate_page
-from harness.report.regression_page import add_regression_page
+from harness.gate.words import can_be_foreseen, entry_to_paste, three_lines
+from harness.orchestration.expectation_files import expectation_files
+from harness.report.site.gate_page import add_gate_page
+from harness.report.site.regression_page import add_regression_page
+from harness.results.client_results import is_clients_folder, load_clients
+from harness.results.exit_code import ExitCode
 from harness.scenario.registry import collect
 from harness.trace.files import LATEST
 
@@ -83,7 +83,7 @@ def gate(
         add_regression_page(out or folder)
     _print(gated)
     if annotate is Style.GITHUB:
-        for line in annotations(gated.decision, gated.infos):
+        for line in annotations(gated.decision):
             typer.echo(line)
     typer.echo(f"Summary: {files.summary}")
     typer.echo(f"Page: {page}")
@@ -109,13 +109,13 @@ def _with_pairs(policy: Policy, pairs: list[str]) -> Policy:
 def _print(gated: Gated) -> None:
     """Print the three lines, and what helps with the first complaint about a scenario."""
     decision: Decision = gated.decision
-    for line in three_lines(decision, gated.infos):
+    for line in three_lines(decision):
         typer.echo(line)
     found = next((each for each in decision.complaints if can_be_foreseen(each)), None)
     if found is not None and found.judgement is not None:
         typer.echo("\nIf that is known and right, in an expectation file, once it has a reason and a link:\n")
         typer.echo(entry_to_paste(found.judgement, gated.infos[found.judgement.target]))
         if found is not decision.complaints[0]:
-            typer.echo(f"again: {reproduction(found, gated.infos)}\n")
+            typer.echo(f"again: {found.line}\n")
     for note in decision.notes:
         typer.echo(f"note: {note}")

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from harness.cli.schema_docs import SCHEMAS, schemas_page
-from harness.targets.behaviours import behaviour_sheets, behaviours_page
-from harness.targets.response_matrix import response_matrix_page
+from harness.targets.reference.behaviours import behaviour_sheets, behaviours_page
+from harness.targets.reference.response_matrix import response_matrix_page
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "generated"
 PAGES: Final[Mapping[str, Callable[[], str]]] = {

@@ -11,9 +11,10 @@ from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
 from harness.images.kafka import build_image, built_images, remove_built_images
-from harness.report.exit_code import ExitCode
-from harness.targets.containers.engine import remove_leftovers
-from harness.targets.jars import kafka_jars
+from harness.results.exit_code import ExitCode
+from harness.targets.base.interface import Lasting
+from harness.targets.containers.engine import engine_description, remove_leftovers
+from harness.targets.jars.resolved import kafka_jars
 
 images = typer.Typer(
     help="Build images of Kafka where no registry is reached; `container:apache/kafka:VERSION` finds them.",
@@ -37,12 +38,15 @@ def build(
     What they are built on is made by debootstrap once, as root; jars come from the cache of `kafka:VERSION`.
     """
     console = Console()
+    engine_description()  # before jars are fetched
     for version in versions:
         began_s = time.monotonic()
         with console.status(version) as status:
 
             def tell(text: str, *, version: str = version, status: Status = status) -> None:
                 status.update(f"{version}: {text}")
+                if isinstance(text, Lasting):
+                    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
             jars = asyncio.run(kafka_jars(version, tell))
             image = build_image(jars, tell, base=base)

@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from harness.cli.errors import ends_with_exit_code
-from harness.conduct.loading_table import LoadingTable
-from harness.conduct.plan import PlanError
-from harness.report.exit_code import ExitCode
-from harness.report.run_kinds import RunKind, open_folder
+from harness.orchestration.loading_table import LoadingTable
+from harness.orchestration.plan import PlanError
+from harness.results.exit_code import ExitCode
+from harness.results.run_kinds import RunKind, open_folder
 from harness.trace.files import LATEST, write_whole
 
 _RUNS = typer.Argument(

@@ -9,21 +9,22 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from harness.cli.brokers import BROKER_PROPERTY
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import RUN_ID, telling_of_interruption
-from harness.conduct.expectation_files import expectation_files
-from harness.conduct.matrix import explain_changes, fitting_at_once, matrix_targets
-from harness.conduct.plan import RunPlan, new_run_id, select_scripts
-from harness.conduct.progress import ProgressDisplay
-from harness.conduct.run import conduct, report
-from harness.report.changes import print_changes, write_changes
-from harness.report.changes_data import write_changes_data
-from harness.report.exit_code import ENDED_INTERRUPTED, ExitCode
-from harness.report.terminal import print_summary
+from harness.orchestration.expectation_files import expectation_files
+from harness.orchestration.matrix import explain_changes, matrix_targets
+from harness.orchestration.plan import RunPlan, new_run_id, parse_properties, select_scripts
+from harness.orchestration.progress import ProgressDisplay
+from harness.orchestration.run import orchestrate, report
+from harness.report.model.changes import print_changes, write_changes
+from harness.report.model.changes_data import write_changes_data
+from harness.report.terminal.summary import print_summary
+from harness.results.exit_code import ENDED_INTERRUPTED, ExitCode
 from harness.runner.drive import JOBS, Limits
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
-from harness.spark.session import LOCAL_MASTER
+from harness.spark.master import LOCAL_MASTER, SparkError, why_no_spark
 
 _VERSIONS = typer.Option(
     help="Which versions: `2.4.1,3.9.2+java,4.4.0`, ranges `2.4..4.4`, `latest-patch`, `latest`, `all`."
@@ -61,6 +62,10 @@ def matrix(
         list[Path] | None,
         typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False),
     ] = None,
+    broker_property: Annotated[list[str] | None, BROKER_PROPERTY] = None,
+    confirm: Annotated[
+        bool, typer.Option(help="Run unexpected results again, alone; what does not show again is flaky.")
+    ] = True,
     suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
     allure: Annotated[bool, typer.Option(help="Write Allure results too.")] = False,
     spark_master: Annotated[str, typer.Option(help="Spark's master.")] = LOCAL_MASTER,
@@ -80,33 +85,38 @@ def matrix(
         command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
         limits=Limits(scenario_s=scenario_timeout, drive_s=run_timeout, jobs=jobs),
         expectation_files=expectation_files(suites, expect or []),
-        at_once=at_once or fitting_at_once(tuple(scripts.values())),
+        confirms=confirm,
+        at_once=at_once,
         against=chosen.against,
+        broker_properties=parse_properties(broker_property or []),
     )
     return _carry_out(plan, allure=allure, spark_master=spark_master, archive=archive)
 
 
 def _carry_out(plan: RunPlan, *, allure: bool, spark_master: str, archive: Path | None) -> ExitCode:
     console = Console()
+    lacking = why_no_spark(spark_master)
+    if lacking is not None:
+        raise SparkError(f"a matrix is made of tables, so nothing was driven: {lacking}")
+    bound = "" if plan.at_once is None else f", {plan.at_once} at once"
     console.print(
-        f"[bold]run {plan.run_id}[/]  {len(plan.scripts)} scenarios, {len(plan.targets)} targets, "
-        f"{plan.at_once} at once",
+        f"[bold]run {plan.run_id}[/]  {len(plan.scripts)} scenarios, {len(plan.targets)} targets{bound}",
         highlight=False,
     )
     began_s = time.monotonic()
     with telling_of_interruption(plan.reports / plan.run_id, "report"), ProgressDisplay(console) as display:
-        conducted = conduct(plan, display)
-        if conducted.footer.ended.startswith(ENDED_INTERRUPTED):
+        completed = orchestrate(plan, display)
+        if completed.footer.ended.startswith(ENDED_INTERRUPTED):
             console.print("interrupted; a report is made of what was recorded, unless Ctrl-C comes again")
         tell = display.teller("report")
         if plan.against is None:
-            explain_changes(conducted, tell)
-        report(conducted.folder, allure=allure, spark_master=spark_master, progress=tell, archive=archive)
-        written = write_changes(conducted.folder.path)
-        write_changes_data(conducted.folder.path)
+            explain_changes(completed, tell)
+        report(completed.folder, allure=allure, spark_master=spark_master, progress=tell, archive=archive)
+        written = write_changes(completed.folder.path)
+        write_changes_data(completed.folder.path)
         display.finish("report")
-    print_summary(conducted.folder.path, console)
-    print_changes(conducted.folder.path, console)
+    print_summary(completed.folder.path, console)
+    print_changes(completed.folder.path, console)
     console.print(f"Matrix: {written}", highlight=False, soft_wrap=True)
     console.print(f"[dim]{time.monotonic() - began_s:.1f} s in all[/]", highlight=False)
-    return conducted.exit_code
+    return completed.exit_code

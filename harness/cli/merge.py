@@ -10,12 +10,12 @@ import typer
 
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import refuse_taken
-from harness.conduct.expectation_files import expectation_files
-from harness.conduct.judging import ending, read_expectations
 from harness.gate.merge import merge as join
 from harness.gate.merge import refuse_strangers
 from harness.gate.stored import open_run
-from harness.report.exit_code import ExitCode
+from harness.orchestration.expectation_files import expectation_files
+from harness.orchestration.judging import ending, read_expectations
+from harness.results.exit_code import ExitCode
 from harness.scenario.registry import collect
 from harness.trace.files import RunFolder
 

@@ -1,6 +1,5 @@
 """`mutate`: whether the suites would notice if the reference were wrong."""
 
-import os
 import time
 from importlib import import_module
 from pathlib import Path
@@ -10,15 +9,16 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from harness.capacity import machine
 from harness.cli.errors import ends_with_exit_code
-from harness.conduct.plan import PlanError, select_scripts
 from harness.mutants.campaign import DEFAULT_PROFILES, Campaign, Order, campaign, chosen_mutants
 from harness.mutants.equivalents import read_equivalents
 from harness.mutants.outcome import print_outcome, score, write_outcome, wrongly_listed
-from harness.report.exit_code import ExitCode
+from harness.orchestration.plan import PlanError, select_scripts
+from harness.results.exit_code import ExitCode
 from harness.scenario.registry import collect
-from harness.targets.base import TargetError
-from harness.targets.reference import reference_profile
+from harness.targets.base.interface import TargetError
+from harness.targets.reference.target import reference_profile
 
 _SCENARIOS = typer.Argument(help="Scenario ids or globs; all if none is given.", show_default=False)
 _PROFILE = typer.Option(
@@ -62,7 +62,7 @@ def mutate(
         only=only,
         sample=sample,
         seed=seed,
-        jobs=jobs or os.cpu_count() or 1,
+        jobs=jobs or machine().jobs(),
         equivalents=read_equivalents(equivalents or _beside(suites)),
     )
     _refuse_nonsense(order)

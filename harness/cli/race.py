@@ -12,16 +12,17 @@ from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import RUN_ID, refuse_taken, telling_of_interruption
-from harness.conduct.plan import PlanError, new_run_id, parse_targets
-from harness.conduct.progress import ProgressDisplay
+from harness.orchestration.external import announcement
+from harness.orchestration.plan import PlanError, new_run_id, parse_targets
+from harness.orchestration.progress import ProgressDisplay
 from harness.races.catalogue import Race, RaceError, select_races
 from harness.races.folder import RacesFolder, RunRecord
 from harness.races.judge import Verdict
 from harness.races.report import print_verdicts, write_report
 from harness.races.run import RacesPlan, drive, judge_folder
-from harness.races.search import Finding
-from harness.report.exit_code import ExitCode, worst
-from harness.report.run_kinds import RunKind, open_folder
+from harness.races.search import SearchOutcome
+from harness.results.exit_code import ExitCode, worst
+from harness.results.run_kinds import RunKind, open_folder
 from harness.trace.target_record import TargetRecord
 
 _RACES = typer.Argument(help="Races by name or glob; all if none is given.", show_default=False)
@@ -51,7 +52,7 @@ def race(
     if not console.is_terminal:
         console = Console(width=_PIPE_WIDTH)
     with ProgressDisplay(console) as display:
-        tell = display.of_targets()
+        tell = display.target_says
         if judge_again is None:
             plan = RacesPlan(
                 run_id=run_id or new_run_id(),
@@ -64,6 +65,9 @@ def race(
             )
             refuse_taken(plan.out / plan.run_id)
             with telling_of_interruption(plan.out / plan.run_id, "race --judge"):
+                for each in plan.targets:
+                    if each.is_external:
+                        console.print(announcement(each), markup=False, highlight=False, soft_wrap=True)
                 folder = asyncio.run(drive(plan, tell))
         else:
             folder = RacesFolder(open_folder(judge_again, RunKind.RACES).path)
@@ -71,7 +75,7 @@ def race(
     run = folder.read_run()
     write_report(folder.path, run, verdicts)
     print_verdicts(console, run, verdicts)
-    missing = _not_held(run, folder.read_targets(), verdicts)
+    missing = _not_run(run, folder.read_targets(), verdicts)
     for line in missing:
         console.print(line, highlight=False, soft_wrap=True, markup=False)
     console.print(f"Races: {folder.path}", highlight=False, soft_wrap=True)
@@ -85,9 +89,7 @@ def _chosen(patterns: Sequence[str]) -> tuple[Race, ...]:
         raise PlanError(str(error)) from error
 
 
-def _not_held(
-    run: RunRecord, targets: Sequence[TargetRecord], verdicts: Sequence[Verdict]
-) -> tuple[str, ...]:
+def _not_run(run: RunRecord, targets: Sequence[TargetRecord], verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     """Say which rounds are not on file, of a run that was stopped before its end."""
     held = {(each.target, each.race): each.rounds for each in verdicts}
     return tuple(
@@ -101,8 +103,8 @@ def _not_held(
 def _exit_code(verdicts: Sequence[Verdict]) -> ExitCode:
     applying = {ExitCode.EXPECTED if verdicts else ExitCode.NOTHING_RAN}
     for each in verdicts:
-        if each.findings.get(Finding.UNEXPLAINED):
+        if each.findings.get(SearchOutcome.UNEXPLAINED):
             applying.add(ExitCode.UNEXPECTED)
-        if each.findings.get(Finding.UNDECIDED) or each.findings.get(Finding.UNANSWERED):
+        if each.findings.get(SearchOutcome.UNDECIDED) or each.findings.get(SearchOutcome.UNANSWERED):
             applying.add(ExitCode.INDETERMINATE)
     return worst(applying)

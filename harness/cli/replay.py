@@ -11,8 +11,8 @@ from rich.table import Table
 from harness.cli.errors import ends_with_exit_code
 from harness.replay import Replayed, total
 from harness.replay.stored import ReplayedTarget, replay_run
-from harness.report.exit_code import ExitCode
-from harness.report.run_kinds import RunKind, open_folder
+from harness.results.exit_code import ExitCode
+from harness.results.run_kinds import RunKind, open_folder
 
 _RUNS = typer.Argument(help="Folders of runs of `tap` or `clients`.")
 _WHOLE = typer.Option(

@@ -3,38 +3,48 @@
 import shlex
 import sys
 import time
-from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from harness.cli.clients_beside import drive_beside, plan_beside, print_clients
+from harness.cli.brokers import BROKER_PROPERTY, print_brokers
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.report_kinds import report_of_other_kind
 from harness.cli.run_folder import RUN_ID, telling_of_interruption
-from harness.clients.report import write_talks_beside
-from harness.clients.run import ClientsPlan
-from harness.conduct.expectation_files import expectation_files
-from harness.conduct.judging import judge_run_again
-from harness.conduct.plan import RunPlan, Shard, new_run_id, parse_targets, select_scripts
-from harness.conduct.progress import ProgressDisplay
-from harness.conduct.run import ConductedRun, conduct
-from harness.conduct.run import report as make_report
-from harness.report.clients_data import clients_folder, load_clients
-from harness.report.errors import ReportError
-from harness.report.exit_code import ENDED_INTERRUPTED, ExitCode, worst
-from harness.report.run_kinds import RunKind, open_folder
-from harness.report.terminal import RESULT_COUNT_MAX, print_summary
+from harness.orchestration.expectation_files import expectation_files
+from harness.orchestration.external import announcement
+from harness.orchestration.external import dry_run as list_external
+from harness.orchestration.judging import judge_run_again
+from harness.orchestration.plan import (
+    RunPlan,
+    RunShard,
+    new_run_id,
+    parse_properties,
+    parse_targets,
+    select_scripts,
+)
+from harness.orchestration.progress import ProgressDisplay, plainly
+from harness.orchestration.run import orchestrate
+from harness.orchestration.run import report as make_report
+from harness.report.model.losses import has_verdict
+from harness.report.model.without_tables import load_verdict
+from harness.report.terminal.rates import print_rates
+from harness.report.terminal.summary import print_summary, print_verdict
+from harness.results.client_results import clients_folder, load_clients
+from harness.results.errors import ReportError
+from harness.results.exit_code import ENDED_INTERRUPTED, ExitCode, worst
+from harness.results.run_kinds import RunKind, open_folder
 from harness.runner.drive import JOBS, Limits
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
-from harness.spark.session import LOCAL_MASTER
-from harness.trace.events import TARGET_LOST
+from harness.spark.master import LOCAL_MASTER, SparkError, why_no_spark
 from harness.trace.files import LATEST, RunFolder
-from harness.verdict import Expectation
+
+if TYPE_CHECKING:
+    from harness.clients.run import ClientsPlan
+from harness.trace.schema import TraceError
 
 _SCENARIOS = typer.Argument(help="Scenario ids or globs; all if none is given.", show_default=False)
 _TARGET = typer.Option(
@@ -55,13 +65,28 @@ _ARCHIVE = typer.Option(
     file_okay=False,
 )
 _SHARD = typer.Option(help="Hold one part of the selection only, e.g. `1/3`; `merge` joins the parts.")
+_ALLURE = typer.Option(help="Write Allure results, and render them if Node is there.")
+_NO_REPORT = typer.Option("--no-report", help="Drive and judge, but make no report.")
+_PACK = typer.Option(
+    "--pack/--no-pack",
+    help="Let scenarios share brokers that have properties which they did not ask for and do not notice.",
+)
 _CLIENTS = typer.Option(
     "--clients", help="Have real clients carry their scripts out too, on the same targets."
 )
 _MASTER = typer.Option(help="Spark's master: `local[*]`, `spark://…`.")
 _JOBS = typer.Option("--jobs", "-j", min=1, help="Scenarios at once, on all brokers.")
 _SCENARIO_TIMEOUT = typer.Option(min=0.1, help="Seconds for one scenario.")
+_REPEAT = typer.Option(min=1, help="Run every scenario so often, and print how often each came to what.")
+_CONFIRM = typer.Option(help="Run unexpected results again, alone; what does not show again is flaky.")
+_CONFIRM_TIME = typer.Option(
+    min=0,
+    help="Seconds in which such attempts may begin, the first aside; else a fifth of the drive's, or 60.",
+)
 _RUN_TIMEOUT = typer.Option(min=1, help="Seconds for the scenarios of one broker.")
+
+
+_DRY_RUN = typer.Option("--dry-run", help="List what would be done to brokers of others; send nothing.")
 
 
 @ends_with_exit_code
@@ -76,28 +101,28 @@ def run(
     jobs: Annotated[int, _JOBS] = JOBS,
     scenario_timeout: Annotated[float, _SCENARIO_TIMEOUT] = 60.0,
     run_timeout: Annotated[float, _RUN_TIMEOUT] = 600.0,
+    repeat: Annotated[int, _REPEAT] = 1,
+    confirm: Annotated[bool, _CONFIRM] = True,
+    confirm_time: Annotated[float | None, _CONFIRM_TIME] = None,
     expect: Annotated[list[Path] | None, _EXPECT] = None,
     baseline: Annotated[Path | None, _BASELINE] = None,
     suites: Annotated[str, _SUITES] = "suites",
-    allure: Annotated[
-        bool, typer.Option(help="Write Allure results, and render them if Node is there.")
-    ] = True,
+    allure: Annotated[bool, _ALLURE] = True,
     spark_master: Annotated[str, _MASTER] = LOCAL_MASTER,
     archive: Annotated[Path | None, _ARCHIVE] = None,
     shard: Annotated[str | None, _SHARD] = None,
+    broker_property: Annotated[list[str] | None, BROKER_PROPERTY] = None,
+    pack: Annotated[bool, _PACK] = True,
     clients: Annotated[bool, _CLIENTS] = False,
-    only_drive: Annotated[
-        bool, typer.Option("--no-report", help="Drive and judge, but make no report.")
-    ] = False,
+    only_drive: Annotated[bool, _NO_REPORT] = False,
+    dry_run: Annotated[bool, _DRY_RUN] = False,
 ) -> ExitCode:
     """Hold scenarios with targets, judge what differs, and write a report."""
-    catalogue = collect(suites)
-    selection = select_scripts(catalogue, scenarios or [], skip or [])
-    part = None if shard is None else Shard.parse(shard)
+    selection = select_scripts(catalogue := collect(suites), scenarios or [], skip or [])
     plan = RunPlan(
         run_id=run_id or new_run_id(),
+        shard=(part := None if shard is None else RunShard.parse(shard)),
         scripts=selection if part is None else part.part_of(selection),
-        shard=part,
         selection=selection,
         catalogue=frozenset(catalogue),
         clauses=tuple(load_clauses(suites).values()),
@@ -108,13 +133,33 @@ def run(
         expectation_files=expectation_files(suites, expect or []),
         baseline=baseline,
     )
+    plan = replace(plan, broker_properties=parse_properties(broker_property or []), merges_configs=pack)
+    plan = replace(plan, repeat=repeat, confirms=confirm, confirm_s=confirm_time)
+    if dry_run:
+        return _print_dry_run(plan, Console())
     options = ReportOptions(wanted=not only_drive, allure=allure, spark_master=spark_master, archive=archive)
-    console = Console()
-    beside = None
-    if clients:
-        specs = target or ["reference"]
-        beside = plan_beside(specs, run_id=plan.run_id, profile=profile, suites=suites, console=console)
-    return carry_out(plan, options, beside, console)
+    beside = _beside(plan, profile=profile, suites=suites) if clients else None
+    return carry_out(plan, options, beside, Console())
+
+
+def _beside(plan: RunPlan, *, profile: str | None, suites: str) -> "ClientsPlan":
+    """Plan client scripts on the targets of a run."""
+    # Runs without client scripts do not wait until their libraries are imported; likewise further below.
+    from harness.cli.clients_beside import plan_beside  # noqa: PLC0415 - as said
+
+    specs = [target.spec for target in plan.targets]
+    return plan_beside(specs, run_id=plan.run_id, profile=profile, suites=suites, console=Console())
+
+
+def _print_dry_run(plan: RunPlan, console: Console) -> ExitCode:
+    """List what a run would do to brokers of others; those that the harness starts are nobody else's."""
+    for target in plan.targets:
+        if target.is_external:
+            for line in list_external(target, plan.scripts, run_id=plan.run_id):
+                console.print(line, markup=False, highlight=False, soft_wrap=True)
+        else:
+            console.print(f"{target.spec} is started for the run", markup=False, highlight=False)
+    return ExitCode.EXPECTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,44 +173,63 @@ class ReportOptions:
 
 
 def carry_out(
-    plan: RunPlan, options: ReportOptions, clients: ClientsPlan | None, console: Console
+    plan: RunPlan, options: ReportOptions, clients: "ClientsPlan | None", console: Console
 ) -> ExitCode:
     """Conduct a plan, and client scripts after it, under a progress display; report, print the summary."""
-    console.print(f"[bold]run {plan.run_id}[/]  {len(plan.scripts)} scenarios", highlight=False)
+    say = plainly(console)
+    folder = plan.reports / plan.run_id
+    is_reported = _announce(plan, options, console)
     began_s = time.monotonic()
-    with telling_of_interruption(plan.reports / plan.run_id, "report"), ProgressDisplay(console) as display:
-        conducted = conduct(plan, display)
-        is_interrupted = conducted.footer.ended.startswith(ENDED_INTERRUPTED)
-        if options.wanted and is_interrupted:
-            console.print("interrupted; a report is made of what was recorded, unless Ctrl-C comes again")
-        applying = [conducted.exit_code]
+    with telling_of_interruption(folder, "report"), ProgressDisplay(console) as display:
+        completed = orchestrate(plan, display)
+        print_brokers(completed.folder, console)
+        is_interrupted = completed.footer.ended.startswith(ENDED_INTERRUPTED)
+        if is_reported and is_interrupted:
+            say("interrupted; a report is made of what was recorded, unless Ctrl-C comes again")
+        applying = [completed.exit_code]
         if clients is not None and not is_interrupted:
-            applying.append(drive_beside(clients, conducted.folder.path, display.of_targets()))
-        if options.wanted:
-            _report(conducted.folder, options, display)
-    if options.wanted:
-        print_summary(conducted.folder.path, console)
+            from harness.cli.clients_beside import drive_beside  # noqa: PLC0415 - as said in `_beside`
+
+            applying.append(drive_beside(clients, folder, display.target_says))
+        if is_reported and not has_verdict(load_verdict(folder)):
+            is_reported = False
+            say(f"No report: every target was lost; `kafka-conformance report {folder}` makes one")
+        if is_reported:
+            _report_or_explain(completed.folder, options, display, console)
+    if is_reported:
+        print_summary(folder, console)
     else:
-        _print_brief(conducted, console)
-    print_clients(conducted.folder.path, console)
+        print_verdict(folder, console)
+    _print_clients(folder, console)
+    if plan.repeat > 1:
+        print_rates(completed.checked, console)
     console.print(f"[dim]{time.monotonic() - began_s:.1f} s in all[/]", highlight=False)
     return worst(applying)
 
 
-def _print_brief(conducted: ConductedRun, console: Console) -> None:
-    """Print what can be said without a report: how it ended, and the outcomes of each target."""
-    outcomes = Counter((each.target, each.outcome) for each in conducted.checked.judgements)
-    lines = [f"{target}: {count} {outcome}" for (target, outcome), count in sorted(outcomes.items())]
-    unexpected = [
-        f"{each.outcome}, {each.expectation}: {each.scenario_id} on {each.target}: {each.reason}"
-        for each in conducted.checked.judgements
-        if each.expectation != Expectation.EXPECTED and TARGET_LOST not in each.reason
-    ]
-    rest = len(unexpected) - RESULT_COUNT_MAX
-    more = [f"… and {rest} more; judgements.jsonl has them all"] if rest > 0 else []
-    told = (*lines, *unexpected[:RESULT_COUNT_MAX], *more)
-    for line in (*told, f"ended: {conducted.footer.ended}", f"Run: {conducted.folder.path}"):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+def _announce(plan: RunPlan, options: ReportOptions, console: Console) -> bool:
+    """Say what is about to be done, and return whether a report can be made of it."""
+    console.print(f"[bold]run {plan.run_id}[/]  {len(plan.scripts)} scenarios", highlight=False)
+    say = plainly(console)
+    lacking = why_no_spark(options.spark_master) if options.wanted else None
+    if lacking is not None:
+        folder = plan.reports / plan.run_id
+        say(f"No report will be made, only the verdict: {lacking}; then `kafka-conformance report {folder}`")
+    for target in plan.targets:
+        if target.is_external:
+            say(announcement(target))
+    return options.wanted and lacking is None
+
+
+def _report_or_explain(
+    folder: RunFolder, options: ReportOptions, display: ProgressDisplay, console: Console
+) -> None:
+    """Make the report; where that fails, print the verdict before the failure ends the run."""
+    try:
+        _report(folder, options, display)
+    except (SparkError, ReportError, TraceError, OSError):
+        print_verdict(folder.path, console)
+        raise
 
 
 def _report(folder: RunFolder, options: ReportOptions, display: ProgressDisplay) -> None:
@@ -177,10 +241,21 @@ def _report(folder: RunFolder, options: ReportOptions, display: ProgressDisplay)
         progress=tell,
         archive=options.archive,
     )
-    write_talks_beside(folder.path)
+    if clients_folder(folder.path) is not None:
+        from harness.clients.report import write_conversations_beside  # noqa: PLC0415 - as said in `_beside`
+
+        write_conversations_beside(folder.path)
     if rendered.allure_problem:
         tell(f"Allure's report was not rendered: {rendered.allure_problem}")
     display.finish("report")
+
+
+def _print_clients(run_dir: Path, console: Console) -> None:
+    """Print how the client scripts of a run went, where it has any."""
+    if clients_folder(run_dir) is not None:
+        from harness.cli.clients_beside import print_clients  # noqa: PLC0415 - as said in `_beside`
+
+        print_clients(run_dir, console)
 
 
 @ends_with_exit_code
@@ -201,6 +276,8 @@ def report(
     """Judge a stored run again, with today's expectations, and make its report anew."""
     folder = open_folder(run_folder, RunKind.SUITES, RunKind.CLIENTS, RunKind.SOAK, RunKind.TAP)
     console = Console()
+    from harness.cli.report_kinds import report_of_other_kind  # noqa: PLC0415 - as said in `_beside`
+
     other = report_of_other_kind(folder.path, console)
     if other is not None:
         return other
@@ -214,8 +291,8 @@ def report(
             baseline=baseline,
         )
         options = ReportOptions(wanted=True, allure=allure, spark_master=spark_master, archive=archive)
-        _report(folder, options, display)
+        _report_or_explain(folder, options, display, console)
     print_summary(folder.path, console)
-    print_clients(folder.path, console)
+    _print_clients(folder.path, console)
     clients = clients_folder(folder.path)
     return code if clients is None else worst((code, load_clients(clients).exit_code))

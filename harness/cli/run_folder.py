@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from harness.conduct.plan import PlanError, refuse_unfit_id
+from harness.orchestration.plan import PlanError, refuse_unfit_id
 
 
 def fit_run_id(run_id: str | None) -> str | None:

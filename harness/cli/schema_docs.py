@@ -5,13 +5,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from harness.diff.model import Attribution, Difference, Judgement
+from harness.diff.model import Attempt, Attribution, Difference, Judgement
 from harness.scenario.script_schema import script_schema
 from harness.spark.archive_rows import ClientVerdict
 from harness.trace.clause import Clause
 from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
 from harness.trace.formats import FORMAT_VERSION
 from harness.trace.schema import json_schema
+from harness.trace.starvation import Starvation
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -52,8 +53,10 @@ SCHEMAS: Final = (
     _of_record("clause", Clause, "each line of `clauses.jsonl`"),
     _of_record("trace-header", TraceHeader, "each item of `traces/TARGET/header.json`"),
     _of_record("event", Event, "each line of `traces/TARGET/events.jsonl`"),
+    _of_record("starvation", Starvation, "`fields` of each `starved` event"),
     _of_record("judgement", Judgement, "each line of `judgements.jsonl`"),
     _of_record("difference", Difference, "each line of `differences.jsonl`"),
+    _of_record("attempt", Attempt, "each line of `attempts.jsonl`"),
     _of_record("attribution", Attribution, "each line of `attributions.jsonl`"),
     _of_record("client-verdict", ClientVerdict, "each row of `client_verdicts` in an archive of runs"),
 )

@@ -2,10 +2,10 @@
 
 import asyncio
 import shlex
-import signal
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,17 +14,22 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.interrupts import end_at_once_from_now_on, end_well_by_signal
 from harness.cli.run_folder import RUN_ID, refuse_taken
-from harness.conduct.plan import PlanError, new_run_id, parse_targets
-from harness.invariants import Invariant, Party, Violation
+from harness.invariants import AtFault, Invariant, Violation
 from harness.invariants.stored import check_run
-from harness.report.exit_code import ExitCode, worst
-from harness.report.run_kinds import RunKind, open_folder
+from harness.orchestration.external import outline, tap_announcement
+from harness.orchestration.plan import PlanError, new_run_id, parse_targets
+from harness.orchestration.progress import plainly
+from harness.results.exit_code import ExitCode, worst
+from harness.results.run_kinds import RunKind, open_folder, run_kind
 from harness.spark.invariants import stored_violations
-from harness.spark.session import LOCAL_MASTER
+from harness.spark.master import LOCAL_MASTER
 from harness.tap.listeners import parse_address
-from harness.tap.run import TappedRun, TapPlan, finish_later, tap_target, told
+from harness.tap.run import TappedRun, TapPlan, finish_later, reported, tap_target
+from harness.trace.completeness import refuse_cut_short
 from harness.trace.events import TARGET_LOST
+from harness.trace.schema import TraceError
 
 _TARGET = typer.Option("--target", "-t", help="What clients are to talk to.", show_default=False)
 _LISTEN = typer.Option(help="`HOST:PORT` for clients; port 0 is one of the system's choice.")
@@ -33,6 +38,7 @@ _PROFILE = typer.Option(help="The profile that the trace names, e.g. `3.9`.")
 _OUT = typer.Option(help="Where run folders are made.", file_okay=False)
 _CHECK = typer.Option("--check", help="Tell of broken invariants while it taps.")
 _FINISH = typer.Option("--finish", help="Decode this run, whose tap was killed, and tap nothing.")
+_DRY_RUN = typer.Option("--dry-run", help="Say what would be made on a broker of others; send nothing.")
 _RUNS = typer.Argument(help="Folders of runs, tapped or scripted.")
 _SPARK = typer.Option("--spark", help="Let Spark look at all of them at once; it leaves one owner aside.")
 _SHOWN = 40
@@ -50,6 +56,7 @@ def tap(
     out: Annotated[Path, _OUT] = Path("reports", "taps"),
     run_id: Annotated[str | None, RUN_ID] = None,
     finish_run: Annotated[Path | None, _FINISH] = None,
+    dry_run: Annotated[bool, _DRY_RUN] = False,
 ) -> ExitCode:
     """Stand between any clients and a target, and keep what they say; Ctrl-C ends it."""
     console = _console()
@@ -69,11 +76,25 @@ def tap(
             command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
             checks=check,
         )
+        if parsed.is_external:
+            plainly(console)(tap_announcement(parsed))
+        if dry_run:
+            return _print_dry_run(plan, console)
         refuse_taken(plan.out / plan.run_id)
-        tapped = asyncio.run(_until_told(plan, console))
+        tapped = asyncio.run(_until_reported(plan, console))
+        end_at_once_from_now_on()
     _print(console, tapped.violations)
     console.print(f"{tapped.request_count} requests: {tapped.folder.path}", soft_wrap=True, highlight=False)
     return _exit_code(tapped)
+
+
+def _print_dry_run(plan: TapPlan, console: Console) -> ExitCode:
+    reported = (
+        outline(plan.run_id) if plan.target.is_external else [f"{plan.target.spec} is started for the tap"]
+    )
+    for line in reported:
+        plainly(console)(line)
+    return ExitCode.EXPECTED
 
 
 def _check_address(listen: str) -> None:
@@ -83,15 +104,9 @@ def _check_address(listen: str) -> None:
         raise PlanError(str(error)) from error
 
 
-async def _until_told(plan: TapPlan, console: Console) -> TappedRun:
+async def _until_reported(plan: TapPlan, console: Console) -> TappedRun:
     stop = asyncio.Event()
-    for each in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(each, stop.set)
-
-    def tell(text: str) -> None:
-        console.print(text, soft_wrap=True, highlight=False, markup=False)
-
-    return await tap_target(plan, stop, tell)
+    return await tap_target(plan, stop, plainly(console), began=partial(end_well_by_signal, stop))
 
 
 @ends_with_exit_code
@@ -103,13 +118,17 @@ def invariants(
 ) -> ExitCode:
     """Look for broken invariants in the traces of stored runs."""
     folders = [open_folder(run, RunKind.TAP, RunKind.SUITES) for run in runs]
+    for folder in folders:
+        refuse_cut_short(folder)
+        if run_kind(folder.path) is None:
+            raise TraceError(f"{folder.run_json}: it does not say what was run")
     if spark:
         violations = stored_violations(folders, master=spark_master)
     else:
         violations = tuple(violation for folder in folders for violation in check_run(folder))
     console = _console()
     _print(console, violations)
-    is_scripted = all(folder.scripts_json.exists() for folder in folders)
+    is_scripted = all(run_kind(folder.path) is RunKind.SUITES for folder in folders)
     if is_scripted:
         console.print("The runs were scripted: what their clients break, scripts break on purpose.")
     looked_at = any(folder.targets() for folder in folders)
@@ -124,12 +143,12 @@ def _console() -> Console:
 
 def _print(console: Console, violations: Sequence[Violation]) -> None:
     count = Counter((each.invariant, each.party) for each in violations)
-    table = Table("invariant", *Party, title="Broken")
+    table = Table("invariant", *AtFault, title="Broken")
     for invariant in Invariant:
-        table.add_row(invariant, *(str(count[invariant, party]) for party in Party))
+        table.add_row(invariant, *(str(count[invariant, party]) for party in AtFault))
     console.print(table)
     for each in violations[:_SHOWN]:
-        console.print(f"{each.target}: {told(each)}", soft_wrap=True, highlight=False, markup=False)
+        console.print(f"{each.target}: {reported(each)}", soft_wrap=True, highlight=False, markup=False)
     if len(violations) > _SHOWN:
         console.print(f"and {len(violations) - _SHOWN} more")
 
@@ -144,5 +163,5 @@ def _exit_code(tapped: TappedRun) -> ExitCode:
 
 
 def _worst_of(violations: Sequence[Violation], *, is_scripted: bool) -> ExitCode:
-    counted = [each for each in violations if not is_scripted or each.party == Party.COORDINATOR]
+    counted = [each for each in violations if not is_scripted or each.party == AtFault.COORDINATOR]
     return ExitCode.UNEXPECTED if counted else ExitCode.EXPECTED

@@ -7,14 +7,14 @@ import typer
 from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
-from harness.conduct.progress import ProgressDisplay
-from harness.report.client_verdicts import client_verdicts
-from harness.report.exit_code import ExitCode
-from harness.report.run_kinds import RunKind, open_folder
-from harness.report.trend_site import render_trend
+from harness.orchestration.progress import ProgressDisplay
+from harness.report.model.client_verdicts import client_verdicts
+from harness.report.site.trend_site import render_trend
+from harness.results.exit_code import ExitCode
+from harness.results.run_kinds import RunKind, open_folder
 from harness.spark.archive import ARCHIVE, Archive
+from harness.spark.master import LOCAL_MASTER
 from harness.spark.packing import pack
-from harness.spark.session import LOCAL_MASTER
 from harness.spark.trend import build_trend
 
 _RUNS = typer.Argument(
@@ -45,6 +45,7 @@ def trend(
         tell = display.teller("trend")
         if folders:
             pack(folders, kept, clients_of=client_verdicts, progress=tell)
+        kept.check(run_ids or kept.run_ids())
         counts = build_trend(kept, out, run_ids=run_ids, master=spark_master, progress=tell)
         page = render_trend(out)
         display.finish("trend")

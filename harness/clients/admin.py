@@ -14,7 +14,7 @@ import confluent_kafka as ck
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
-from harness.targets.base import TargetError
+from harness.targets.base.interface import TargetError
 
 _TIMEOUT_S: Final = 30.0
 _POLL_S: Final = 0.5
@@ -70,10 +70,10 @@ class Admin:
     def _await_partitions(self, topic: str, partition_count: int) -> None:
         until_s = time.monotonic() + _TIMEOUT_S
         while time.monotonic() < until_s:
-            told = self._client.list_topics(timeout=_TIMEOUT_S).topics.get(topic)
+            reported = self._client.list_topics(timeout=_TIMEOUT_S).topics.get(topic)
             if (
-                told is not None
-                and sum(1 for each in told.partitions.values() if each.leader >= 0) == partition_count
+                reported is not None
+                and sum(1 for each in reported.partitions.values() if each.leader >= 0) == partition_count
             ):
                 return
             time.sleep(_POLL_S / 10)
@@ -101,9 +101,7 @@ class Admin:
             }
         )
         try:
-            count = len(
-                self._client.list_topics(_GROUPS_TOPIC, timeout=_TIMEOUT_S).topics[_GROUPS_TOPIC].partitions
-            )
+            count = len(self._client.list_topics(timeout=_TIMEOUT_S).topics[_GROUPS_TOPIC].partitions)
             consumer.assign(
                 [ck.TopicPartition(_GROUPS_TOPIC, number, ck.OFFSET_BEGINNING) for number in range(count)]
             )

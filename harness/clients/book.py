@@ -41,7 +41,7 @@ class Book:
     events: list[ClientEvent] = field(default_factory=list)
     gone_at_ms: dict[str, float] = field(default_factory=dict)
     """Clients that were killed or have closed, with the time."""
-    noticed: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    observed: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """Names of errors that a script has looked at, by client."""
     _callbacks_mark: int = 0
     _delivered_mark: int = 0
@@ -59,12 +59,12 @@ class Book:
     def callbacks(self, *, clients: Iterable[str] | None = None) -> dict[str, list[ClientEvent]]:
         """Return the callbacks since the mark by client, without those that tell of no partition."""
         wanted = None if clients is None else set(clients)
-        told: dict[str, list[ClientEvent]] = {}
+        reported: dict[str, list[ClientEvent]] = {}
         for event in self.events[self._callbacks_mark :]:
             has_part = event.kind in _CALLBACKS and bool(event.partitions)
             if has_part and (wanted is None or event.client in wanted):
-                told.setdefault(event.client, []).append(event)
-        return told
+                reported.setdefault(event.client, []).append(event)
+        return reported
 
     def mark_callbacks(self) -> None:
         """Have looked at all callbacks that came."""
@@ -92,23 +92,23 @@ class Book:
                     counts[value] += 1
         return dict(counts)
 
-    def has_been_told(self, client: str, names: Sequence[str]) -> str | None:
+    def has_heard_of(self, client: str, names: Sequence[str]) -> str | None:
         """Return the first of some names, of errors or callbacks, that a client was told of late."""
         for event in self.events:
             name = event.name if event.kind == "error" else event.kind
-            if event.client == client and name in names and name not in self.noticed[client]:
+            if event.client == client and name in names and name not in self.observed[client]:
                 return name
         return None
 
     def errors(self) -> dict[str, list[str]]:
         """Return the errors that nobody looked at, by client, each name once."""
-        told: dict[str, list[str]] = {}
+        reported: dict[str, list[str]] = {}
         for event in self.events:
-            if event.kind == "error" and event.name not in self.noticed[event.client]:
-                names = told.setdefault(event.client, [])
+            if event.kind == "error" and event.name not in self.observed[event.client]:
+                names = reported.setdefault(event.client, [])
                 if event.name not in names:
                     names.append(event.name)
-        return told
+        return reported
 
     def overlaps(self) -> tuple[Overlap, ...]:
         """Return who owned a partition while another thought the same."""

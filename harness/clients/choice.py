@@ -5,7 +5,7 @@ from typing import Final
 
 from harness.clients.java import JAVA, is_java, java_library
 from harness.clients.libraries import LIBRARIES, ClientLibrary
-from harness.targets.base import Progress, TargetError
+from harness.targets.base.interface import Progress, TargetError
 
 LIBRARY_FORMS: Final = (*LIBRARIES, JAVA, f"{JAVA}:VERSION")
 """What a library may be called."""

@@ -10,9 +10,9 @@ from pathlib import Path
 from harness.clients.outcome import ScriptResult, result_from_json, result_to_json
 from harness.clients.steps import ClientScript, step_to_json
 from harness.invariants import Violation
-from harness.report.clients_files import ClientsFiles
-from harness.report.exit_code import ENDED_COMPLETE
-from harness.targets.base import TargetError
+from harness.results.client_files import ClientsFiles
+from harness.results.exit_code import ENDED_COMPLETE
+from harness.targets.base.interface import TargetError
 from harness.trace.events import TARGET_LOST
 from harness.trace.files import read_records, write_whole
 from harness.trace.target_record import TargetRecord
@@ -33,7 +33,7 @@ class ClientsFolder(ClientsFiles):
         soak_s: float = 0.0,
     ) -> None:
         """Write how the run was asked for; with seconds of a soak where it is one."""
-        told = [
+        reported = [
             {
                 "id": script.id,
                 "title": script.title,
@@ -50,7 +50,7 @@ class ClientsFolder(ClientsFiles):
                 "run_id": run_id,
                 "command": command,
                 "libraries": dict(libraries),
-                "scripts": told,
+                "scripts": reported,
                 "soak_s": soak_s,
             },
         )
@@ -63,9 +63,9 @@ class ClientsFolder(ClientsFiles):
         """Return where a target's broker is to log; it is made."""
         return _made(self.logs(target))
 
-    def make_talk_dir(self, target: str, script_id: str, library: str) -> Path:
+    def make_conversation_dir(self, target: str, script_id: str, library: str) -> Path:
         """Return where a script's clients are to keep what they say; it is made."""
-        return _made(self.talk_dir(target, script_id, library))
+        return _made(self.conversation_dir(target, script_id, library))
 
     def append(self, target: str, result: ScriptResult) -> None:
         """Write what came of a script and hand it to the operating system."""

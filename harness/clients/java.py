@@ -8,10 +8,10 @@ from typing import Final
 
 from harness.clients.libraries import ClientLibrary
 from harness.clients.steps import Feature
-from harness.targets import cache
-from harness.targets.base import Progress, TargetError
-from harness.targets.jars import LATEST, KafkaJars, kafka_jars, release_of
-from harness.targets.java import JAVA_VERSION_MIN, require_java
+from harness.targets.base.interface import Progress, TargetError
+from harness.targets.jars import cache
+from harness.targets.jars.java import JAVA_VERSION_MIN, require_java
+from harness.targets.jars.resolved import LATEST, KafkaJars, kafka_jars, release_of
 
 JAVA: Final = "java"
 _SOURCES: Final = Path(__file__).parent / "apps" / "java"
@@ -28,7 +28,7 @@ _VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
 _COMPILER: Final = "jdk.compiler"
 _COMPILER_MAIN: Final = "com.sun.tools.javac.Main"
 _NO_COMPILER: Final = re.compile(r"Module \S+ not found|release version \d+ not supported")
-_TOLD_LINES: Final = 3
+_REPORTED_LINES: Final = 3
 _JVM_FLAGS: Final = (
     "-Xmx96m",
     "-XX:TieredStopAtLevel=1",
@@ -97,14 +97,14 @@ async def _compile(java: Path, jars: KafkaJars, sources: list[Path], classes: Pa
     output, _ = await compiler.communicate()
     if compiler.returncode == 0:
         return
-    told = output.decode("utf-8", "replace").strip()
-    if _NO_COMPILER.search(told):
+    reported = output.decode("utf-8", "replace").strip()
+    if _NO_COMPILER.search(reported):
         raise TargetError(
             f"the Java client cannot be compiled, for {java} has no compiler: install a JDK of version "
             f"{JAVA_VERSION_MIN} or newer, such as openjdk-{JAVA_VERSION_MIN}-jdk-headless, "
             "or let JAVA_HOME point to one"
         )
-    first = " / ".join(told.splitlines()[:_TOLD_LINES])
+    first = " / ".join(reported.splitlines()[:_REPORTED_LINES])
     raise TargetError(f"the Java client does not compile against Kafka {jars.version}: {first}")
 
 

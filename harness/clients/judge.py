@@ -9,24 +9,25 @@ from harness.clients.steps import (
     Account,
     Callback,
     ClientScript,
+    ClientStep,
+    Command,
     Deliver,
     Fact,
     FindCoordinator,
     Notice,
     Settle,
-    Step,
-    Tell,
     step_text,
 )
-from harness.invariants import Party, Violation
+from harness.invariants import AtFault, Violation
 from harness.replay import ReplayFinding
-from harness.report.clients_facts import phrase
+from harness.report.model.clients_facts import phrase
+from harness.targets.base.java_hash import partition_of
 from harness.trace.events import TARGET_LOST
 from harness.verdict import Outcome
 
 _WHOLE: Final = "the whole"
-_UNCOMPARED: Final = frozenset({"says", "group", "partitions"})
-"""Facts that hang on the run or on a library's wording."""
+_UNCOMPARED: Final = frozenset({"says", "group", "partition count", "partitions"})
+"""Facts that hang on the run, on a broker's settings or on a library's wording."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,7 @@ class Mismatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class ClientJudgement:
     """What is to be said of one script with one library on one target."""
 
     target: str
@@ -71,7 +72,7 @@ def judge(
     compared: str,
     violations: Sequence[Violation] = (),
     replays: Sequence[ReplayFinding] = (),
-) -> Judgement:
+) -> ClientJudgement:
     """Judge one result.
 
     Args:
@@ -85,12 +86,12 @@ def judge(
     """
     mismatches = tuple(_mismatches(script, result))
     differences: tuple[Mismatch, ...] = ()
-    is_broken = any(each.party == Party.COORDINATOR for each in violations)
+    is_broken = any(each.party == AtFault.COORDINATOR for each in violations)
     if reference is not None and reference.ended != COMPLETE:
         compared = f"not compared: on the reference, {reference.ended}"
     elif reference is not None:
         differences = tuple(_differences(script, result, reference))
-    return Judgement(
+    return ClientJudgement(
         target=target,
         script_id=script.id,
         library=result.library,
@@ -129,9 +130,9 @@ def _mismatches(script: ClientScript, result: ScriptResult) -> Iterator[Mismatch
             yield Mismatch(step=seen.step, text=text, says=says)
 
 
-def _of_step(step: Step, facts: Mapping[str, Fact]) -> Iterator[str]:
+def _of_step(step: ClientStep, facts: Mapping[str, Fact]) -> Iterator[str]:
     match step:
-        case Tell():
+        case Command():
             yield from _of_tell(step, facts)
         case Settle():
             yield from _of_settle(step, facts)
@@ -153,7 +154,7 @@ def _unlike(what: str, fact: Fact, expected: Fact) -> Iterator[str]:
         yield f"{what} {_in_words(fact)} instead of {_in_words(expected)}"
 
 
-def _of_tell(step: Tell, facts: Mapping[str, Fact]) -> Iterator[str]:
+def _of_tell(step: Command, facts: Mapping[str, Fact]) -> Iterator[str]:
     refused = facts.get("refused")
     if refused is not None and refused not in step.refused_as:
         yield f"refused as {refused} ({facts['says']})"
@@ -173,69 +174,56 @@ def _of_settle(step: Settle, facts: Mapping[str, Fact]) -> Iterator[str]:
     callbacks = facts["callbacks"]
     assert isinstance(callbacks, dict)
     for client, expected in step.callbacks.items():
-        told = [(kind, len(partitions)) for kind, partitions in essence(callbacks.get(client, []))]
-        wanted_told = [(kind.value, count) for kind, count in expected]
-        if told != wanted_told:
-            yield f"{client} was told {_sequence(told)} instead of {_sequence(wanted_told)}"
+        reported = [(kind, len(partitions)) for kind, partitions in essence(callbacks.get(client, []))]
+        wanted_reported = [(kind.value, count) for kind, count in expected]
+        if reported != wanted_reported:
+            yield f"{client} was told {_sequence(reported)} instead of {_sequence(wanted_reported)}"
 
 
-Told = list[tuple[str, list[str]]]
+CallbackSummary = list[tuple[str, list[str]]]
 """Callbacks, each with its partitions in order."""
 
 
-def essence(callbacks: Fact) -> Told:
+def essence(callbacks: Fact) -> CallbackSummary:
     """Return callbacks without what is chance: in how many rounds a group comes to rest.
 
     Those of one kind in a row become one, and what was assigned and revoked again was never there.
     """
     assert isinstance(callbacks, list)
-    told: Told = []
+    reported: CallbackSummary = []
     for kind, partitions in callbacks:
-        if told and told[-1][0] == kind:
-            told[-1] = (kind, sorted({*told[-1][1], *partitions}))
-        elif told and (told[-1], kind) == ((Callback.ASSIGNED, sorted(partitions)), Callback.REVOKED):
-            told.pop()
+        if reported and reported[-1][0] == kind:
+            reported[-1] = (kind, sorted({*reported[-1][1], *partitions}))
+        elif reported and (reported[-1], kind) == ((Callback.ASSIGNED, sorted(partitions)), Callback.REVOKED):
+            reported.pop()
         else:
-            told.append((kind, sorted(partitions)))
-    return told
+            reported.append((kind, sorted(partitions)))
+    return reported
 
 
-def _changes(late: Fact) -> dict[str, Told]:
+def _changes(late: Fact) -> dict[str, CallbackSummary]:
     """Return late callbacks by client, but for rounds in which each client got what it had given up."""
     assert isinstance(late, dict)
-    told = {client: essence(callbacks) for client, callbacks in late.items()}
-    return {client: each for client, each in told.items() if not _is_back(each)}
+    reported = {client: essence(callbacks) for client, callbacks in late.items()}
+    return {client: each for client, each in reported.items() if not _is_back(each)}
 
 
-def _is_back(told: Told) -> bool:
-    kinds = [kind for kind, _ in told]
-    return kinds == [Callback.REVOKED, Callback.ASSIGNED] and told[0][1] == told[1][1]
+def _is_back(reported: CallbackSummary) -> bool:
+    kinds = [kind for kind, _ in reported]
+    return kinds == [Callback.REVOKED, Callback.ASSIGNED] and reported[0][1] == reported[1][1]
 
 
-def _sequence(told: Sequence[tuple[str, int]]) -> str:
-    return ", ".join(f"{kind} {count}" for kind, count in told) or "nothing"
+def _sequence(reported: Sequence[tuple[str, int]]) -> str:
+    return ", ".join(f"{kind} {count}" for kind, count in reported) or "nothing"
 
 
 def _of_find(facts: Mapping[str, Fact]) -> Iterator[str]:
     count = facts["partition count"]
     assert isinstance(count, int)
-    expected = partition_for(str(facts["group"]), count)
+    expected = partition_of(str(facts["group"]), count)
     if facts["partitions"] != [expected]:
         there = _in_words(facts["partitions"])
         yield f"commits of {facts['group']} lie in {there} of {count}, not in {expected}"
-
-
-def partition_for(group: str, partition_count: int) -> int:
-    """Return the partition of `__consumer_offsets` that a group belongs to.
-
-    Source: GroupMetadataManager#partitionFor, Utils#abs (3.9.2).
-    """
-    units = group.encode("utf-16-be")
-    hashed = 0
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        hashed = (31 * hashed + (high << 8 | low)) & 0xFFFFFFFF
-    signed = hashed - (1 << 32) if hashed >= 1 << 31 else hashed
-    return (0 if signed == -(1 << 31) else abs(signed)) % partition_count
 
 
 def _of_whole(script: ClientScript, facts: Mapping[str, Fact]) -> Iterator[str]:
@@ -257,12 +245,12 @@ def _differences(script: ClientScript, result: ScriptResult, reference: ScriptRe
         text = _WHOLE if step is None else step_text(step)
         for name in sorted(here_facts.keys() | there_facts.keys()):
             if here_facts.get(name) != there_facts.get(name):
-                here, there_told = (_in_words(facts.get(name)) for facts in (here_facts, there_facts))
-                says = f"{name}: {here}, on the reference {there_told}"
+                here, reported_there = (_in_words(facts.get(name)) for facts in (here_facts, there_facts))
+                says = f"{name}: {here}, on the reference {reported_there}"
                 yield Mismatch(step=seen.step, text=text, says=says)
 
 
-def comparable(script: ClientScript, step: Step | None, seen: Observation) -> Mapping[str, Fact]:
+def comparable(script: ClientScript, step: ClientStep | None, seen: Observation) -> Mapping[str, Fact]:
     """Return of the facts about a step, or about the whole, those that must be equal everywhere.
 
     Callbacks are compared where the script names them; how often a group rebalances is chance elsewhere.
@@ -277,11 +265,11 @@ def comparable(script: ClientScript, step: Step | None, seen: Observation) -> Ma
         case Settle():
             callbacks = facts["callbacks"]
             assert isinstance(callbacks, dict)
-            told = {
+            reported = {
                 client: [list(each) for each in essence(callbacks.get(client, []))]
                 for client in step.callbacks
             }
-            return {"in time": facts["in time"], "owns": facts["owns"], "callbacks": told}
+            return {"in time": facts["in time"], "owns": facts["owns"], "callbacks": reported}
         case None:
             allowed = {
                 "two owners": script.two_owners_allowed,

@@ -13,7 +13,10 @@ from harness.clients.sheet import client_script
 from harness.clients.steps import (
     Account,
     Callback,
+    ClientStep,
+    Command,
     Deliver,
+    DoToBroker,
     Elapse,
     Fact,
     Feature,
@@ -24,14 +27,11 @@ from harness.clients.steps import (
     MakeTopic,
     Notice,
     Ownership,
-    Pull,
     Settle,
-    Step,
-    Tell,
     Verb,
 )
 from harness.scenario.errors import ScenarioError
-from harness.targets.base import Lever
+from harness.targets.base.interface import BrokerAction
 
 __all__ = [
     "COOPERATIVE",
@@ -60,20 +60,20 @@ _BY_ASSIGNOR: Final = {
     STICKY: Feature.STICKY,
     COOPERATIVE: Feature.COOPERATIVE,
 }
-Told = tuple[Callback, int]
+ExpectedCallback = tuple[Callback, int]
 
 
-def assigned(count: int) -> Told:
+def assigned(count: int) -> ExpectedCallback:
     """Return the callback that so many partitions are assigned."""
     return (Callback.ASSIGNED, count)
 
 
-def revoked(count: int) -> Told:
+def revoked(count: int) -> ExpectedCallback:
     """Return the callback that so many partitions are revoked."""
     return (Callback.REVOKED, count)
 
 
-def lost(count: int) -> Told:
+def lost(count: int) -> ExpectedCallback:
     """Return the callback that so many partitions are lost."""
     return (Callback.LOST, count)
 
@@ -127,7 +127,7 @@ class TestClient:
         **arguments: Fact,
     ) -> None:
         names = {"refused_as": tuple(refused_as), "may_be_told": tuple(may_be_told)}
-        self._play.add(Tell(client=self.name, verb=verb, arguments=arguments, answers=answers, **names))
+        self._play.add(Command(client=self.name, verb=verb, arguments=arguments, answers=answers, **names))
 
     def subscribes(self, *topics: Topic, polls: bool = True, refused_as: Sequence[str] = ()) -> None:
         """Subscribe to topics, and poll from now on or wait until told to take records."""
@@ -242,7 +242,7 @@ class TestClient:
             "state": state,
             "assignor": assignor,
             "members": {client.name: sorted(partitions) for client, partitions in members.items()},
-            "offsets": {partition: list(told) for partition, told in offsets.items()},
+            "offsets": {partition: list(reported) for partition, reported in offsets.items()},
         }
         self._tell(Verb.DESCRIBE, answers=answers, group=group)
 
@@ -269,13 +269,13 @@ class Play:
     """What a script function speaks to."""
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[ClientStep] = []
         self.features: set[Feature] = set()
         self.two_owners_allowed = ""
         self.extra_callbacks_allowed = ""
         self._names: set[str] = set()
 
-    def add(self, step: Step) -> None:
+    def add(self, step: ClientStep) -> None:
         """Take a step down."""
         self.steps.append(step)
 
@@ -313,7 +313,7 @@ class Play:
         self,
         owns: Mapping[TestClient, Iterable[str]],
         *,
-        callbacks: Mapping[TestClient, Sequence[Told]] | None = None,
+        callbacks: Mapping[TestClient, Sequence[ExpectedCallback]] | None = None,
     ) -> None:
         """Wait until each member owns what it must."""
         exact = {client.name: tuple(sorted(partitions)) for client, partitions in owns.items()}
@@ -332,7 +332,7 @@ class Play:
         *topics: Topic,
         because: str,
         moved: int | None = None,
-        callbacks: Mapping[TestClient, Sequence[Told]] | None = None,
+        callbacks: Mapping[TestClient, Sequence[ExpectedCallback]] | None = None,
     ) -> None:
         """Wait until members own all partitions of topics, as evenly as can be; who owns which is free.
 
@@ -358,8 +358,8 @@ class Play:
 
     def delivers(self, to: Sequence[TestClient], values: Mapping[str, Sequence[str]]) -> None:
         """Wait until records came to those who poll: these, each once, in order within each partition."""
-        told = {partition: tuple(each) for partition, each in values.items()}
-        self.add(Deliver(clients=tuple(client.name for client in to), values=told))
+        reported = {partition: tuple(each) for partition, each in values.items()}
+        self.add(Deliver(clients=tuple(client.name for client in to), values=reported))
 
     def accounts(self, topic: Topic, processed: Mapping[str, int]) -> None:
         """Count how often each record was processed."""
@@ -367,15 +367,15 @@ class Play:
 
     def restarts_broker(self) -> None:
         """Stop the coordinator's broker and start it again."""
-        self.add(Pull(lever=Lever.RESTART))
+        self.add(DoToBroker(lever=BrokerAction.RESTART))
 
     def kills_broker(self) -> None:
         """End the coordinator's broker by force; it starts again, or another one takes over."""
-        self.add(Pull(lever=Lever.KILL))
+        self.add(DoToBroker(lever=BrokerAction.KILL))
 
     def moves_coordinator(self) -> None:
         """Make another broker the coordinator; the former one lives on."""
-        self.add(Pull(lever=Lever.MOVE))
+        self.add(DoToBroker(lever=BrokerAction.MOVE))
 
     def elapses(self, duration_ms: int) -> None:
         """Let time pass, where nothing that could be waited for is to happen."""
@@ -391,6 +391,6 @@ class Play:
 
 
 def _by_name(
-    callbacks: Mapping[TestClient, Sequence[Told]] | None,
-) -> dict[str, tuple[Told, ...]]:
-    return {client.name: tuple(told) for client, told in (callbacks or {}).items()}
+    callbacks: Mapping[TestClient, Sequence[ExpectedCallback]] | None,
+) -> dict[str, tuple[ExpectedCallback, ...]]:
+    return {client.name: tuple(reported) for client, reported in (callbacks or {}).items()}

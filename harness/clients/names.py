@@ -42,12 +42,12 @@ class Names:
 
     def arguments(self, verb: Verb, arguments: Mapping[str, Fact]) -> dict[str, Fact]:
         """Return what a client is told with a verb, in brokers' words."""
-        told = {name: self._argument(name, value) for name, value in arguments.items()}
+        reported = {name: self._argument(name, value) for name, value in arguments.items()}
         if verb is Verb.SUBSCRIBE_PATTERN:
-            told["pattern"] = re.escape(self.prefix) + str(arguments["pattern"])
-        if "partition" in told:
-            told["partitions"] = [told.pop("partition")]
-        return told
+            reported["pattern"] = re.escape(self.prefix) + str(arguments["pattern"])
+        if "partition" in reported:
+            reported["partitions"] = [reported.pop("partition")]
+        return reported
 
     def answer(self, verb: Verb, answer: Mapping[str, Any]) -> Fact:
         """Return what a client answered to a verb, in the script's words; None for nothing."""
@@ -58,13 +58,14 @@ class Names:
                     **facts,
                     "members": {client: list(self.partitions(owned)) for client, owned in facts["members"]},
                     "offsets": {
-                        self.partition(topic, number): list(told) for topic, number, *told in facts["offsets"]
+                        self.partition(topic, number): list(reported)
+                        for topic, number, *reported in facts["offsets"]
                     },
                 }
             case Verb.POSITIONS | Verb.COMMITTED:
                 return {self.partition(topic, number): offset for topic, number, offset in facts}
             case Verb.LOST_COMMITS:
-                return [[self.partition(topic, number), *told] for topic, number, *told in facts]
+                return [[self.partition(topic, number), *reported] for topic, number, *reported in facts]
             case _:
                 plain: Fact = facts
                 return plain

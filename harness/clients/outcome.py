@@ -1,11 +1,10 @@
 """What came of a script: facts, step by step, in the script's own names; nobody has judged them yet."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from harness.clients.steps import Fact
-from harness.trace.schema import TraceError
+from harness.trace.schema import TraceError, json_object
 
 COMPLETE = "complete"
 
@@ -47,7 +46,7 @@ def result_to_json(result: ScriptResult) -> dict[str, object]:
 def result_from_json(text: bytes | str, *, where: str) -> ScriptResult:
     """Read what `result_to_json` says, written as JSON; `TraceError`, which names the place, for all else."""
     try:
-        data = json.loads(text)
+        data = json_object(text, where=where)
         observations = tuple(Observation(**each) for each in data.pop("observations"))
         return ScriptResult(observations=observations, **data)
     except (AttributeError, KeyError, TypeError, ValueError) as error:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from harness.clients.clock import clock_ms
 from harness.clients.libraries import ClientLibrary
 from harness.clients.steps import Fact, Verb
+from harness.trace.schema import TraceError, parsed_json
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _LINE_BYTES_MAX: Final = 32 * 1024 * 1024
@@ -149,7 +150,10 @@ class ClientProcess:
 
 def _message(line: bytes) -> Message:
     """Read a line; `ValueError` where it is no message, as where a library prints to the standard output."""
-    message = json.loads(line)
+    try:
+        message = parsed_json(line, where="a message")
+    except TraceError as error:
+        raise ValueError(str(error)) from error
     if not isinstance(message, dict) or not message.keys() & {"event", "id"}:
         raise ValueError(f"{line[:_SHOWN_BYTES]!r}")
     return message

@@ -8,11 +8,11 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from harness.clients.judge import Judgement, Mismatch
-from harness.clients.talks import write_talks
-from harness.report.clients_data import clients_folder, load_clients
-from harness.report.clients_exports import clients_markdown, write_junit_of_clients
-from harness.report.clients_site import clients_site_alone
+from harness.clients.conversations import write_conversations
+from harness.clients.judge import ClientJudgement, Mismatch
+from harness.report.exports.clients import clients_markdown, write_junit_of_clients
+from harness.report.site.clients_site import clients_site_alone
+from harness.results.client_results import clients_folder, load_clients
 from harness.trace.files import write_whole
 from harness.verdict import Outcome
 
@@ -35,11 +35,11 @@ def write_report(path: Path) -> Path:
     write_whole(path / "summary.md", clients_markdown(run))
     write_junit_of_clients(run)
     index = clients_site_alone(run)
-    write_talks(run, path)
+    write_conversations(run, path)
     return index
 
 
-def write_talks_beside(run_dir: Path) -> None:
+def write_conversations_beside(run_dir: Path) -> None:
     """Write what the pages about client scripts load, where the run of wire suites has any.
 
     Raises:
@@ -48,25 +48,25 @@ def write_talks_beside(run_dir: Path) -> None:
     """
     folder = clients_folder(run_dir)
     if folder is not None:
-        write_talks(load_clients(folder), run_dir)
+        write_conversations(load_clients(folder), run_dir)
 
 
-def print_judgements(console: Console, judgements: Sequence[Judgement]) -> None:
+def print_judgements(console: Console, judgements: Sequence[ClientJudgement]) -> None:
     """Print a table of scripts, what is to be said of those that do not conform, and the counts."""
     columns, rows = _table(judgements)
     table = Table("script", *["\n".join(column) for column in columns], box=None)
     for script, cells in rows:
         table.add_row(script, *[_cell(each) for each in cells])
     console.print(table)
-    for each in _told(judgements):
+    for each in _reported(judgements):
         for line in _lines(each):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
     for (target, library), counts in sorted(_counts(judgements).items()):
-        told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
-        console.print(f"{target}, {library}: {told}", markup=False, highlight=False, soft_wrap=True)
+        reported = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
+        console.print(f"{target}, {library}: {reported}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _cell(judgement: Judgement | None) -> str:
+def _cell(judgement: ClientJudgement | None) -> str:
     if judgement is None:
         return ""
     style = _STYLES.get(judgement.outcome)
@@ -74,27 +74,27 @@ def _cell(judgement: Judgement | None) -> str:
 
 
 def _table(
-    judgements: Sequence[Judgement],
-) -> tuple[list[tuple[str, str]], list[tuple[str, list[Judgement | None]]]]:
+    judgements: Sequence[ClientJudgement],
+) -> tuple[list[tuple[str, str]], list[tuple[str, list[ClientJudgement | None]]]]:
     columns = list(dict.fromkeys((each.target, each.library) for each in judgements))
     by_place = {(each.script_id, each.target, each.library): each for each in judgements}
     scripts = sorted({each.script_id for each in judgements})
     return columns, [(script, [by_place.get((script, *column)) for column in columns]) for script in scripts]
 
 
-def _told(judgements: Sequence[Judgement]) -> list[Judgement]:
+def _reported(judgements: Sequence[ClientJudgement]) -> list[ClientJudgement]:
     """Return those of which there is more to say than that they conform."""
     return [each for each in judgements if each.outcome is not Outcome.CONFORMS or each.violations]
 
 
-def _counts(judgements: Sequence[Judgement]) -> dict[tuple[str, str], Counter[str]]:
+def _counts(judgements: Sequence[ClientJudgement]) -> dict[tuple[str, str], Counter[str]]:
     counts: dict[tuple[str, str], Counter[str]] = {}
     for each in judgements:
         counts.setdefault((each.target, each.library), Counter())[each.outcome] += 1
     return counts
 
 
-def _lines(judgement: Judgement) -> list[str]:
+def _lines(judgement: ClientJudgement) -> list[str]:
     title = f"{judgement.script_id}, {judgement.library}, {judgement.target}: {judgement.outcome}"
     return [
         "",

@@ -13,17 +13,18 @@ from typing import Final
 
 from harness.clients.admin import Admin
 from harness.clients.clock import clock_ms
-from harness.clients.conductor import PATIENCE_S, Conductor, Place
 from harness.clients.folder import ClientsFolder
-from harness.clients.judge import Judgement, judge
+from harness.clients.judge import ClientJudgement, judge
 from harness.clients.libraries import ClientLibrary
 from harness.clients.names import Names
 from harness.clients.outcome import FAILED, NOT_RUN, Observation, ScriptResult
+from harness.clients.script_runner import PATIENCE_S, ClientEnvironment, ClientScriptRunner
 from harness.clients.steps import ClientScript
-from harness.clients.tapped import replay_findings, tapped
-from harness.report.clients_files import CLIENTS, conversation
-from harness.targets.base import Broker, Capability, Lever, Target, TargetError
-from harness.targets.reference_tcp import ReferenceTcpTarget
+from harness.clients.tapped import Way, replay_findings, tapped
+from harness.results.client_files import CLIENTS, conversation
+from harness.targets.base.interface import Broker, BrokerAction, Capability, Target, TargetError
+from harness.targets.base.nonsense import blaming_target
+from harness.targets.reference.tcp import ReferenceTcpTarget
 from harness.trace.events import TARGET_LOST
 from harness.trace.files import write_whole
 from harness.trace.target_record import TargetRecord
@@ -33,6 +34,8 @@ Tell = Callable[[str, str], None]
 BROKER_CONFIG: Final[Mapping[str, str]] = {"offsets.topic.num.partitions": "8"}
 """Groups are to be spread over partitions, as they are in earnest."""
 JOBS: Final = 8
+_ADMIN: Final = "admin"
+"""The conversation of what scripts need beside what their clients do."""
 _REFERENCE: Final = "reference-tcp"
 _BROKERS: Final = 3
 """Of the reference that a cluster is compared with."""
@@ -63,7 +66,7 @@ class ClientsPlan:
         return ClientsFolder(self.out / self.run_id if self.beside is None else self.beside / CLIENTS)
 
 
-async def drive(plan: ClientsPlan, tell: Tell) -> tuple[Judgement, ...]:
+async def drive(plan: ClientsPlan, tell: Tell) -> tuple[ClientJudgement, ...]:
     """Carry all scripts out on all targets, then on the references; return what is to be said of the targets.
 
     Raises:
@@ -80,7 +83,7 @@ async def drive(plan: ClientsPlan, tell: Tell) -> tuple[Judgement, ...]:
         return await _drive_all(plan, folder, tell)
 
 
-async def _drive_all(plan: ClientsPlan, folder: ClientsFolder, tell: Tell) -> tuple[Judgement, ...]:
+async def _drive_all(plan: ClientsPlan, folder: ClientsFolder, tell: Tell) -> tuple[ClientJudgement, ...]:
     profiles: dict[str, str] = {}
     for target in plan.targets:
         profiles[target.name] = await _drive_target(plan, target, folder, tell)
@@ -126,7 +129,7 @@ async def _drive_references(
 
 def _judged(
     plan: ClientsPlan, target: Target, reference: _Reference, folder: ClientsFolder
-) -> Sequence[Judgement]:
+) -> Sequence[ClientJudgement]:
     scripts = {script.id: script for script in plan.scripts}
     there = {} if reference.name is None else _by_run(folder.read_results(reference.name))
     violations = folder.read_violations(target.name)
@@ -176,12 +179,14 @@ def target_record(target: Target, broker: Broker) -> TargetRecord:
 
 async def _drive_target(plan: ClientsPlan, target: Target, folder: ClientsFolder, tell: Tell) -> str:
     """Carry all scripts out on a target; return the profile that it is held against."""
-    broker = await target.start(
-        broker_config=config_for(target),
-        directory=folder.make_logs(target.name),
-        progress=lambda text: tell(target.name, text),
-        levers={lever for script in plan.scripts for lever in script.levers},
-    )
+    target.for_run(plan.run_id)
+    with blaming_target():
+        broker = await target.start(
+            broker_config=config_for(target),
+            directory=folder.make_logs(target.name),
+            progress=lambda text: tell(target.name, text),
+            broker_actions={action for script in plan.scripts for action in script.broker_actions},
+        )
     try:
         description = broker.description
         if ":" not in description.bootstrap:
@@ -191,26 +196,35 @@ async def _drive_target(plan: ClientsPlan, target: Target, folder: ClientsFolder
             )
         folder.write_target(target_record(target, broker))
         directory = folder.of_target(target.name)
-        async with addresses(plan, broker, directory, lambda text: tell(target.name, text)) as bootstrap_of:
-            await _Drive(plan, target, broker, folder, tell, bootstrap_of).all()
+        async with way_to(plan, broker, directory, lambda text: tell(target.name, text)) as way:
+            await _Drive(plan, target, broker, folder, tell, way).all()
         return description.profile
     finally:
         await broker.stop()
 
 
 @contextlib.asynccontextmanager
-async def addresses(
+async def way_to(
     plan: ClientsPlan, broker: Broker, directory: Path, tell: Callable[[str], None]
-) -> AsyncIterator[Callable[[str], str]]:
-    """Give what returns the address for the clients of a conversation."""
+) -> AsyncIterator[Way]:
+    """Give the way for clients: through a tap, or straight to a broker that nobody else uses.
+
+    Raises:
+        TargetError: the tap could not be set up, or is not wanted where it guards others' things.
+    """
     bootstrap = broker.description.bootstrap
-    if not plan.taps:
-        yield lambda _: bootstrap
-        return
-    async with tapped(
-        broker.description, directory, run_id=plan.run_id, target=directory.name, tell=tell
-    ) as conversation:
-        yield conversation
+    if plan.taps:
+        async with tapped(broker, directory, run_id=plan.run_id, target=directory.name, tell=tell) as way:
+            yield way
+    elif broker.run_namespace is None:
+        yield Way(address=lambda _: bootstrap, refusal=lambda _: None)
+    else:
+        raise TargetError(f"{bootstrap} has others' things, which the tap guards: leave --no-tap out")
+
+
+def names_begin(broker: Broker) -> str:
+    """Return how all names of clients begin on a broker of others; nothing on one that is ours."""
+    return "" if broker.run_namespace is None else broker.run_namespace.namespace.prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,26 +236,29 @@ class _Drive:
     broker: Broker
     folder: ClientsFolder
     tell: Tell
-    bootstrap_of: Callable[[str], str]
+    way: Way
 
     async def all(self) -> None:
         """Carry them out."""
-        admin = Admin(self.broker.description.bootstrap)
+        ours = self.broker.run_namespace is None
+        admin = Admin(self.broker.description.bootstrap if ours else self.way.address(_ADMIN))
         slots = asyncio.Semaphore(self.plan.jobs)
 
-        async def hold(script: ClientScript, library: ClientLibrary) -> None:
+        async def run(script: ClientScript, library: ClientLibrary) -> None:
             async with slots:
                 await self._carry_out(script, library, admin)
 
         runs = [(script, library) for script in self.plan.scripts for library in self.plan.libraries]
         async with asyncio.TaskGroup() as group:
             for script, library in runs:
-                if not script.levers:
-                    group.create_task(hold(script, library))
+                if not script.broker_actions:
+                    group.create_task(run(script, library))
         for script, library in runs:
-            if script.levers:
+            if script.broker_actions:
                 await self._carry_out(script, library, admin)
                 await self._mend()
+        if not ours and (refused := self.way.refusal(_ADMIN)) is not None:
+            raise TargetError(f"{self.target.spec}: what scripts need was refused: {refused}")
 
     async def _mend(self) -> None:
         """Have all brokers there for the next script; if one is not, that script will tell."""
@@ -273,15 +290,18 @@ class _Drive:
         if (why_not := self._why_not(script, library)) is not None:
             return f"{NOT_RUN}{why_not}", ()
         observations: tuple[Observation, ...] = ()
-        directory = self.folder.make_talk_dir(self.target.name, script.id, library.name)
+        directory = self.folder.make_conversation_dir(self.target.name, script.id, library.name)
         try:
-            conductor = Conductor(
+            runner = ClientScriptRunner(
                 script=script,
                 library=library,
-                names=Names(_prefix(self.plan.run_id, script, library)),
+                names=Names(names_begin(self.broker) + _prefix(self.plan.run_id, script, library)),
                 place=self._place(script, library, admin, directory),
             )
-            ended, observations = await conductor.conduct()
+            ended, observations = await runner.run()
+            refused = self.way.refusal(conversation(script.id, library.name))
+            if refused is not None:
+                return f"{NOT_RUN}{refused}", ()
         except Exception as error:  # noqa: BLE001 - one script's fault must not take the others along
             write_whole(directory / "harness.log", traceback.format_exc())
             ended = f"{FAILED}{error!r}"
@@ -292,24 +312,26 @@ class _Drive:
     def _why_not(self, script: ClientScript, library: ClientLibrary) -> str | None:
         lacking = [library.lacks[feature] for feature in script.uses if feature in library.lacks]
         lacking += [
-            f"{self.target.spec} has no {lever.needs}"
-            for lever in dict.fromkeys(script.levers)
-            if lever.needs not in self.target.capabilities
+            f"{self.target.spec} has no {action.needs}"
+            for action in dict.fromkeys(script.broker_actions)
+            if action.needs not in self.target.capabilities
         ]
         return "; ".join(lacking) or None
 
-    def _place(self, script: ClientScript, library: ClientLibrary, admin: Admin, directory: Path) -> Place:
-        async def pull(lever: Lever) -> None:
+    def _place(
+        self, script: ClientScript, library: ClientLibrary, admin: Admin, directory: Path
+    ) -> ClientEnvironment:
+        async def carry_out(action: BrokerAction) -> None:
             stage = self.broker.open_stage(script.id)
             try:
-                await stage.pull(lever, {})
+                await stage.carry_out(action, {})
             finally:
                 await stage.close()
 
-        return Place(
-            bootstrap=self.bootstrap_of(conversation(script.id, library.name)),
+        return ClientEnvironment(
+            bootstrap=self.way.address(conversation(script.id, library.name)),
             admin=admin,
-            pull=pull,
+            carry_out=carry_out,
             directory=directory,
             patience_s=self.plan.patience_s,
         )

@@ -20,7 +20,7 @@ from harness.clients.libraries import ClientLibrary
 from harness.clients.names import Names
 from harness.clients.process import ClientProcess, Message
 from harness.clients.steps import Fact, Verb
-from harness.targets.base import TargetError
+from harness.targets.base.interface import TargetError
 
 _PARTITION_COUNT: Final = 6
 _EACH: Final = 10
@@ -57,6 +57,8 @@ class SoakPlan:
     seed: int
     directory: Path
     """Exists; what clients print is kept in it."""
+    prefix: str = ""
+    """Of all names, where others use the broker too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +120,7 @@ async def soak(plan: SoakPlan, tell: Callable[[str], None]) -> SoakResult:
         TargetError: the topic could not be made, or nothing can be produced any more.
         TimeoutError: a client does not answer any more.
     """
-    names = Names(f"soak.{plan.library.name}.{plan.seed}.{int(time.time())}.")
+    names = Names(f"{plan.prefix}soak.{plan.library.name}.{plan.seed}.{int(time.time())}.")
     topic = names.actual("load")
     await asyncio.to_thread(Admin(plan.bootstrap).make_topic, topic, _PARTITION_COUNT)
     groups = [
@@ -182,10 +184,10 @@ class _Load:
 
     async def go_on(self, until_s: float, tell: Callable[[str], None]) -> None:
         assert self._client is not None
-        began_s = told_s = time.monotonic()
+        began_s = reported_s = time.monotonic()
         while (now_s := time.monotonic()) < until_s:
-            if now_s - told_s > _TELL_PAUSE_S:
-                told_s = now_s
+            if now_s - reported_s > _TELL_PAUSE_S:
+                reported_s = now_s
                 tell(f"{self.produced} records, {int(now_s - began_s)} s")
             records: list[Fact] = [
                 [self._topic, number, f"{number}#{self.values[number] + place}"]
@@ -308,8 +310,8 @@ class _Group:
         client = self._members[min(self._members)]
         partitions: list[Fact] = [[self._topic, number] for number in produced]
         answer = await client.tell(Verb.COMMITTED, {"partitions": partitions}, timeout_s=_ANSWER_S)
-        told = {number: offset for _, number, offset in answer.get("facts", ())}
-        return told == dict(produced)
+        reported = {number: offset for _, number, offset in answer.get("facts", ())}
+        return reported == dict(produced)
 
     async def end(self) -> None:
         for client in self._members.values():

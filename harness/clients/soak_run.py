@@ -1,14 +1,15 @@
 """A soak of every target with every library."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.clients.folder import ClientsFolder
 from harness.clients.libraries import ClientLibrary
 from harness.clients.process import ClientGone
-from harness.clients.run import ClientsPlan, Tell, addresses, config_for, target_record
+from harness.clients.run import ClientsPlan, Tell, config_for, names_begin, target_record, way_to
 from harness.clients.soak import SoakPlan, soak, soak_to_json, together
-from harness.targets.base import Broker, Target, TargetError
+from harness.clients.tapped import Way
+from harness.targets.base.interface import Broker, Target, TargetError
+from harness.targets.base.nonsense import blaming_target
 from harness.trace.files import write_whole
 
 
@@ -45,9 +46,12 @@ class _Soak:
     async def carry_out(self) -> None:
         """Start the target, soak it, and stop it."""
         name = self.target.name
-        broker = await self.target.start(
-            broker_config=config_for(self.target), directory=self.folder.make_logs(name), progress=self._say
-        )
+        with blaming_target():
+            broker = await self.target.start(
+                broker_config=config_for(self.target),
+                directory=self.folder.make_logs(name),
+                progress=self._say,
+            )
         try:
             self.folder.write_target(target_record(self.target, broker))
             await self._of_broker(broker)
@@ -56,20 +60,22 @@ class _Soak:
 
     async def _of_broker(self, broker: Broker) -> None:
         directory = self.folder.of_target(self.target.name)
-        async with addresses(self.plan, broker, directory, self._say) as address_of:
+        async with way_to(self.plan, broker, directory, self._say) as way:
+            soaks = [self._with(each, names_begin(broker), way) for each in self.plan.libraries]
             try:
-                await together(*(self._with(each, address_of) for each in self.plan.libraries))
+                await together(*soaks)
             except (ClientGone, TargetError, TimeoutError) as error:
                 why = broker.failure() or f"clients cannot go on: {str(error) or 'no answer in time'}"
                 raise TargetError(why) from error
 
-    async def _with(self, library: ClientLibrary, address_of: Callable[[str], str]) -> None:
+    async def _with(self, library: ClientLibrary, prefix: str, way: Way) -> None:
         soak_plan = SoakPlan(
             library=library,
-            bootstrap=address_of(library.name),
+            bootstrap=way.address(library.name),
+            prefix=prefix,
             duration_s=self.duration_s,
             seed=self.seed,
-            directory=self.folder.make_talk_dir(self.target.name, "soak", library.name),
+            directory=self.folder.make_conversation_dir(self.target.name, "soak", library.name),
         )
         result = await soak(soak_plan, lambda text: self._say(f"{library.name}: {text}"))
         write_whole(self.folder.soak_json(self.target.name, library.name), soak_to_json(result))

@@ -8,13 +8,13 @@ that the script had written to that partition.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from harness.report.clients_facts import phrase
+from harness.report.model.clients_facts import phrase
 
 if TYPE_CHECKING:
     # Every client's process reads this module, and is not to load all that targets need for an annotation.
-    from harness.targets.base import Lever
+    from harness.targets.base.interface import BrokerAction
 
 Fact: TypeAlias = "str | int | float | bool | Sequence[Fact] | Mapping[str, Fact] | None"
 """What is asked of a client or told by it: JSON."""
@@ -110,7 +110,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tell:
+class Command:
     """A client is told to do something, and answers."""
 
     client: str
@@ -186,10 +186,10 @@ class FindCoordinator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pull:
+class DoToBroker:
     """Something is done to the coordinator's broker from outside."""
 
-    lever: "Lever"
+    lever: "BrokerAction"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,18 +199,18 @@ class Elapse:
     duration_ms: int
 
 
-Step: TypeAlias = (
+ClientStep: TypeAlias = (
     MakeTopic
     | GrowTopic
     | Launch
-    | Tell
+    | Command
     | Kill
     | Settle
     | Deliver
     | Notice
     | Account
     | FindCoordinator
-    | Pull
+    | DoToBroker
     | Elapse
 )
 
@@ -226,19 +226,19 @@ class ClientScript:
     """What the docstring says beyond its sentence."""
     source: str
     uses: tuple[Feature, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[ClientStep, ...]
     two_owners_allowed: str = ""
     """Why two clients may think at once that they own a partition; empty where they must not."""
     extra_callbacks_allowed: str = ""
     """Why clients may be told more at the end than the script looked at; empty where they must not."""
 
     @property
-    def levers(self) -> "tuple[Lever, ...]":
+    def broker_actions(self) -> "tuple[BrokerAction, ...]":
         """What is done to its broker; it disturbs everybody else there."""
-        return tuple(step.lever for step in self.steps if isinstance(step, Pull))
+        return tuple(step.lever for step in self.steps if isinstance(step, DoToBroker))
 
 
-def step_text(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat case a kind of step
+def step_text(step: ClientStep) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat case a kind of step
     """Say a step in words."""
     match step:
         case MakeTopic():
@@ -247,7 +247,7 @@ def step_text(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat cas
             return f"topic {step.topic} grows to {step.partition_count} partitions"
         case Launch():
             return f"{step.client} starts{_named(step.settings)}"
-        case Tell():
+        case Command():
             return f"{step.client}: {step.verb}{_named(step.arguments)}{_refusal(step)}"
         case Kill():
             return f"{step.client} is killed"
@@ -264,7 +264,7 @@ def step_text(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat cas
             return f"records of {step.topic} are counted by how often they were processed"
         case FindCoordinator():
             return f"{step.client} looks where the commits of group {step.group} lie"
-        case Pull():
+        case DoToBroker():
             return f"the coordinator's broker: {step.lever}"
         case Elapse():
             return f"{step.duration_ms} ms pass"
@@ -274,13 +274,18 @@ def _named(values: Mapping[str, Fact] | Mapping[str, str | int | bool]) -> str:
     return "".join(f", {name} {phrase(value)}" for name, value in values.items())
 
 
-def _refusal(step: Tell) -> str:
+def _refusal(step: Command) -> str:
     return f", and is refused as {' or '.join(step.refused_as)}" if step.refused_as else ""
 
 
-def step_to_json(step: Step) -> dict[str, Fact]:
+_STORED_NAMES: Final = {"Command": "Tell", "DoToBroker": "Pull"}
+"""Steps whose names in stored scripts are older than their classes."""
+
+
+def step_to_json(step: ClientStep) -> dict[str, Fact]:
     """Write a step as JSON data, for the record of a run."""
-    content: dict[str, Fact] = {"step": type(step).__name__, "text": step_text(step)}
+    name = type(step).__name__
+    content: dict[str, Fact] = {"step": _STORED_NAMES.get(name, name), "text": step_text(step)}
     for entry in fields(step):
         content[entry.name] = _plain(getattr(step, entry.name))
     return content

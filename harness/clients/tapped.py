@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.invariants import check
@@ -12,11 +13,11 @@ from harness.invariants.stored import VIOLATIONS
 from harness.replay import ReplayFinding, specification, total
 from harness.replay.history import READ
 from harness.replay.stored import keep, replay_all
-from harness.report.replay_data import FINDINGS
+from harness.results.replay_results import FINDINGS
 from harness.tap import Tap, TapError
 from harness.tap.journal import read_journal
 from harness.tap.reading import TraceReader
-from harness.targets.base import BrokerDescription, TargetError
+from harness.targets.base.interface import Broker, BrokerDescription, TargetError
 from harness.trace.files import read_records, write_records
 
 
@@ -33,14 +34,27 @@ def replay_findings(directory: Path) -> Mapping[str, tuple[ReplayFinding, ...]]:
     return {name: tuple(members) for name, members in found.items()}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How the clients of a conversation come to a broker.
+
+    Attributes:
+        address: returns where they find it.
+        refusal: returns the first of their requests that was kept from the broker; None if none was.
+    """
+
+    address: Callable[[str], str]
+    refusal: Callable[[str], str | None]
+
+
 @contextlib.asynccontextmanager
 async def tapped(
-    description: BrokerDescription, directory: Path, *, run_id: str, target: str, tell: Callable[[str], None]
-) -> AsyncIterator[Callable[[str], str]]:
-    """Give what opens a conversation and returns the address for its clients; look at all at the end.
+    broker: Broker, directory: Path, *, run_id: str, target: str, tell: Callable[[str], None]
+) -> AsyncIterator[Way]:
+    """Give a way through a tap, which guards what others have on a broker; look at all at the end.
 
     Args:
-        description: of the brokers.
+        broker: the one that clients are to reach, or one of the cluster.
         directory: the journal, the violations and what came of the replays are kept in it.
         run_id: for the events.
         target: its name, for the events.
@@ -49,9 +63,11 @@ async def tapped(
     Raises:
         TargetError: the tap could not be set up, or was lost.
     """
+    description, run_namespace = broker.description, broker.run_namespace
+    prefix = "" if run_namespace is None else run_namespace.namespace.prefix
     try:
-        with Tap(description.bootstrap, directory) as tap:
-            yield tap.conversation
+        with Tap(description.bootstrap, directory, prefix=prefix) as tap:
+            yield Way(address=tap.conversation, refusal=tap.refusal)
             lost = tap.failure()
         if lost is not None:
             raise TargetError(lost)
@@ -68,4 +84,4 @@ def _look_at(journal: Path, description: BrokerDescription, *, run_id: str, targ
     spec = specification(description.profile, description.broker_config)
     replayed = replay_all(events, spec, is_whole=True)
     keep(journal.parent, replayed)
-    return f"replayed: {total(replayed).told}"
+    return f"replayed: {total(replayed).reported}"

@@ -4,16 +4,16 @@ Looking at canonical answers only, so that ids, hosts and accidental orders are 
 answer hangs on chance, the reference declares the values that are right, and any of them is accepted.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.diff.answers import answers_by_step, kind_words
 from harness.diff.paths import ABSENT, Leaf, unequal_leaves, value_at
-from harness.diff.seen import Against, Seen, field_class, leaf_text
+from harness.diff.raw_difference import Against, RawDifference, field_class, leaf_text
 from harness.trace.canonical import Json, canonical_json
 from harness.trace.events import Event, EventKind
+from harness.trace.schema import parsed_json
 from harness.verdict import DifferenceClass
 
 
@@ -25,7 +25,7 @@ class _Permitted:
     any_of: tuple[str, ...]
 
 
-def against_reference(events: Sequence[Event], oracle_events: Sequence[Event]) -> tuple[Seen, ...]:
+def against_reference(events: Sequence[Event], oracle_events: Sequence[Event]) -> tuple[RawDifference, ...]:
     """Return everything that the reference did otherwise, as far as both conversations went."""
     answers, oracle_answers = answers_by_step(events), answers_by_step(oracle_events)
     return tuple(
@@ -36,9 +36,9 @@ def against_reference(events: Sequence[Event], oracle_events: Sequence[Event]) -
     )
 
 
-def _compared(event: Event, oracle_event: Event) -> Iterator[Seen]:
+def _compared(event: Event, oracle_event: Event) -> Iterator[RawDifference]:
     if event.kind != oracle_event.kind:
-        yield Seen(
+        yield RawDifference(
             step=event.step,
             api=event.api,
             api_version=event.api_version,
@@ -61,12 +61,12 @@ def _kind_class(kind: str, oracle_kind: str) -> DifferenceClass:
     return DifferenceClass.LIVENESS
 
 
-def _fields_compared(event: Event, oracle_event: Event) -> Iterator[Seen]:
+def _fields_compared(event: Event, oracle_event: Event) -> Iterator[RawDifference]:
     actual, expected = _read(event.canonical), _read(oracle_event.canonical)
     permitted = _read_permitted(oracle_event.permitted)
     for path, due, came in unequal_leaves(expected, actual):
         if not any(_accepts(entry, actual, path) for entry in permitted):
-            yield Seen(
+            yield RawDifference(
                 step=event.step,
                 api=event.api,
                 api_version=event.api_version,
@@ -83,7 +83,7 @@ def _has_nothing(value: Leaf) -> bool:
 
 
 def _read(text: str | None) -> Json:
-    value: Json = json.loads(text) if text else {}
+    value: Json = parsed_json(text, where="`canonical`") if text else {}
     return value
 
 
@@ -93,7 +93,7 @@ def _read_permitted(text: str | None) -> tuple[_Permitted, ...]:
             place=_place(entry["field"]),
             any_of=tuple(canonical_json(value) for value in entry["any_of"]),
         )
-        for entry in (json.loads(text) if text else ())
+        for entry in (parsed_json(text, where="`permitted`") if text else ())
     )
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness.diff.answers import answers_by_step, awaits, kind_words
-from harness.diff.retelling import Retelling
-from harness.diff.seen import Against, Seen, field_class
+from harness.diff.raw_difference import Against, RawDifference, field_class
+from harness.diff.trace_resolution import TraceResolution
 from harness.scenario.matching import MISSING, mismatches
 from harness.scenario.script import Receive, Repeat, Script, SeeClosed, Send, SendBytes, StayParked, Step
 from harness.scenario.values import Pattern
@@ -12,7 +12,7 @@ from harness.trace.events import Event, EventKind
 from harness.verdict import DifferenceClass
 
 
-def against_script(script: Script, events: Sequence[Event]) -> tuple[Seen, ...]:
+def against_script(script: Script, events: Sequence[Event]) -> tuple[RawDifference, ...]:
     """Return everything that is not as the script expects, in the order of happening.
 
     What the script awaits after the trace's end is not judged; what is missing before it is.
@@ -20,18 +20,23 @@ def against_script(script: Script, events: Sequence[Event]) -> tuple[Seen, ...]:
     return (*_seen_in_events(script, events), *_holes(script, events))
 
 
-def _seen_in_events(script: Script, events: Sequence[Event]) -> Iterator[Seen]:
-    retelling = Retelling(script, events)
+def _seen_in_events(script: Script, events: Sequence[Event]) -> Iterator[RawDifference]:
+    resolution = TraceResolution(script, events)
+    answered_unasked: set[int] = set()
     for event in events:
+        if event.kind == EventKind.UNSOLICITED:
+            if event.step in answered_unasked:
+                continue  # A target that answers without an end differs once, and not ten thousand times.
+            answered_unasked.add(event.step)
         if 0 <= event.step < len(script.steps):
-            yield from _seen(script.steps[event.step], event, retelling)
-        retelling.learn(event)
+            yield from _seen(script.steps[event.step], event, resolution)
+        resolution.learn(event)
 
 
-def _seen(step: Step, event: Event, retelling: Retelling) -> Iterator[Seen]:
+def _seen(step: Step, event: Event, resolution: TraceResolution) -> Iterator[RawDifference]:
     match event.kind:
         case EventKind.RESPONSE:
-            yield from _response_seen(step, event, retelling)
+            yield from _response_seen(step, event, resolution)
         case EventKind.MALFORMED:
             yield _noted(
                 event,
@@ -47,14 +52,14 @@ def _seen(step: Step, event: Event, retelling: Retelling) -> Iterator[Seen]:
             pass
 
 
-def _response_seen(step: Step, event: Event, retelling: Retelling) -> Iterator[Seen]:
+def _response_seen(step: Step, event: Event, resolution: TraceResolution) -> Iterator[RawDifference]:
     match step:
         case Receive():
-            yield from _field_mismatches(event, retelling, step.fields, on_a_ladder=step.rung is not None)
+            yield from _field_mismatches(event, resolution, step.fields, on_a_ladder=step.rung is not None)
             yield from _out_of_time(step, event)
         case Repeat():
-            retelling.learn(event)
-            yield from _field_mismatches(event, retelling, step.until, on_a_ladder=False)
+            resolution.learn(event)
+            yield from _field_mismatches(event, resolution, step.until, on_a_ladder=False)
         case StayParked():
             yield _noted(event, DifferenceClass.ORDERING, kind_words(EventKind.SILENCE), "an answer")
         case SeeClosed():
@@ -70,7 +75,7 @@ def _response_seen(step: Step, event: Event, retelling: Retelling) -> Iterator[S
         )
 
 
-def _nothing_seen(step: Step, event: Event) -> Iterator[Seen]:
+def _nothing_seen(step: Step, event: Event) -> Iterator[RawDifference]:
     if isinstance(step, Receive) and step.is_optional:
         return
     expected = _expected_words(step)
@@ -93,16 +98,16 @@ def _expected_words(step: Step) -> str | None:
 
 
 def _field_mismatches(
-    event: Event, retelling: Retelling, expected: Mapping[str, Pattern], *, on_a_ladder: bool
-) -> Iterator[Seen]:
+    event: Event, resolution: TraceResolution, expected: Mapping[str, Pattern], *, on_a_ladder: bool
+) -> Iterator[RawDifference]:
     assert event.api is not None
-    resolved = retelling.resolved(expected, event)
-    arranged = retelling.arranged(resolved, api=event.api)
-    for mismatch in mismatches(arranged, retelling.answered(event)):
+    resolved = resolution.resolved(expected, event)
+    arranged = resolution.arranged(resolved, api=event.api)
+    for mismatch in mismatches(arranged, resolution.answered(event)):
         presence_differs = mismatch.actual is MISSING or (mismatch.expected is None) != (
             mismatch.actual is None
         )
-        yield Seen(
+        yield RawDifference(
             step=event.step,
             api=event.api,
             api_version=event.api_version,
@@ -111,12 +116,12 @@ def _field_mismatches(
                 mismatch.path, presence_differs=presence_differs, on_a_ladder=on_a_ladder
             ),
             field=mismatch.path,
-            expected=retelling.expected_text(mismatch),
-            actual=retelling.actual_text(mismatch, api=event.api),
+            expected=resolution.expected_text(mismatch),
+            actual=resolution.actual_text(mismatch, api=event.api),
         )
 
 
-def _out_of_time(step: Receive, event: Event) -> Iterator[Seen]:
+def _out_of_time(step: Receive, event: Event) -> Iterator[RawDifference]:
     """Hold the time that an answer took against its bounds; the measured time is chance and not told."""
     took_ms = event.elapsed_ms
     if took_ms is None:
@@ -129,8 +134,8 @@ def _out_of_time(step: Receive, event: Event) -> Iterator[Seen]:
         yield _noted(event, DifferenceClass.TIMING, f"not after {bound}", f"later than {bound}")
 
 
-def _noted(event: Event, difference_class: DifferenceClass, expected: str, actual: str) -> Seen:
-    return Seen(
+def _noted(event: Event, difference_class: DifferenceClass, expected: str, actual: str) -> RawDifference:
+    return RawDifference(
         step=event.step,
         api=event.api,
         api_version=event.api_version,
@@ -142,14 +147,14 @@ def _noted(event: Event, difference_class: DifferenceClass, expected: str, actua
     )
 
 
-def _holes(script: Script, events: Sequence[Event]) -> Iterator[Seen]:
+def _holes(script: Script, events: Sequence[Event]) -> Iterator[RawDifference]:
     """Find steps that were passed although nothing is on record of what they awaited."""
     answers = answers_by_step(events)
     last = max((event.step for event in events), default=-1)
     for index, step in enumerate(script.steps[: max(last, 0)]):
         if awaits(step) and index not in answers:
             spoken = _spoken(script, step)
-            yield Seen(
+            yield RawDifference(
                 step=index,
                 api=spoken.api if spoken else None,
                 api_version=spoken.api_version if spoken else None,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from harness.diff.model import Judgement
-from harness.verdict import Delta, Outcome
+from harness.verdict import Confirmation, Delta, Expectation, Outcome
 
 GOOD: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.NOT_APPLICABLE))
 """Outcomes that are no cause for concern."""
@@ -46,8 +46,14 @@ def delta(now: Judgement, before: Judgement | None) -> Delta:
         return Delta.ADDED
     if now.outcome in GOOD and before.outcome not in GOOD:
         return Delta.NEWLY_CONFORMING
-    if now.outcome not in GOOD and before.outcome in GOOD:
+    # What a baseline showed once excuses nobody who shows it every time.
+    if now.outcome not in GOOD and (before.outcome in GOOD or (_is_flaky(before) and not _is_flaky(now))):
         return Delta.NEWLY_DIVERGING
     if (now.outcome, now.signature) == (before.outcome, before.signature):
         return Delta.SAME
     return Delta.CHANGED_SIGNATURE
+
+
+def _is_flaky(judgement: Judgement) -> bool:
+    is_unexpected = judgement.expectation == Expectation.UNEXPECTED
+    return is_unexpected and judgement.confirmation == Confirmation.FLAKY

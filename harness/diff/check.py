@@ -1,14 +1,17 @@
-"""A whole run, checked: the one place where outcome, expectation and delta are set."""
+"""A whole run, checked: the one place where outcome, expectation, confirmation and delta are set."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import islice
 
 from harness.diff.baseline import compared_with
 from harness.diff.compare import Departures
 from harness.diff.expectations import SourcedEntry, StaleEntry, apply_expectations
 from harness.diff.judge import Judged, TargetInfo, judge
-from harness.diff.model import Difference, Judgement
+from harness.diff.model import Attempt, Difference, Judgement
+from harness.diff.repeats import NO_FURTHER_ATTEMPT, Repeated, weigh
+from harness.diff.starved import Retell
 from harness.scenario.script import Script
 from harness.trace.events import Event
 
@@ -20,6 +23,8 @@ class TargetTrace:
     info: TargetInfo
     events: Mapping[str, Sequence[Event]]
     """By scenario id, each in sequence."""
+    repeats: Mapping[str, Sequence[Sequence[Event]]] = field(default_factory=dict)
+    """By scenario id, of those that were run more than once: all attempts but the first, in their order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +37,8 @@ class CheckedRun:
     stale_entries: tuple[StaleEntry, ...]
     removed: tuple[Judgement, ...]
     """What the baseline judged and this run did not."""
+    attempts: tuple[Attempt, ...] = ()
+    """Of scenarios that were run more than once, or were to be; in the order of the judgements."""
 
 
 def check_run(
@@ -61,14 +68,18 @@ def check_run(
 
 
 def judge_target(
-    scripts: Sequence[Script], trace: TargetTrace, oracle: TargetTrace | None, departures: Departures
-) -> list[Judged]:
-    """Judge every script with one target; expectations and a baseline are for `set_against`."""
-    return [_judged(script, trace, oracle, departures) for script in scripts]
+    scripts: Sequence[Script],
+    trace: TargetTrace,
+    oracle: TargetTrace | None,
+    departures: Departures,
+    retell: Retell | None = None,
+) -> list[Repeated]:
+    """Judge every attempt at every script with one target; the rest is for `set_against`."""
+    return [_repeated(script, trace, oracle, departures, retell) for script in scripts]
 
 
 def set_against(
-    judged: Sequence[Judged],
+    judged: Sequence[Repeated],
     infos: Mapping[str, TargetInfo],
     *,
     entries: Sequence[SourcedEntry],
@@ -84,16 +95,58 @@ def set_against(
         baseline: an earlier run's judgements, or None.
         today: on which expiry is judged.
     """
-    applied = apply_expectations([one.judgement for one in judged], infos, entries, today)
-    compared = compared_with(applied.judgements, baseline)
+    each_attempt = [one.judgement for repeated in judged for one in repeated.attempts]
+    applied = apply_expectations(each_attempt, infos, entries, today)
+    expected = iter(applied.judgements)
+    weighed = [
+        weigh(repeated.expected_as(tuple(islice(expected, len(repeated.attempts))))) for repeated in judged
+    ]
+    compared = compared_with([each.judged.judgement for each in weighed], baseline)
     return CheckedRun(
         judgements=compared.judgements,
-        differences=tuple(difference for one in judged for difference in one.differences),
+        differences=tuple(difference for each in weighed for difference in each.judged.differences),
         stale_entries=applied.stale_entries,
         removed=compared.removed,
+        attempts=tuple(attempt for each in weighed for attempt in each.attempts),
     )
 
 
-def _judged(script: Script, trace: TargetTrace, oracle: TargetTrace | None, departures: Departures) -> Judged:
+def reported_by(trace: TargetTrace, judgements: Sequence[Judgement]) -> TargetTrace:
+    """Return a trace in which each scenario is told by the attempt that its result is of."""
+    later = {
+        each.scenario_id: trace.repeats[each.scenario_id][each.attempt - 2]
+        for each in judgements
+        if each.target == trace.info.target and each.attempt > 1
+    }
+    return replace(trace, events={**trace.events, **later}, repeats={})
+
+
+def _repeated(
+    script: Script,
+    trace: TargetTrace,
+    oracle: TargetTrace | None,
+    departures: Departures,
+    retell: Retell | None,
+) -> Repeated:
+    """Judge a scenario's attempts, each against the same oracle: its time is virtual, so it says the same."""
+    attempts = [_judged(script, trace, oracle, departures, retell)]
+    missing = None
+    for events in trace.repeats.get(script.id, ()):
+        note = events[0].note or "" if events else ""
+        if note.startswith(NO_FURTHER_ATTEMPT):
+            missing = note.removeprefix(NO_FURTHER_ATTEMPT)
+            continue
+        again = replace(trace, events={script.id: events})
+        attempts.append(_judged(script, again, oracle, departures, retell))
+    return Repeated(attempts=tuple(attempts), missing=missing)
+
+
+def _judged(
+    script: Script,
+    trace: TargetTrace,
+    oracle: TargetTrace | None,
+    departures: Departures,
+    retell: Retell | None,
+) -> Judged:
     oracle_events = None if oracle is None else oracle.events.get(script.id, ())
-    return judge(script, trace.info, trace.events.get(script.id, ()), oracle_events, departures)
+    return judge(script, trace.info, trace.events.get(script.id, ()), oracle_events, departures, retell)

@@ -11,7 +11,7 @@ from harness.diff.against_reference import against_reference
 from harness.diff.against_script import against_script
 from harness.diff.model import Difference
 from harness.diff.paths import is_within
-from harness.diff.seen import Seen
+from harness.diff.raw_difference import RawDifference
 from harness.scenario.script import Script
 from harness.trace.events import Event
 
@@ -23,9 +23,9 @@ class Departures:
     """
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, int], tuple[Sequence[Event], tuple[Seen, ...]]] = {}
+        self._found: dict[tuple[str, int], tuple[Sequence[Event], tuple[RawDifference, ...]]] = {}
 
-    def of(self, script: Script, events: Sequence[Event]) -> tuple[Seen, ...]:
+    def of(self, script: Script, events: Sequence[Event]) -> tuple[RawDifference, ...]:
         """Return everything in which a conversation is not as its script expects."""
         key = (script.id, id(events))
         if key not in self._found:
@@ -55,11 +55,11 @@ def differences(
     seen = list(expected)
     if oracle_events is not None:
         astray = known.of(script, oracle_events)
-        told = (*expected, *astray)
+        reported = (*expected, *astray)
         seen += [
             other
             for other in against_reference(events, oracle_events)
-            if not any(_is_same(other, one) for one in told)
+            if not any(_is_same(other, one) for one in reported)
         ]
     ordered = sorted(seen, key=lambda one: one.step)
     finding = next((one for one in ordered if not one.is_lenient), ordered[0] if ordered else None)
@@ -67,7 +67,7 @@ def differences(
     return tuple(one.difference(events[0], ordinal=ordinal) for ordinal, one in enumerate(ordered))
 
 
-def _is_same(one: Seen, other: Seen) -> bool:
+def _is_same(one: RawDifference, other: RawDifference) -> bool:
     """Tell whether two differences are about the same place of the same answer."""
     if one.step != other.step:
         return False

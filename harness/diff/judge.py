@@ -11,7 +11,8 @@ from typing import Final
 from harness.diff.answers import awaits
 from harness.diff.compare import Departures, differences
 from harness.diff.model import Difference, Judgement
-from harness.diff.seen import Against
+from harness.diff.raw_difference import Against
+from harness.diff.starved import Retell, excused
 from harness.scenario.script import Script, step_text
 from harness.trace.events import TARGET_LOST, Event, EventKind
 from harness.verdict import Delta, Expectation, Outcome
@@ -57,6 +58,7 @@ def judge(
     events: Sequence[Event],
     oracle_events: Sequence[Event] | None,
     departures: Departures | None = None,
+    retell: Retell | None = None,
 ) -> Judged:
     """Judge one scenario with one target.
 
@@ -66,9 +68,11 @@ def judge(
         events: what is on record of it, in sequence; none at all is our fault.
         oracle_events: what is on record of the reference, when `info.oracle` names one.
         departures: what was found of these conversations so far, where the same reference is used again.
+        retell: tells what the reference answers when it is starved as the target was; it is asked only
+            where the target would diverge and the machine kept somebody from running.
     """
     try:
-        ruling = _rule(script, info, events, oracle_events, departures or Departures())
+        ruling = _rule(script, info, events, oracle_events, departures or Departures(), retell)
     except Exception as error:  # noqa: BLE001 - whatever a trace does to the checker must not become a pass
         ruling = _Ruling(
             outcome=Outcome.HARNESS_ERROR,
@@ -83,6 +87,7 @@ def _rule(
     events: Sequence[Event],
     oracle_events: Sequence[Event] | None,
     departures: Departures,
+    retell: Retell | None,
 ) -> _Ruling:
     refused = _refused(events)
     if refused is not None:
@@ -94,10 +99,14 @@ def _rule(
     measure = None if info.oracle is None or doubt else oracle_events
     found = differences(script, kept, measure, departures)
     finding = found[0] if found else None
+    starved = None
     if finding is not None and not finding.is_lenient:
-        reason = _reason(script, kept, finding)
-        return _Ruling(outcome=Outcome.DIVERGES, reason=reason, differences=found)
-    open_questions = [question for question in (broke_off, doubt) if question]
+        machine = excused(script, kept, measure, found, retell)
+        if machine.left:
+            reason = _reason(script, kept, machine.left[0])
+            return _Ruling(outcome=Outcome.DIVERGES, reason=reason, differences=machine.left)
+        starved = machine.reason
+    open_questions = [question for question in (starved, broke_off, doubt) if question]
     if open_questions:
         reason = "; ".join(open_questions)
         return _Ruling(outcome=Outcome.INDETERMINATE, reason=reason, differences=found)
@@ -185,7 +194,9 @@ def _detail(events: Sequence[Event], finding: Difference) -> str:
     """Return what was measured or noted; it differs from run to run and is therefore in no difference."""
     if finding.field is not None:
         return ""
-    event = next((one for one in reversed(events) if one.step == finding.step), None)
+    event = next(
+        (one for one in reversed(events) if one.step == finding.step and one.kind != EventKind.STARVED), None
+    )
     if event is None:
         return ""
     parts = [f"after {event.elapsed_ms:g} ms"] if event.elapsed_ms is not None else []

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from harness.verdict import Confirmation
+
 Cause: TypeAlias = tuple[str | None, str | None, str, str]
 """API, field, what was expected and what came."""
 
@@ -69,6 +71,40 @@ class Judgement:
     """Of the first difference."""
     first_step: int | None
     difference_count: int
+    event_count: int
+    duration_ms: float
+    confirmation: str = Confirmation.NOT_REPEATED.value
+    """A `harness.verdict.Confirmation`."""
+    shown_count: int = 1
+    """In how many attempts the scenario came to this."""
+    attempt_count: int = 1
+    """How often it was run with the target."""
+    attempt: int = 1
+    """The attempt that the outcome, the signature and the differences are of; from 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One of several attempts at a scenario. Grain: run, target, scenario, attempt.
+
+    Only scenarios that were run more than once, or were to be, have any.
+    """
+
+    run_id: str
+    target: str
+    scenario_id: str
+    attempt: int
+    """From 1, in the order of running; later ones were alone with the target."""
+    was_run: bool
+    """Whether it was run; else the reason tells why not, and all that follows says nothing."""
+    shows: bool
+    """Whether it came to what the result says."""
+    outcome: str
+    """A `harness.verdict.Outcome`, as is the next of `Expectation`."""
+    expectation: str
+    reason: str
+    signature: str | None
+    first_step: int | None
     event_count: int
     duration_ms: float
 

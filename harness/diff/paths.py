@@ -1,11 +1,11 @@
 """Values of a response, named by their path, e.g. `members[0].assignment`."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias, TypeGuard
 
 from harness.trace.canonical import FieldValue, Json
+from harness.trace.schema import parsed_json
 
 _BYTES: Final = "$bytes"
 _PART: Final = re.compile(r"\[(?P<index>\d+)\]|(?P<name>[^.\[\]]+)")
@@ -24,7 +24,7 @@ Leaf: TypeAlias = "Json | _Absent"
 
 def read_fields(text: str | None) -> dict[str, FieldValue]:
     """Read decoded fields back from an event; bytes are bytes again."""
-    fields = _with_bytes(json.loads(text)) if text else {}
+    fields = _with_bytes(parsed_json(text, where="decoded fields")) if text else {}
     if not isinstance(fields, dict):
         raise TypeError(f"decoded fields are an object, not {text!r}")
     return fields

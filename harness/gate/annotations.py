@@ -1,35 +1,34 @@
 """A decision as GitHub's workflow commands: at most ten, a cause each, worst first, the rest counted."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
-from harness.diff.judge import TargetInfo
 from harness.gate.causes import Cause, causes_of
 from harness.gate.decision import Decision
 from harness.gate.words import next_step, plain
-from harness.report.phrases import counted, shortened
+from harness.report.model.phrases import counted, shortened
 
 COUNT_MAX: Final = 10
 """GitHub shows no more of a step."""
 
 
-def annotations(decision: Decision, infos: Mapping[str, TargetInfo]) -> Iterator[str]:
+def annotations(decision: Decision) -> Iterator[str]:
     """Write the complaints as errors and, where there is room, what was passed over as notices."""
-    told = [("error", each) for each in causes_of(decision.complaints)]
-    told += [("notice", each) for each in causes_of(decision.passed_over)]
-    shown = told if len(told) <= COUNT_MAX else told[: COUNT_MAX - 1]
+    reported = [("error", each) for each in causes_of(decision.complaints)]
+    reported += [("notice", each) for each in causes_of(decision.passed_over)]
+    shown = reported if len(reported) <= COUNT_MAX else reported[: COUNT_MAX - 1]
     for level, cause in shown:
-        yield _command(level, cause, infos)
-    if rest := told[len(shown) :]:
+        yield _command(level, cause)
+    if rest := reported[len(shown) :]:
         count = sum(cause.count for _, cause in rest)
         yield f"::{rest[0][0]} title=conformance::{count} more, see the summary"
 
 
-def _command(level: str, cause: Cause, infos: Mapping[str, TargetInfo]) -> str:
+def _command(level: str, cause: Cause) -> str:
     complaint = cause.first
     more = f", and {counted(len(cause.others), 'more result')} alike" if cause.others else ""
     title = _property(plain(f"{complaint.kind}: {complaint.subject}{more}"))
-    message = f"{plain(shortened(complaint.reason))}\n{next_step(complaint, infos)}"
+    message = f"{plain(shortened(complaint.reason))}\n{next_step(complaint)}"
     return f"::{level} title={title}::{_data(message)}"
 
 

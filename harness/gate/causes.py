@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.gate.decision import Complaint
+from harness.gate.complaint import Complaint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,21 +6,21 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from harness.diff.judge import TargetInfo
-from harness.gate.decision import Complaint, Kind
+from harness.gate.complaint import Complaint, Kind
 from harness.gate.policy import FailOn, Handling, Policy
-from harness.report.client_verdicts import client_signature
-from harness.report.clients_data import ClientResult, ClientsRun, Place
-from harness.report.clients_page import client_reproduction, column_key, first_remark, script_page
-from harness.report.exit_code import ENDED_COMPLETE
-from harness.report.names import target_anchor
-from harness.report.standing import Standing
+from harness.report.model.client_verdicts import client_signature
+from harness.report.model.clients_page import client_reproduction, column_key, first_remark, script_page
+from harness.report.model.names import target_anchor
+from harness.results.client_results import ClientResult, ClientResultKey, ClientsRun
+from harness.results.exit_code import ENDED_COMPLETE
+from harness.results.status import ResultStatus
 from harness.trace.events import TARGET_LOST
 
 Weighed: TypeAlias = tuple[Complaint, Handling]
 _KINDS = {
-    Standing.FAILED: Kind.UNEXPECTED,
-    Standing.INDETERMINATE: Kind.INDETERMINATE,
-    Standing.ERROR: Kind.HARNESS_ERROR,
+    ResultStatus.FAILED: Kind.UNEXPECTED,
+    ResultStatus.INDETERMINATE: Kind.INDETERMINATE,
+    ResultStatus.ERROR: Kind.HARNESS_ERROR,
 }
 _LOST_REMEDY: Final = "TARGET/logs/ in the clients' folder has what its brokers wrote"
 
@@ -30,9 +30,9 @@ class ClientsWeighed:
     """What a decision is to take into account."""
 
     complaints: tuple[Weighed, ...] = ()
-    standings: Mapping[str, Mapping[Standing, int]] | None = None
+    standings: Mapping[str, Mapping[ResultStatus, int]] | None = None
     """By target and library; None where the run has no client scripts."""
-    held: Mapping[str, int] = field(default_factory=dict)
+    ran: Mapping[str, int] = field(default_factory=dict)
     """By target that has results that count: how many scripts clients carried out on it."""
 
 
@@ -51,9 +51,9 @@ def weigh_clients(run: ClientsRun | None, baseline: ClientsRun | None, policy: P
         )
         return ClientsWeighed(complaints=() if gone is None else ((gone, policy.baseline.vanished),))
     counted = [each for each in run.results if _counts(run, each, policy)]
-    standings: dict[str, Counter[Standing]] = {}
+    standings: dict[str, Counter[ResultStatus]] = {}
     for each in counted:
-        standings.setdefault(f"{run.name_of(each)}, {each.library}", Counter())[each.standing] += 1
+        standings.setdefault(f"{run.name_of(each)}, {each.library}", Counter())[each.status] += 1
     before = {} if baseline is None else _before(baseline, policy)
     only_new = baseline is not None and policy.baseline.fail_on is FailOn.NEW
     complaints = [
@@ -62,13 +62,13 @@ def weigh_clients(run: ClientsRun | None, baseline: ClientsRun | None, policy: P
         *_of_results(run, counted, before if only_new else {}, policy),
         *_of_vanished(run, before, policy),
     ]
-    return ClientsWeighed(complaints=tuple(complaints), standings=standings, held=_held(run, counted))
+    return ClientsWeighed(complaints=tuple(complaints), standings=standings, ran=_ran(run, counted))
 
 
-def _held(run: ClientsRun, counted: Sequence[ClientResult]) -> Mapping[str, int]:
+def _ran(run: ClientsRun, counted: Sequence[ClientResult]) -> Mapping[str, int]:
     carried_out: dict[str, set[str]] = {run.name_of(each): set() for each in counted}
     for each in counted:
-        if each.standing is not Standing.SKIPPED:
+        if each.status is not ResultStatus.SKIPPED:
             carried_out[run.name_of(each)].add(each.script_id)
     return {name: len(scripts) for name, scripts in carried_out.items()}
 
@@ -81,10 +81,10 @@ def _counts(run: ClientsRun, result: ClientResult, policy: Policy) -> bool:
     return policy.counts.scenario(result.script_id) and policy.counts.target(info)
 
 
-def _before(baseline: ClientsRun, policy: Policy) -> Mapping[Place, ClientResult]:
+def _before(baseline: ClientsRun, policy: Policy) -> Mapping[ClientResultKey, ClientResult]:
     """Return a baseline's results, their targets by the names that they have here."""
     here = {there: name for name, there in policy.baseline.targets.items()}
-    found: dict[Place, ClientResult] = {}
+    found: dict[ClientResultKey, ClientResult] = {}
     for each in baseline.results:
         name, script_id, library = baseline.place(each)
         found[here.get(name, name), script_id, library] = each
@@ -106,31 +106,33 @@ def _of_ending(run: ClientsRun) -> Iterator[Weighed]:
 def _of_lost(run: ClientsRun, counted: Sequence[ClientResult]) -> Iterator[Weighed]:
     """Complain of each target that was lost under its scripts; all of them then broke off."""
     lost = {run.name_of(each): each.because.removeprefix(TARGET_LOST) for each in counted if each.is_lost}
-    for name, told in lost.items():
-        complaint = Complaint(kind=Kind.TARGET_LOST, subject=name, reason=told.strip(), remedy=_LOST_REMEDY)
+    for name, reported in lost.items():
+        complaint = Complaint(
+            kind=Kind.TARGET_LOST, subject=name, reason=reported.strip(), remedy=_LOST_REMEDY
+        )
         yield complaint, Handling.FAIL
 
 
 def _of_results(
     run: ClientsRun,
     counted: Sequence[ClientResult],
-    before: Mapping[Place, ClientResult],
+    before: Mapping[ClientResultKey, ClientResult],
     policy: Policy,
 ) -> Iterator[Weighed]:
     """Complain of what departs; of what broke off, if it is more than a share of what was carried out."""
     concerning = [
         each
         for each in counted
-        if each.standing in _KINDS and not (each.is_lost and each.standing is Standing.INDETERMINATE)
+        if each.status in _KINDS and not (each.is_lost and each.status is ResultStatus.INDETERMINATE)
     ]
     old = {run.place(each) for each in concerning if _is_old(each, before.get(run.place(each)))}
-    held = sum(each.standing is not Standing.SKIPPED for each in counted)
+    ran = sum(each.status is not ResultStatus.SKIPPED for each in counted)
     broken = sum(
-        each.standing is Standing.INDETERMINATE and run.place(each) not in old for each in concerning
+        each.status is ResultStatus.INDETERMINATE and run.place(each) not in old for each in concerning
     )
-    allows_broken = broken <= policy.allow.indeterminate_share * held
+    allows_broken = broken <= policy.allow.indeterminate_share * ran
     for each in concerning:
-        is_allowed = each.standing is Standing.INDETERMINATE and allows_broken
+        is_allowed = each.status is ResultStatus.INDETERMINATE and allows_broken
         passes = run.place(each) in old or is_allowed
         yield _complaint(run, each), Handling.WARN if passes else Handling.FAIL
 
@@ -139,7 +141,7 @@ def _is_old(result: ClientResult, earlier: ClientResult | None) -> bool:
     """Tell whether the baseline has the same; where chance put it makes no difference."""
     return (
         earlier is not None
-        and result.standing is not Standing.ERROR
+        and result.status is not ResultStatus.ERROR
         and (earlier.outcome, client_signature(earlier)) == (result.outcome, client_signature(result))
     )
 
@@ -148,7 +150,7 @@ def _complaint(run: ClientsRun, result: ClientResult) -> Complaint:
     place, says = first_remark(result)
     name = run.name_of(result)
     return Complaint(
-        kind=_KINDS[result.standing],
+        kind=_KINDS[result.status],
         subject=_subject(run.place(result)),
         reason=": ".join(part for part in (place, says) if part),
         line=client_reproduction(run, result),
@@ -156,15 +158,17 @@ def _complaint(run: ClientsRun, result: ClientResult) -> Complaint:
     )
 
 
-def _of_vanished(run: ClientsRun, before: Mapping[Place, ClientResult], policy: Policy) -> Iterator[Weighed]:
+def _of_vanished(
+    run: ClientsRun, before: Mapping[ClientResultKey, ClientResult], policy: Policy
+) -> Iterator[Weighed]:
     """Complain of what clients did in the baseline, on targets that this run has too, and no more."""
     now = {run.place(each): each for each in run.results}
     names = {record.name for record in run.targets}
     for place, earlier in before.items():
-        if earlier.standing is Standing.SKIPPED or place[0] not in names:
+        if earlier.status is ResultStatus.SKIPPED or place[0] not in names:
             continue
         after = now.get(place)
-        if after is None or after.standing is Standing.SKIPPED:
+        if after is None or after.status is ResultStatus.SKIPPED:
             why = "is not in this run" if after is None else f"is not applicable any more: {after.because}"
             complaint = Complaint(
                 kind=Kind.VANISHED,
@@ -175,6 +179,6 @@ def _of_vanished(run: ClientsRun, before: Mapping[Place, ClientResult], policy: 
             yield complaint, policy.baseline.vanished
 
 
-def _subject(place: Place) -> str:
+def _subject(place: ClientResultKey) -> str:
     target, script_id, library = place
     return f"{script_id} with {library} on {target}"

@@ -4,17 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from harness.conduct.judging import read_expectations
 from harness.diff.check import CheckedRun
 from harness.diff.judge import TargetInfo
 from harness.gate.clients import weigh_clients
-from harness.gate.decision import Complaint, Decision, Evidence, Kind, decide, refusal
+from harness.gate.complaint import Complaint, Kind
+from harness.gate.decision import Decision, Evidence, decide, refusal
 from harness.gate.evaluate import Gated, Given
 from harness.gate.policy import Policy, PolicyError, refuse_idle_patterns
-from harness.report.clients_data import ClientsRun, clients_folder, is_clients_folder, load_clients
-from harness.report.clients_soak import soak_exit_code
-from harness.report.errors import ReportError
-from harness.report.exit_code import ENDED_COMPLETE, ExitCode
+from harness.orchestration.judging import read_expectations
+from harness.report.site.clients_soak import soak_exit_code
+from harness.results.client_results import ClientsRun, clients_folder, is_clients_folder, load_clients
+from harness.results.errors import ReportError
+from harness.results.exit_code import ENDED_COMPLETE, ExitCode
 from harness.trace.events import TARGET_LOST
 from harness.trace.schema import TraceError
 
@@ -68,7 +69,7 @@ def evaluate_clients(run: ClientsRun, policy: Policy, given: Given) -> Gated:
         command=run.command,
         further=weighed.complaints,
         client_standings=weighed.standings or {},
-        client_held=weighed.held,
+        client_ran=weighed.ran,
     )
     return Gated(decision=decide(evidence, policy), judgements=(), infos=infos)
 

@@ -4,7 +4,6 @@ The answers of both are compared place by place in their canonical form. Where K
 and both give one of the right ones, nothing has changed.
 """
 
-import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,23 +14,29 @@ from harness.diff.baseline import delta
 from harness.diff.check import TargetTrace
 from harness.diff.model import Judgement
 from harness.diff.paths import is_within, unequal_leaves, unindexed
-from harness.diff.seen import leaf_text
+from harness.diff.raw_difference import leaf_text
 from harness.gate.comparison_model import RIGHT, ClientChange, Comparison, LeftOut
 from harness.gate.explanation import explained
-from harness.gate.sides import Side
-from harness.report.consequences import Contrast, FieldChange
-from harness.report.phrases import links_in
+from harness.gate.sides import ComparedTarget
+from harness.report.model.phrases import links_in
+from harness.results.answer_impact import Contrast, FieldChange
+from harness.results.brokers import added_properties
+from harness.results.status import ResultStatus, status_of
 from harness.scenario.script import Script
-from harness.targets.reference import reference_profile
+from harness.targets.reference.target import reference_profile
+from harness.trace.embedded import canonical_fields
 from harness.trace.events import Event, EventKind
+from harness.trace.schema import parsed_json
 from harness.verdict import Outcome
 from harness.wire.schema import API_NAMES
 
 _API_ROW: Final = re.compile(r"api_keys\[(\d+)\]")
-_HELD: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.DIVERGES, Outcome.INDETERMINATE))
+_RAN: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.DIVERGES, Outcome.INDETERMINATE))
 
 
-def compare(before: Side, after: Side, *, explain: bool, progress: Callable[[str], None]) -> Comparison:
+def compare(
+    before: ComparedTarget, after: ComparedTarget, *, explain: bool, progress: Callable[[str], None]
+) -> Comparison:
     """Compare two targets, scenario by scenario.
 
     Args:
@@ -43,8 +48,8 @@ def compare(before: Side, after: Side, *, explain: bool, progress: Callable[[str
     scripts = before.loaded.scripts
     common = [name for name in scripts if name in after.loaded.scripts]
     rewritten = {name for name in common if scripts[name].digest() != after.loaded.scripts[name].digest()}
-    held_before, held_after = _held(before), _held(after)
-    both = [name for name in common if name in held_before & held_after and name not in rewritten]
+    ran_before, ran_after = _ran(before), _ran(after)
+    both = [name for name in common if name in ran_before & ran_after and name not in rewritten]
     is_judgement = _is_measure_of(before, after)
     behaviours = _behaviours(before), _behaviours(after)
     changes = [change for name in both if (change := _change(scripts[name], before, after)) is not None]
@@ -55,10 +60,10 @@ def compare(before: Side, after: Side, *, explain: bool, progress: Callable[[str
         after=after.label,
         changes=tuple(sorted(changes, key=lambda change: (change.api, change.scenario_id))),
         same_count=len(both) - len(changes),
-        newly_held=_left_out((held_after - held_before) & set(common), before),
-        held_no_more=_left_out((held_before - held_after) & set(common), after),
-        only_after=tuple(sorted(held_after - set(common))),
-        only_before=tuple(sorted(held_before - set(common))),
+        newly_run=_left_out((ran_after - ran_before) & set(common), before),
+        run_no_more=_left_out((ran_before - ran_after) & set(common), after),
+        only_after=tuple(sorted(ran_after - set(common))),
+        only_before=tuple(sorted(ran_before - set(common))),
         rewritten=tuple(sorted(rewritten)),
         is_explained=explain and not is_judgement,
         is_judgement=is_judgement,
@@ -67,21 +72,32 @@ def compare(before: Side, after: Side, *, explain: bool, progress: Callable[[str
         specs=tuple(
             dict.fromkeys(side.trace.info.spec for side in ((after,) if is_judgement else (before, after)))
         ),
+        added=_added(before, after),
     )
 
 
-def _is_measure_of(before: Side, after: Side) -> bool:
+def _added(before: ComparedTarget, after: ComparedTarget) -> Mapping[str, Mapping[str, str]]:
+    """Return, by scenario id, what brokers of either side had and the scenario did not ask for."""
+    found: dict[str, dict[str, str]] = {}
+    for side in (before, after):
+        for (target, scenario_id), added in added_properties(side.loaded.run.folder).items():
+            if target == side.target:
+                found.setdefault(scenario_id, {}).update(added)
+    return found
+
+
+def _is_measure_of(before: ComparedTarget, after: ComparedTarget) -> bool:
     """Tell whether a target is compared with the reference that it was held against."""
     return before.loaded is after.loaded and before.target == after.trace.info.oracle
 
 
-def _behaviours(side: Side) -> frozenset[str]:
+def _behaviours(side: ComparedTarget) -> frozenset[str]:
     """Return the named behaviours of the release that a side is held against."""
     profile = reference_profile(side.trace.info.profile)
     return frozenset(behaviour.name.lower() for behaviour in profile.behaviours)
 
 
-def _left_out(names: Collection[str], side: Side) -> tuple[LeftOut, ...]:
+def _left_out(names: Collection[str], side: ComparedTarget) -> tuple[LeftOut, ...]:
     """Say why a side could not be held with some scenarios, the most frequent reason first."""
     found: dict[str, list[str]] = {}
     for name in sorted(names):
@@ -93,16 +109,16 @@ def _left_out(names: Collection[str], side: Side) -> tuple[LeftOut, ...]:
     )
 
 
-def _held(side: Side) -> frozenset[str]:
+def _ran(side: ComparedTarget) -> frozenset[str]:
     return frozenset(
         name
         for name in side.loaded.scripts
-        if (judgement := side.judgement(name)) is not None and judgement.outcome in _HELD
+        if (judgement := side.judgement(name)) is not None and judgement.outcome in _RAN
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _ChangedAnswer:
     """A place in two conversations in which they differ."""
 
     before: Event | None
@@ -125,7 +141,7 @@ class _Place:
         return found
 
 
-def _change(script: Script, before: Side, after: Side) -> ClientChange | None:
+def _change(script: Script, before: ComparedTarget, after: ComparedTarget) -> ClientChange | None:
     judged = before.judgement(script.id), after.judgement(script.id)
     assert judged[0] is not None
     assert judged[1] is not None
@@ -137,10 +153,12 @@ def _change(script: Script, before: Side, after: Side) -> ClientChange | None:
         places = [place for place in places if place.event.step >= judged[1].first_step]
     if not places:
         return None
-    return _told(script, places, judged[0], judged[1])
+    return _reported(script, places, judged[0], judged[1])
 
 
-def _told(script: Script, places: Sequence[_Place], before: Judgement, after: Judgement) -> ClientChange:
+def _reported(
+    script: Script, places: Sequence[_ChangedAnswer], before: Judgement, after: Judgement
+) -> ClientChange:
     first = places[0]
     return ClientChange(
         scenario_id=script.id,
@@ -164,21 +182,25 @@ def _told(script: Script, places: Sequence[_Place], before: Judgement, after: Ju
         before_note=first.before.note if first.before else None,
         after_note=first.after.note if first.after else None,
         later=tuple(place.contrast for place in places[1:]),
+        is_flaky=ResultStatus.FLAKY in (status_of(before), status_of(after)),
     )
 
 
 def _places(
-    scenario_id: str, before: Side, after: Side, chance: Mapping[tuple[int, int], Sequence[str]]
-) -> Iterator[_Place]:
-    told = [_by_place(side.trace, scenario_id) for side in (before, after)]
-    for place in sorted(told[0].keys() | told[1].keys()):
-        one, other = told[0].get(place), told[1].get(place)
+    scenario_id: str,
+    before: ComparedTarget,
+    after: ComparedTarget,
+    chance: Mapping[tuple[int, int], Sequence[str]],
+) -> Iterator[_ChangedAnswer]:
+    reported = [_by_place(side.trace, scenario_id) for side in (before, after)]
+    for place in sorted(reported[0].keys() | reported[1].keys()):
+        one, other = reported[0].get(place), reported[1].get(place)
         if one is not None and other is not None and (one.kind, one.digest) == (other.kind, other.digest):
             continue
         fields = tuple(_fields(one, other, chance.get(place, ())))
         are_answers = one is not None and other is not None and one.kind == other.kind == EventKind.RESPONSE
         if fields or not are_answers:
-            yield _Place(before=one, after=other, fields=fields)
+            yield _ChangedAnswer(before=one, after=other, fields=fields)
 
 
 def _by_place(trace: TargetTrace, scenario_id: str) -> dict[tuple[int, int], Event]:
@@ -193,7 +215,7 @@ def _by_place(trace: TargetTrace, scenario_id: str) -> dict[tuple[int, int], Eve
 def _fields(one: Event | None, other: Event | None, chance: Sequence[str]) -> Iterator[FieldChange]:
     if one is None or other is None or one.kind != EventKind.RESPONSE or other.kind != EventKind.RESPONSE:
         return
-    answers = json.loads(one.canonical or "{}"), json.loads(other.canonical or "{}")
+    answers = canonical_fields(one.canonical), canonical_fields(other.canonical)
     names = _names_in(answers[1])
     for path, before, after in unequal_leaves(*answers):
         if not any(is_within(unindexed(path), declared) for declared in chance):
@@ -214,13 +236,15 @@ def _with_name(path: str, names: Sequence[str]) -> str:
     return f"api_keys[{names[int(found[1])]}]{path[found.end() :]}"
 
 
-def _left_to_chance(scenario_id: str, before: Side, after: Side) -> dict[tuple[int, int], list[str]]:
+def _left_to_chance(
+    scenario_id: str, before: ComparedTarget, after: ComparedTarget
+) -> dict[tuple[int, int], list[str]]:
     """Return the fields that either reference declares to hang on chance, by place."""
     found: dict[tuple[int, int], list[str]] = {}
     for side in (before, after):
         if side.oracle is None:
             continue
         for place, event in _by_place(side.oracle, scenario_id).items():
-            for declared in json.loads(event.permitted or "[]"):
+            for declared in parsed_json(event.permitted or "[]", where=f"`permitted` of {scenario_id}"):
                 found.setdefault(place, []).append(unindexed(declared["field"]))
     return found

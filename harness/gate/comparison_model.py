@@ -1,18 +1,20 @@
 """What a comparison of two targets says, and how what changed is grouped."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from harness.gate.noticed import coordinators_way, is_slight, noticed
-from harness.report.consequences import Contrast, FieldChange, consequence, deviation
-from harness.targets.variants import COORDINATOR
+from harness.gate.client_impact import client_impact, coordinators_way, is_slight
+from harness.results.answer_impact import Contrast, FieldChange, consequence, deviation
+from harness.targets.reference.variants import COORDINATOR
 from harness.verdict import Outcome
 
 UNKNOWN: Final = "unknown"
 """The cause of a change of which nothing is known."""
 ADVERTISED: Final = "advertised versions"
 """The cause where each side advertises the APIs that its release has."""
+FLAKY: Final = "flaky"
+"""The cause where a side's result showed once and not again: no release need have changed."""
 RIGHT: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT))
 
 
@@ -52,6 +54,8 @@ class ClientChange:
     after_note: str | None = None
     later: tuple[Contrast, ...] = ()
     """The other answers that differ; they may follow from the first one."""
+    is_flaky: bool = False
+    """Whether a side's result showed once and not again."""
 
     @property
     def contrast(self) -> Contrast:
@@ -68,6 +72,8 @@ class ClientChange:
     @property
     def cause(self) -> str:
         """What it is put down to: named behaviours, else what the scenario is about, else `unknown`."""
+        if self.is_flaky:
+            return FLAKY
         named = ", ".join(self.named) or ", ".join(self.known_as)
         if not named and self.api == "ApiVersions" and {self.before_outcome, self.after_outcome} <= RIGHT:
             return ADVERTISED
@@ -86,12 +92,12 @@ class ClientChange:
     @property
     def notice(self) -> str:
         """What a client would notice: as its behaviours are known for it, else as the answer itself says."""
-        told = [text for name in self.named if (text := noticed(name)) is not None]
-        return " ".join(told) or consequence(self.contrast)
+        reported = [text for name in self.named if (text := client_impact(name)) is not None]
+        return " ".join(reported) or consequence(self.contrast)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class ClientImpact:
     """What clients would notice in one way, out of one cause."""
 
     notice: str
@@ -121,9 +127,9 @@ class Comparison:
     changes: tuple[ClientChange, ...]
     """By API, then by scenario."""
     same_count: int
-    newly_held: tuple[LeftOut, ...]
+    newly_run: tuple[LeftOut, ...]
     """Scenarios of both runs that could be held only with the latter, by what the former lacks."""
-    held_no_more: tuple[LeftOut, ...]
+    run_no_more: tuple[LeftOut, ...]
     """And only with the former, by what the latter lacks."""
     only_after: tuple[str, ...]
     """Scenarios that only the latter's run has."""
@@ -141,6 +147,8 @@ class Comparison:
     """And the other way round."""
     specs: tuple[str, ...] = ()
     """Of the targets with which a scenario shows the change again."""
+    added: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By scenario id: the properties that brokers had in either run and the scenario did not ask for."""
 
     @property
     def parted(self) -> frozenset[str]:
@@ -174,11 +182,11 @@ class Comparison:
         )
 
 
-def findings(changes: Sequence[ClientChange]) -> tuple[Finding, ...]:
+def findings(changes: Sequence[ClientChange]) -> tuple[ClientImpact, ...]:
     """Gather changes of one cause by what a client would notice; what is seen most comes first."""
     grouped = _grouped(changes, lambda change: change.notice)
     return tuple(
-        Finding(notice=notice, changes=tuple(found))
+        ClientImpact(notice=notice, changes=tuple(found))
         for notice, found in sorted(grouped.items(), key=lambda each: -len(each[1]))
     )
 

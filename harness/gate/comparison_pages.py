@@ -10,7 +10,7 @@ from markupsafe import Markup
 from rich.console import Console
 from rich.text import Text
 
-from harness.gate.comparison_model import UNKNOWN, ClientChange, Comparison, Finding, findings
+from harness.gate.comparison_model import UNKNOWN, ClientChange, ClientImpact, Comparison, findings
 from harness.gate.comparison_words import (
     FIELD_COUNT_MAX,
     LATER,
@@ -25,13 +25,13 @@ from harness.gate.comparison_words import (
     remarks,
     reproduction_of,
     sentence,
-    standing,
+    status_words,
     versions,
     whereabouts,
 )
 from harness.gate.words import escaped, plain
-from harness.report.consequences import consequence
-from harness.report.names import scenario_page, slug
+from harness.report.model.names import scenario_page, slug
+from harness.results.answer_impact import consequence
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
@@ -43,7 +43,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     line(f"{comparison.before} → {comparison.after}", "bold")
     for cause, changes in comparison.by_cause().items():
         line("")
-        latter = standing(comparison, cause)
+        latter = status_words(comparison, cause)
         line(f"{cause}: {len(changes)}{f' ({latter} in the latter)' if latter else ''}", "bold")
         for text in filter(None, (meaning(cause), whereabouts(cause))):
             line(text, "bright_black", 1)
@@ -59,7 +59,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     line(f"{sentence(comparison)}.", "bold")
 
 
-def _places(finding: Finding) -> Iterator[tuple[int, str]]:
+def _places(finding: ClientImpact) -> Iterator[tuple[int, str]]:
     """Return where it is seen, the example with what it was and became, each line with its depth."""
     for number, change in enumerate(finding.changes):
         yield 2, f"{change.scenario_id}: {place(change)}"
@@ -82,7 +82,7 @@ def comparisons_json(comparisons: Sequence[Comparison]) -> str:
                     "cause": cause,
                     "meaning": meaning(cause),
                     "source": whereabouts(cause),
-                    "in_the_latter": standing(each, cause),
+                    "in_the_latter": status_words(each, cause),
                     "way": finding.way,
                     "notice": finding.notice,
                     "scenarios": [change.scenario_id for change in finding.changes],
@@ -121,9 +121,9 @@ def _markdown(comparison: Comparison, prefix: str) -> Iterator[str]:
         yield from ("", "## Every scenario", "", "| scenario | first seen | what it was → what it became |")
         yield "| --- | --- | --- |"
         yield from (_row(change, prefix) for change in comparison.changes)
-    told = list(remarks(comparison))
-    if told:
-        yield from ("", "## Not compared", "", *(f"- {escaped(remark)}" for remark in told))
+    reported = list(remarks(comparison))
+    if reported:
+        yield from ("", "## Not compared", "", *(f"- {escaped(remark)}" for remark in reported))
     yield ""
 
 
@@ -141,7 +141,7 @@ def _summary(comparison: Comparison) -> Iterator[str]:
         f"| ---{' | ---' * what.count('|')} | --: | --- |",
     )
     for cause, changes in comparison.by_cause().items():
-        latter = "" if comparison.is_judgement else f" {standing(comparison, cause)} |"
+        latter = "" if comparison.is_judgement else f" {status_words(comparison, cause)} |"
         for finding in findings(changes):
             yield f"| {escaped(cause)} |{latter} {len(finding.changes)} | {escaped(finding.notice)} |"
 
@@ -150,13 +150,13 @@ def _chapter(
     comparison: Comparison, cause: str, changes: Sequence[ClientChange], prefix: str
 ) -> Iterator[str]:
     yield from ("", f"## {escaped(cause)}")
-    latter = standing(comparison, cause)
+    latter = status_words(comparison, cause)
     has = f"In the latter it is {latter}." if latter else ""
     if comparison.is_judgement:
         has = versions(changes)
-    told = " ".join(text for text in (meaning(cause), has, whereabouts(cause)) if text)
-    if told:
-        yield from ("", escaped(told))
+    reported = " ".join(text for text in (meaning(cause), has, whereabouts(cause)) if text)
+    if reported:
+        yield from ("", escaped(reported))
     numbers = [f"[{name}]({address})" for name, address in links(cause)]
     if numbers:
         yield from ("", ", ".join(numbers))
@@ -164,7 +164,7 @@ def _chapter(
         yield from _finding(comparison, finding, prefix)
 
 
-def _finding(comparison: Comparison, finding: Finding, prefix: str) -> Iterator[str]:
+def _finding(comparison: Comparison, finding: ClientImpact, prefix: str) -> Iterator[str]:
     example = finding.changes[0]
     if finding.way:
         yield from ("", escaped(finding.way))
@@ -176,7 +176,7 @@ def _finding(comparison: Comparison, finding: Finding, prefix: str) -> Iterator[
     if len(example.fields) > FIELD_COUNT_MAX:
         yield f"| … {len(example.fields) - FIELD_COUNT_MAX} more | | |"
     if comparison.specs:
-        yield from ("", f"`{reproduction_of(comparison.specs, example.scenario_id)}`")
+        yield from ("", f"`{reproduction_of(comparison, example.scenario_id)}`")
     others = [_linked(change, prefix) for change in finding.changes[1 : NAME_COUNT_MAX + 1]]
     if others:
         rest = len(finding.changes) - 1 - len(others)
@@ -199,8 +199,8 @@ def _later(comparison: Comparison) -> Iterator[str]:
     yield "| --- | --: | --- | --- |"
     for name, seen in found.items():
         change, contrast = seen[0]
-        told = escaped(consequence(contrast))
-        yield f"| {escaped(name)} | {len(seen)} | {told} | {escaped(change.scenario_id)} |"
+        reported = escaped(consequence(contrast))
+        yield f"| {escaped(name)} | {len(seen)} | {reported} | {escaped(change.scenario_id)} |"
 
 
 def _linked(change: ClientChange, prefix: str) -> str:
@@ -214,8 +214,8 @@ def _row(change: ClientChange, prefix: str) -> str:
         else f"; {change.before_outcome} → {change.after_outcome}"
     )
     anchor = f'<a id="{prefix}{slug(change.scenario_id)}"></a>'
-    told = "<br>".join(escaped(line) for line in contrast_lines(change))
-    return f"| {anchor}{escaped(change.scenario_id)} | {escaped(place(change))}{judged} | {told} |"
+    reported = "<br>".join(escaped(line) for line in contrast_lines(change))
+    return f"| {anchor}{escaped(change.scenario_id)} | {escaped(place(change))}{judged} | {reported} |"
 
 
 def comparisons_html(comparisons: Sequence[Comparison], *, pages: str | None = None) -> str:
@@ -232,7 +232,7 @@ def comparisons_html(comparisons: Sequence[Comparison], *, pages: str | None = N
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    style = (files("harness.report") / "static" / "site.css").read_text(encoding="utf-8")
+    style = (files("harness.report.site") / "static" / "site.css").read_text(encoding="utf-8")
     environment.filters.update(
         place=place,
         contrasts=contrasts,
@@ -249,7 +249,7 @@ def comparisons_html(comparisons: Sequence[Comparison], *, pages: str | None = N
         comparisons=comparisons,
         sentence=sentence,
         about=_about,
-        standing=standing,
+        status=status_words,
         versions=versions,
         remarks=remarks,
         reproduction_of=reproduction_of,

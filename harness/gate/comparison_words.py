@@ -11,12 +11,12 @@ from harness.gate.comparison_model import (
     Comparison,
     LeftOut,
 )
-from harness.report.consequences import deviation_source
-from harness.report.field_rows import readable
-from harness.report.phrases import PROGRAM, link_address, links_in, shortened
-from harness.targets.base import TargetError
-from harness.targets.behaviours import BehaviourSheet, behaviour_sheet
-from harness.targets.variants import COORDINATOR
+from harness.report.model.field_rows import readable
+from harness.report.model.phrases import PROGRAM, link_address, links_in, property_options, shortened
+from harness.results.answer_impact import deviation_source
+from harness.targets.base.interface import TargetError
+from harness.targets.reference.behaviours import BehaviourSheet, behaviour_sheet
+from harness.targets.reference.variants import COORDINATOR
 from harness.trace.events import EventKind
 
 FIELD_COUNT_MAX: Final = 6
@@ -43,16 +43,16 @@ def sentence(comparison: Comparison) -> str:
     """Say in one sentence how much changed."""
     changed = len(comparison.changes)
     unknown = len(comparison.by_cause().get(UNKNOWN, ()))
-    held = changed + comparison.same_count
+    ran = changed + comparison.same_count
     if not changed:
-        return f"none of {held} scenarios changed"
+        return f"none of {ran} scenarios changed"
     causes = f", {unknown or 'none'} of them for an unknown cause" if comparison.is_explained else ""
-    return f"{changed} of {held} scenarios are answered otherwise{causes}"
+    return f"{changed} of {ran} scenarios are answered otherwise{causes}"
 
 
 def remarks(comparison: Comparison) -> Iterator[str]:
     """Say what could not be compared, and why."""
-    for left_out, which in ((comparison.newly_held, "latter"), (comparison.held_no_more, "former")):
+    for left_out, which in ((comparison.newly_run, "latter"), (comparison.run_no_more, "former")):
         yield from (_left_out(each, which) for each in left_out)
     for names, what in (
         (comparison.only_after, "in the latter's run alone"),
@@ -64,8 +64,8 @@ def remarks(comparison: Comparison) -> Iterator[str]:
 
 
 def _left_out(left_out: LeftOut, which: str) -> str:
-    held = _scenarios(len(left_out.scenarios), "was", "were")
-    return f"{held} held only with the {which}: {left_out.reason} ({_named(left_out.scenarios)})"
+    ran = _scenarios(len(left_out.scenarios), "was", "were")
+    return f"{ran} held only with the {which}: {left_out.reason} ({_named(left_out.scenarios)})"
 
 
 def _scenarios(count: int, one: str, many: str) -> str:
@@ -101,12 +101,12 @@ def contrasts(change: ClientChange) -> tuple[tuple[str, str, str], ...]:
 
 def contrast_lines(change: ClientChange) -> tuple[str, ...]:
     """Say what changed, a line a field."""
-    told = tuple(
+    reported = tuple(
         f"{path}: {was} → {became}" if path else f"{was} → {became}"
         for path, was, became in contrasts(change)
     )
     rest = len(change.fields) - FIELD_COUNT_MAX
-    return (*told, f"and {rest} more {'field' if rest == 1 else 'fields'}") if rest > 0 else told
+    return (*reported, f"and {rest} more {'field' if rest == 1 else 'fields'}") if rest > 0 else reported
 
 
 def _happening(kind: str | None, note: str | None) -> str:
@@ -130,11 +130,11 @@ def _value(text: str) -> str:
     return shortened(readable(text), _VALUE_LENGTH_MAX)
 
 
-def standing(comparison: Comparison, cause: str) -> str:
+def status_words(comparison: Comparison, cause: str) -> str:
     """Say whether the latter alone has the behaviours of a cause, or the former alone."""
     names = cause.split(", ")
-    told = ["new" if name in comparison.gained else "gone" for name in names if name in comparison.parted]
-    return ", ".join(told if len(set(told)) > 1 else told[:1])
+    reported = ["new" if name in comparison.gained else "gone" for name in names if name in comparison.parted]
+    return ", ".join(reported if len(set(reported)) > 1 else reported[:1])
 
 
 def versions(changes: Sequence[ClientChange]) -> str:
@@ -151,8 +151,8 @@ def meaning(cause: str) -> str:
 
 def whereabouts(cause: str) -> str:
     """Say which releases have a cause and where Kafka decides it; nothing where that is not known."""
-    told = [f"{sheet.releases} ({sheet.source})" for sheet in _sheets(cause)]
-    return "; ".join(told) or deviation_source(cause)
+    reported = [f"{sheet.releases} ({sheet.source})" for sheet in _sheets(cause)]
+    return "; ".join(reported) or deviation_source(cause)
 
 
 def _sheets(cause: str) -> Iterator[BehaviourSheet]:
@@ -170,7 +170,8 @@ def links(cause: str) -> tuple[tuple[str, str], ...]:
     )
 
 
-def reproduction_of(specs: tuple[str, ...], scenario_id: str) -> str:
+def reproduction_of(comparison: Comparison, scenario_id: str) -> str:
     """Return a command line that holds a scenario with both sides again."""
-    targets = tuple(word for spec in specs for word in ("--target", spec))
-    return shlex.join((PROGRAM, "run", *targets, scenario_id))
+    targets = tuple(word for spec in comparison.specs for word in ("--target", spec))
+    properties = property_options([comparison.added.get(scenario_id, {})])
+    return shlex.join((PROGRAM, "run", *targets, *properties, scenario_id))

@@ -8,82 +8,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from enum import StrEnum
-from typing import Final
 
 from harness.diff.check import CheckedRun
 from harness.diff.expectations import SourcedEntry
 from harness.diff.judge import TargetInfo
-from harness.diff.model import Difference, Judgement
+from harness.diff.model import Judgement
 from harness.diff.target_pattern import matches_target
+from harness.gate.complaint import CODES, ORDER, Complaint, Kind
 from harness.gate.policy import FailOn, Handling, Policy
-from harness.report.exit_code import ExitCode, worst
-from harness.report.phrases import given_options, stands_for_reference
-from harness.report.standing import Standing, standing
+from harness.report.model.phrases import repetition, stands_for_reference
+from harness.results.brokers import AddedProperties
+from harness.results.exit_code import ExitCode, worst
+from harness.results.status import ResultStatus, status_of
 from harness.trace.events import TARGET_LOST, RunFooter
 from harness.verdict import Delta, Outcome
-
-
-class Kind(StrEnum):
-    """What a complaint is about; in the order in which complaints are told."""
-
-    CUT_SHORT = "cut short"
-    HARNESS_ERROR = "harness error"
-    TARGET_LOST = "target lost"
-    NEW_DIFFERENCE = "new difference"
-    """Unexpected, and the baseline conforms."""
-    CHANGED_DIFFERENCE = "changed difference"
-    """Unexpected, and not what the baseline has either."""
-    UNEXPECTED = "unexpected difference"
-    NOTHING_RAN = "nothing ran"
-    TARGET_MISSING = "required target missing"
-    TOO_FEW = "too few scenarios"
-    VANISHED = "vanished scenario"
-    """The baseline held it with this target, and this run did not."""
-    INDETERMINATE = "indeterminate"
-    STALE = "stale expectation"
-    EXPIRED = "expired expectation"
-
-
-CODES: Final[Mapping[Kind, ExitCode]] = {
-    Kind.CUT_SHORT: ExitCode.BAD_DATA,
-    Kind.HARNESS_ERROR: ExitCode.HARNESS_ERROR,
-    Kind.TARGET_LOST: ExitCode.UNAVAILABLE,
-    Kind.NEW_DIFFERENCE: ExitCode.UNEXPECTED,
-    Kind.CHANGED_DIFFERENCE: ExitCode.UNEXPECTED,
-    Kind.UNEXPECTED: ExitCode.UNEXPECTED,
-    Kind.NOTHING_RAN: ExitCode.NOTHING_RAN,
-    Kind.TARGET_MISSING: ExitCode.NOTHING_RAN,
-    Kind.TOO_FEW: ExitCode.NOTHING_RAN,
-    Kind.VANISHED: ExitCode.NOTHING_RAN,
-    Kind.INDETERMINATE: ExitCode.INDETERMINATE,
-    Kind.STALE: ExitCode.STALE,
-    Kind.EXPIRED: ExitCode.STALE,
-}
-_ORDER: Final = tuple(Kind)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Complaint:
-    """One thing that makes a gate red, or would if the policy did not let it pass."""
-
-    kind: Kind
-    subject: str
-    """What it is about: a scenario with a target, a target, an entry, the run."""
-    reason: str
-    remedy: str = ""
-    """What to do where there is no scenario to hold again."""
-    judgement: Judgement | None = None
-    difference: Difference | None = None
-    """The first one, where a scenario differs."""
-    given: tuple[str, ...] = ()
-    """Options of the run without which its scenario would not be found or not be judged alike."""
-    against: str | None = None
-    """Spec of what the target was held against in place of the reference of its profile, if anything."""
-    line: str = ""
-    """A command line that shows the same again, where it is about a client script."""
-    page: str = ""
-    """And where the site tells of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +36,11 @@ class Decision:
     passed_over: tuple[Complaint, ...]
     """What the policy lets pass."""
     notes: tuple[str, ...]
-    standings: Mapping[str, Mapping[Standing, int]]
+    standings: Mapping[str, Mapping[ResultStatus, int]]
     """Of the results that count: target, or target and library, to how many have which standing."""
     client_result_count: int = 0
     """How many of these are of client scripts."""
-    held: Mapping[str, int] = field(default_factory=dict)
+    ran: Mapping[str, int] = field(default_factory=dict)
     """By target that was asked for and counts: how many scenarios, or else scripts, were held with it."""
 
     @property
@@ -138,11 +76,13 @@ class Evidence:
     today: date
     command: str = ""
     """The command line of the run."""
+    added: AddedProperties = field(default_factory=dict)
+    """What scenarios were run with beyond what they asked for."""
     further: Sequence[tuple[Complaint, Handling]] = ()
     """What is to be said of client scripts."""
-    client_standings: Mapping[str, Mapping[Standing, int]] = field(default_factory=dict)
+    client_standings: Mapping[str, Mapping[ResultStatus, int]] = field(default_factory=dict)
     """Of client scripts that count, by target and library."""
-    client_held: Mapping[str, int] = field(default_factory=dict)
+    client_ran: Mapping[str, int] = field(default_factory=dict)
     """Likewise, by target: how many scripts clients carried out on it."""
 
 
@@ -170,7 +110,6 @@ def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> De
 def decide(evidence: Evidence, policy: Policy) -> Decision:
     """Decide on a whole run."""
     counted = [each for each in evidence.checked.judgements if _counts(each, evidence, policy)]
-    given = given_options(evidence.command)
     red: list[Complaint] = []
     passed: list[Complaint] = []
     for complaint, handling in (
@@ -182,8 +121,10 @@ def decide(evidence: Evidence, policy: Policy) -> Decision:
         *_of_expectations(counted, evidence, policy),
         *evidence.further,
     ):
-        told = replace(complaint, given=given, against=_measure(complaint.judgement, evidence))
-        (red if handling is Handling.FAIL else passed).append(told)
+        reported = complaint
+        if complaint.judgement is not None:
+            reported = replace(complaint, line=_line(complaint.judgement, evidence))
+        (red if handling is Handling.FAIL else passed).append(reported)
     return Decision(
         run_id=evidence.run_id,
         targets=evidence.targets,
@@ -193,26 +134,34 @@ def decide(evidence: Evidence, policy: Policy) -> Decision:
         notes=tuple(_notes(evidence, policy)),
         standings={**_standings(counted), **evidence.client_standings},
         client_result_count=sum(sum(each.values()) for each in evidence.client_standings.values()),
-        held=_held(counted, evidence),
+        ran=_ran(counted, evidence),
     )
 
 
-def _measure(judgement: Judgement | None, evidence: Evidence) -> str | None:
-    info = None if judgement is None else evidence.infos.get(judgement.oracle or "")
-    return info.spec if info is not None and stands_for_reference(info.spec, evidence.command) else None
+def _line(judgement: Judgement, evidence: Evidence) -> str:
+    """Return a command line that runs a scenario again as it was run, against the same."""
+    oracle = evidence.infos.get(judgement.oracle or "")
+    is_measure = oracle is not None and stands_for_reference(oracle.spec, evidence.command)
+    return repetition(
+        [evidence.infos[judgement.target]],
+        judgement.scenario_id,
+        command=evidence.command,
+        added=[evidence.added.get((judgement.target, judgement.scenario_id), {})],
+        against=oracle.spec if oracle is not None and is_measure else None,
+    )
 
 
 _Weighed = tuple[Complaint, Handling]
 
 
 def _in_order(complaints: Sequence[Complaint]) -> tuple[Complaint, ...]:
-    return tuple(sorted(complaints, key=lambda each: (_ORDER.index(each.kind), each.subject)))
+    return tuple(sorted(complaints, key=lambda each: (ORDER.index(each.kind), each.subject)))
 
 
-def _standings(counted: Sequence[Judgement]) -> Mapping[str, Mapping[Standing, int]]:
-    found: dict[str, Counter[Standing]] = {}
+def _standings(counted: Sequence[Judgement]) -> Mapping[str, Mapping[ResultStatus, int]]:
+    found: dict[str, Counter[ResultStatus]] = {}
     for each in counted:
-        found.setdefault(each.target, Counter())[standing(each)] += 1
+        found.setdefault(each.target, Counter())[status_of(each)] += 1
     return found
 
 
@@ -227,12 +176,12 @@ def _counts(judgement: Judgement, evidence: Evidence, policy: Policy) -> bool:
 def _of_ending(evidence: Evidence) -> Iterator[_Weighed]:
     ended = evidence.footer.ended if evidence.footer else ""
     if ended.startswith(TARGET_LOST):
-        told = ended.removeprefix(TARGET_LOST).strip()
+        reported = ended.removeprefix(TARGET_LOST).strip()
         yield (
             Complaint(
                 kind=Kind.TARGET_LOST,
                 subject=f"run {evidence.run_id}",
-                reason=told,
+                reason=reported,
                 remedy="logs/TARGET/ in the run's folder has what its brokers wrote",
             ),
             Handling.FAIL,
@@ -243,27 +192,26 @@ def _on(judgement: Judgement) -> str:
     return f"{judgement.scenario_id} on {judgement.target}"
 
 
-def _is_new(judgement: Judgement) -> bool:
-    return judgement.delta != Delta.SAME
-
-
 def _of_results(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
     """Complain of what differs without being foreseen, and of our own failures."""
     only_new = evidence.baseline is not None and policy.baseline.fail_on is FailOn.NEW
     firsts = {(one.target, one.scenario_id): one for one in evidence.checked.differences if one.ordinal == 0}
     for each in counted:
-        how = standing(each)
+        how = status_of(each)
         is_lenient = each.outcome == Outcome.LENIENT and each.link is None and policy.counts.lenient
-        if how is Standing.ERROR:
+        if how is ResultStatus.ERROR:
             kind = Kind.HARNESS_ERROR
-        elif how is Standing.FAILED or (how is Standing.PASSED and is_lenient):
+        elif how is ResultStatus.FLAKY:
+            kind = Kind.FLAKY
+        elif how is ResultStatus.FAILED or (how is ResultStatus.PASSED and is_lenient):
             kind = _kind_of_difference(each)
         else:
             continue
         first = firsts.get((each.target, each.scenario_id))
         is_mild = first is not None and first.difference_class not in policy.counts.classes
-        is_old = only_new and not _is_new(each)
-        passes = kind is not Kind.HARNESS_ERROR and (is_mild or is_old)
+        is_old = only_new and each.delta == Delta.SAME
+        is_let_pass = kind is Kind.FLAKY and policy.allow.flaky is Handling.WARN
+        passes = kind is not Kind.HARNESS_ERROR and (is_mild or is_old or is_let_pass)
         complaint = Complaint(
             kind=kind, subject=_on(each), reason=each.reason, judgement=each, difference=first
         )
@@ -286,11 +234,11 @@ def _of_indeterminate(counted: Sequence[Judgement], evidence: Evidence, policy: 
     broken = [
         each
         for each in counted
-        if standing(each) is Standing.INDETERMINATE and TARGET_LOST not in each.reason
+        if status_of(each) is ResultStatus.INDETERMINATE and TARGET_LOST not in each.reason
     ]
-    unknown = [each for each in broken if not only_new or _is_new(each)]
-    held = sum(each.outcome != Outcome.NOT_APPLICABLE for each in counted)
-    allowed = policy.allow.indeterminate_share * held
+    unknown = [each for each in broken if not only_new or each.delta != Delta.SAME]
+    ran = sum(each.outcome != Outcome.NOT_APPLICABLE for each in counted)
+    allowed = policy.allow.indeterminate_share * ran
     for each in broken:
         is_red = each in unknown and len(unknown) > allowed
         complaint = Complaint(kind=Kind.INDETERMINATE, subject=_on(each), reason=each.reason, judgement=each)
@@ -299,46 +247,42 @@ def _of_indeterminate(counted: Sequence[Judgement], evidence: Evidence, policy: 
 
 def _of_numbers(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
     """Complain where too little was held to decide anything."""
-    held = _held(counted, evidence)
-    if not any(held.values()):
+    ran = _ran(counted, evidence)
+    if not any(ran.values()):
         reason = "no scenario that counts was held with any target"
-        if evidence.client_held and not counted:
+        if evidence.client_ran and not counted:
             reason = "no client script that counts was carried out on any target"
         yield _missing(Kind.NOTHING_RAN, f"run {evidence.run_id}", reason), Handling.FAIL
         return
     for pattern in policy.require.targets:
-        held_with = sorted(name for name, count in held.items() if count)
-        fitting = (evidence.infos[name] for name in held_with if name in evidence.infos)
+        ran_with = sorted(name for name, count in ran.items() if count)
+        fitting = (evidence.infos[name] for name in ran_with if name in evidence.infos)
         if not any(matches_target(pattern, info) for info in fitting):
-            reason = f"nothing was held with a target that fits; there is {', '.join(held_with)}"
+            reason = f"nothing was held with a target that fits; there is {', '.join(ran_with)}"
             yield _missing(Kind.TARGET_MISSING, pattern, reason), Handling.FAIL
     for name in evidence.targets:
         info = evidence.infos.get(name)
         least = policy.require.scenario_count_min
-        count = held.get(name, 0)
+        count = ran.get(name, 0)
         if info is not None and policy.counts.target(info) and count < least:
             reason = f"{count} scenarios were held with it; {least} are required"
             yield _missing(Kind.TOO_FEW, name, reason), Handling.FAIL
 
 
-def _held(counted: Sequence[Judgement], evidence: Evidence) -> Mapping[str, int]:
+def _ran(counted: Sequence[Judgement], evidence: Evidence) -> Mapping[str, int]:
     """Count by target what was held; client scripts where no scenario counts: the run is about them."""
     asked = [each for each in counted if each.target in evidence.targets]
     if not counted:
-        return evidence.client_held
-    held = dict.fromkeys((each.target for each in asked), 0)
+        return evidence.client_ran
+    ran = dict.fromkeys((each.target for each in asked), 0)
     for each in asked:
-        held[each.target] += each.outcome != Outcome.NOT_APPLICABLE
-    return held
+        ran[each.target] += each.outcome != Outcome.NOT_APPLICABLE
+    return ran
 
 
 def _missing(kind: Kind, subject: str, reason: str) -> Complaint:
-    return Complaint(
-        kind=kind,
-        subject=subject,
-        reason=reason,
-        remedy="hold more scenarios, or have the policy ask for less",
-    )
+    remedy = "hold more scenarios, or have the policy ask for less"
+    return Complaint(kind=kind, subject=subject, reason=reason, remedy=remedy)
 
 
 def _of_vanished(evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
@@ -363,7 +307,7 @@ def _of_vanished(evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
 
 def _of_expectations(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
     """Complain of entries that do not hold any more; of each once."""
-    stale = [each for each in counted if standing(each) is Standing.STALE]
+    stale = [each for each in counted if status_of(each) is ResultStatus.STALE]
     for each in stale:
         # An entry that has expired still shows its difference; one that is stale does not.
         is_expired = each.outcome not in (Outcome.CONFORMS, Outcome.LENIENT)

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Difference
-from harness.gate.decision import CODES, Complaint
+from harness.gate.complaint import CODES, Complaint
 from harness.gate.evaluate import Gated
 from harness.gate.junit import junit
 from harness.gate.policy import Policy
 from harness.gate.rules import rules_of
 from harness.gate.summary import markdown
-from harness.gate.words import can_be_foreseen, entry_to_paste, reproduction, three_lines
-from harness.report.consequences import noticed
-from harness.report.field_rows import readable
+from harness.gate.words import can_be_foreseen, entry_to_paste, three_lines
+from harness.report.model.field_rows import readable
+from harness.results.answer_impact import impact_of
 from harness.trace.canonical import Json
 from harness.trace.files import write_whole
 
@@ -50,7 +50,7 @@ def decision_data(gated: Gated, policy: Policy) -> dict[str, Json]:
         "is_green": decision.is_green,
         "exit_code": decision.code.value,
         "exit_code_name": decision.code.name,
-        "lines": list(three_lines(decision, infos)),
+        "lines": list(three_lines(decision)),
         "result_count": decision.result_count,
         "client_result_count": decision.client_result_count,
         "standings": {
@@ -77,7 +77,7 @@ def _difference_data(difference: Difference | None) -> Json:
         "field": difference.field,
         "expected": readable(difference.expected),
         "actual": readable(difference.actual),
-        "noticed": noticed(difference),
+        "noticed": impact_of(difference),
     }
 
 
@@ -97,6 +97,6 @@ def _complaint_data(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> di
         "signature": judgement.signature if judgement else None,
         "difference": _difference_data(complaint.difference),
         "page": complaint.page or None,
-        "reproduction": reproduction(complaint, infos) or None,
+        "reproduction": complaint.line or None,
         "entry": entry,
     }

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
-from harness.conduct.judging import check_folder, read_baseline, read_expectations
 from harness.diff.check import CheckedRun
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
@@ -14,8 +13,10 @@ from harness.gate.decision import Decision, Evidence, decide, refusal
 from harness.gate.policy import FILE_NAME, Policy, PolicyError, refuse_idle_patterns
 from harness.gate.stored import StoredRun, cut_short, open_run
 from harness.gate.words import weights
-from harness.report.baseline import BY_OPTION, BaselineData, results_against
-from harness.report.clients_data import clients_folder, load_clients
+from harness.orchestration.judging import check_folder, read_baseline, read_expectations
+from harness.results.baseline import BY_OPTION, BaselineData, results_against
+from harness.results.brokers import added_properties
+from harness.results.client_results import clients_folder, load_clients
 from harness.trace.schema import TraceError
 
 
@@ -78,13 +79,14 @@ def evaluate(run: StoredRun, policy: Policy, given: Given) -> Gated:
         baseline=before,
         today=given.today,
         command=run.header.command,
+        added=added_properties(run.folder),
         further=clients.complaints,
         client_standings=clients.standings or {},
-        client_held=clients.held,
+        client_ran=clients.ran,
     )
     decision = decide(evidence, policy)
-    held = None if earlier is None else _held_against(earlier, checked, decision, policy, by=named_by)
-    return Gated(decision=decision, judgements=checked.judgements, infos=run.infos, baseline=held)
+    ran = None if earlier is None else _compared_with(earlier, checked, decision, policy, by=named_by)
+    return Gated(decision=decision, judgements=checked.judgements, infos=run.infos, baseline=ran)
 
 
 def _clients(path: Path, baseline: Path | None, policy: Policy) -> ClientsWeighed:
@@ -95,7 +97,7 @@ def _clients(path: Path, baseline: Path | None, policy: Policy) -> ClientsWeighe
     )
 
 
-def _held_against(
+def _compared_with(
     earlier: "_Earlier", checked: CheckedRun, decision: Decision, policy: Policy, *, by: str
 ) -> BaselineData:
     return BaselineData(

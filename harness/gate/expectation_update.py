@@ -10,7 +10,7 @@ from harness.diff.model import Judgement
 from harness.diff.target_pattern import matches_target
 from harness.gate.expectation_file import LocatedEntry, with_entry, with_values
 from harness.gate.words import entry_text
-from harness.report.standing import Standing, standing
+from harness.results.status import ResultStatus, status_of
 from harness.trace.events import TARGET_LOST
 from harness.verdict import Outcome
 
@@ -75,7 +75,7 @@ def _is_chosen(
     judgement: Judgement, info: TargetInfo, scenarios: Sequence[str], targets: Sequence[str]
 ) -> bool:
     return (
-        standing(judgement) in (Standing.FAILED, Standing.INDETERMINATE)
+        status_of(judgement) in (ResultStatus.FAILED, ResultStatus.INDETERMINATE, ResultStatus.FLAKY)
         and TARGET_LOST not in judgement.reason
         and (not scenarios or any(matches_scenario(one, judgement.scenario_id) for one in scenarios))
         and (not targets or any(matches_target(one, info) for one in targets))
@@ -89,7 +89,7 @@ def _proposal(
     entries: Sequence[LocatedEntry],
 ) -> Proposal:
     first = alike[0]
-    held = [
+    ran = [
         each
         for each in judgements
         if each.scenario_id == first.scenario_id and each.outcome != Outcome.NOT_APPLICABLE
@@ -97,18 +97,18 @@ def _proposal(
     return Proposal(
         judgement=first,
         specs=tuple(dict.fromkeys(infos[each.target].spec for each in alike)),
-        changes=next((one for one in entries if _is_outdated(one, alike, held, infos)), None),
+        changes=next((one for one in entries if _is_outdated(one, alike, ran, infos)), None),
     )
 
 
 def _is_outdated(
     one: LocatedEntry,
     alike: Sequence[Judgement],
-    held: Sequence[Judgement],
+    ran: Sequence[Judgement],
     infos: Mapping[str, TargetInfo],
 ) -> bool:
     """Tell whether an entry is about these results alone: to change it takes nothing from any other."""
-    concerned = [each for each in held if one.entry.concerns(each.scenario_id, infos[each.target])]
+    concerned = [each for each in ran if one.entry.concerns(each.scenario_id, infos[each.target])]
     return (
         one.entry.scenario == alike[0].scenario_id
         and bool(concerned)

@@ -8,20 +8,20 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from harness.conduct.attributing import attribute
 from harness.diff.check import TargetTrace
 from harness.diff.model import Attribution, Judgement
 from harness.gate.comparison_model import ClientChange
-from harness.gate.sides import Side
+from harness.gate.sides import ComparedTarget
+from harness.orchestration.attributing import attribute
 from harness.scenario.script import Script
-from harness.targets.variants import behaviour_source
+from harness.targets.reference.variants import behaviour_source
 
 
 def explained(
     changes: Sequence[ClientChange],
     scripts: Mapping[str, Script],
-    before: Side,
-    after: Side,
+    before: ComparedTarget,
+    after: ComparedTarget,
     progress: Callable[[str], None],
 ) -> list[ClientChange]:
     """Return changes with the named behaviours that they hang on.
@@ -55,8 +55,8 @@ def _with_cause(change: ClientChange, names: tuple[str, ...]) -> ClientChange:
 
 def _attributed(
     scripts: Mapping[str, Script],
-    before: Side,
-    after: Side,
+    before: ComparedTarget,
+    after: ComparedTarget,
     steps: Mapping[str, int | None],
     progress: Callable[[str], None],
     *,
@@ -77,10 +77,12 @@ def _attributed(
     oracles = before.oracle, after.oracle
     if not steps or oracles[0] is None or oracles[1] is None:
         return {}
-    told = oracles[::-1] if is_crossed else oracles
+    reported = oracles[::-1] if is_crossed else oracles
     traces: dict[str, TargetTrace] = {}
     judgements: list[Judgement] = []
-    for name, side, oracle, events in zip(("before", "after"), (before, after), oracles, told, strict=True):
+    for name, side, oracle, events in zip(
+        ("before", "after"), (before, after), oracles, reported, strict=True
+    ):
         assert oracle is not None
         assert events is not None
         measure = f"{name}: reference-{oracle.info.profile}"

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from harness.diff.model import Judgement
-from harness.gate.decision import Complaint, Kind
+from harness.gate.complaint import Complaint, Kind
 from harness.gate.evaluate import Gated
 from harness.gate.words import can_be_foreseen, entry_to_paste, next_step
-from harness.report.standing import Standing, standing
+from harness.results.status import ResultStatus, shown, status_of
+from harness.verdict import Outcome
 
 _ERRORS: Final = frozenset((Kind.HARNESS_ERROR, Kind.INDETERMINATE, Kind.CUT_SHORT, Kind.TARGET_LOST))
 _NO_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -69,6 +70,7 @@ def _case(judgement: Judgement, complaint: Complaint | None, gated: Gated) -> ET
         "delta": judgement.delta,
         "signature": judgement.signature or "",
         "link": judgement.link or "",
+        "shown": shown(judgement),
     }
     holder = ET.SubElement(case, "properties")
     for name, value in properties.items():
@@ -76,8 +78,11 @@ def _case(judgement: Judgement, complaint: Complaint | None, gated: Gated) -> ET
             ET.SubElement(holder, "property", name=name, value=_text(value))
     if complaint is not None:
         _tell(case, complaint, gated)
-    elif standing(judgement) is not Standing.PASSED:
-        ET.SubElement(case, "skipped", message=_text(f"{standing(judgement)}: {judgement.reason}"))
+    elif status_of(judgement) is ResultStatus.FLAKY:
+        tag = "flakyError" if judgement.outcome == Outcome.INDETERMINATE else "flakyFailure"
+        ET.SubElement(case, tag, message=_text(judgement.reason), type=ResultStatus.FLAKY.value)
+    elif status_of(judgement) is not ResultStatus.PASSED:
+        ET.SubElement(case, "skipped", message=_text(f"{status_of(judgement)}: {judgement.reason}"))
     return case
 
 
@@ -98,12 +103,14 @@ def _further(gated: Gated, complaints: Sequence[Complaint]) -> Iterable[ET.Eleme
 
 def _tell(case: ET.Element, complaint: Complaint, gated: Gated) -> None:
     tag = "error" if complaint.kind in _ERRORS else "failure"
-    told = ET.SubElement(case, tag, message=_text(complaint.reason), type=complaint.kind.replace(" ", "-"))
-    lines = [f"{complaint.kind}: {complaint.subject}", complaint.reason, next_step(complaint, gated.infos)]
+    reported = ET.SubElement(
+        case, tag, message=_text(complaint.reason), type=complaint.kind.replace(" ", "-")
+    )
+    lines = [f"{complaint.kind}: {complaint.subject}", complaint.reason, next_step(complaint)]
     judgement = complaint.judgement
     if judgement is not None and can_be_foreseen(complaint):
         lines += ["", entry_to_paste(judgement, gated.infos[judgement.target])]
-    told.text = _text("\n".join(lines))
+    reported.text = _text("\n".join(lines))
 
 
 def _text(value: str) -> str:

@@ -15,15 +15,24 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final
 
-from harness.conduct.judging import judge_run, read_scripts
-from harness.conduct.plan import scenario_digest
 from harness.diff.check import CheckedRun
 from harness.diff.model import Attribution
 from harness.gate.stored import StoredRun, cut_short
-from harness.report.exit_code import ENDED_COMPLETE
+from harness.orchestration.judging import judge_run, read_scripts
+from harness.orchestration.plan import scenario_digest
+from harness.results.exit_code import ENDED_COMPLETE
 from harness.trace.clause import Clause
+from harness.trace.embedded import drive_times
 from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
-from harness.trace.files import EventWriter, RunFolder, count_events, read_events, read_records, write_records
+from harness.trace.files import (
+    EventWriter,
+    RunFolder,
+    attempt_name,
+    count_events,
+    read_events,
+    read_records,
+    write_records,
+)
 from harness.trace.formats import FORMAT_VERSION
 
 _ALIKE: Final = {
@@ -92,7 +101,7 @@ def refuse_strangers(runs: Sequence[StoredRun]) -> None:
     if not faults:
         faults = [*_unlike_headers(runs), *_unlike_targets(runs)]
     if not faults:
-        faults = [*_held_twice(runs), *_gaps(runs)]
+        faults = [*_run_twice(runs), *_gaps(runs)]
     if faults:
         raise MergeError("these runs cannot be joined:\n" + "\n".join(f"  {fault}" for fault in faults))
 
@@ -121,15 +130,15 @@ def _unlike_targets(runs: Sequence[StoredRun]) -> Iterator[str]:
             yield from _unlike(f"{name} of {target}", tuple(values))
 
 
-def _held_twice(runs: Sequence[StoredRun]) -> Iterator[str]:
+def _run_twice(runs: Sequence[StoredRun]) -> Iterator[str]:
     for target in dict.fromkeys(name for run in runs for name in run.header.targets):
-        held = Counter(
+        ran = Counter(
             scenario_id
             for run in runs
             if target in run.header.targets
             for scenario_id in run.folder.read_scripts()
         )
-        twice = sorted(name for name, count in held.items() if count > 1)
+        twice = sorted(name for name, count in ran.items() if count > 1)
         if twice:
             yield f"{target}: {len(twice)} scenarios are in more than one run, {twice[0]} among them"
 
@@ -176,8 +185,8 @@ def _footer(runs: Sequence[StoredRun], folder: RunFolder, run_id: str, *, scenar
     for run in runs:
         assert run.footer is not None, "refused otherwise"
         finished.append(run.footer.finished_at)
-        drive_ms.update(json.loads(run.footer.drive_ms))
-    counts = {target: count_events(folder.events(target)) for target in folder.targets()}
+        drive_ms.update(drive_times(run.footer))
+    counts = {name: count_events(folder.events(name)) for name in folder.traces()}
     return RunFooter(
         run_id=run_id,
         finished_at=max(finished, default=datetime.now(UTC).isoformat(timespec="milliseconds")),
@@ -210,20 +219,33 @@ def _copy_records(runs: Sequence[StoredRun], folder: RunFolder, run_id: str) -> 
 def _join_target(target: str, runs: Sequence[StoredRun], folder: RunFolder, run_id: str) -> None:
     """Join the traces of one target; an oracle may have told several shards the same, which is kept once."""
     headers: dict[str, TraceHeader] = {}
-    told: set[str] = set()
+    reported: set[str] = set()
     with EventWriter(folder.events(target)) as writer:
         for run in runs:
             for header in run.folder.read_headers(target):
                 headers.setdefault(header.config_digest, replace(header, run_id=run_id))
             events = read_events(run.folder.events(target)).events
-            for event in _not_yet_told(events, told):
+            for event in _not_yet_known(events, reported):
                 writer.write(replace(event, run_id=run_id))
-            told |= {event.scenario_id for event in events}
+            fresh = {event.scenario_id for event in events} - reported
+            reported |= fresh
+            for number, trace in run.folder.repeats(target).items():
+                _join_attempt(run.folder.events(trace), folder, attempt_name(target, number), run_id, fresh)
             logs = run.folder.logs(target)
             if logs.is_dir():
                 shutil.copytree(logs, folder.logs(target) / run.header.run_id)
     folder.write_headers(target, tuple(headers.values()))
 
 
-def _not_yet_told(events: Iterable[Event], told: AbstractSet[str]) -> Iterator[Event]:
-    return (event for event in events if event.scenario_id not in told)
+def _join_attempt(
+    events: Path, folder: RunFolder, name: str, run_id: str, scenario_ids: AbstractSet[str]
+) -> None:
+    """Take over a further attempt at scenarios whose first one came from the same shard."""
+    with EventWriter(folder.events(name)) as writer:
+        for event in read_events(events).events:
+            if event.scenario_id in scenario_ids:
+                writer.write(replace(event, run_id=run_id))
+
+
+def _not_yet_known(events: Iterable[Event], reported: AbstractSet[str]) -> Iterator[Event]:
+    return (event for event in events if event.scenario_id not in reported)

@@ -9,6 +9,7 @@
 
     [allow]
     indeterminate_share = 0.02                 # of the results that count; 0 by default
+    flaky               = "warn"               # or "fail", of what showed once and not again
 
     [require]
     targets            = ["kafka:*"]           # each must name a target with which something was held
@@ -103,6 +104,7 @@ class Allow(_Section):
     """What is let pass."""
 
     indeterminate_share: Annotated[float, Field(ge=0, le=1)] = 0.0
+    flaky: Handling = Handling.WARN
 
 
 class Require(_Section):

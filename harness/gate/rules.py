@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from harness.gate.decision import Decision, Kind
+from harness.gate.complaint import Kind
+from harness.gate.decision import Decision
 from harness.gate.policy import FailOn, Handling, Policy
 
 _DIFFERENCES: Final = (Kind.NEW_DIFFERENCE, Kind.CHANGED_DIFFERENCE, Kind.UNEXPECTED)
@@ -45,10 +46,11 @@ def _rules(decision: Decision, policy: Policy) -> Iterator[Rule]:
     share = policy.allow.indeterminate_share
     threshold = f"at most {100 * share:g} % of what was held" if share else "none"
     yield rule("indeterminate results", threshold, Kind.INDETERMINATE)
+    yield rule("flaky results", _handled(policy.allow.flaky), Kind.FLAKY)
     yield Rule(
         rule="scenarios held with every target",
         threshold=f"at least {policy.require.scenario_count_min}",
-        value=f"{_held_at_least(decision)}",
+        value=f"{_run_at_least(decision)}",
         is_kept=not (red[Kind.NOTHING_RAN] or red[Kind.TOO_FEW]),
     )
     if policy.require.targets:
@@ -59,9 +61,9 @@ def _rules(decision: Decision, policy: Policy) -> Iterator[Rule]:
     yield rule("expired expectations", _handled(policy.expectations.expired), Kind.EXPIRED)
 
 
-def _held_at_least(decision: Decision) -> int:
+def _run_at_least(decision: Decision) -> int:
     """Return how many results the target has that has the fewest; what could not be held is none."""
-    return min(decision.held.values(), default=0)
+    return min(decision.ran.values(), default=0)
 
 
 def _of_differences(decision: Decision, policy: Policy) -> str:

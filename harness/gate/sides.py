@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from harness.conduct.judging import read_baseline, read_scripts, read_traces
-from harness.conduct.plan import PlanError
-from harness.diff.check import TargetTrace
+from harness.diff.check import TargetTrace, reported_by
 from harness.diff.model import Judgement
 from harness.gate.stored import StoredRun, cut_short, open_run
-from harness.report.errors import ReportError
+from harness.orchestration.judging import read_baseline, read_scripts, read_traces
+from harness.orchestration.plan import PlanError
+from harness.results.errors import ReportError
 from harness.scenario.script import Script
 from harness.trace.files import RunFolder
 from harness.trace.schema import TraceError
@@ -34,7 +34,7 @@ class LoadedRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class ComparedTarget:
     """A target of a run."""
 
     loaded: LoadedRun
@@ -60,7 +60,7 @@ class Side:
         return self.loaded.judgements.get((self.target, scenario_id))
 
 
-def find_steps(texts: Sequence[str], *, run: Path) -> tuple[tuple[Side, Side], ...]:
+def find_steps(texts: Sequence[str], *, run: Path) -> tuple[tuple[ComparedTarget, ComparedTarget], ...]:
     """Return what is to be compared with what, each side with the one that is named before it.
 
     Args:
@@ -78,7 +78,7 @@ def find_steps(texts: Sequence[str], *, run: Path) -> tuple[tuple[Side, Side], .
 
 def _pairs(
     before: str, after: str, run: Path, loaded: dict[Path, LoadedRun]
-) -> tuple[tuple[Side, Side], ...]:
+) -> tuple[tuple[ComparedTarget, ComparedTarget], ...]:
     left, right = (_named(text, run, loaded) for text in (before, after))
     if len(left) == 1 and len(right) == 1:
         return ((next(iter(left.values())), next(iter(right.values()))),)
@@ -91,7 +91,7 @@ def _pairs(
     return tuple((left[name], right[name]) for name in common)
 
 
-def _named(text: str, run: Path, loaded: dict[Path, LoadedRun]) -> Mapping[str, Side]:
+def _named(text: str, run: Path, loaded: dict[Path, LoadedRun]) -> Mapping[str, ComparedTarget]:
     """Return the sides that a text stands for, by target."""
     folder, target = _parted(text, run)
     if folder is run and not RunFolder(run).run_json.is_file():
@@ -108,7 +108,7 @@ def _named(text: str, run: Path, loaded: dict[Path, LoadedRun]) -> Mapping[str, 
         names = [name for name in found.traces if target in (name, found.traces[name].info.spec)]
     if not names:
         raise PlanError(_unknown(target, found))
-    return {name: Side(loaded=found, target=name) for name in names}
+    return {name: ComparedTarget(loaded=found, target=name) for name in names}
 
 
 def _parted(text: str, run: Path) -> tuple[Path, str | None]:
@@ -138,9 +138,10 @@ def _loaded(folder: Path) -> LoadedRun:
     reasons = cut_short(run)
     if reasons:
         raise TraceError(f"{folder}: nothing can be concluded from it: {'; '.join(reasons)}")
+    judged = read_baseline(folder) or ()
     return LoadedRun(
         run=run,
         scripts=read_scripts(run.folder),
-        traces=read_traces(run.folder),
-        judgements={(each.target, each.scenario_id): each for each in read_baseline(folder) or ()},
+        traces={name: reported_by(trace, judged) for name, trace in read_traces(run.folder).items()},
+        judgements={(each.target, each.scenario_id): each for each in judged},
     )

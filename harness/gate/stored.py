@@ -7,8 +7,8 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from harness.diff.judge import TargetInfo
-from harness.report.exit_code import ENDED_COMPLETE
-from harness.report.run_kinds import RunKind, open_folder
+from harness.results.exit_code import ENDED_COMPLETE
+from harness.results.run_kinds import RunKind, open_folder
 from harness.trace.events import TARGET_LOST, RunFooter, RunHeader
 from harness.trace.files import RunFolder, count_events, ends_within_a_line
 from harness.trace.schema import TraceError

@@ -10,26 +10,26 @@ from harness.gate.words import (
     can_be_foreseen,
     entry_to_paste,
     escaped,
+    listed_kinds,
     next_step,
-    reproduction,
-    told_kinds,
 )
-from harness.report.consequences import noticed
-from harness.report.phrases import counted, shortened
-from harness.report.standing import Standing
+from harness.report.model.phrases import counted, shortened
+from harness.results.answer_impact import impact_of
+from harness.results.status import ResultStatus
 
 SIZE_MAX: Final = 60_000
 """Bytes; GitHub refuses a comment of 64 KiB and a step summary of 1 MiB."""
 _ALIKE_MAX: Final = 50
 """Results named that differ as another one does."""
 _COLUMNS: Final = (
-    Standing.PASSED,
-    Standing.KNOWN,
-    Standing.FAILED,
-    Standing.INDETERMINATE,
-    Standing.STALE,
-    Standing.ERROR,
-    Standing.SKIPPED,
+    ResultStatus.PASSED,
+    ResultStatus.KNOWN,
+    ResultStatus.FAILED,
+    ResultStatus.INDETERMINATE,
+    ResultStatus.FLAKY,
+    ResultStatus.STALE,
+    ResultStatus.ERROR,
+    ResultStatus.SKIPPED,
 )
 
 
@@ -56,7 +56,7 @@ def _head(decision: Decision) -> Iterator[str]:
     if decision.is_green:
         yield "## ✓ Group coordinator conformance: green"
     else:
-        yield f"## ✗ Group coordinator conformance: {told_kinds(decision)}"
+        yield f"## ✗ Group coordinator conformance: {listed_kinds(decision)}"
     yield ""
     against = f", compared with {escaped(decision.baseline_id)}" if decision.baseline_id else ""
     yield (
@@ -83,17 +83,17 @@ def _block(cause: Cause, infos: Mapping[str, TargetInfo]) -> Iterator[str]:
         yield ""
     yield escaped(shortened(complaint.reason))
     yield ""
-    if complaint.difference is not None and (says := noticed(complaint.difference)):
+    if complaint.difference is not None and (says := impact_of(complaint.difference)):
         yield f"What a client notices: {escaped(says)}"
         yield ""
     if cause.others:
         yield from _folded(f"the same in {counted(len(cause.others), 'more result')}", _alike(cause))
         yield ""
-    again = reproduction(complaint, infos)
+    again = complaint.line
     if again:
         yield f"    {again}"
     if not again or complaint.remedy:
-        yield escaped(next_step(complaint, infos)) if not again else f"\n{complaint.remedy}"
+        yield escaped(next_step(complaint)) if not again else f"\n{complaint.remedy}"
     if complaint.judgement is not None and can_be_foreseen(complaint):
         yield ""
         entry = entry_to_paste(complaint.judgement, infos[complaint.judgement.target])

@@ -9,17 +9,21 @@ import tomlkit
 
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
-from harness.gate.decision import Complaint, Decision, Kind
-from harness.report.phrases import comparison_line, reproduction_line, shortened
-from harness.report.standing import Standing, standing
-from harness.verdict import Outcome
+from harness.gate.complaint import Complaint, Kind
+from harness.gate.decision import Decision
+from harness.report.model.phrases import shortened
+from harness.results.status import ResultStatus, status_of
+from harness.verdict import Confirmation, Outcome
 
 _REASON_LENGTH_MAX: Final = 300
+_FLAKY_MAX: Final = 3
+"""Flaky results that are named beside a decision."""
 _PLURALS: Final = {
     Kind.NEW_DIFFERENCE: "new differences",
     Kind.CHANGED_DIFFERENCE: "changed differences",
     Kind.UNEXPECTED: "unexpected differences",
     Kind.HARNESS_ERROR: "harness errors",
+    Kind.FLAKY: "flaky results",
     Kind.STALE: "stale expectations",
     Kind.EXPIRED: "expired expectations",
     Kind.VANISHED: "vanished scenarios",
@@ -27,19 +31,30 @@ _PLURALS: Final = {
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>#|~&@])")
 
 
-def three_lines(decision: Decision, infos: Mapping[str, TargetInfo]) -> tuple[str, ...]:
+def three_lines(decision: Decision) -> tuple[str, ...]:
     """Say what was decided, why, and what to do next."""
     if decision.is_green:
-        return (f"gate: green: {_held(decision)}{_known(decision)}",)
+        return (f"gate: green: {_ran(decision)}{_known(decision)}", *_flaky(decision))
     first = decision.complaints[0]
     return (
-        f"gate: red, exit {decision.code.value}: {told_kinds(decision)} in {_held(decision)}",
+        f"gate: red, exit {decision.code.value}: {listed_kinds(decision)} in {_ran(decision)}",
         f"why:  {first.kind}: {first.subject}: {plain(shortened(first.reason, _REASON_LENGTH_MAX))}",
-        f"next: {next_step(first, infos)}",
+        f"next: {next_step(first)}",
+        *_flaky(decision),
     )
 
 
-def told_kinds(decision: Decision) -> str:
+def _flaky(decision: Decision) -> tuple[str, ...]:
+    """Name what showed once and not again, where the policy lets it pass: a race stays visible."""
+    subjects = [each.subject for each in decision.passed_over if each.kind is Kind.FLAKY]
+    if not subjects:
+        return ()
+    rest = len(subjects) - _FLAKY_MAX
+    more = f", and {rest} more" if rest > 0 else ""
+    return (f"flaky: {', '.join(subjects[:_FLAKY_MAX])}{more}: did not show again",)
+
+
+def listed_kinds(decision: Decision) -> str:
     """Count the complaints, e.g. `2 unexpected differences, 1 stale expectation`."""
     counts = Counter(each.kind for each in decision.complaints)
     return ", ".join(
@@ -47,12 +62,12 @@ def told_kinds(decision: Decision) -> str:
     )
 
 
-def _held(decision: Decision) -> str:
+def _ran(decision: Decision) -> str:
     against = f", baseline {decision.baseline_id}" if decision.baseline_id else ""
-    return f"{told_results(decision)} of {', '.join(decision.targets) or 'no target'}{against}"
+    return f"{listed_results(decision)} of {', '.join(decision.targets) or 'no target'}{against}"
 
 
-def told_results(decision: Decision) -> str:
+def listed_results(decision: Decision) -> str:
     """Count the results, e.g. `12 results and 4 of clients`; of clients alone, `4 results of clients`."""
     count, of_clients = decision.result_count, decision.client_result_count
     shown = count or of_clients
@@ -63,42 +78,24 @@ def told_results(decision: Decision) -> str:
 
 
 def _known(decision: Decision) -> str:
-    known = sum(counts.get(Standing.KNOWN, 0) for counts in decision.standings.values())
+    known = sum(counts.get(ResultStatus.KNOWN, 0) for counts in decision.standings.values())
     passed = len(decision.passed_over)
     return (f", {known} of them known differences" if known else "") + (
         f"; {passed} passed over" if passed else ""
     )
 
 
-def next_step(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> str:
+def next_step(complaint: Complaint) -> str:
     """Return the command that holds the scenario again, or what else to do."""
-    return complaint.remedy or reproduction(complaint, infos)
-
-
-def reproduction(complaint: Complaint, infos: Mapping[str, TargetInfo]) -> str:
-    """Return a command line that holds a complaint's scenario again, against the same; or nothing."""
-    if complaint.judgement is None:
-        return complaint.line
-    info = infos[complaint.judgement.target]
-    if complaint.against is not None:
-        return comparison_line(
-            (info.spec,), complaint.judgement.scenario_id, against=complaint.against, given=complaint.given
-        )
-    is_told_by_spec = info.oracle is None or info.profile in info.spec
-    return reproduction_line(
-        info.spec,
-        complaint.judgement.scenario_id,
-        profile=None if is_told_by_spec else info.profile,
-        given=complaint.given,
-    )
+    return complaint.remedy or complaint.line
 
 
 def weights(decision: Decision, judgements: Iterable[Judgement]) -> Mapping[tuple[str, str], str]:
     """Say what a decision made of each result, by target and scenario id; nothing of what merely passed."""
     found = {
-        (each.target, each.scenario_id): standing(each).value
+        (each.target, each.scenario_id): status_of(each).value
         for each in judgements
-        if standing(each) is Standing.KNOWN
+        if status_of(each) is ResultStatus.KNOWN
     }
     for complaints, manner in ((decision.passed_over, "passed over"), (decision.complaints, "red")):
         for each in complaints:
@@ -137,6 +134,8 @@ def entry_text(
     table.add("outcome", judgement.outcome)
     if judgement.signature:
         table.add("signature", judgement.signature)
+        if judgement.confirmation == Confirmation.FLAKY:
+            table.add("sometimes", True)  # noqa: FBT003 - a value, not a flag
     table.add("reason", reason)
     table.add("link", link)
     for key, value in (further or {}).items():

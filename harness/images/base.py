@@ -8,19 +8,26 @@ import subprocess
 import tempfile
 from collections import deque
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 from docker.errors import ImageNotFound  # type: ignore[import-untyped] # its types are in containers.sdk
 
-from harness.targets.base import Progress, TargetError
-from harness.targets.containers.engine import ENGINE_ERRORS, told
+from harness.targets.base.interface import Lasting, Progress, TargetError
+from harness.targets.containers.engine import ENGINE_ERRORS, reported
 from harness.targets.containers.sdk import Client, Image
 
 _SUITE: Final = "bookworm"
 _JAVA: Final = "openjdk-17-jre-headless"
 """Runs every broker from 2.4 to 4.4."""
-BASE_IMAGE: Final = f"kafka-conformance/java:17-{_SUITE}"
+_SNAPSHOT: Final = "20260711T101637Z"
+"""When Debian made the state of the suite that the image is of, as its snapshot service names it."""
+_RELEASE_SHA256: Final = "c8394efad1f4e1a7440d044a3598dee3266171d189990fb7b8a2331f346a3801"
+"""Of that state's Release file, which has the SHA-256 of the lists that have the SHA-256 of each package."""
+SOURCE_VARIABLE: Final = "KAFKA_CONFORMANCE_DEBIAN"
+"""Environment variable that names the package source, such as a snapshot's address."""
+BASE_IMAGE: Final = f"kafka-conformance/java:17-{_SUITE}-{_SNAPSHOT[:8]}"
 _DISPENSABLE: Final = (
     "var/cache/apt",
     "var/lib/apt/lists",
@@ -60,7 +67,7 @@ def named_base(client: Client, name: str, progress: Progress) -> Image:
     try:
         return client.images.pull(name)
     except ENGINE_ERRORS as error:
-        raise TargetError(f"{name} is not here and could not be pulled: {told(error)}") from error
+        raise TargetError(f"{name} is not here and could not be pulled: {reported(error)}") from error
 
 
 def debootstrap_found() -> str:
@@ -85,6 +92,7 @@ def _make(client: Client, debootstrap: str, progress: Progress) -> None:
     with tempfile.TemporaryDirectory(prefix="kafka-conformance-base-") as work:
         root = Path(work) / "root"
         _bootstrap(debootstrap, root, progress)
+        check_snapshot(root, progress)
         for name in _DISPENSABLE:
             shutil.rmtree(root / name, ignore_errors=True)
         progress(f"importing {BASE_IMAGE}")
@@ -111,8 +119,32 @@ def _bootstrap(debootstrap: str, root: Path, progress: Progress) -> None:
         )
 
 
+def check_snapshot(root: Path, progress: Progress) -> None:
+    """Check whether a Debian was made of the snapshot that the image is meant to be of.
+
+    A package source that somebody named must have that snapshot. The source of this machine has what Debian
+    has by now: a later state is told and taken.
+
+    Raises:
+        TargetError: the source that was named has another state of the suite; with the remedy.
+    """
+    files = sorted((root / "var/lib/apt/lists").glob(f"*_dists_{_SUITE}_*Release"))
+    found = [sha256(file.read_bytes()).hexdigest() for file in files]
+    if found == [_RELEASE_SHA256]:
+        return
+    reported_of = f"SHA-256 {', '.join(found)}" if found else "no Release file"
+    differs = (
+        f"Debian {_SUITE} is not that of {_SNAPSHOT}: expected SHA-256 {_RELEASE_SHA256}, found {reported_of}"
+    )
+    if os.environ.get(SOURCE_VARIABLE):
+        raise TargetError(f"{differs}. Let {SOURCE_VARIABLE} name the address of that snapshot, {_OTHERWISE}")
+    progress(Lasting(f"{differs}. To build on that one, let {SOURCE_VARIABLE} name the snapshot's address"))
+
+
 def _mirror() -> Sequence[str]:
-    """Return where apt gets Debian from on this machine; where it does not, debootstrap has a default."""
+    """Return the source that the user names, else apt's of this machine; else debootstrap has a default."""
+    if named := os.environ.get(SOURCE_VARIABLE):
+        return (named,)
     apt_get = shutil.which("apt-get")
     if apt_get is None:
         return ()
@@ -135,4 +167,4 @@ def _import(client: Client, root: Path) -> None:
         try:
             client.api.import_image_from_stream(pieces, repository=repository, tag=tag, changes=())
         except ENGINE_ERRORS as error:
-            raise TargetError(f"{BASE_IMAGE} could not be imported: {told(error)}") from error
+            raise TargetError(f"{BASE_IMAGE} could not be imported: {reported(error)}") from error

@@ -14,11 +14,11 @@ from typing import IO, Final
 from docker.errors import BuildError, ImageNotFound  # type: ignore[import-untyped] # its types are in containers.sdk
 
 from harness.images.base import BASE_IMAGE, base_image, named_base
-from harness.targets.base import Progress, TargetError
-from harness.targets.containers.engine import ENGINE_ERRORS, engine, told
+from harness.targets.base.interface import Progress, TargetError
+from harness.targets.containers.engine import ENGINE_ERRORS, engine, reported
 from harness.targets.containers.image import LOCAL_REPOSITORY, VERSION_LABEL, local_image
 from harness.targets.containers.sdk import Client, Image
-from harness.targets.jars import KafkaJars
+from harness.targets.jars.resolved import KafkaJars
 
 _RECIPE_LABEL: Final = "kafka-conformance.recipe"
 _PROGRAMS: Final = frozenset({"run", "kafka-run-class.sh"})
@@ -86,7 +86,7 @@ def _built(
                 rm=True,
             )
         except (BuildError, *ENGINE_ERRORS) as error:
-            raise TargetError(f"{name} could not be built: {told(error)}") from error
+            raise TargetError(f"{name} could not be built: {reported(error)}") from error
         return image
 
 
@@ -123,7 +123,7 @@ def remove_built_images() -> tuple[str, ...]:
             except ImageNotFound:
                 continue
             except ENGINE_ERRORS as error:
-                raise TargetError(f"{name} could not be removed: {told(error)}") from error
+                raise TargetError(f"{name} could not be removed: {reported(error)}") from error
     return tuple(removed)
 
 

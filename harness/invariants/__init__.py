@@ -5,6 +5,6 @@ checker = Checker(); checker.feed(event)        # the same one event after the o
 """
 
 from harness.invariants.checker import Checker, check
-from harness.invariants.violation import Invariant, Party, Violation
+from harness.invariants.violation import AtFault, Invariant, Violation
 
-__all__ = ["Checker", "Invariant", "Party", "Violation", "check"]
+__all__ = ["AtFault", "Checker", "Invariant", "Violation", "check"]

@@ -3,14 +3,14 @@
 import struct
 from typing import Final, TypeAlias
 
-Partition: TypeAlias = tuple[str, int]
+TopicPartition: TypeAlias = tuple[str, int]
 
 _VERSION: Final = struct.Struct(">h")
 _COUNT: Final = struct.Struct(">i")
 _LENGTH: Final = struct.Struct(">h")
 
 
-def owned(assignment: bytes) -> frozenset[Partition] | None:
+def owned(assignment: bytes) -> frozenset[TopicPartition] | None:
     """Return the partitions of an assignment; None where the bytes are none.
 
     Source: ConsumerProtocol#deserializeAssignment (4.3.1). Versions differ only behind the partitions.
@@ -21,8 +21,8 @@ def owned(assignment: bytes) -> frozenset[Partition] | None:
         return None
 
 
-def _partitions(assignment: bytes) -> list[Partition]:
-    found: list[Partition] = []
+def _partitions(assignment: bytes) -> list[TopicPartition]:
+    found: list[TopicPartition] = []
     (topic_count,) = _COUNT.unpack_from(assignment, _VERSION.size)
     position = _VERSION.size + _COUNT.size
     for _ in range(topic_count):

@@ -10,7 +10,7 @@ from harness.invariants.group import Group
 from harness.invariants.violation import Found, Violation
 from harness.trace.events import Event, EventKind
 
-Place: TypeAlias = tuple[str, str, str]
+ConversationKey: TypeAlias = tuple[str, str, str]
 """Run, target, conversation."""
 
 _COORDINATOR_ENDS: Final = frozenset((EventKind.CONTROL, EventKind.CLOSED))
@@ -36,7 +36,7 @@ class Checker:
         """
         self._offsets_expire = offsets_expire
         self._pairing = Pairing()
-        self._conversations: dict[Place, _Conversation] = {}
+        self._conversations: dict[ConversationKey, _Conversation] = {}
 
     def feed(self, event: Event) -> tuple[Violation, ...]:
         """Take in the next event and return what it shows to be broken."""
@@ -114,10 +114,10 @@ def _of_groups(answered: Answered) -> Iterator[tuple[str, Fields]]:
 
 
 def _violation(event: Event, group_id: str, found: Found) -> Violation:
-    invariant, party, detail = found
+    invariant, fault, detail = found
     return Violation(
         invariant=invariant,
-        party=party,
+        party=fault,
         run_id=event.run_id,
         target=event.target,
         scenario_id=event.scenario_id,

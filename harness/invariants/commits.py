@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from harness.invariants.exchange import NO_ERROR, Answered, Asked, Fields, items, number, text
-from harness.invariants.violation import Found, Invariant, Party
+from harness.invariants.violation import AtFault, Found, Invariant
 
-Partition: TypeAlias = tuple[str, int]
+TopicPartition: TypeAlias = tuple[str, int]
 
 _WRITES_KEPT: Final = 32
 _NO_OFFSET: Final = -1
@@ -47,8 +47,8 @@ class Commits:
     """Whether an offset may be gone without anybody's doing."""
     names: dict[str, str]
     """Topic ids to names."""
-    _writes: dict[Partition, list[Write]] = field(default_factory=dict)
-    _open: dict[int, list[tuple[Partition, Write]]] = field(default_factory=dict)
+    _writes: dict[TopicPartition, list[Write]] = field(default_factory=dict)
+    _open: dict[int, list[tuple[TopicPartition, Write]]] = field(default_factory=dict)
     """Writes of requests that are not answered, by the request's place."""
 
     def asked(self, asked: Asked) -> None:
@@ -58,7 +58,7 @@ class Commits:
         if number(asked.fields, "retention_time_ms") >= 0:
             self.may_expire = True
         is_deletion = asked.api == "OffsetDelete"
-        written: list[tuple[Partition, Write]] = []
+        written: list[tuple[TopicPartition, Write]] = []
         for partition, entry in self._entries(asked.fields):
             value = _NO_OFFSET if is_deletion else number(entry, "committed_offset")
             written.append((partition, self._add(partition, Write(value=value, asked_at=asked.at))))
@@ -116,18 +116,18 @@ class Commits:
                 topic, index = partition
                 yield (
                     Invariant.COMMITS_STAY,
-                    Party.COORDINATOR,
+                    AtFault.COORDINATOR,
                     f"{topic}-{index} was committed at {latest} and found at {value}, where nobody put it",
                 )
 
-    def _is_explained(self, partition: Partition, value: int, answered: Answered) -> bool:
+    def _is_explained(self, partition: TopicPartition, value: int, answered: Answered) -> bool:
         candidates = (write for write in self._writes.get(partition, ()) if write.value == value)
         return any(
             write.asked_at < answered.at and not self._is_past(partition, write, answered)
             for write in candidates
         )
 
-    def _is_past(self, partition: Partition, write: Write, answered: Answered) -> bool:
+    def _is_past(self, partition: TopicPartition, write: Write, answered: Answered) -> bool:
         """Tell whether another value had surely taken its place before the fetch was sent."""
         if write.answered_at is None:
             return False
@@ -138,7 +138,7 @@ class Commits:
             for other in self._writes[partition]
         )
 
-    def _latest_before(self, partition: Partition, at: int) -> int | None:
+    def _latest_before(self, partition: TopicPartition, at: int) -> int | None:
         certain = [
             (write.answered_at, write.value)
             for write in self._writes.get(partition, ())
@@ -146,13 +146,13 @@ class Commits:
         ]
         return max(certain)[1] if certain else None
 
-    def _add(self, partition: Partition, write: Write) -> Write:
+    def _add(self, partition: TopicPartition, write: Write) -> Write:
         writes = self._writes.setdefault(partition, [])
         writes.append(write)
         del writes[:-_WRITES_KEPT]
         return write
 
-    def _entries(self, fields: Fields) -> Iterator[tuple[Partition, Fields]]:
+    def _entries(self, fields: Fields) -> Iterator[tuple[TopicPartition, Fields]]:
         for topic in items(fields, "topics"):
             topic_id = text(topic, "topic_id")
             name = text(topic, "name") or self.names.get(topic_id, topic_id)

@@ -1,10 +1,10 @@
 """Requests and answers as invariants look at them: read, paired, and placed in the order of happening."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from harness.trace.embedded import stored_fields
 from harness.trace.events import Event, EventKind
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -54,29 +54,29 @@ class Answered:
 
 
 NO_ERROR: Final = "NONE"
-Talk: TypeAlias = tuple[str, str, str | None, str | None, int | None]
+TrafficKind: TypeAlias = tuple[str, str, str | None, str | None, int | None]
 
 
 @dataclass(slots=True)
 class Pairing:
     """Finds the request that an answer belongs to."""
 
-    _open: dict[Talk, Asked] = field(default_factory=dict)
+    _open: dict[TrafficKind, Asked] = field(default_factory=dict)
 
     def take(self, event: Event) -> Asked | Answered | None:
         """Take in the next event; None where invariants have no interest in it."""
         if event.api not in APIS or event.fields is None:
             return None
-        talk = (event.target, event.scenario_id, event.actor, event.connection, event.correlation_id)
+        conversation = (event.target, event.scenario_id, event.actor, event.connection, event.correlation_id)
         if event.kind == EventKind.REQUEST:
-            asked = self._open[talk] = Asked(event=event, api=event.api, fields=json.loads(event.fields))
+            asked = self._open[conversation] = Asked(event=event, api=event.api, fields=stored_fields(event))
             return asked
         if event.kind not in _ANSWERS:
             return None
-        asked_before = self._open.pop(talk, None)
+        asked_before = self._open.pop(conversation, None)
         if asked_before is None or asked_before.api != event.api:
             return None
-        return Answered(asked=asked_before, event=event, fields=json.loads(event.fields))
+        return Answered(asked=asked_before, event=event, fields=stored_fields(event))
 
 
 def text(fields: Fields, name: str) -> str:

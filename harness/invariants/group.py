@@ -6,7 +6,7 @@ from typing import Final
 
 from harness.invariants.assignment import owned
 from harness.invariants.exchange import NO_ERROR, Answered, Asked, binary, items, number, text
-from harness.invariants.violation import Found, Invariant, Party
+from harness.invariants.violation import AtFault, Found, Invariant
 
 _GENERATIONS_KEPT: Final = 8
 _CONSUMERS: Final = "consumer"
@@ -23,7 +23,7 @@ class Generation:
     number: int
     leaders: set[str] = field(default_factory=set)
     """Ids that JoinGroup responses named; a static leader that comes back has another."""
-    told: frozenset[str] = frozenset()
+    reported: frozenset[str] = frozenset()
     """The members that the leader was told of; empty while nobody saw its response."""
     sent: list[Mapping[str, bytes]] = field(default_factory=list)
     """The leader's assignments by member id, each time it sent some."""
@@ -113,7 +113,7 @@ class Group:
             else:
                 yield (
                     Invariant.GENERATIONS_GROW,
-                    Party.COORDINATOR,
+                    AtFault.COORDINATOR,
                     f"a join was answered with generation {joined} after {floor} had been known",
                 )
         self._note_member(answered)
@@ -122,7 +122,7 @@ class Group:
         leader = text(fields, "leader")
         generation.leaders.add(leader)
         if leader == text(fields, "member_id") and not fields.get("skip_assignment"):
-            generation.told = frozenset(text(each, "member_id") for each in items(fields, "members"))
+            generation.reported = frozenset(text(each, "member_id") for each in items(fields, "members"))
 
     def _note_member(self, answered: Answered) -> None:
         member_id = text(answered.fields, "member_id")
@@ -176,25 +176,25 @@ class Group:
         yield from self._owned_twice(generation, member_id, assignment)
 
     def _unassigned(self, generation: Generation) -> Iterator[Found]:
-        if not generation.told or not generation.sent or generation.is_looked_through:
+        if not generation.reported or not generation.sent or generation.is_looked_through:
             return
         generation.is_looked_through = True
         assigned = {member_id for member_id, assignment in generation.sent[-1].items() if assignment}
-        if missing := sorted(generation.told - assigned):
+        if missing := sorted(generation.reported - assigned):
             yield (
                 Invariant.ALL_ASSIGNED,
-                Party.CLIENTS,
+                AtFault.CLIENTS,
                 f"in generation {generation.number} the leader sent no assignment for {', '.join(missing)}",
             )
 
     def _not_from_leader(self, generation: Generation, member_id: str, assignment: bytes) -> Iterator[Found]:
-        if not generation.told:
+        if not generation.reported:
             return  # The leader was not heard, or had nothing to assign anew.
         expected = [self._for(sent, member_id) for sent in generation.sent] or [b""]
         if assignment not in expected:
-            sent = " or ".join(_told(each) for each in expected)
-            what = f"{member_id} was given {_told(assignment)}, the leader had sent {sent}"
-            yield Invariant.LEADER_ASSIGNS, Party.COORDINATOR, f"in generation {generation.number} {what}"
+            sent = " or ".join(_reported(each) for each in expected)
+            what = f"{member_id} was given {_reported(assignment)}, the leader had sent {sent}"
+            yield Invariant.LEADER_ASSIGNS, AtFault.COORDINATOR, f"in generation {generation.number} {what}"
 
     def _for(self, sent: Mapping[str, bytes], member_id: str) -> bytes:
         """Return what was sent for a member, also for a static one under the id that it had before."""
@@ -213,7 +213,9 @@ class Group:
                 partitions = ", ".join(f"{topic}-{partition}" for topic, partition in twice)
                 yield (
                     Invariant.ONE_OWNER,
-                    Party.CLIENTS if self._sent_both(generation, assignment, given) else Party.COORDINATOR,
+                    AtFault.CLIENTS
+                    if self._sent_both(generation, assignment, given)
+                    else AtFault.COORDINATOR,
                     f"in generation {generation.number} {identity} and {other} both own {partitions}",
                 )
 
@@ -221,7 +223,7 @@ class Group:
         return any({one, other} <= set(sent.values()) for sent in generation.sent)
 
 
-def _told(assignment: bytes) -> str:
+def _reported(assignment: bytes) -> str:
     partitions = owned(assignment)
     if not assignment:
         return "nothing"

@@ -1,6 +1,5 @@
 """Invariants over runs on file: read from their traces, kept beside them."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -9,6 +8,7 @@ from harness.invariants.checker import Checker
 from harness.invariants.violation import Violation
 from harness.trace.events import Event, TraceHeader
 from harness.trace.files import RunFolder, read_events, write_records
+from harness.trace.schema import json_object
 
 VIOLATIONS: Final = "violations.jsonl"
 """Name of the file in a run's folder: a `Violation` a line; empty where everything holds."""
@@ -18,7 +18,11 @@ _RETENTION: Final = "offsets.retention"
 
 def checker_for(headers: Iterable[TraceHeader]) -> Checker:
     """Return a checker for what was driven with these configurations."""
-    configured = (name for header in headers for name in json.loads(header.broker_config))
+    configured = (
+        name
+        for header in headers
+        for name in json_object(header.broker_config, where=f"`broker_config` of {header.target}")
+    )
     return Checker(offsets_expire=any(name.startswith(_RETENTION) for name in configured))
 
 

@@ -20,7 +20,7 @@ class Invariant(StrEnum):
     """Every member of a stable generation has an assignment."""
 
 
-class Party(StrEnum):
+class AtFault(StrEnum):
     """Who broke it."""
 
     COORDINATOR = "coordinator"
@@ -28,7 +28,7 @@ class Party(StrEnum):
     """The bytes that clients sent are enough to break it, however well they were answered."""
 
 
-Found: TypeAlias = tuple[Invariant, Party, str]
+Found: TypeAlias = tuple[Invariant, AtFault, str]
 """What is broken, by whom, and what was seen."""
 
 
@@ -39,7 +39,7 @@ class Violation:
     invariant: str
     """An `Invariant`."""
     party: str
-    """A `Party`."""
+    """A `AtFault`."""
     run_id: str
     target: str
     scenario_id: str

@@ -9,14 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from harness.mutants.crew import Crew, Work
+from harness.mutants.baseline import (
+    Baseline,
+    BaselineResult,
+    Witness,
+    measured,
+    measured_baseline,
+    no_measure,
+)
 from harness.mutants.derive import derive_mutants
+from harness.mutants.dry_run import DryRun
 from harness.mutants.equivalents import Equivalent, known, unknown
 from harness.mutants.model import Fate, Mutant, Trial, trial_of
-from harness.mutants.rehearsal import Rehearsal
+from harness.mutants.pool import Work, WorkerPool
 from harness.mutants.source import PACKAGE, Source, behaviour_sources, source_of
 from harness.mutants.trial import Court
-from harness.mutants.yardstick import Measure, Witness, Yardstick, measured, no_measure, yardstick
 from harness.scenario.script import Script
 from harness.verdict import Outcome
 
@@ -83,7 +90,7 @@ def campaign(order: Order, tell: Tell) -> Campaign:
     with tempfile.TemporaryDirectory() as directory:
         work = _Workplace(order=order, sources=sources, directory=Path(directory), tell=tell)
         measures = tuple(work.measures())
-        stick = yardstick(measures)
+        stick = measured_baseline(measures)
         mutants = _chosen(order, [each for each in every if not stick.decides_nothing(each)])
         trials = {each.mutant: each for each in work.trials(mutants, stick, reasons)}
     return Campaign(
@@ -106,39 +113,39 @@ class _Workplace:
     directory: Path
     tell: Tell
 
-    def _rehearsal(self, limit_s: float) -> Rehearsal:
+    def _dry_run(self, limit_s: float) -> DryRun:
         modules = [source.name for source in self.sources]
-        return Rehearsal(self.directory, limit_s=limit_s, modules=modules)
+        return DryRun(self.directory, limit_s=limit_s, modules=modules)
 
-    def measures(self) -> Iterator[Measure]:
+    def measures(self) -> Iterator[BaselineResult]:
         """Hold every scenario in every profile with the reference as it is."""
         order = self.order
         wanted = [(profile, script) for profile in order.profiles for script in order.scripts.values()]
 
-        def prepare() -> Work[Measure]:
-            rehearsal = self._rehearsal(_MEASURE_S)
+        def prepare() -> Work[BaselineResult]:
+            dry_run = self._dry_run(_MEASURE_S)
             witness = Witness(self.sources)
-            return lambda job: measured(wanted[job][1], wanted[job][0], rehearsal, witness)
+            return lambda job: measured(wanted[job][1], wanted[job][0], dry_run, witness)
 
-        def given_up(job: int) -> Measure:
+        def given_up(job: int) -> BaselineResult:
             profile, script = wanted[job]
             return no_measure(profile, script, "it did not come to its end")
 
-        crew = Crew(prepare=prepare, given_up=given_up, size=order.jobs, limit_s=2 * _MEASURE_S)
-        for through, measure in enumerate(crew.results(len(wanted)), start=1):
+        pool = WorkerPool(prepare=prepare, given_up=given_up, size=order.jobs, limit_s=2 * _MEASURE_S)
+        for through, measure in enumerate(pool.results(len(wanted)), start=1):
             self.tell("measured", through, len(wanted))
             yield measure
 
     def trials(
-        self, mutants: Sequence[Mutant], stick: Yardstick, reasons: Mapping[str, str]
+        self, mutants: Sequence[Mutant], stick: Baseline, reasons: Mapping[str, str]
     ) -> Iterator[Trial]:
         """Try mutants, in whatever order they come to their ends."""
 
         def prepare() -> Work[Trial]:
             court = Court(
                 scripts=self.order.scripts,
-                yardstick=stick,
-                rehearsal=self._rehearsal(_CONVERSATION_S),
+                baseline=stick,
+                dry_run=self._dry_run(_CONVERSATION_S),
             )
             return lambda job: court.try_mutant(mutants[job], reasons.get(mutants[job].id))
 
@@ -146,7 +153,7 @@ class _Workplace:
             how = "it ended the process that held it"
             return trial_of(mutants[job], Fate.KILLED, equivalent=reasons.get(mutants[job].id), how=how)
 
-        crew = Crew(prepare=prepare, given_up=given_up, size=self.order.jobs, limit_s=_TRIAL_S)
-        for through, trial in enumerate(crew.results(len(mutants)), start=1):
+        pool = WorkerPool(prepare=prepare, given_up=given_up, size=self.order.jobs, limit_s=_TRIAL_S)
+        for through, trial in enumerate(pool.results(len(mutants)), start=1):
             self.tell("tried", through, len(mutants))
             yield trial

@@ -1,6 +1,7 @@
 """All mutants of the reference, derived from its code and from nothing else."""
 
 import ast
+import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -32,14 +33,19 @@ def derive_mutants(profiles: Sequence[str], package: str = PACKAGE) -> tuple[Mut
         profiles: in each of which each named behaviour is switched by itself.
         package: which holds the reference.
     """
+    return (*_behaviour_mutants(profiles, package), *_code_mutants(package))
+
+
+@functools.cache
+def _code_mutants(package: str) -> tuple[Mutant, ...]:
+    """Derive those that are the same in every profile, once: it takes seconds."""
     declared = response_fields(message_sources(package))
-    of_code = (
+    return tuple(
         mutant
         for source in behaviour_sources(package)
         for function in functions(source)
         for mutant in function_mutants(function, declared)
     )
-    return (*_behaviour_mutants(profiles, package), *of_code)
 
 
 def function_mutants(function: Function, declared: FieldTypes) -> Iterator[Mutant]:

@@ -1,7 +1,7 @@
 """Mutants that nobody can notice, with the reason of each: a TOML file beside the suites.
 
     [[equivalent]]
-    mutant = "classic.sync:validate_sync_group:check-dropped:0"
+    mutant = "groups.classic.sync:validate_sync_group:check-dropped:0"
     change = "if group.state is ClassicGroupState.DEAD: -> pass"   # as `mutate --list` tells it
     reason = "why no client can tell the difference"
 

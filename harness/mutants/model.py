@@ -70,7 +70,7 @@ class Mutant:
     id: str
     """`module:function:fault:index`, the index counting the faults of that name in the function."""
     module: str
-    """Below the reference's package, e.g. `classic.join`."""
+    """Below the reference's package, e.g. `groups.classic.join`."""
     function: str
     """Qualified within the module, e.g. `ClassicGroup.add`."""
     kind: Kind

@@ -1,6 +1,7 @@
 """The reference's modules as source text, and which of them decide how a coordinator behaves."""
 
 import ast
+import functools
 import importlib.util
 import pkgutil
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,7 @@ from typing import Final
 PACKAGE: Final = "reference_coordinator"
 
 _TABLE: Final = "a table; every entry is switched where it is asked for"
+_FAULTS: Final = "what a server does about faults of its own, for which no scenario can ask"
 _ON_DISK: Final = (
     "the log's bytes: a scenario's reference keeps its log in memory, and tests hold these with Kafka's own"
 )
@@ -25,12 +27,15 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "broker.log_offsets": _DATA_PLANE,
     "broker.messages": "declarations",
     "broker.offsets_topic": _DATA_PLANE,
+    "broker.error_responses": _FAULTS,
     "broker.partition_leadership": _DATA_PLANE,
     "broker.produce": _DATA_PLANE,
     "broker.topic_apis": _TOPICS,
+    "broker.topic_error_responses": _FAULTS,
     "broker.transaction_partitions": _DATA_PLANE,
     "core.effects": "declarations",
     "core.errors": "a table",
+    "core.family": "declarations",
     "core.ids": "declarations",
     "core.records": "declarations",
     "exit_codes": "a table",
@@ -41,13 +46,16 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "log.conversion": _ON_DISK,
     "log.directory": _ON_DISK,
     "log.files": _ON_DISK,
+    "log.full_disk": _ON_DISK,
     "log.inspection": "the command line",
-    "log.keeping": _ON_DISK,
+    "log.persistence": _ON_DISK,
+    "log.memory": "compaction, compared with the whole log by tests of their own",
     "log.placing": _ON_DISK,
     "log.record_batch": _ON_DISK,
     "log.schemas": _ON_DISK,
     "log.segments": _ON_DISK,
     "log.serde": _ON_DISK,
+    "log.synced": _ON_DISK,
     "messages": "declarations",
     "profile.api_behaviours": _TABLE,
     "profile.behaviour": "the terms of the table",
@@ -82,14 +90,29 @@ FUNCTIONS_LEFT_OUT: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         (
             "log.batches:LogBatch.is_marker",
-            "group.lifecycle:Lifecycle.fail",
+            "coordinator.lifecycle:Lifecycle.fail",
             "log.batches:UnreadableRecord.__str__",
             "log.offsets_log:OffsetsLog._restore",
             "log.offsets_log:OffsetsLog.batches",
+            "log.offsets_log:OffsetsLog.compactions",
             "log.offsets_log:OffsetsLog.end_offset",
             "log.offsets_log:OffsetsLog.unreadable",
+            "log.offsets_log:_PartitionLog.add",
         ),
         _ON_DISK,
+    ),
+    **dict.fromkeys(
+        (
+            "broker.cluster:Cluster.is_busy",
+            "broker.cluster:Cluster.refuse_topics",
+            "broker.cluster:Cluster.report_failures",
+            "broker.listener:Listener._instead",
+            "broker.listener:Listener.is_busy",
+            "broker.listener:Listener.refuse_topics",
+            "broker.listener:Listener.report_failures",
+            "broker.listener:_failed",
+        ),
+        _FAULTS,
     ),
     **dict.fromkeys(
         (
@@ -120,7 +143,7 @@ class Source:
     """One module."""
 
     name: str
-    """Below the package, e.g. `classic.join`."""
+    """Below the package, e.g. `groups.classic.join`."""
     path: Path
     tree: ast.Module
 
@@ -166,8 +189,17 @@ def _functions(source: Source, body: list[ast.stmt], prefix: str) -> Iterator[Fu
             yield from _functions(source, node.body, f"{prefix}{node.name}.")
 
 
-def every_source(package: str = PACKAGE) -> Iterator[Source]:
-    """Read every module but those of the tests, in alphabetical order."""
+def every_source(package: str = PACKAGE) -> tuple[Source, ...]:
+    """Return every module but those of the tests, in alphabetical order; each is read once."""
+    return _every_source(package)
+
+
+@functools.cache
+def _every_source(package: str) -> tuple[Source, ...]:
+    return tuple(_read_sources(package))
+
+
+def _read_sources(package: str) -> Iterator[Source]:
     root = _spec(package)
     places = list(root.submodule_search_locations or ())
     for found in sorted(pkgutil.walk_packages(places, prefix=f"{package}."), key=lambda each: each.name):

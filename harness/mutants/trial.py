@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness.diff.judge import judge
+from harness.mutants.baseline import Baseline, BaselineResult, ScenarioKey
+from harness.mutants.dry_run import DryRun, Hung, mutant_info
 from harness.mutants.model import Fate, Mutant, Trial, trial_of
-from harness.mutants.rehearsal import Hung, Rehearsal, mutant_info
-from harness.mutants.transplant import transplanted
-from harness.mutants.yardstick import Conversation, Measure, Yardstick
+from harness.mutants.patch import patched
 from harness.scenario.script import Script
 from harness.trace.events import Event
 from harness.verdict import Outcome
@@ -21,23 +21,23 @@ class Court:
         self,
         *,
         scripts: Mapping[str, Script],
-        yardstick: Yardstick,
-        rehearsal: Rehearsal,
+        baseline: Baseline,
+        dry_run: DryRun,
     ) -> None:
         self._scripts = scripts
-        self._yardstick = yardstick
-        self._rehearsal = rehearsal
-        self._killers: defaultdict[str, list[Conversation]] = defaultdict(list)
+        self._baseline = baseline
+        self._dry_run = dry_run
+        self._killers: defaultdict[str, list[ScenarioKey]] = defaultdict(list)
 
     def try_mutant(self, mutant: Mutant, equivalent: str | None) -> Trial:
         """Hold conversation after conversation until one notices."""
         began_s = time.monotonic()
-        reaching = self._yardstick.reaching(mutant)
+        reaching = self._baseline.reaching(mutant)
         held, killer, how = 0, None, None
-        with transplanted(mutant):
+        with patched(mutant):
             for conversation in self._in_order(mutant, reaching):
                 held += 1
-                how = self._noticed(conversation)
+                how = self._found(conversation)
                 if how is not None:
                     killer = conversation
                     self._killers[mutant.function].insert(0, conversation)
@@ -54,7 +54,7 @@ class Court:
             took_ms=round((time.monotonic() - began_s) * 1000, 1),
         )
 
-    def _in_order(self, mutant: Mutant, reaching: Sequence[Conversation]) -> Iterator[Conversation]:
+    def _in_order(self, mutant: Mutant, reaching: Sequence[ScenarioKey]) -> Iterator[ScenarioKey]:
         """Go through the conversations: those that killed before, then the shortest first."""
         left = set(reaching)
         for conversation in (*self._killers[mutant.function], *reaching):
@@ -62,12 +62,12 @@ class Court:
                 left.discard(conversation)
                 yield conversation
 
-    def _noticed(self, conversation: Conversation) -> str | None:
+    def _found(self, conversation: ScenarioKey) -> str | None:
         """Hold a conversation with the mutant and tell what is not as it should be."""
         profile, scenario = conversation
-        measure = self._yardstick.measures[conversation]
+        measure = self._baseline.measures[conversation]
         try:
-            events = self._rehearsal.hold(self._scripts[scenario], profile)
+            events = self._dry_run.run(self._scripts[scenario], profile)
         except Hung:
             return "it did not come to its end"
         except Exception as error:  # noqa: BLE001 - however a mutant fails, it has been noticed
@@ -76,7 +76,9 @@ class Court:
             return None
         return self._judged(conversation, events, measure)
 
-    def _judged(self, conversation: Conversation, events: Sequence[Event], measure: Measure) -> str | None:
+    def _judged(
+        self, conversation: ScenarioKey, events: Sequence[Event], measure: BaselineResult
+    ) -> str | None:
         profile, scenario = conversation
         judgement = judge(self._scripts[scenario], mutant_info(profile), events, measure.events).judgement
         if judgement.outcome != Outcome.CONFORMS:

@@ -3,16 +3,16 @@
 from typing import Final
 
 from harness.races.history import History
-from harness.races.machine import Specification
+from harness.races.machine import MachineFactory
 from harness.races.outcomes import label, outcome_of
-from harness.races.search import Finding, explain
+from harness.races.search import SearchOutcome, explain
 
 _STEPS_MAX: Final = 2_000
 """Smaller than the search's own: who cannot be shown to be beside the point soon stays."""
 _SCALE_CHARACTERS: Final = 40
 
 
-def contradiction(history: History, specification: Specification) -> frozenset[int]:
+def contradiction(history: History, specification: MachineFactory) -> frozenset[int]:
     """Return a set of operations whose answers already contradict each other, none of which can be spared.
 
     All others still take place, whatever they were answered.
@@ -27,7 +27,7 @@ def contradiction(history: History, specification: Specification) -> frozenset[i
         further = unheeded | sparable
         if further != unheeded:
             found = explain(history, specification, unheeded=further, steps_max=_STEPS_MAX)
-            unheeded = further if found.finding is Finding.UNEXPLAINED else unheeded
+            unheeded = further if found.finding is SearchOutcome.UNEXPLAINED else unheeded
     return everything - unheeded
 
 
@@ -43,7 +43,7 @@ def timeline(history: History, core: frozenset[int]) -> tuple[str, ...]:
         last = _SCALE_CHARACTERS if each.answered_us is None else int((each.answered_us - begin) * scale)
         bar = " " * first + "├" + "─" * max(last - first - 1, 0) + ("┤" if each.answered_us else "…")
         mark = "*" if index in core else " "
-        told = f"{label(each.api, each.request)}: {outcome_of(each)}"
+        reported = f"{label(each.api, each.request)}: {outcome_of(each)}"
         millis = (each.invoked_us - begin) / 1000
-        lines.append(f"{mark} {millis:8.2f} ms  {bar:<{_SCALE_CHARACTERS + 2}} {each.actor:<4} {told}")
+        lines.append(f"{mark} {millis:8.2f} ms  {bar:<{_SCALE_CHARACTERS + 2}} {each.actor:<4} {reported}")
     return tuple(lines)

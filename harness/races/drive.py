@@ -8,11 +8,12 @@ from random import Random
 from typing import Final
 
 from harness.races.history import History
-from harness.races.plan import Cohort, Strand, requests_of
-from harness.races.talk import Asked, Lines, RoundTalk, now_us
+from harness.races.plan import RoundBatch, Strand, requests_of
+from harness.races.round_runner import Asked, Lines, RoundRunner, now_us
 from harness.scenario.errors import UnboundReferenceError
 from harness.scenario.script import Send
-from harness.targets.base import Connection, ConnectionLost, NoAnswer, Stage
+from harness.targets.base.interface import Connection, ConnectionLost, NoAnswer, Stage
+from harness.targets.external.namespace import TopicNames
 from harness.wire.codec import Fields, FieldValue, decode_response, encode_request
 from harness.wire.errors import MalformedResponse
 
@@ -31,48 +32,55 @@ class Driver:
     """What the ids of its groups begin with; no other run on that broker may use it."""
     record: Callable[[History], None]
     """Given each round's history as soon as it is over."""
+    topics: TopicNames | None = None
+    """What topics are called on a broker of others."""
+    placed: Callable[[str], str] = str
+    """Returns an id that the broker which is asked coordinates."""
     patience_ms: float = PATIENCE_MS
     quiet_ms: float = _QUIET_MS
     """Rivals that are not answered within this are parked, as far as the look back is concerned."""
 
-    async def hold(self, cohorts: Iterable[Cohort]) -> None:
+    async def run(self, cohorts: Iterable[RoundBatch]) -> None:
         """Hold cohorts one after the other, the rounds of each at once.
 
         Raises:
             ConnectionLost: the broker accepts no connections any more.
         """
-        lines = Lines(self.stage)
+        lines = Lines(self.stage, self.topics)
         for cohort in cohorts:
-            for history in await self._hold_cohort(cohort, lines):
+            for history in await self._run_batch(cohort, lines):
                 self.record(history)
 
-    async def _hold_cohort(self, cohort: Cohort, lines: Lines) -> tuple[History, ...]:
-        talks = [
-            RoundTalk(
+    async def _run_batch(self, cohort: RoundBatch, lines: Lines) -> tuple[History, ...]:
+        conversations = [
+            RoundRunner(
                 round=each,
-                group_id=f"{self.prefix}-{each.race}-{each.number}",
+                group_id=self.placed(f"{self.prefix}-{each.race}-{each.number}"),
                 lines=lines,
                 patience_ms=self.patience_ms,
             )
             for each in cohort.rounds
         ]
-        await asyncio.gather(*(talk.hold(talk.round.before) for talk in talks))
+        await asyncio.gather(*(conversation.run(conversation.round.before) for conversation in conversations))
         fillers = await self._fill(cohort, lines)
-        racing = [asyncio.create_task(each) for each in await self._rivals(cohort, talks, fillers, lines)]
+        racing = [
+            asyncio.create_task(each) for each in await self._rivals(cohort, conversations, fillers, lines)
+        ]
         await asyncio.wait(racing, timeout=self.quiet_ms / 1000)
-        await asyncio.gather(*(talk.hold(talk.round.after) for talk in talks))
+        await asyncio.gather(*(conversation.run(conversation.round.after) for conversation in conversations))
         await asyncio.gather(*racing)
-        return tuple(talk.history() for talk in talks)
+        return tuple(conversation.history() for conversation in conversations)
 
-    async def _fill(self, cohort: Cohort, lines: Lines) -> tuple[str, ...]:
+    async def _fill(self, cohort: RoundBatch, lines: Lines) -> tuple[str, ...]:
         """Make the groups that fill up a shared DeleteGroups; return their ids."""
         first = cohort.rounds[0]
         fillers = tuple(
-            f"{self.prefix}-{first.race}-{first.number}-filler-{each}" for each in range(cohort.filler_count)
+            self.placed(f"{self.prefix}-{first.race}-{first.number}-filler-{each}")
+            for each in range(cohort.filler_count)
         )
         line = await lines.take()
         for number, group_id in enumerate(fillers):
-            await line.send(_commit(group_id, number))
+            await line.send(_commit(group_id, number, lines))
         for _ in fillers:
             await line.receive(timeout_ms=PATIENCE_MS)
         lines.give_back(line)
@@ -80,15 +88,19 @@ class Driver:
 
     async def _together(
         self,
-        shared: Sequence[tuple[RoundTalk, Strand]],
+        shared: Sequence[tuple[RoundRunner, Strand]],
         fillers: tuple[str, ...],
         lines: Lines,
         chance: Random,
     ) -> "_Together":
         """Return the one request for the groups of all rounds and the fillers, ready to be sent."""
-        sends = [(talk, requests_of(strand.steps)[0], strand.delay_us) for talk, strand in shared]
-        parts = [(talk, send, talk.note(send, is_rival=True)) for talk, send, _ in sends]
-        groups = [talk.group_id for talk, _ in shared]
+        sends = [
+            (conversation, requests_of(strand.steps)[0], strand.delay_us) for conversation, strand in shared
+        ]
+        parts = [
+            (conversation, send, conversation.note(send, is_rival=True)) for conversation, send, _ in sends
+        ]
+        groups = [conversation.group_id for conversation, _ in shared]
         groups += fillers
         chance.shuffle(groups)
         _, example, delay_us = chance.choice(sends)
@@ -103,19 +115,19 @@ class Driver:
         return _Together(parts=parts, frame=frame, delay_us=delay_us, line=line, lines=lines)
 
     async def _rivals(
-        self, cohort: Cohort, talks: Sequence[RoundTalk], fillers: tuple[str, ...], lines: Lines
+        self, cohort: RoundBatch, conversations: Sequence[RoundRunner], fillers: tuple[str, ...], lines: Lines
     ) -> list[Coroutine[object, object, None]]:
         """Return all rivals of a cohort, ready to be let loose."""
         ready: list[Coroutine[object, object, None]] = []
-        shared: list[tuple[RoundTalk, Strand]] = []
-        for talk in talks:
-            for strand in talk.round.strands:
+        shared: list[tuple[RoundRunner, Strand]] = []
+        for conversation in conversations:
+            for strand in conversation.round.strands:
                 if strand.is_shared:
-                    shared.append((talk, strand))
+                    shared.append((conversation, strand))
                     continue
                 with suppress(UnboundReferenceError):
-                    first = await talk.ready(requests_of(strand.steps)[0], is_rival=True)
-                    ready.append(talk.race(strand, *first))
+                    first = await conversation.ready(requests_of(strand.steps)[0], is_rival=True)
+                    ready.append(conversation.race(strand, *first))
         if shared:
             chance = Random(cohort.shuffle_seed)  # noqa: S311 - what a seed decides is to be made again, not secret
             together = await self._together(shared, fillers, lines, chance)
@@ -129,7 +141,7 @@ class Driver:
 class _Together:
     """One DeleteGroups that is an operation of many rounds: each sees of it what concerns its group."""
 
-    parts: Sequence[tuple[RoundTalk, Send, Asked]]
+    parts: Sequence[tuple[RoundRunner, Send, Asked]]
     frame: bytes
     """The request, ready to be sent."""
     delay_us: int
@@ -155,11 +167,11 @@ class _Together:
             await self.line.close()
             return
         self.lines.give_back(self.line)
-        for talk, send, asked in self.parts:
-            talk.learn(send, asked, _concerning(fields, talk.group_id), answered_us)
+        for conversation, send, asked in self.parts:
+            conversation.learn(send, asked, _concerning(fields, conversation.group_id), answered_us)
 
 
-def _commit(group_id: str, correlation_id: int) -> bytes:
+def _commit(group_id: str, correlation_id: int, lines: Lines) -> bytes:
     partition: Fields = {"partition_index": 0, "committed_offset": 1, "committed_metadata": ""}
     fields: Fields = {
         "group_id": group_id,
@@ -172,7 +184,7 @@ def _commit(group_id: str, correlation_id: int) -> bytes:
         _FILLER_VERSION,
         correlation_id=correlation_id,
         client_id=_FILLER_CLIENT,
-        fields=fields,
+        fields=lines.outgoing(fields),
     )
 
 

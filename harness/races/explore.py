@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from harness.races.history import GROUP
-from harness.races.machine import InnerStep, Machine, Specification, Told
+from harness.races.machine import InnerStep, Machine, MachineFactory, ReferenceAnswer
 from harness.races.outcomes import label, outcome
 from harness.races.plan import Round, requests_of
 from harness.scenario.bindings import Bindings
@@ -21,7 +21,7 @@ _Choice: TypeAlias = int | InnerStep
 
 
 def allowed_outcomes(
-    specification: Specification, raced: Round, *, steps_max: int = STEPS_MAX
+    specification: MachineFactory, raced: Round, *, steps_max: int = STEPS_MAX
 ) -> frozenset[Outcome]:
     """Return what may become of each rival; where there is too much to try, what was found until then."""
     exploration = _Exploration(specification=specification, raced=raced, steps_left=steps_max)
@@ -39,25 +39,25 @@ class _Telling:
     asked: dict[int, tuple[Send, Fields]] = field(default_factory=dict)
     answered: set[int] = field(default_factory=set)
 
-    def say(self, send: Send) -> tuple[Told, ...]:
+    def say(self, send: Send) -> tuple[ReferenceAnswer, ...]:
         """Let a request take place."""
         operation = next(index for index, step in enumerate(self.steps) if step is send)
         request: Fields = self.bindings.resolve_fields(send.fields)  # type: ignore[assignment] # a resolved request holds plain values only
         self.asked[operation] = (send, request)
         return self.hear(self.machine.apply(operation, send.actor, send.api, send.api_version, request))
 
-    def hear(self, told: tuple[Told, ...]) -> tuple[Told, ...]:
+    def hear(self, reported: tuple[ReferenceAnswer, ...]) -> tuple[ReferenceAnswer, ...]:
         """Learn from answers."""
-        for each in told:
+        for each in reported:
             send, _ = self.asked[each.operation]
             self.answered.add(each.operation)
             self.bindings.learn(step=each.operation, actor=send.actor, api=send.api, fields=each.answer)
-        return told
+        return reported
 
 
 @dataclass(slots=True, kw_only=True)
 class _Exploration:
-    specification: Specification
+    specification: MachineFactory
     raced: Round
     steps_left: int
     found: set[Outcome] = field(default_factory=set)
@@ -70,7 +70,7 @@ class _Exploration:
             self.descend((*path, choice))
 
     def _choices(self, path: tuple[_Choice, ...]) -> tuple[_Choice, ...]:
-        telling = self._told(path)
+        telling = self._reported(path)
         ready = (index for index, send in self._next_sends(telling, path) if send is not None)
         return (*telling.machine.inner_steps(), *ready)
 
@@ -81,7 +81,7 @@ class _Exploration:
             is_waiting = done > 0 and _index(self.raced, sends[done - 1]) not in telling.answered
             yield index, None if is_waiting or done == len(sends) else sends[done]
 
-    def _told(self, path: tuple[_Choice, ...]) -> _Telling:
+    def _reported(self, path: tuple[_Choice, ...]) -> _Telling:
         """Tell a machine all of a path."""
         telling = _Telling(machine=self.specification.begin(), steps=self.raced.steps)
         for send in requests_of(self.raced.before):
@@ -105,8 +105,8 @@ class _Exploration:
             # Without the answer that it needs, a rival says no more.
             return
 
-    def _note(self, telling: _Telling, told: tuple[Told, ...]) -> None:
-        for each in told:
+    def _note(self, telling: _Telling, reported: tuple[ReferenceAnswer, ...]) -> None:
+        for each in reported:
             send, request = telling.asked[each.operation]
             self.found.add((label(send.api, request), outcome(send.api, each.answer)))
 

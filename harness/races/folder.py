@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -22,6 +22,8 @@ from harness.trace.schema import TraceError
 from harness.trace.target_record import TargetRecord
 
 RecordT = TypeVar("RecordT")
+_HEADER: Final = "header.json"
+_HISTORIES: Final = "histories.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +53,20 @@ class RacesFolder:
 
     def write_target(self, record: TargetRecord) -> None:
         """Write what a target is."""
-        write_whole(self.path / record.name / "header.json", _json(asdict(record)))
+        write_whole(self.path / record.name / _HEADER, _json(asdict(record)))
 
     def read_targets(self) -> tuple[TargetRecord, ...]:
-        """Read the targets that got as far as a broker, by name; `TraceError` where one is damaged."""
-        return tuple(_record(TargetRecord, path) for path in sorted(self.path.glob("*/header.json")))
+        """Read the targets that got as far as a broker, by name.
+
+        Raises:
+            TraceError: one is damaged, or has histories and nothing that says what it is.
+        """
+        for path in sorted(self.path.glob(f"*/{_HISTORIES}")):
+            if not path.with_name(_HEADER).is_file():
+                raise TraceError(
+                    f"{path}: there is no {_HEADER} beside it, which says whose histories they are"
+                )
+        return tuple(_record(TargetRecord, path) for path in sorted(self.path.glob(f"*/{_HEADER}")))
 
     def logs(self, name: str) -> Path:
         """Return where a target's broker is to log; it is made."""
@@ -65,13 +76,13 @@ class RacesFolder:
 
     def append(self, name: str, history: History) -> None:
         """Write one round's history and hand it to the operating system."""
-        path = self.path / name / "histories.jsonl"
+        path = self.path / name / _HISTORIES
         with path.open("ab") as file:
             file.write(history_to_json(history).encode("utf-8", errors="replace") + b"\n")
 
     def histories(self, name: str) -> tuple[History, ...]:
         """Read a target's histories; none where no round was over."""
-        path = self.path / name / "histories.jsonl"
+        path = self.path / name / _HISTORIES
         return read_histories(path) if path.exists() else ()
 
 

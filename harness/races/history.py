@@ -4,7 +4,6 @@ A history is in canonical form (`harness.trace.canonical`): member ids are named
 group is `group:main`. Whoever judges it needs neither the broker nor the ids that it made up.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +11,9 @@ from typing import Final
 
 from harness.scenario.values import Json, from_json
 from harness.trace.canonical import canonical_json
-from harness.trace.schema import TraceError
-from harness.wire.codec import Fields, FieldValue
+from harness.trace.schema import TraceError, json_object
+from harness.wire.codec import Fields, FieldValue, encode_request
+from harness.wire.errors import WireError
 
 GROUP: Final = "group:main"
 """The id of a round's group in its history."""
@@ -53,7 +53,7 @@ class History:
 
     def shape(self) -> str:
         """Return what judging depends on: requests, answers and what preceded what, but not the clock."""
-        told = [
+        reported = [
             canonical_json(
                 {
                     "actor": each.actor,
@@ -66,7 +66,7 @@ class History:
             )
             for each in self.operations
         ]
-        return "\n".join(told)
+        return "\n".join(reported)
 
 
 def history_to_json(history: History) -> str:
@@ -117,7 +117,7 @@ def _operation_to_json(operation: Operation) -> Fields:
 
 def _history_from_json(line: bytes, *, where: str) -> History:
     try:
-        data: Mapping[str, Json] = json.loads(line)
+        data: Mapping[str, Json] = json_object(line, where=where)
         operations = data["operations"]
         assert isinstance(operations, Sequence)
         return History(
@@ -125,23 +125,31 @@ def _history_from_json(line: bytes, *, where: str) -> History:
             round_number=int(data["round"]),  # type: ignore[arg-type] # a number where the line is one of ours
             operations=tuple(_operation_from_json(each) for each in operations),  # type: ignore[arg-type] # likewise
         )
-    except (ValueError, KeyError, TypeError, AssertionError) as error:
+    except (ValueError, KeyError, TypeError, AssertionError, WireError) as error:
         raise TraceError(f"{where}: not a history of a race: {error!r}") from error
 
 
 def _operation_from_json(data: Mapping[str, Json]) -> Operation:
-    answer = data["answer"]
+    api, api_version, request = str(data["api"]), _whole(data["version"]), fields_from_json(data["request"])
+    encode_request(api, api_version, correlation_id=0, client_id="", fields=request)  # or it is none
+    answer, answered_us = data["answer"], data["answered_us"]
     return Operation(
         actor=str(data["actor"]),
-        api=str(data["api"]),
-        api_version=int(data["version"]),  # type: ignore[arg-type] # a number where the line is one of ours
-        request=fields_from_json(data["request"]),
-        invoked_us=int(data["invoked_us"]),  # type: ignore[arg-type] # likewise
-        answered_us=data["answered_us"],  # type: ignore[arg-type] # likewise
+        api=api,
+        api_version=api_version,
+        request=request,
+        invoked_us=_whole(data["invoked_us"]),
+        answered_us=None if answered_us is None else _whole(answered_us),
         answer=None if answer is None else fields_from_json(answer),
         is_rival=bool(data["is_rival"]),
         answer_note=data["answer_note"],  # type: ignore[arg-type] # a text or null, likewise
     )
+
+
+def _whole(data: Json) -> int:
+    if not isinstance(data, int) or isinstance(data, bool):
+        raise TypeError(f"{data!r:.80} is no whole number")
+    return data
 
 
 def fields_from_json(data: Json) -> Fields:

@@ -10,14 +10,14 @@ from harness.races.core import contradiction, timeline
 from harness.races.explore import Outcome, allowed_outcomes
 from harness.races.history import History
 from harness.races.known import known_finding
-from harness.races.machine import Specification
+from harness.races.machine import MachineFactory
 from harness.races.outcomes import NO_ANSWER, label, outcome_of
 from harness.races.plan import make_round
-from harness.races.search import Explanation, Finding, explain
+from harness.races.search import Explanation, SearchOutcome, explain
 
 _COUNTEREXAMPLES_MAX: Final = 5
 """Of one race on one target that are cut down to what contradicts; the others are counted."""
-_LEFT_OPEN: Final = (Finding.UNANSWERED, Finding.UNDECIDED, Finding.UNEXPLAINED)
+_LEFT_OPEN: Final = (SearchOutcome.UNANSWERED, SearchOutcome.UNDECIDED, SearchOutcome.UNEXPLAINED)
 KNOWN_PREFIX: Final = "known: "
 
 
@@ -28,7 +28,7 @@ class Counterexample:
     race: str
     round_number: int
     finding: str
-    """What it is counted as: a `Finding`, or a known finding by its name."""
+    """What it is counted as: a `SearchOutcome`, or a known finding by its name."""
     timeline: tuple[str, ...]
     """Who asked what when, and what came; `*` marks the answers that contradict each other."""
     meaning: str
@@ -60,7 +60,7 @@ class Verdict:
 class _Judge:
     """Judges the histories of one target; what looks alike is judged once."""
 
-    specification: Specification
+    specification: MachineFactory
     _seen: dict[str, Explanation] = field(default_factory=dict)
 
     def explanation(self, history: History) -> Explanation:
@@ -72,7 +72,7 @@ class _Judge:
 
 def judge(
     histories: Sequence[History],
-    specification: Specification,
+    specification: MachineFactory,
     *,
     target: str,
     seed: int,
@@ -99,7 +99,10 @@ def _judge_race(
     counterexamples: list[Counterexample] = []
     for history in histories:
         finding = judge_of_all.explanation(history).finding
-        if finding in (Finding.EXPLAINED, Finding.STALE_READ) or len(counterexamples) >= _COUNTEREXAMPLES_MAX:
+        if (
+            finding in (SearchOutcome.EXPLAINED, SearchOutcome.STALE_READ)
+            or len(counterexamples) >= _COUNTEREXAMPLES_MAX
+        ):
             findings[finding] += 1
             continue
         example = _counterexample(history, finding, judge_of_all.specification)
@@ -120,8 +123,10 @@ def _judge_race(
     )
 
 
-def _counterexample(history: History, finding: Finding, specification: Specification) -> Counterexample:
-    core = contradiction(history, specification) if finding is Finding.UNEXPLAINED else frozenset[int]()
+def _counterexample(
+    history: History, finding: SearchOutcome, specification: MachineFactory
+) -> Counterexample:
+    core = contradiction(history, specification) if finding is SearchOutcome.UNEXPLAINED else frozenset[int]()
     known = known_finding(history, core, specification.family)
     return Counterexample(
         race=history.race,
@@ -141,7 +146,7 @@ def _outcomes(histories: Sequence[History]) -> Mapping[str, Mapping[str, int]]:
     return {what: dict(counts[what].most_common()) for what in sorted(counts)}
 
 
-def _allowed(race: Race, specification: Specification, *, seed: int) -> frozenset[Outcome]:
+def _allowed(race: Race, specification: MachineFactory, *, seed: int) -> frozenset[Outcome]:
     """Return what the reference allows those who are always there, with one of the others at a time."""
     found: set[Outcome] = set()
     for move in race.sometimes:

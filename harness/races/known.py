@@ -60,5 +60,5 @@ KNOWN: Final = (
 
 def known_finding(history: History, core: Iterable[int], family: str) -> KnownFinding | None:
     """Return the finding by which a contradiction is explained, if there is one."""
-    told = {(history.operations[each].api, outcome_of(history.operations[each])) for each in core}
-    return next((each for each in KNOWN if family in each.families and each.answers <= told), None)
+    reported = {(history.operations[each].api, outcome_of(history.operations[each])) for each in core}
+    return next((each for each in KNOWN if family in each.families and each.answers <= reported), None)

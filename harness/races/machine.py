@@ -23,7 +23,7 @@ class InnerStep(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ReferenceAnswer:
     """An answer that the specification gave."""
 
     operation: int
@@ -40,20 +40,20 @@ class Machine(Protocol):
 
     def apply(
         self, operation: int, actor: str, api: str, api_version: int, request: Fields
-    ) -> tuple[Told, ...]:
+    ) -> tuple[ReferenceAnswer, ...]:
         """Let an operation take place; tell what is answered thereupon, to whomever."""
 
     def inner_steps(self) -> tuple[InnerStep, ...]:
         """Return what could happen next without a request."""
 
-    def take(self, step: InnerStep) -> tuple[Told, ...]:
+    def take(self, step: InnerStep) -> tuple[ReferenceAnswer, ...]:
         """Let it happen."""
 
     def digest(self) -> str:
         """Return a text that is equal only for states from which everything goes on alike."""
 
 
-class Specification(Protocol):
+class MachineFactory(Protocol):
     """Makes machines, each at the beginning of a group's life."""
 
     @property

@@ -66,14 +66,14 @@ class SetUp(StrEnum):
     """One static member, with offsets."""
 
 
-def set_up(talk: Conversation, how: SetUp) -> Member:
+def set_up(conversation: Conversation, how: SetUp) -> Member:
     """Bring a group to a state; return whom rivals may speak for."""
     if how is SetUp.NOTHING:
         return NOBODY
     if how is SetUp.OFFSETS:
-        _says(talk.actor("ana"), commit(NOBODY, by_nobody=True, offset=_OFFSET_BEFORE))
+        _says(conversation.actor("ana"), commit(NOBODY, by_nobody=True, offset=_OFFSET_BEFORE))
         return NOBODY
-    ana = talk.actor("ana", group_instance_id=INSTANCE if how is SetUp.STATIC else None)
+    ana = conversation.actor("ana", group_instance_id=INSTANCE if how is SetUp.STATIC else None)
     ana.obtains_member_id()
     if how is SetUp.PENDING:
         return Member(member_id=ana.member_id, generation_id=_ANY_GENERATION)
@@ -137,15 +137,15 @@ class Move(StrEnum):
 _Speaks: TypeAlias = Callable[[Actor, Member], None]
 
 
-def speak(talk: Conversation, name: str, move: Move, member: Member) -> None:
+def speak(conversation: Conversation, name: str, move: Move, member: Member) -> None:
     """Let a rival of that name make its move."""
     instance = INSTANCE if move is Move.JOIN_STATIC else None
-    _MOVES[move](talk.actor(name, group_instance_id=instance), member)
+    _MOVES[move](conversation.actor(name, group_instance_id=instance), member)
 
 
-def look_back(talk: Conversation, member: Member) -> None:
+def look_back(conversation: Conversation, member: Member) -> None:
     """Ask, one after the other, how the group came out of it, and let the member of the set-up go."""
-    zoe = talk.actor("zoe")
+    zoe = conversation.actor("zoe")
     _says(zoe, describe_groups(), offset_fetch(topics={"orders": (0,)}), beat(member))
     if member is not NOBODY:
         _says(zoe, _leave(member))

@@ -51,7 +51,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cohort:
+class RoundBatch:
     """Rounds that are held at once; where the race deletes, one request names all their groups."""
 
     rounds: tuple[Round, ...]
@@ -61,7 +61,7 @@ class Cohort:
     """Further groups, each with an offset, that it names, and that nobody else does anything with."""
 
 
-def cohorts(race: Race, *, round_count: int, seed: int) -> Iterator[Cohort]:
+def cohorts(race: Race, *, round_count: int, seed: int) -> Iterator[RoundBatch]:
     """Make the rounds of a race, in cohorts."""
     chance = Random(f"{seed}/{race.name}")  # noqa: S311 - what a seed decides is to be made again, not secret
     number = 0
@@ -69,7 +69,7 @@ def cohorts(race: Race, *, round_count: int, seed: int) -> Iterator[Cohort]:
         size = chance.choice(_COHORT_SIZES) if race.deletes else _COHORT_SIZE
         size = min(size, round_count - number)
         rounds = tuple(make_round(race, number=number + each, seed=seed) for each in range(size))
-        yield Cohort(
+        yield RoundBatch(
             rounds=rounds,
             shuffle_seed=chance.randrange(1 << 32),
             filler_count=chance.choice(_FILLERS) if race.deletes else 0,
@@ -81,33 +81,33 @@ def make_round(race: Race, *, number: int, seed: int) -> Round:
     """Make one round of a race."""
     chance = Random(f"{seed}/{race.name}/{number}")  # noqa: S311 - likewise
     moves = list(race.always) + _drawn(race, chance)
-    talk = Conversation()
-    member = set_up(talk, race.set_up)
-    begin = len(talk.steps)
+    conversation = Conversation()
+    member = set_up(conversation, race.set_up)
+    begin = len(conversation.steps)
     strands: list[Strand] = []
     for index, move in enumerate(moves):
-        first, name = len(talk.steps), _RIVAL_NAMES[index]
-        speak(talk, name, move, member)
+        first, name = len(conversation.steps), _RIVAL_NAMES[index]
+        speak(conversation, name, move, member)
         strands.append(
             Strand(
                 move=move,
                 actor=name,
-                steps=tuple(talk.steps[first:]),
+                steps=tuple(conversation.steps[first:]),
                 delay_us=chance.choice((0, 0, chance.randrange(_DELAY_MAX_US))),
                 is_shared=index == 0 and race.deletes,
             )
         )
-    end = len(talk.steps)
-    look_back(talk, member)
+    end = len(conversation.steps)
+    look_back(conversation, member)
     chance.shuffle(strands)
     return Round(
         race=race.name,
         number=number,
-        actors=tuple(talk.sheets.values()),
-        before=tuple(talk.steps[:begin]),
+        actors=tuple(conversation.sheets.values()),
+        before=tuple(conversation.steps[:begin]),
         strands=tuple(strands),
-        after=tuple(talk.steps[end:]),
-        steps=tuple(talk.steps),
+        after=tuple(conversation.steps[end:]),
+        steps=tuple(conversation.steps),
     )
 
 

@@ -12,7 +12,7 @@ from harness.races.folder import RunRecord
 from harness.races.judge import Counterexample, Verdict
 from harness.trace.files import write_whole
 
-_STYLE: Final = Path(__file__).parents[1] / "report" / "static" / "site.css"
+_STYLE: Final = Path(__file__).parents[1] / "report" / "site" / "static" / "site.css"
 _PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Races {{ run.run_id }}</title>
 <style>{{ style }}</style></head><body><main>
@@ -59,8 +59,8 @@ def print_verdicts(console: Console, run: RunRecord, verdicts: Sequence[Verdict]
         table.add_row(each.race, each.target, str(each.rounds), counts(each.findings), missing, style=style)
     console.print(table)
     for each, example in _examples(verdicts):
-        told = ("", *_told(run, each, example), *example.timeline)
-        for line in told:
+        reported = ("", *_reported(run, each, example), *example.timeline)
+        for line in reported:
             console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -81,7 +81,7 @@ def _examples(verdicts: Sequence[Verdict]) -> list[tuple[Verdict, Counterexample
     return [(each, example) for each in verdicts for example in each.counterexamples]
 
 
-def _told(run: RunRecord, verdict: Verdict, example: Counterexample) -> tuple[str, ...]:
+def _reported(run: RunRecord, verdict: Verdict, example: Counterexample) -> tuple[str, ...]:
     title = f"{example.race}, round {example.round_number}, {verdict.target}: {example.finding}"
     return (title, *([example.meaning] if example.meaning else []), reproduction(run, verdict, example))
 
@@ -97,8 +97,8 @@ def _markdown(run: RunRecord, verdicts: Sequence[Verdict]) -> str:
         *(f"| {each.race} | {each.target} | {each.rounds} | {counts(each.findings)} |" for each in verdicts),
     ]
     for each, example in _examples(verdicts):
-        title, *told = _told(run, each, example)
-        lines += ["", f"## {title}", "", *told, "", "```", *example.timeline, "```"]
+        title, *reported = _reported(run, each, example)
+        lines += ["", f"## {title}", "", *reported, "", "```", *example.timeline, "```"]
     lines += ["", "## What became of the rivals"]
     for each in verdicts:
         lines += ["", f"### {each.race}, {each.target}", "", each.title, ""]

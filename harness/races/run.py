@@ -10,16 +10,21 @@ from typing import Final
 from harness.races.catalogue import Race
 from harness.races.drive import Driver
 from harness.races.folder import RacesFolder, RunRecord
+from harness.races.history import History
 from harness.races.judge import Verdict, judge
 from harness.races.plan import cohorts
 from harness.races.specification import ReferenceSpecification
-from harness.targets.base import Broker, ConnectionLost, Target, TargetError
-from harness.targets.oracle import oracle_for
+from harness.scenario.fitting import INITIAL_DELAY
+from harness.targets.base.interface import Broker, ConnectionLost, Stage, Target, TargetError
+from harness.targets.base.nonsense import blaming_target
+from harness.targets.external.guard import NotOurs
+from harness.targets.reference.oracle import oracle_for
 from harness.trace.files import write_whole
 from harness.trace.target_record import TargetRecord
 
 Tell = Callable[[str, str], None]
 """Told a target's name and what it is busy with."""
+_STAGE: Final = "races"
 _LOST: Final = "the broker is gone"
 
 
@@ -59,9 +64,13 @@ async def drive(plan: RacesPlan, tell: Tell) -> RacesFolder:
 
 
 async def _drive_target(plan: RacesPlan, target: Target, folder: RacesFolder, tell: Tell) -> None:
-    broker = await target.start(
-        broker_config={}, directory=folder.logs(target.name), progress=lambda text: tell(target.name, text)
-    )
+    target.for_run(plan.run_id)
+    with blaming_target():
+        broker = await target.start(
+            broker_config={},
+            directory=folder.logs(target.name),
+            progress=lambda text: tell(target.name, text),
+        )
     try:
         oracle = oracle_for(target, broker.description)
         folder.write_target(
@@ -73,28 +82,44 @@ async def _drive_target(plan: RacesPlan, target: Target, folder: RacesFolder, te
                 broker_config=dict(broker.description.broker_config),
             )
         )
-        await _hold_races(plan, target, broker, folder, tell)
+        await _run_races(plan, target, broker, folder, tell)
     finally:
         await broker.stop()
 
 
-async def _hold_races(
+async def _run_races(
     plan: RacesPlan, target: Target, broker: Broker, folder: RacesFolder, tell: Tell
 ) -> None:
-    stage = broker.open_stage("races")
-    driver = Driver(
-        stage=stage,
-        prefix=f"race-{plan.run_id}",
-        record=lambda history: folder.append(target.name, history),
-    )
+    delay_ms = broker.description.broker_config.get(INITIAL_DELAY, "0")
+    if broker.run_namespace is not None and delay_ms != "0":
+        # Rounds wait for less, and the search for an order knows of no such wait.
+        raise TargetError(f"{target.spec} has {INITIAL_DELAY}={delay_ms}; races need 0")
+    stage = broker.open_stage(_STAGE)
+    driver = _driver(plan, broker, stage, lambda history: folder.append(target.name, history))
     try:
         for race in plan.races:
             tell(target.name, f"{race.name}, {plan.round_count} rounds")
-            await driver.hold(cohorts(race, round_count=plan.round_count, seed=plan.seed))
+            await driver.run(cohorts(race, round_count=plan.round_count, seed=plan.seed))
     except ConnectionLost as error:
         raise TargetError(f"{target.spec}: {broker.failure() or _LOST}: {error}") from error
+    except NotOurs as refused:
+        raise TargetError(f"{target.spec}: {refused}") from refused
     finally:
         await stage.close()
+
+
+def _driver(plan: RacesPlan, broker: Broker, stage: Stage, record: Callable[[History], None]) -> Driver:
+    run_namespace = broker.run_namespace
+    if run_namespace is None:
+        return Driver(stage=stage, prefix=f"race-{plan.run_id}", record=record)
+    home = run_namespace.layout.home_of(_STAGE).node_id
+    return Driver(
+        stage=stage,
+        prefix=f"{run_namespace.namespace.prefix}race",
+        record=record,
+        topics=run_namespace.topics,
+        placed=lambda name: run_namespace.layout.name_at(home, name),
+    )
 
 
 def judge_folder(folder: RacesFolder, tell: Tell) -> tuple[Verdict, ...]:

@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Final
 
 from harness.races.history import History, Operation
-from harness.races.machine import InnerStep, Machine, Specification, Told
+from harness.races.machine import InnerStep, Machine, MachineFactory, ReferenceAnswer
 from harness.trace.canonical import canonical_json
 
 STEPS_MAX: Final = 200_000
@@ -24,7 +24,7 @@ STEPS_MAX: Final = 200_000
 _READS: Final = frozenset(("DescribeGroups", "ListGroups", "OffsetFetch"))
 
 
-class Finding(StrEnum):
+class SearchOutcome(StrEnum):
     """What a search came to, best first."""
 
     EXPLAINED = "explained"
@@ -36,11 +36,11 @@ class Finding(StrEnum):
     UNEXPLAINED = "unexplained"
 
 
-Step = int | InnerStep
+Move = int | InnerStep
 """An operation, by its index, that takes place; or an inner step."""
 
 
-_Place = tuple[frozenset[int], frozenset[int], str]
+_SearchNode = tuple[frozenset[int], frozenset[int], str]
 """What took place, what was over, and the specification's state."""
 
 
@@ -48,13 +48,13 @@ _Place = tuple[frozenset[int], frozenset[int], str]
 class Explanation:
     """What a search came to, with the order that explains a history if there is one."""
 
-    finding: Finding
-    order: tuple[Step, ...] = ()
+    finding: SearchOutcome
+    order: tuple[Move, ...] = ()
 
 
 def explain(
     history: History,
-    specification: Specification,
+    specification: MachineFactory,
     *,
     unheeded: frozenset[int] = frozenset(),
     steps_max: int = STEPS_MAX,
@@ -73,24 +73,26 @@ def explain(
         search = _Search(
             history=history,
             specification=specification,
-            before=_before(history.operations, stale_reads=may_be_stale and finding is not Finding.EXPLAINED),
-            unheeded=unheeded | _unanswered(history) if finding is Finding.UNANSWERED else unheeded,
+            before=_before(
+                history.operations, stale_reads=may_be_stale and finding is not SearchOutcome.EXPLAINED
+            ),
+            unheeded=unheeded | _unanswered(history) if finding is SearchOutcome.UNANSWERED else unheeded,
             steps_left=steps_max,
         )
         order = search.order()
         if order is not None:
             return Explanation(finding=finding, order=order)
         given_up = given_up or search.steps_left <= 0
-    return Explanation(finding=Finding.UNDECIDED if given_up else Finding.UNEXPLAINED)
+    return Explanation(finding=SearchOutcome.UNDECIDED if given_up else SearchOutcome.UNEXPLAINED)
 
 
-def _ways(history: History, specification: Specification) -> Iterator[Finding]:
+def _ways(history: History, specification: MachineFactory) -> Iterator[SearchOutcome]:
     """Return what to look for, strictest first."""
-    yield Finding.EXPLAINED
+    yield SearchOutcome.EXPLAINED
     if specification.reads_may_be_stale:
-        yield Finding.STALE_READ
+        yield SearchOutcome.STALE_READ
     if _unanswered(history):
-        yield Finding.UNANSWERED
+        yield SearchOutcome.UNANSWERED
 
 
 def _unanswered(history: History) -> frozenset[int]:
@@ -138,19 +140,19 @@ class _Search:
     """A search in depth, which tells the specification everything anew when it has turned back."""
 
     history: History
-    specification: Specification
+    specification: MachineFactory
     before: tuple[frozenset[int], ...]
     unheeded: frozenset[int]
     steps_left: int
     _answers: tuple[str | None, ...] = field(default=(), init=False)
-    _failed: set[_Place] = field(default_factory=set, init=False)
+    _failed: set[_SearchNode] = field(default_factory=set, init=False)
     """Where it has been in vain."""
     _has_turned_back: bool = field(default=False, init=False)
     """Until then nothing is known of states, and most searches never do."""
     _machine: Machine | None = field(default=None, init=False)
     """None while it has yet to be brought to where the search stands."""
 
-    def order(self) -> tuple[Step, ...] | None:
+    def order(self) -> tuple[Move, ...] | None:
         """Return an order that explains all answers, or None."""
         self._answers = tuple(
             None if each.answer is None else canonical_json(each.answer) for each in self.history.operations
@@ -160,8 +162,8 @@ class _Search:
         return self._descend((), idle, idle)
 
     def _descend(
-        self, path: tuple[Step, ...], applied: frozenset[int], over: frozenset[int]
-    ) -> tuple[Step, ...] | None:
+        self, path: tuple[Move, ...], applied: frozenset[int], over: frozenset[int]
+    ) -> tuple[Move, ...] | None:
         if self._is_explained(over):
             return path
         steps = tuple(self._next_steps(path, applied, over))
@@ -171,10 +173,10 @@ class _Search:
         for step in steps:
             if self.steps_left <= 0:
                 return None
-            told = self._take(path, step)
-            if all(self._fits(each) for each in told):
+            reported = self._take(path, step)
+            if all(self._fits(each) for each in reported):
                 further = applied if isinstance(step, InnerStep) else applied | {step}
-                now_over = over | {each.operation for each in told} | (further & self.unheeded)
+                now_over = over | {each.operation for each in reported} | (further & self.unheeded)
                 found = self._descend((*path, step), further, now_over)
                 if found is not None:
                     return found
@@ -189,14 +191,14 @@ class _Search:
         return all(index in over for index, answer in enumerate(self._answers) if answer is not None)
 
     def _known_by(
-        self, path: tuple[Step, ...], applied: frozenset[int], over: frozenset[int]
-    ) -> _Place | None:
+        self, path: tuple[Move, ...], applied: frozenset[int], over: frozenset[int]
+    ) -> _SearchNode | None:
         """Return by what it is known again that the search has been here; None as long as it never failed."""
         return (applied, over, self._machine_at(path).digest()) if self._has_turned_back else None
 
     def _next_steps(
-        self, path: tuple[Step, ...], applied: frozenset[int], over: frozenset[int]
-    ) -> Iterator[Step]:
+        self, path: tuple[Move, ...], applied: frozenset[int], over: frozenset[int]
+    ) -> Iterator[Move]:
         yield from self._machine_at(path).inner_steps()
         ready = [
             index
@@ -211,12 +213,12 @@ class _Search:
         is_open = operation.answered_us is None
         return is_open, operation.invoked_us if operation.answered_us is None else operation.answered_us
 
-    def _take(self, path: tuple[Step, ...], step: Step) -> tuple[Told, ...]:
+    def _take(self, path: tuple[Move, ...], step: Move) -> tuple[ReferenceAnswer, ...]:
         machine = self._machine_at(path)
         self.steps_left -= 1
         return self._step(machine, step)
 
-    def _machine_at(self, path: tuple[Step, ...]) -> Machine:
+    def _machine_at(self, path: tuple[Move, ...]) -> Machine:
         if self._machine is None:
             self._machine = self.specification.begin(self.history)
             for step in path:
@@ -224,25 +226,26 @@ class _Search:
             self.steps_left -= len(path)
         return self._machine
 
-    def _step(self, machine: Machine, step: Step) -> tuple[Told, ...]:
+    def _step(self, machine: Machine, step: Move) -> tuple[ReferenceAnswer, ...]:
         if isinstance(step, InnerStep):
             return machine.take(step)
         operation = self.history.operations[step]
         return machine.apply(step, operation.actor, operation.api, operation.api_version, operation.request)
 
-    def _fits(self, told: Told) -> bool:
+    def _fits(self, reported: ReferenceAnswer) -> bool:
         """Whether an answer is the one that came."""
-        if told.operation in self.unheeded:
+        if reported.operation in self.unheeded:
             return True
-        expected = self._answers[told.operation]
-        if expected is None or expected == canonical_json(told.answer):
+        expected = self._answers[reported.operation]
+        if expected is None or expected == canonical_json(reported.answer):
             return expected is not None
-        return bool(told.permitted) and self._is_permitted(told)
+        return bool(reported.permitted) and self._is_permitted(reported)
 
-    def _is_permitted(self, told: Told) -> bool:
-        came = self.history.operations[told.operation].answer
+    def _is_permitted(self, reported: ReferenceAnswer) -> bool:
+        came = self.history.operations[reported.operation].answer
         assert came is not None
-        return came.keys() == told.answer.keys() and all(
-            canonical_json(value) in (canonical_json(told.answer[name]), *told.permitted.get(name, ()))
+        return came.keys() == reported.answer.keys() and all(
+            canonical_json(value)
+            in (canonical_json(reported.answer[name]), *reported.permitted.get(name, ()))
             for name, value in came.items()
         )

@@ -1,6 +1,5 @@
 """The reference coordinator as the specification of one group: the only module of races that touches it."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -9,14 +8,14 @@ from typing import Final
 from typing_extensions import override
 
 from harness.races.history import GROUP, History, Operation, fields_from_json
-from harness.races.machine import InnerStep, Told
-from harness.targets.base import CONFORMANCE_TOPICS
-from harness.targets.reference_specification import CLIENT_HOST, Specification, specification, state_of
+from harness.races.machine import InnerStep, ReferenceAnswer
+from harness.targets.base.interface import CONFORMANCE_TOPICS
+from harness.targets.reference.profile import CLIENT_HOST, ReferenceProfile, state_of, stored_specification
 from harness.trace.canonical import Canonicaliser, canonical_json
+from harness.trace.schema import json_object
 from harness.wire.codec import Fields, decode_response, encode_request
 from harness.wire.schema import API_NAMES
 from reference_coordinator.broker.messages import BrokerResponse
-from reference_coordinator.classic.deadlines import Deadline, TimerKey
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.effects import AppendRecords, Permitted, Respond
 from reference_coordinator.core.errors import Errors
@@ -25,6 +24,7 @@ from reference_coordinator.core.records import GroupMetadataRecord
 from reference_coordinator.core.timers import Timers
 from reference_coordinator.messages import RequestContext
 from reference_coordinator.profile.behaviours import CoordinatorFamily
+from reference_coordinator.runtime.deadlines import Deadline, TimerKey
 from reference_coordinator.wire import RequestHeader, read_request, write_response
 
 _HORIZON_MS: Final = 5_000
@@ -37,7 +37,8 @@ class ReferenceSpecification:
     """One profile of the reference with one configuration."""
 
     def __init__(self, profile: str, broker_config: Mapping[str, str]) -> None:
-        self._spec = specification(profile, broker_config)
+        where = f"the header of a target of profile {profile}"
+        self._spec = stored_specification(profile, broker_config, where=where)
 
     @property
     def family(self) -> str:
@@ -114,7 +115,7 @@ class _TickingTimers(Timers[TimerKey, Deadline]):
 class ReferenceMachine:
     """The reference's broker without a network; each operation is a connection of its own."""
 
-    def __init__(self, spec: Specification, history: History | None) -> None:
+    def __init__(self, spec: ReferenceProfile, history: History | None) -> None:
         self._choices = _SeenChoices(history.operations if history else ())
         self._apis = spec.broker(self._choices)
         for name, num_partitions in CONFORMANCE_TOPICS.items():
@@ -123,7 +124,7 @@ class ReferenceMachine:
         self._timers = self._shard.timers = _TickingTimers()
         self._headers: dict[ResponseToken, RequestHeader] = {}
         self._written: list[AppendId] = []
-        self._dying: list[Told] = []
+        self._dying: list[ReferenceAnswer] = []
         """Answers of the Scala coordinator that wait until a group that is Dead is removed."""
         frame = _frame("FindCoordinator", 2, "races", canonical_json({"key": GROUP, "key_type": 0}))
         self._handle(_SET_UP_TOKEN, frame)
@@ -136,7 +137,7 @@ class ReferenceMachine:
 
     def apply(
         self, operation: int, actor: str, api: str, api_version: int, request: Fields
-    ) -> tuple[Told, ...]:
+    ) -> tuple[ReferenceAnswer, ...]:
         """Let an operation take place; the answer to whoever lets a group die waits until it is removed.
 
         Who finds the group Dead already, or is refused for another reason, is answered at once.
@@ -145,52 +146,52 @@ class ReferenceMachine:
         """
         self._choices.operation, self._choices.actor = operation, actor
         frame = _frame(api, api_version, actor, canonical_json(request))
-        held_before = len(self._shard.held_deletions)
-        told = self._handle(ResponseToken(operation), frame)
-        if len(self._shard.held_deletions) == held_before:
-            return told
-        self._dying.extend(each for each in told if each.operation == operation)
-        return tuple(each for each in told if each.operation != operation)
+        held_before = len(self._shard.pending_deletions)
+        reported = self._handle(ResponseToken(operation), frame)
+        if len(self._shard.pending_deletions) == held_before:
+            return reported
+        self._dying.extend(each for each in reported if each.operation == operation)
+        return tuple(each for each in reported if each.operation != operation)
 
     def inner_steps(self) -> tuple[InnerStep, ...]:
         """Return what could happen next without a request."""
         steps = [InnerStep.WRITE] if self._written else []
-        if self._shard.held_deletions:
+        if self._shard.pending_deletions:
             steps.append(InnerStep.REMOVAL)
         deadline = self._apis.next_deadline()
         if deadline is not None and deadline <= _HORIZON_MS:
             steps.append(InnerStep.DEADLINE)
         return tuple(steps)
 
-    def take(self, step: InnerStep) -> tuple[Told, ...]:
+    def take(self, step: InnerStep) -> tuple[ReferenceAnswer, ...]:
         """Let it happen; writes are through in the order in which they were begun."""
         match step:
             case InnerStep.WRITE:
                 append_id = self._written.pop(0)
-                return self._told(
+                return self._reported(
                     self._apis.append_completed(append_id, Errors.NONE, now_ms=self._timers.now_ms)
                 )
             case InnerStep.DEADLINE:
                 deadline = self._apis.next_deadline()
                 assert deadline is not None, "inner_steps offers it only where there is one"
                 self._timers.now_ms = max(self._timers.now_ms, deadline)
-                return self._told(self._apis.advance(now_ms=self._timers.now_ms))
+                return self._reported(self._apis.advance(now_ms=self._timers.now_ms))
             case InnerStep.REMOVAL:
                 return self._remove()
 
     def digest(self) -> str:
         """Return a text of the group, its offsets, what is on its way and what is due soon."""
         shard = self._shard
-        is_written = shard.committed_group(GroupId(GROUP)) is not None
-        held = (len(self._written), len(shard.held_deletions), self._dying)
+        is_written = shard.find_group(GroupId(GROUP), committed=True) is not None
+        held = (len(self._written), len(shard.pending_deletions), self._dying)
         return repr((state_of(shard), is_written, held, self._timers.due_soon(), self._choices.given))
 
-    def _remove(self) -> tuple[Told, ...]:
+    def _remove(self) -> tuple[ReferenceAnswer, ...]:
         """Remove groups that are Dead, and let those who made them die have their answers."""
-        removed = self._told(self._apis.release_dead(now_ms=self._timers.now_ms))
+        removed = self._reported(self._apis.release_dead(now_ms=self._timers.now_ms))
         self._apis.hold_dead()
-        told, self._dying = (*removed, *self._dying), []
-        return told
+        reported, self._dying = (*removed, *self._dying), []
+        return reported
 
     def _append_outcome(self, append: AppendRecords) -> Errors | None:
         """Leave a write of group metadata open; whoever comes meanwhile finds the state before it.
@@ -208,23 +209,23 @@ class ReferenceMachine:
         self._written.append(append.append_id)
         return None
 
-    def _handle(self, token: ResponseToken, frame: bytes) -> tuple[Told, ...]:
+    def _handle(self, token: ResponseToken, frame: bytes) -> tuple[ReferenceAnswer, ...]:
         received = read_request(frame, ranges=self._apis.broker.ranges)
         self._headers[token] = header = received.header
         context = RequestContext(
             api_version=header.api_version, client_id=header.client_id, client_host=CLIENT_HOST
         )
-        return self._told(self._apis.handle(received.message, context, token, now_ms=self._timers.now_ms))
+        return self._reported(self._apis.handle(received.message, context, token, now_ms=self._timers.now_ms))
 
-    def _told(self, answers: Sequence[Respond[BrokerResponse]]) -> tuple[Told, ...]:
-        return tuple(self._one_told(each) for each in answers if each.token != _SET_UP_TOKEN)
+    def _reported(self, answers: Sequence[Respond[BrokerResponse]]) -> tuple[ReferenceAnswer, ...]:
+        return tuple(self._one_answer(each) for each in answers if each.token != _SET_UP_TOKEN)
 
-    def _one_told(self, answer: Respond[BrokerResponse]) -> Told:
+    def _one_answer(self, answer: Respond[BrokerResponse]) -> ReferenceAnswer:
         header = self._headers[answer.token]
         api = API_NAMES[int(header.api)]
-        told = _canonical(api, header.api_version, write_response(header, answer.response))
+        reported = _canonical(api, header.api_version, write_response(header, answer.response))
         permitted = {choice.field: _alternatives(header, api, answer, choice) for choice in answer.permitted}
-        return Told(operation=int(answer.token), api=api, answer=told, permitted=permitted)
+        return ReferenceAnswer(operation=int(answer.token), api=api, answer=reported, permitted=permitted)
 
 
 def _alternatives(
@@ -238,7 +239,7 @@ def _alternatives(
 @lru_cache(maxsize=_REMEMBERED)
 def _frame(api: str, api_version: int, client_id: str, request_json: str) -> bytes:
     """Write a request; the same few are written again and again."""
-    request = fields_from_json(json.loads(request_json))
+    request = fields_from_json(json_object(request_json, where="a request"))
     return encode_request(api, api_version, correlation_id=0, client_id=client_id, fields=request)
 
 

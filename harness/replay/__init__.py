@@ -9,6 +9,6 @@ coordinator answered to one of them can be compared with what the reference answ
 
 from harness.replay.finding import Replayed, ReplayFinding, total
 from harness.replay.replay import replay
-from harness.targets.reference_specification import Specification, specification
+from harness.targets.reference.profile import ReferenceProfile, specification
 
-__all__ = ["ReplayFinding", "Replayed", "Specification", "replay", "specification", "total"]
+__all__ = ["ReferenceProfile", "ReplayFinding", "Replayed", "replay", "specification", "total"]

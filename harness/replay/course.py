@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from harness.replay.compare import Unlike, comparable, unlike
 from harness.replay.history import Operation, of_groups
-from harness.replay.machine import DeadlineKey, ReplayMachine, Told
+from harness.replay.machine import DeadlineKey, ReferenceAnswer, ReplayMachine
 
 _LATE_MS: Final = 10_000.0
 """By how much more than the tolerance an answer may come later than the reference's."""
@@ -41,7 +41,7 @@ class Pass:
     at_ms: float
 
 
-Step: TypeAlias = Apply | Skip | Pass
+Move: TypeAlias = Apply | Skip | Pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ class Course:
     tolerance_ms: float
     unheeded: set[int] = field(default_factory=set)
     """Places of operations whose answer is passed over."""
-    path: list[Step] = field(default_factory=list)
+    path: list[Move] = field(default_factory=list)
     _here: "_Here" = field(init=False)
     _kept: "list[_Here]" = field(default_factory=list)
     """Places on the path that can be gone back to."""
@@ -135,7 +135,7 @@ class Course:
         """Whether every recorded answer was given."""
         return self._here.wanted <= self.unheeded
 
-    def go_to(self, path: Sequence[Step]) -> None:
+    def go_to(self, path: Sequence[Move]) -> None:
         """Take back the steps in which a path differs from that one, and take its own."""
         same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(self.path, path, strict=False)))
         while self._kept and self._kept[-1].length > same:
@@ -145,12 +145,12 @@ class Course:
             self._count(step, self._do(step))
         self.path = list(path)
 
-    def take(self, step: Step) -> Misfit | None:
+    def take(self, step: Move) -> Misfit | None:
         """Go on by a step; return what does not fit, in which case the step is to be taken back."""
-        told = self._do(step)
-        self._count(step, told)
+        reported = self._do(step)
+        self._count(step, reported)
         self.path.append(step)
-        for each in told:
+        for each in reported:
             misfit = self._misfit(each)
             if misfit is not None:
                 return misfit
@@ -172,7 +172,7 @@ class Course:
         here = self._here
         return f"{here.low} {sorted(here.beyond)} {sorted(here.waiting)} {here.machine.digest()}"
 
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[Move, ...]:
         """Return what may come next, the likeliest first."""
         here = self._here
         horizon = min((self.until_ms[each] for each in here.waiting - self.unheeded), default=inf)
@@ -187,7 +187,7 @@ class Course:
         held = self.machine.deadlines()
         overdue_ms = min((at_ms for at_ms, _ in held), default=inf) + self.tolerance_ms
         ready = [each for each in ready if self.operations[each].asked_ms <= min(horizon, overdue_ms)]
-        timed: list[tuple[float, Step]] = [
+        timed: list[tuple[float, Move]] = [
             (self.operations[each].free_ms, Apply(each, min(self.operations[each].free_ms, horizon)))
             for each in ready
         ]
@@ -218,7 +218,7 @@ class Course:
         wanted = {place for place, each in enumerate(self.operations) if each.is_compared}
         return _Here(machine=self.begin(), wanted=wanted)
 
-    def _do(self, step: Step) -> tuple[Told, ...]:
+    def _do(self, step: Move) -> tuple[ReferenceAnswer, ...]:
         match step:
             case Apply(place, at_ms):
                 return self.machine.apply(self.operations[place], at_ms)
@@ -227,7 +227,7 @@ class Course:
             case Skip():
                 return ()
 
-    def _count(self, step: Step, told: Sequence[Told]) -> None:
+    def _count(self, step: Move, reported: Sequence[ReferenceAnswer]) -> None:
         here = self._here
         here.length += 1
         match step:
@@ -239,11 +239,11 @@ class Course:
                 here.end(place)
             case Pass():
                 pass
-        for each in told:
+        for each in reported:
             here.end(self._places[each.operation])
 
-    def _misfit(self, told: Told) -> Misfit | None:
-        place = self._places[told.operation]
+    def _misfit(self, reported: ReferenceAnswer) -> Misfit | None:
+        place = self._places[reported.operation]
         operation = self.operations[place]
         if place in self.unheeded or not operation.is_compared or operation.answer is None:
             return None
@@ -252,7 +252,7 @@ class Course:
             recorded = comparable(operation.api, of_groups(operation.answer, self.groups))
             self._recorded[place] = recorded
         assert isinstance(recorded, dict)
-        found = unlike(self.machine.fields_of(told), recorded)
+        found = unlike(self.machine.fields_of(reported), recorded)
         if found is None and operation.answered_ms - self.machine.now_ms > _LATE_MS + self.tolerance_ms:
             late_ms = operation.answered_ms - self.machine.now_ms
             found = Unlike(field="", expected="an answer", actual=f"no answer for another {late_ms:.0f} ms")

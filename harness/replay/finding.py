@@ -42,7 +42,7 @@ class Replayed:
     findings: tuple[ReplayFinding, ...] = ()
 
     @property
-    def told(self) -> str:
+    def reported(self) -> str:
         """The counts in words."""
         left_out = "; ".join(f"{count} {why}" for why, count in sorted(self.not_compared.items()))
         return f"{self.compared} answers compared" + (f", not compared: {left_out}" if left_out else "")

@@ -5,7 +5,6 @@ been looked at before that was answered. Source: SocketServer.Processor#processC
 Who reads many sockets sees answers of the same moment in any order, so no time is a bound for that.
 """
 
-import json
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ from math import inf
 from typing import Final
 
 from harness.invariants.exchange import Fields, items, number, text
+from harness.trace.embedded import stored_fields
 from harness.trace.events import Event, EventKind
 
 NO_ERROR: Final = "NONE"
@@ -102,7 +102,7 @@ class Operation:
 
 
 @dataclass(slots=True)
-class Conversation:
+class RecordedConversation:
     """All that replaying needs to know of one conversation."""
 
     operations: list[Operation] = field(default_factory=list)
@@ -143,7 +143,7 @@ class _LostWrite:
 
 @dataclass(slots=True)
 class _Reader:
-    conversation: Conversation = field(default_factory=Conversation)
+    conversation: RecordedConversation = field(default_factory=RecordedConversation)
     lost: list[_LostWrite] = field(default_factory=list)
     open: defaultdict[tuple[str, int], deque[Event]] = field(default_factory=lambda: defaultdict(deque))
     answers: dict[int, Event] = field(default_factory=dict)
@@ -151,19 +151,19 @@ class _Reader:
     requests: list[Event] = field(default_factory=list)
 
     def take(self, event: Event) -> None:
-        talk = (event.connection or "", -1 if event.correlation_id is None else event.correlation_id)
+        conversation = (event.connection or "", -1 if event.correlation_id is None else event.correlation_id)
         match event.kind:
             case EventKind.REQUEST:
                 self.requests.append(event)
-                self.open[talk].append(event)
-            case EventKind.RESPONSE | EventKind.MALFORMED if self.open[talk]:
-                self.answers[self.open[talk].popleft().sequence] = event
+                self.open[conversation].append(event)
+            case EventKind.RESPONSE | EventKind.MALFORMED if self.open[conversation]:
+                self.answers[self.open[conversation].popleft().sequence] = event
             case EventKind.CLOSED:
                 self.conversation.breaks.append((event.at_ms, event.connection or ""))
             case _:
                 return
 
-    def finish(self) -> Conversation:
+    def finish(self) -> RecordedConversation:
         before: dict[str, Event] = {}
         for event in self.requests:
             connection = event.connection or ""
@@ -219,11 +219,11 @@ class _Reader:
             if api in _WRITES_OFFSETS:
                 self._lose(asked.event)
         elif api in ("Metadata", "CreateTopics") and answer is not None and answer.fields is not None:
-            for topic in items(json.loads(answer.fields), "topics"):
+            for topic in items(stored_fields(answer), "topics"):
                 self._learn_topic(topic)
 
     def _lose(self, event: Event) -> None:
-        groups = None if event.fields is None else frozenset(_groups_of(event.api, json.loads(event.fields)))
+        groups = None if event.fields is None else frozenset(_groups_of(event.api, stored_fields(event)))
         self.lost.append(_LostWrite(asked_at=event.sequence, groups=groups))
 
     def _learn_topic(self, topic: Fields) -> None:
@@ -268,7 +268,7 @@ class _Reader:
         self.conversation.topics[name] = max(partitions, self.conversation.topics.get(name, 0))
 
 
-def read_conversation(events: Iterable[Event]) -> Conversation:
+def read_conversation(events: Iterable[Event]) -> RecordedConversation:
     """Pair requests with answers; the events are one conversation's, in their order."""
     reader = _Reader()
     for event in events:
@@ -295,8 +295,8 @@ def _operation(asked: _Asked, answer: Event | None) -> Operation | None:
         free_ms=asked.free_ms,
         answered_ms=inf if answer is None else answer.at_ms,
         frame=bytes.fromhex(event.raw),
-        request=json.loads(event.fields),
-        answer=None if answer is None or answer.fields is None else json.loads(answer.fields),
+        request=stored_fields(event),
+        answer=None if answer is None or answer.fields is None else stored_fields(answer),
     )
 
 

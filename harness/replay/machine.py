@@ -4,7 +4,6 @@ Time is the recording's. Deadlines do not fall due by themselves: whether one ha
 request that came at about that time is for the search to find out.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -13,15 +12,14 @@ from typing import Final, TypeAlias
 from typing_extensions import override
 
 from harness.replay.compare import Alternatives, comparable
-from harness.replay.history import Conversation, Operation, of_groups
+from harness.replay.history import Operation, RecordedConversation, of_groups
 from harness.replay.planting import records_of, seed_of
 from harness.replay.seeds import Seed, SeedGroup
-from harness.targets.reference_specification import CLIENT_HOST, Specification, state_of
+from harness.targets.reference.profile import CLIENT_HOST, ReferenceProfile, state_of
 from harness.trace.canonical import fields_json
+from harness.trace.schema import json_object
 from harness.wire.codec import decode_response, encode_request
 from reference_coordinator.broker.messages import BrokerRequest, BrokerResponse
-from reference_coordinator.classic.deadlines import Deadline, OffsetExpirationKey, TimerKey
-from reference_coordinator.classic.group import ClassicGroup
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.effects import Respond
 from reference_coordinator.core.ids import (
@@ -36,6 +34,8 @@ from reference_coordinator.core.ids import (
 )
 from reference_coordinator.core.map_order import partition_for
 from reference_coordinator.core.timers import Due, Timers
+from reference_coordinator.groups.classic.group import ClassicGroup
+from reference_coordinator.groups.classic.lookups import as_classic_group
 from reference_coordinator.messages import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
@@ -43,6 +43,7 @@ from reference_coordinator.messages import (
     RequestContext,
 )
 from reference_coordinator.profile.behaviours import CoordinatorFamily
+from reference_coordinator.runtime.deadlines import Deadline, OffsetExpirationKey, TimerKey
 from reference_coordinator.wire import (
     MalformedRequestError,
     ReceivedRequest,
@@ -57,7 +58,7 @@ _SET_UP: Final = ResponseToken(-1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ReferenceAnswer:
     """An answer of the reference."""
 
     operation: int
@@ -114,15 +115,15 @@ class _RecordedChoices:
 
     def leader(self, candidates: Sequence[MemberId]) -> MemberId:
         """Return the candidate that those who wait were told of, or the first."""
-        told = self._told("leader")
-        return next((each for each in candidates if each in told), candidates[0])
+        reported = self._reported("leader")
+        return next((each for each in candidates if each in reported), candidates[0])
 
     def protocol(self, tied: Sequence[str], family: CoordinatorFamily) -> str:
         """Return what those who wait were told, or what Kafka's map has first."""
-        told = self._told("protocol_name")
-        return next((each for each in tied if each in told), self.rest.protocol(tied, family))
+        reported = self._reported("protocol_name")
+        return next((each for each in tied if each in reported), self.rest.protocol(tied, family))
 
-    def _told(self, name: str) -> set[object]:
+    def _reported(self, name: str) -> set[object]:
         waiting = (self.operations[each] for each in (*self.parked, self.current) if each >= 0)
         return {each.answer.get(name) for each in waiting if each.api == "JoinGroup" and each.answer}
 
@@ -132,8 +133,8 @@ class ReplayMachine:
 
     def __init__(
         self,
-        spec: Specification,
-        conversation: Conversation,
+        spec: ReferenceProfile,
+        conversation: RecordedConversation,
         groups: frozenset[str],
         strays: Mapping[str, tuple[str, ...]],
     ) -> None:
@@ -201,7 +202,7 @@ class ReplayMachine:
             return "in a version that the reference does not serve"
         return None
 
-    def apply(self, operation: Operation, at_ms: float) -> tuple[Told, ...]:
+    def apply(self, operation: Operation, at_ms: float) -> tuple[ReferenceAnswer, ...]:
         """Let a request take effect."""
         self.now_ms = Millis(max(self.now_ms, int(at_ms)))
         self._choices.current = operation.index
@@ -209,31 +210,31 @@ class ReplayMachine:
             self._choices.parked.add(operation.index)
         if operation.api == "InitProducerId":
             self._give_producer_id(operation)
-        told = self._handle(ResponseToken(operation.index), self._read(operation.frame))
+        reported = self._handle(ResponseToken(operation.index), self._read(operation.frame))
         self._choices.current = -1
         if operation.transactional_id and operation.answer is not None and operation.error == "NONE":
             self._correct_producer(operation)
-        return told
+        return reported
 
     def deadlines(self) -> list[tuple[int, TimerKey]]:
         """Return what is waited for, and when it is due."""
         return self._timers.held()
 
-    def fall_due(self, key: TimerKey, at_ms: float) -> tuple[Told, ...]:
+    def fall_due(self, key: TimerKey, at_ms: float) -> tuple[ReferenceAnswer, ...]:
         """Let one deadline pass."""
         self.now_ms = Millis(max(self.now_ms, int(at_ms)))
         self._timers.released = key
-        return self._told(self._apis.advance(now_ms=self.now_ms))
+        return self._reported(self._apis.advance(now_ms=self.now_ms))
 
-    def fields_of(self, told: Told) -> Alternatives:
+    def fields_of(self, reported: ReferenceAnswer) -> Alternatives:
         """Return the fields of an answer, and what else may stand in some of them."""
-        header = self._headers[ResponseToken(told.operation)]
-        respond = told.answer
+        header = self._headers[ResponseToken(reported.operation)]
+        respond = reported.answer
 
         def read(response: BrokerResponse) -> Mapping[str, object]:
-            operation = self._operations[told.operation]
+            operation = self._operations[reported.operation]
             decoded = decode_response(operation.api, header.api_version, write_response(header, response))
-            fields = json.loads(fields_json(decoded.fields))
+            fields = json_object(fields_json(decoded.fields), where="an answer")
             return comparable(operation.api, of_groups(fields, self._groups))
 
         permitted = {
@@ -249,13 +250,13 @@ class ReplayMachine:
         groups = list(self._shard.groups())
         if not groups:
             return "no group"
-        return "; ".join(_state_of(each) for each in groups)
+        return "; ".join(_state_of(as_classic_group(each)) for each in groups)
 
     def digest(self) -> str:
         """Return a text that differs where the reference would go on differently."""
         return repr((state_of(self._shard), self._timers.held()))
 
-    def _create_topics(self, conversation: Conversation) -> None:
+    def _create_topics(self, conversation: RecordedConversation) -> None:
         topics = self._apis.broker.topics
         for name, num_partitions in conversation.topics.items():
             if name.startswith("__"):
@@ -266,13 +267,13 @@ class ReplayMachine:
     def _read(self, frame: bytes) -> ReceivedRequest:
         return read_request(frame, ranges=self._apis.broker.ranges)
 
-    def _handle(self, token: ResponseToken, received: ReceivedRequest) -> tuple[Told, ...]:
+    def _handle(self, token: ResponseToken, received: ReceivedRequest) -> tuple[ReferenceAnswer, ...]:
         self._headers[token] = header = received.header
         context = RequestContext(
             api_version=header.api_version, client_id=header.client_id, client_host=CLIENT_HOST
         )
         message = self._narrowed(received.message)
-        return self._told(self._apis.handle(message, context, token, now_ms=self.now_ms))
+        return self._reported(self._apis.handle(message, context, token, now_ms=self.now_ms))
 
     def _narrowed(self, message: BrokerRequest) -> BrokerRequest:
         """Leave out of a request what is about other groups."""
@@ -288,12 +289,14 @@ class ReplayMachine:
             case _:
                 return message
 
-    def _told(self, answers: Sequence[Respond[BrokerResponse]]) -> tuple[Told, ...]:
-        told = tuple(
-            Told(operation=int(answer.token), answer=answer) for answer in answers if answer.token != _SET_UP
+    def _reported(self, answers: Sequence[Respond[BrokerResponse]]) -> tuple[ReferenceAnswer, ...]:
+        reported = tuple(
+            ReferenceAnswer(operation=int(answer.token), answer=answer)
+            for answer in answers
+            if answer.token != _SET_UP
         )
-        self._choices.parked.difference_update(each.operation for each in told)
-        return told
+        self._choices.parked.difference_update(each.operation for each in reported)
+        return reported
 
     def _give_producer_id(self, operation: Operation) -> None:
         answered = (operation.answer or {}).get("producer_id")

@@ -3,8 +3,15 @@
 from collections.abc import Iterable, Mapping
 
 from harness.replay.seeds import Seed, SeedGroup, SeedMember, SeedOffset
-from harness.targets.reference_specification import CLIENT_HOST
-from reference_coordinator.core.ids import GenerationId, GroupId, GroupInstanceId, MemberId, Millis
+from harness.targets.reference.profile import CLIENT_HOST
+from reference_coordinator.core.ids import (
+    GenerationId,
+    GroupId,
+    GroupInstanceId,
+    MemberId,
+    Millis,
+    TopicPartition,
+)
 from reference_coordinator.core.records import (
     CoordinatorRecord,
     GroupMetadataRecord,
@@ -12,7 +19,7 @@ from reference_coordinator.core.records import (
     GroupMetadataTombstone,
     OffsetCommitRecord,
 )
-from reference_coordinator.offsets.values import OffsetAndMetadata, TopicPartition
+from reference_coordinator.offsets.values import OffsetAndMetadata
 
 
 def records_of(seed: Seed, group_id: GroupId, now_ms: Millis) -> list[CoordinatorRecord]:

@@ -13,16 +13,16 @@ from harness.replay.finding import Replayed, ReplayFinding
 from harness.replay.history import (
     NO_ERROR,
     OF_TRANSACTIONS,
-    Conversation,
     Operation,
+    RecordedConversation,
     members_of,
     read_conversation,
 )
 from harness.replay.machine import ReplayMachine
 from harness.replay.search import Unexplained, unexplained
 from harness.replay.seeds import Seed, carried, first_offsets, first_seed
-from harness.targets.reference_specification import Specification
-from harness.trace.canonical import spelling
+from harness.targets.reference.profile import ReferenceProfile
+from harness.trace.canonical import member_id_pattern
 from harness.trace.events import Event
 
 TOLERANCE_MS: Final = 300.0
@@ -34,7 +34,9 @@ _FINDINGS_MAX: Final = 10
 """Of one group: what comes after so many is one difference's consequences."""
 
 
-def replay(events: Iterable[Event], spec: Specification, *, conversation_id: str, is_whole: bool) -> Replayed:
+def replay(
+    events: Iterable[Event], spec: ReferenceProfile, *, conversation_id: str, is_whole: bool
+) -> Replayed:
     """Feed a recorded conversation to the reference and compare the coordinator's answers.
 
     Args:
@@ -71,8 +73,8 @@ class _GroupReplay:
 
     def __init__(
         self,
-        conversation: Conversation,
-        spec: Specification,
+        conversation: RecordedConversation,
+        spec: ReferenceProfile,
         group_id: str,
         account: _Account,
         *,
@@ -89,15 +91,15 @@ class _GroupReplay:
 
     def run(self) -> None:
         """Replay it."""
-        if not self._is_whole and (foreign := self._foreign_member()):
-            self._leave_out(self._operations, f"of a group with a member that was not recorded: {foreign}")
+        if not self._is_whole and (external := self._unrecorded_member()):
+            self._leave_out(self._operations, f"of a group with a member that was not recorded: {external}")
             return
-        told = self._tellable()
+        reported = self._tellable()
         breaks = _breaks(self._operations, self._conversation.breaks)
         seed = Seed(at_ms=-inf) if self._is_whole else None
         for begin_ms, end_ms in pairwise((-inf, *breaks, inf)):
-            era = [each for each in told if begin_ms < each.asked_ms and _belongs_before(each, end_ms)]
-            under_way = [each for each in told if _is_under_way(each, end_ms)]
+            era = [each for each in reported if begin_ms < each.asked_ms and _belongs_before(each, end_ms)]
+            under_way = [each for each in reported if _is_under_way(each, end_ms)]
             if seed is None and begin_ms == -inf:
                 seed = self._seed_at_first(era)
             seed = self._replay_era(era, seed)
@@ -105,10 +107,10 @@ class _GroupReplay:
                 seed = carried(seed, under_way, at_ms=end_ms, names=self._conversation.topic_names)
                 if any(each.transactional_id for each in self._operations):
                     seed = None
-        lost = [each for each in told if any(_is_under_way(each, at_ms) for at_ms in breaks)]
+        lost = [each for each in reported if any(_is_under_way(each, at_ms) for at_ms in breaks)]
         self._leave_out(lost, "while the coordinator went or was gone")
 
-    def _foreign_member(self) -> str | None:
+    def _unrecorded_member(self) -> str | None:
         """Return a member that a leader was told of and nobody was seen to be, not even unanswered."""
         answered = {
             text(each.answer, "member_id")
@@ -121,14 +123,14 @@ class _GroupReplay:
 
     def _tellable(self) -> list[Operation]:
         machine = self._machine(Seed(at_ms=-inf))
-        told: list[Operation] = []
+        reported: list[Operation] = []
         for operation in self._operations:
             refusal = machine.refusal(operation)
             if refusal is None:
-                told.append(operation)
+                reported.append(operation)
             else:
                 self._leave_out([operation], refusal)
-        return told
+        return reported
 
     def _seed_at_first(self, era: Sequence[Operation]) -> Seed | None:
         """Return how the group began, if that can be told.
@@ -245,7 +247,7 @@ def _strays(operations: Sequence[Operation]) -> dict[str, tuple[str, ...]]:
     prefixes = {text(each.request, "group_instance_id") or each.actor or "" for each in unanswered}
     found: defaultdict[str, tuple[str, ...]] = defaultdict(tuple)
     for member_id in dict.fromkeys(members_of(operations)):
-        prefix = spelling(member_id).removesuffix("-*")
+        prefix = member_id_pattern(member_id).removesuffix("-*")
         if member_id not in answered and prefix in prefixes:
             found[prefix] = (*found[prefix], member_id)
     return dict(found)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.replay.compare import Unlike
-from harness.replay.course import Course, Misfit, Step
+from harness.replay.course import Course, Misfit, Move
 
 _STEPS_MAX: Final = 4_000
 """Steps for one finding, after which an order is looked for no longer."""
@@ -35,7 +35,7 @@ class Unexplained:
 class _Node:
     """A place in the search: what may come next, and how much of that was tried."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[Move, ...]
     now_ms: float
     digest: str | None
     tried: int = 0
@@ -45,7 +45,7 @@ class _Node:
 class _Stuck:
     """Where the search did not get on."""
 
-    path: tuple[Step, ...]
+    path: tuple[Move, ...]
     over: int
     misfit: Misfit
     now_ms: float
@@ -137,7 +137,7 @@ class _Search:
         if node.tried < len(node.steps):
             self._course.go_to(self._course.path[: self._floor + len(self._nodes) - 1])
 
-    def _note(self, misfit: Misfit, *, path: tuple[Step, ...]) -> None:
+    def _note(self, misfit: Misfit, *, path: tuple[Move, ...]) -> None:
         over = self._course.over_count
         if self._furthest is None or over > self._furthest.over:
             self._furthest = _Stuck(

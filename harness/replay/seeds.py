@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from harness.invariants.exchange import Fields, binary, items, number, text
 from harness.replay.history import NO_ERROR, Operation
 
-Partition: TypeAlias = tuple[str, int]
+TopicPartition: TypeAlias = tuple[str, int]
 NO_OFFSET: Final = -1
 
 
@@ -58,7 +58,7 @@ class Seed:
     group: SeedGroup | None = None
     """None where there is none, or one that never had a member."""
     offsets: tuple[SeedOffset, ...] = ()
-    unknown: frozenset[Partition] | None = frozenset()
+    unknown: frozenset[TopicPartition] | None = frozenset()
     """Partitions of which nobody knows whether they have an offset; None for all that are not named."""
 
 
@@ -91,26 +91,26 @@ def _group_by(sync: Operation, joins: Sequence[Operation]) -> SeedGroup | None:
             continue
         if number(join.answer, "generation_id") == generation_id:
             latest[text(join.answer, "member_id")] = join
-    told = latest.get(leader)
-    if told is None or told.answer is None or not list(items(told.answer, "members")):
+    reported = latest.get(leader)
+    if reported is None or reported.answer is None or not list(items(reported.answer, "members")):
         return None
-    members = [_member(each, latest, assignments) for each in items(told.answer, "members")]
+    members = [_member(each, latest, assignments) for each in items(reported.answer, "members")]
     known = [each for each in members if each is not None]
     if len(known) != len(members):
         return None
     return SeedGroup(
         generation_id=generation_id,
-        protocol_type=text(told.request, "protocol_type"),
-        protocol=text(told.answer, "protocol_name"),
+        protocol_type=text(reported.request, "protocol_type"),
+        protocol=text(reported.answer, "protocol_name"),
         leader=leader,
         members=tuple(known),
     )
 
 
 def _member(
-    told: Fields, latest: Mapping[str, Operation], assignments: Mapping[str, bytes]
+    reported: Fields, latest: Mapping[str, Operation], assignments: Mapping[str, bytes]
 ) -> SeedMember | None:
-    member_id = text(told, "member_id")
+    member_id = text(reported, "member_id")
     join = latest.get(member_id)
     if join is None:
         return None
@@ -118,11 +118,11 @@ def _member(
     session_timeout_ms = number(join.request, "session_timeout_ms")
     return SeedMember(
         member_id=member_id,
-        group_instance_id=text(told, "group_instance_id") or None,
+        group_instance_id=text(reported, "group_instance_id") or None,
         client_id=join.actor or "",
         rebalance_timeout_ms=rebalance_timeout_ms if rebalance_timeout_ms >= 0 else session_timeout_ms,
         session_timeout_ms=session_timeout_ms,
-        subscription=binary(told, "metadata"),
+        subscription=binary(reported, "metadata"),
         assignment=assignments.get(member_id, b""),
     )
 
@@ -137,8 +137,8 @@ def first_offsets(
         group_id: the group.
         names: of topics, by their ids.
     """
-    written: set[Partition] = set()
-    found: dict[Partition, SeedOffset] = {}
+    written: set[TopicPartition] = set()
+    found: dict[TopicPartition, SeedOffset] = {}
     for operation in operations:
         if operation.api in ("OffsetCommit", "TxnOffsetCommit", "OffsetDelete"):
             written.update(_partitions(operation.request, names))
@@ -149,7 +149,7 @@ def first_offsets(
     return tuple(each for each in found.values() if each.offset != NO_OFFSET)
 
 
-def _partitions(request: Fields, names: Mapping[str, str]) -> Iterator[Partition]:
+def _partitions(request: Fields, names: Mapping[str, str]) -> Iterator[TopicPartition]:
     for topic in items(request, "topics"):
         for partition in items(topic, "partitions"):
             yield _name_of(topic, names), number(partition, "partition_index")
@@ -188,7 +188,7 @@ def carried(
         names: of topics, by their ids.
     """
     offsets = {(each.topic, each.partition): each for each in seed.offsets}
-    undecided: set[Partition] = set()
+    undecided: set[TopicPartition] = set()
     for operation in operations:
         if operation.tells_of_no_coordinator:
             continue

@@ -11,19 +11,26 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter
 
 from harness.replay.finding import Replayed, ReplayFinding
 from harness.replay.history import READ
 from harness.replay.replay import replay
-from harness.report.clients_files import ClientsFiles
-from harness.report.replay_data import COUNTS, FINDINGS
-from harness.tap.journal import JOURNAL, read_journal
+from harness.results.client_files import ClientsFiles
+from harness.results.replay_results import COUNTS, FINDINGS
+from harness.results.stored_data import read_whole
+from harness.tap.completeness import refuse_cut_short
+from harness.tap.journal import JOURNAL, read_journal, refuse_torn
 from harness.tap.reading import TraceReader
-from harness.targets.reference_specification import Specification, specification
+from harness.targets.reference.profile import ReferenceProfile, stored_specification
 from harness.trace.events import Event
 from harness.trace.files import RunFolder, write_records, write_whole
-from harness.trace.schema import TraceError
+from harness.trace.schema import TraceError, json_object
 from harness.trace.target_record import TargetRecord
+
+_RECORD: Final = TypeAdapter(TargetRecord)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +72,7 @@ def replay_run(path: Path, *, is_whole: bool = False) -> tuple[ReplayedTarget, .
     return tuple(_replayed(each) for each in recordings)
 
 
-def replay_all(events: Iterable[Event], spec: Specification, *, is_whole: bool) -> tuple[Replayed, ...]:
+def replay_all(events: Iterable[Event], spec: ReferenceProfile, *, is_whole: bool) -> tuple[Replayed, ...]:
     """Replay every conversation of some events, which come in the order of each conversation."""
     conversations: dict[str, list[Event]] = {}
     for event in events:
@@ -93,7 +100,7 @@ def keep(directory: Path, replayed: Sequence[Replayed]) -> None:
 def _replayed(recording: _Recording) -> ReplayedTarget:
     reader = TraceReader(run_id="replay", target=recording.target, only=READ)
     events = reader.events(read_journal(recording.directory / JOURNAL))
-    spec = specification(recording.profile, recording.broker_config)
+    spec = stored_specification(recording.profile, recording.broker_config, where=str(recording.directory))
     conversations = replay_all(events, spec, is_whole=recording.is_whole)
     keep(recording.directory, conversations)
     return ReplayedTarget(target=recording.target, profile=spec.profile.name, conversations=conversations)
@@ -102,7 +109,8 @@ def _replayed(recording: _Recording) -> ReplayedTarget:
 def _of_clients(path: Path) -> Iterator[_Recording]:
     for file in ClientsFiles(path).all_target_json():
         if (file.parent / JOURNAL).exists():
-            record = _record(file)
+            refuse_torn(file.parent / JOURNAL)
+            record = read_whole(_RECORD, file)
             yield _Recording(
                 target=record.name,
                 directory=file.parent,
@@ -112,23 +120,25 @@ def _of_clients(path: Path) -> Iterator[_Recording]:
             )
 
 
-def _record(file: Path) -> TargetRecord:
-    try:
-        return TargetRecord(**json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
-        raise TraceError(f"{file}: {error}") from error
+def _reported_config(text: str, target: str) -> dict[str, str]:
+    found = json_object(text, where=f"`broker_config` of {target}")
+    return {name: str(value) for name, value in found.items()}
 
 
 def _of_tap(path: Path, *, is_whole: bool) -> Iterator[_Recording]:
     folder = RunFolder(path)
+    if not folder.targets():
+        return  # A run of client scripts has a footer of its own kind.
+    footer = folder.read_footer()
     for target in folder.targets():
         directory = folder.events(target).parent
         headers = folder.read_headers(target)
         if (directory / JOURNAL).exists() and headers:
+            refuse_cut_short(directory / JOURNAL, path, target, footer)
             yield _Recording(
                 target=target,
                 directory=directory,
                 profile=headers[0].profile,
-                broker_config=json.loads(headers[0].broker_config),
+                broker_config=_reported_config(headers[0].broker_config, target),
                 is_whole=is_whole,
             )

@@ -1,14 +1,15 @@
 """All reports of a run, in one call."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.report.allure import write_allure_results
-from harness.report.allure_pages import AllurePages, render_allure
-from harness.report.junit import junit_of
-from harness.report.markdown import summary_of
-from harness.report.run_data import Run
-from harness.report.site import site_of
+from harness.report.allure.pages import AllurePages, render_allure
+from harness.report.allure.results import write_allure_results
+from harness.report.exports.junit import junit_of
+from harness.report.exports.markdown import summary_of
+from harness.report.model.run_data import Run
+from harness.report.site.run_site import site_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +33,17 @@ def render_all(run_dir: Path, *, allure: bool) -> Rendered:
         ReportError: the run folder or a table is missing or damaged.
     """
     run = Run.load(run_dir)
-    index = site_of(run)
     results = write_allure_results(run_dir) if allure else None
-    pages = render_allure(run_dir) if allure else AllurePages(index=None, problem=None)
+    with ThreadPoolExecutor(1) as beside:
+        # Allure makes its pages in a process of its own, which leaves a core for ours.
+        pages = beside.submit(render_allure, run_dir) if allure else None
+        index, junit, summary = site_of(run), junit_of(run), summary_of(run)
+    made = AllurePages(index=None, problem=None) if pages is None else pages.result()
     return Rendered(
         index=index,
-        junit=junit_of(run),
-        summary=summary_of(run),
+        junit=junit,
+        summary=summary,
         allure_results=results,
-        allure_index=pages.index,
-        allure_problem=pages.problem,
+        allure_index=made.index,
+        allure_problem=made.problem,
     )

@@ -2,16 +2,29 @@
 
 from collections.abc import Collection
 
+from harness.runner.harmless import why_not_harmless
 from harness.runner.placing import why_not_placeable
 from harness.scenario.script import Script
-from harness.targets.base import BrokerDescription, Capability
+from harness.targets.base.interface import BrokerDescription, Capability
+from harness.targets.external.run_namespace import RunNamespace
 from harness.wire.schema import api_key, has_version
 
 
 def why_not_applicable(
-    script: Script, capabilities: Collection[Capability], description: BrokerDescription
+    script: Script,
+    capabilities: Collection[Capability],
+    description: BrokerDescription,
+    *,
+    run_namespace: RunNamespace | None = None,
 ) -> str | None:
-    """Return why a script cannot be held with a broker, naming what is missing, or None if it can."""
+    """Return why a script cannot be held with a broker, naming what is missing, or None if it can.
+
+    Args:
+        script: what is to be run.
+        capabilities: of the target.
+        description: of the broker.
+        run_namespace: what has to be minded if others use the broker too.
+    """
     lacking = [name for name in script.needs if Capability(name) not in capabilities]
     if lacking:
         return f"{description.spec} lacks the capability {', '.join(lacking)}"
@@ -19,6 +32,7 @@ def why_not_applicable(
         _missing_version(script, description)
         or _other_config(script, description)
         or why_not_placeable(script, description)
+        or (None if run_namespace is None else why_not_harmless(script, run_namespace))
     )
 
 
@@ -42,6 +56,6 @@ def _other_config(script: Script, description: BrokerDescription) -> str | None:
     for name, value in script.broker_config.items():
         actual = description.broker_config.get(name)
         if actual != value:
-            told = "unknown" if actual is None else actual
-            return f"needs {name}={value}; on {description.spec} it is {told}"
+            reported = "unknown" if actual is None else actual
+            return f"needs {name}={value}; on {description.spec} it is {reported}"
     return None

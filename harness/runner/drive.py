@@ -3,38 +3,41 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
+from harness.capacity import broker_slots, machine
 from harness.runner.applicable import why_not_applicable
-from harness.runner.capacity import ProcessSlots, processes_at_once
 from harness.runner.interpreter import Interpreter
 from harness.runner.placing import group_ids, num_partitions
-from harness.runner.recorder import Place, Recorder
+from harness.runner.recorder import EventPosition, Recorder, recorder_of
 from harness.runner.rendezvous import Rendezvous
-from harness.runner.sharing import Party, parties
+from harness.runner.rounds import LongestFirst, Rounds, Turn
+from harness.runner.sharing import BrokerGroup, Packing, broker_groups
+from harness.runner.witness import Witness, sampler
 from harness.scenario.bindings import Bindings
+from harness.scenario.fitting import fitted
 from harness.scenario.script import Script
-from harness.targets.base import (
+from harness.targets.base.clearing import clear_log
+from harness.targets.base.interface import (
     Broker,
     BrokerDescription,
-    Capability,
     Stage,
     Target,
     TargetError,
 )
-from harness.trace.canonical import Canonicaliser, member_prefixes
+from harness.targets.base.nonsense import blaming_target
+from harness.targets.external.guard import NotOurs
 from harness.trace.events import TARGET_LOST, Event, EventKind
 
-JOBS: Final = 64
-_LATE_AT_ONCE: Final = 4
-"""Brokers that scripts start, stop and hold at the same time: each start keeps a core busy for a second.
-
-Those that are clusters are fewer where their processes are too many for the machine.
-"""
-_NOWHERE: Final = Place(step=-1)
+JOBS: Final = machine().jobs(per_core=32)
+"""Scenarios at once: they mostly wait, and each that does not makes the others late."""
+_EXTERNAL_JOBS: Final = machine().jobs(per_core=12)
+"""Scenarios at once on a broker that has others to serve."""
+_NOWHERE: Final = EventPosition(step=-1)
+_CLEAR_MS: Final = 30_000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,40 +85,29 @@ class DriveResult:
 
 
 class Gate:
-    """What targets that are driven together share: moments to begin, and slots for scenarios.
+    """What targets that are driven together share: rounds of brokers, and slots for scenarios.
 
     Attributes:
-        slots: whoever holds a scenario holds one; they bound how late this process may be for a timer.
-        late_slots: a broker of scripts that come later holds one, and they hold none.
-        process_slots: it holds one for each of its processes.
+        slots: whoever runs a scenario holds one; they bound how late this process may be for a timer.
+        late_slots: a broker of scripts that come later holds one, and its scripts hold none.
+        rounds: which brokers are up together.
     """
 
     def __init__(self, targets: frozenset[str], *, jobs: int) -> None:
         self.slots = asyncio.Semaphore(jobs)
-        self.late_slots = asyncio.Semaphore(_LATE_AT_ONCE)
-        self.process_slots = ProcessSlots(processes_at_once())
-        self._starting = set(targets)
-        self._opened = asyncio.Event()
+        self.late_slots = LongestFirst(machine().brokers_at_once)
+        self.rounds = Rounds(targets)
         self._busy = set(targets)
         self._calm = asyncio.Event()
-        self.settle("")
-
-    def pass_by(self, target: str) -> None:
-        """Say that a target has its brokers, or never will. Idempotent."""
-        self._starting.discard(target)
-        if not self._starting:
-            self._opened.set()
+        if not targets:
+            self._calm.set()
 
     def settle(self, target: str) -> None:
         """Say that a target is through with all scenarios that do not come later. Idempotent."""
-        self.pass_by(target)
+        self.rounds.leave(target)
         self._busy.discard(target)
         if not self._busy:
             self._calm.set()
-
-    async def opened(self) -> None:
-        """Wait until all have passed by."""
-        await self._opened.wait()
 
     async def calm(self) -> None:
         """Wait until all have settled: brokers that start and stop would disturb the timers of others."""
@@ -134,15 +126,16 @@ class Drive:
     sinks: DriveSinks
     watcher: Watcher
     gate: Gate = field(default_factory=lambda: Gate(frozenset(), jobs=JOBS))
-    """Nothing is held before it opens."""
+    """Shared with the targets that are driven at the same time."""
+    fits: bool = True
+    """Whether scripts are fitted to a broker of others; not if its measure is driven as they are."""
     base_config: Mapping[str, str] = field(default_factory=dict)
     """Properties for every broker, below those of a scenario; an oracle gets its target's here."""
+    packing: Packing | None = None
+    """Which scripts may share brokers; without it, each configuration has one of its own."""
     _lost: str | None = field(default=None, init=False)
     _start_failure: str | None = field(default=None, init=False)
     """Why a broker could not be started, which ends what goes on with the target's others."""
-    _starting: int = field(default=0, init=False)
-    _paced: int = field(default=0, init=False)
-    _paced_ended: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _held_since_s: float | None = field(default=None, init=False)
 
     async def run(self, scripts: Sequence[Script]) -> DriveResult:
@@ -151,13 +144,13 @@ class Drive:
         Raises:
             TargetError: no broker could be had; what was recorded by others stays.
         """
-        found = parties(scripts, self.target.capabilities)
-        placed = [(party, self._logs(number)) for number, party in enumerate(found)]
+        found = broker_groups(scripts, self.target.capabilities, self.packing)
+        placed = [(broker_group, self._logs(number)) for number, broker_group in enumerate(found)]
         self.watcher.drive_begins(self.target_name, len(scripts))
         try:
-            await self._all(self._drive_broker, [one for one in placed if not self._comes_later(one[0])])
+            await self._drive_rounds([one for one in placed if not one[0].does_something])
             self.gate.settle(self.target_name)
-            await self._all(self._drive_later, [one for one in placed if self._comes_later(one[0])])
+            await self._drive_late([one for one in placed if one[0].does_something])
         except* TargetError as errors:
             raise errors.exceptions[0] from None
         finally:
@@ -165,27 +158,21 @@ class Drive:
         began_s = self._held_since_s or time.monotonic()
         return DriveResult(drive_ms=round((time.monotonic() - began_s) * 1000, 1), lost=self._lost)
 
-    def _comes_later(self, party: Party) -> bool:
-        """Tell whether a party comes when the others are through, as one of a few.
-
-        It does if it starts and stops brokers, and if its broker is a cluster: those of all configurations at
-        once would be too many processes.
-        """
-        is_cluster = Capability.CLUSTER in self.target.capabilities
-        return party.does_something or (is_cluster and bool(party.broker_config))
-
-    async def _all(
-        self,
-        drive: Callable[[Party, Path], Coroutine[object, object, None]],
-        placed: Sequence[tuple[Party, Path]],
-    ) -> None:
-        self._starting = len(placed)
-        self._paced = sum(bool(party.broker_config) for party, _ in placed)
-        if not self._paced:
-            self._paced_ended.set()
+    async def _drive_rounds(self, placed: Sequence[tuple[BrokerGroup, Path]]) -> None:
+        turns = await self.gate.rounds.turns(
+            self.target_name,
+            [broker_group for broker_group, _ in placed],
+            processes=self.target.process_count,
+        )
         async with asyncio.TaskGroup() as tasks:
-            for party, directory in placed:
-                tasks.create_task(drive(party, directory))
+            for (broker_group, directory), turn in zip(placed, turns, strict=True):
+                tasks.create_task(self._drive_broker(broker_group, directory, turn))
+
+    async def _drive_late(self, placed: Sequence[tuple[BrokerGroup, Path]]) -> None:
+        await self.gate.calm()
+        async with asyncio.TaskGroup() as tasks:
+            for broker_group, directory in placed:
+                tasks.create_task(self._drive_later(broker_group, directory))
 
     def _logs(self, number: int) -> Path:
         # Absolute, for brokers run in it.
@@ -193,64 +180,84 @@ class Drive:
         directory.mkdir(parents=True, exist_ok=True)
         return directory
 
-    async def _started(self, party: Party, directory: Path) -> Broker:
+    async def _started(self, broker_group: BrokerGroup, directory: Path) -> Broker:
         began_s = time.monotonic()
         try:
-            broker = await self.target.start(
-                broker_config={**self.base_config, **party.broker_config},
-                directory=directory,
-                progress=lambda text: self.watcher.target_says(self.target_name, text),
-                holds=party.holds,
-                levers=party.levers,
-            )
+            with blaming_target():
+                broker = await self.target.start(
+                    broker_config={**self.base_config, **broker_group.broker_config},
+                    directory=directory,
+                    progress=lambda text: self.watcher.target_says(self.target_name, text),
+                    holds=broker_group.holds,
+                    broker_actions=broker_group.broker_actions,
+                )
         except TargetError as error:
             self._start_failure = _first_line(str(error))
             raise
         self.sinks.broker_ready(broker.description, round((time.monotonic() - began_s) * 1000, 1))
         return broker
 
-    async def _drive_broker(self, party: Party, directory: Path) -> None:
-        broker = await self._started(party, directory)
+    async def _drive_broker(self, broker_group: BrokerGroup, directory: Path, turn: Turn) -> None:
         try:
-            await self._everybody_ready()
-            if not party.broker_config:
-                await self._paced_ended.wait()
-            await self._hold_all(broker, party.scripts, self.gate.slots)
-            self._lost = self._lost or how_it_ended(broker)
+            await turn.begin()
+            async with broker_slots().taken(self.target.process_count):
+                broker = await self._started(broker_group, directory)
+                try:
+                    await turn.all_ready()
+                    self._held_since_s = self._held_since_s or time.monotonic()
+                    await self._run_cohorts(broker, broker_group, self._slots(broker))
+                    self._lost = self._lost or how_it_ended(broker)
+                finally:
+                    await asyncio.shield(broker.stop())
         finally:
-            self._one_paced_ended(party)
-            await asyncio.shield(broker.stop())
+            turn.end()
 
-    async def _drive_later(self, party: Party, directory: Path) -> None:
-        """Hold the scripts of a party, all at once, when all targets are through with the first ones."""
-        await self.gate.calm()
-        async with self.gate.late_slots, self.gate.process_slots.taken(self.target.process_count):
-            broker = await self._started(party, directory)
-            rendezvous = Rendezvous(len(party.scripts)) if broker.shares_coordinator else None
+    def _slots(self, broker: Broker) -> asyncio.Semaphore:
+        """Return what bounds the scenarios at once: fewer for a broker that has others to serve."""
+        if broker.run_namespace is None:
+            return self.gate.slots
+        return asyncio.Semaphore(min(self.limits.jobs, _EXTERNAL_JOBS))
+
+    def _fitted(self, broker: Broker, scripts: Sequence[Script]) -> Sequence[Script]:
+        """Fit scripts to the settings of a broker that takes no others."""
+        if broker.run_namespace is None or not self.fits:
+            return scripts
+        return [fitted(script, broker.description.broker_config) for script in scripts]
+
+    async def _drive_later(self, broker_group: BrokerGroup, directory: Path) -> None:
+        """Run the cohorts of a party when all targets are through with the first ones."""
+        async with self.gate.late_slots.taken(broker_group), broker_slots().taken(self.target.process_count):
+            broker = await self._started(broker_group, directory)
             self._held_since_s = self._held_since_s or time.monotonic()
             try:
-                await self._hold_all(broker, party.scripts, None, rendezvous)
+                await self._run_cohorts(broker, broker_group, None)
                 self._lost = self._lost or how_it_ended(broker)
+            finally:
+                await asyncio.shield(broker.stop())
+
+    async def _run_cohorts(
+        self, broker: Broker, broker_group: BrokerGroup, slots: asyncio.Semaphore | None
+    ) -> None:
+        """Run a broker's cohorts, one after the other."""
+        for number, each in enumerate(broker_group.cohorts):
+            rendezvous = Rendezvous(len(each.scripts)) if each.acts and broker.shares_coordinator else None
+            try:
+                if number and broker_group.cohorts[number - 1].clears and how_it_ended(broker) is None:
+                    await _clear(broker)
+                # Who waits for others to act on the broker holds no slot: it could keep another from coming.
+                scripts = self._fitted(broker, each.scripts)
+                await self._run_all(broker, scripts, None if each.acts else slots, rendezvous)
+            except TargetError as error:
+                note = f"{TARGET_LOST}{_first_line(str(error))}"
+                self._lost = self._lost or _first_line(str(error))
+                for script in (script for rest in broker_group.cohorts[number:] for script in rest.scripts):
+                    self._recorder(script).note(EventKind.ABANDONED, _NOWHERE, note)
+                return
             finally:
                 if rendezvous is not None:
                     await asyncio.shield(rendezvous.close())
-                await asyncio.shield(broker.stop())
 
-    def _one_paced_ended(self, party: Party) -> None:
-        """Scenarios of configurations of their own go first: most are about delays, and want quiet."""
-        self._paced -= bool(party.broker_config)
-        if not self._paced:
-            self._paced_ended.set()
-
-    async def _everybody_ready(self) -> None:
-        """Wait for all brokers of the run: a JVM that starts would disturb the timers of those that serve."""
-        self._starting -= 1
-        if not self._starting:
-            self.gate.pass_by(self.target_name)
-        await self.gate.opened()
-        self._held_since_s = self._held_since_s or time.monotonic()
-
-    async def _hold_all(
+    async def _run_all(
         self,
         broker: Broker,
         scripts: Sequence[Script],
@@ -259,12 +266,12 @@ class Drive:
     ) -> None:
         waiting = {script.id: script for script in scripts}
 
-        async def hold(script: Script, until_s: float) -> None:
+        async def run(script: Script, until_s: float) -> None:
             # Who waits for others at a rendezvous must not keep a slot from them.
             async with slots or contextlib.nullcontext():
                 del waiting[script.id]
                 try:
-                    await self._hold(broker, script, until_s, rendezvous)
+                    await self._run(broker, script, until_s, rendezvous)
                 finally:
                     if rendezvous is not None:
                         rendezvous.leave()
@@ -273,8 +280,9 @@ class Drive:
         until_s = asyncio.get_running_loop().time() + self.limits.drive_s
         try:
             async with asyncio.timeout_at(until_s), asyncio.TaskGroup() as tasks:
-                for script in scripts:
-                    tasks.create_task(hold(script, until_s))
+                # Those that wait longest begin first, and leave the processor to the others.
+                for script in sorted(scripts, key=lambda each: each.waiting_ms, reverse=True):
+                    tasks.create_task(run(script, until_s))
         except TimeoutError:
             for script in waiting.values():
                 self._recorder(script).note(EventKind.ABANDONED, _NOWHERE, self._limit_note())
@@ -287,14 +295,16 @@ class Drive:
     def _limit_note(self) -> str:
         return f"the drive's limit of {self.limits.drive_s:g} s had passed"
 
-    async def _hold(
+    async def _run(
         self, broker: Broker, script: Script, until_s: float, rendezvous: Rendezvous | None
     ) -> None:
-        reason = why_not_applicable(script, self.target.capabilities, broker.description)
+        reason = why_not_applicable(
+            script, self.target.capabilities, broker.description, run_namespace=broker.run_namespace
+        )
         if reason is not None:
             self._recorder(script).note(EventKind.NOT_APPLICABLE, _NOWHERE, reason)
             return
-        recorder = self._recorder(script, num_partitions(broker.description))
+        recorder = self._recorder(script, broker)
         failure = how_it_ended(broker)
         if failure is not None:
             recorder.note(EventKind.ABANDONED, _NOWHERE, f"{TARGET_LOST}{failure}")
@@ -310,6 +320,8 @@ class Drive:
         except asyncio.CancelledError:
             recorder.note(EventKind.ABANDONED, _NOWHERE, self._why_cancelled(until_s))
             raise
+        except NotOurs as refused:
+            recorder.note(EventKind.NOT_APPLICABLE, _NOWHERE, str(refused))
         except TargetError as error:
             recorder.note(EventKind.ABANDONED, _NOWHERE, f"{TARGET_LOST}{error}")
         except Exception as error:  # noqa: BLE001 - our fault is a result too, and must not stop the others
@@ -325,36 +337,46 @@ class Drive:
         recorder: Recorder,
         rendezvous: Rendezvous | None,
     ) -> None:
-        partitions = num_partitions(broker.description)
-        interpreter = Interpreter(
-            script=script,
-            stage=stage,
-            recorder=recorder,
-            bindings=Bindings(groups=self._groups(script, partitions)),
-            partitions=partitions,
-            broker_failure=lambda: how_it_ended(broker),
-            rendezvous=rendezvous,
-        )
-        await interpreter.hold()
+        run_namespace = broker.run_namespace
+        with sampler().watching(broker) as watch:
+            interpreter = Interpreter(
+                script=script,
+                stage=stage,
+                recorder=recorder,
+                bindings=Bindings(groups=self._groups(script, broker)),
+                partitions=num_partitions(broker.description),
+                topics=None if run_namespace is None else run_namespace.topics,
+                broker_failure=lambda: how_it_ended(broker),
+                rendezvous=rendezvous,
+                witness=None if watch is None else Witness(watch=watch, now_ms=stage.now_ms),
+            )
+            await interpreter.run()
 
-    def _recorder(self, script: Script, partitions: int | None = None) -> Recorder:
-        groups = {real: name for name, real in self._groups(script, partitions).items()}
-        prefixes = member_prefixes(
-            (sheet.name, prefix)
-            for sheet in script.actors
-            for prefix in (sheet.client_id, sheet.group_instance_id)
-        )
-        return Recorder(
+    def _recorder(self, script: Script, broker: Broker | None = None) -> Recorder:
+        return recorder_of(
+            script,
             run_id=self.run_id,
             target=self.target_name,
-            script=script,
-            canonicaliser=Canonicaliser(groups=groups, actors=prefixes),
+            groups={} if broker is None else self._groups(script, broker),
             write=self.sinks.write,
-            now_ms=lambda: 0.0,
         )
 
-    def _groups(self, script: Script, partitions: int | None) -> Mapping[str, str]:
-        return group_ids(script, run_id=self.run_id, partitions=partitions)
+    def _groups(self, script: Script, broker: Broker) -> Mapping[str, str]:
+        partitions, run_namespace = num_partitions(broker.description), broker.run_namespace
+        if run_namespace is None:
+            return group_ids(script, prefix=f"{self.run_id}.", partitions=partitions)
+        at_home = run_namespace.at_home(script.id)
+        return group_ids(
+            script, prefix=run_namespace.namespace.prefix, partitions=partitions, at_home=at_home
+        )
+
+
+async def _clear(broker: Broker) -> None:
+    stage = broker.open_stage("between-cohorts")
+    try:
+        await clear_log(stage, partitions=num_partitions(broker.description) or 1, timeout_ms=_CLEAR_MS)
+    finally:
+        await stage.close()
 
 
 def how_it_ended(broker: Broker) -> str | None:

@@ -5,15 +5,15 @@ connection, no answer at all. It ends early only where a value is missing that t
 where the broker is gone.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from harness.runner.line import Answered, Line, OpenRequest
-from harness.runner.placing import partition_of
-from harness.runner.recorder import Place, Recorder
-from harness.runner.rendezvous import Deed, Rendezvous
+from harness.runner.recorder import EventPosition, Recorder
+from harness.runner.rendezvous import Action, Rendezvous
+from harness.runner.witness import Witness
 from harness.scenario.bindings import Bindings
 from harness.scenario.errors import UnboundReferenceError
 from harness.scenario.matching import mismatches
@@ -23,9 +23,9 @@ from harness.scenario.script import (
     Append,
     Control,
     Disconnect,
+    DoToBroker,
     Elapse,
-    Hold,
-    PullLever,
+    PauseAt,
     Receive,
     Release,
     Repeat,
@@ -38,11 +38,17 @@ from harness.scenario.script import (
     step_text,
 )
 from harness.scenario.values import GroupRef
-from harness.targets.base import ConnectionLost, HoldPoint, Lever, NoAnswer, Role, Stage
+from harness.targets.base.interface import Breakpoint, BrokerAction, ConnectionLost, NoAnswer, Role, Stage
+from harness.targets.base.java_hash import partition_of
+from harness.targets.external.namespace import TopicNames
 from harness.trace.events import TARGET_LOST, EventKind
 from harness.wire.codec import FieldValue, encode_request
 from harness.wire.log_records import encode_record
 
+_SETTLED_MS_MAX: Final = 2_000.0
+"""How long a broker that the machine keeps from running is given to take in a request, at most."""
+_SETTLED_NEARLY_MS: Final = 10.0
+"""Being kept from running for less makes no difference."""
 _LAST_ANSWER_MS: Final = 1_000.0
 """How long at least a repeated request is waited for when its time is over: an answer may be on its way."""
 _ROLES: Final = {ELSEWHERE: Role.OTHER, FORMERLY: Role.FORMER}
@@ -67,19 +73,37 @@ class Interpreter:
     """How many there are of `__consumer_offsets`, where that is known."""
     rendezvous: Rendezvous | None = None
     """Where it meets those who share its broker before it does something to it."""
+    before_step: Callable[[int], Awaitable[None]] | None = None
+    """Told of each step before it is taken, and waited for."""
+    witness: Witness | None = None
+    """Tells when the machine kept it or its broker from running; nobody does in virtual time."""
+    topics: TopicNames | None = None
+    """What topics are called on a broker of others; None where they are called as scripts call them."""
     _lines: dict[tuple[str, str], Line] = field(default_factory=dict, init=False)
     _correlation_id: int = field(default=0, init=False)
+    _last_cut: int = field(default=-1, init=False)
+    """The last step that ended every connection; -1 while there was none."""
 
-    async def hold(self) -> None:
+    async def run(self) -> None:
         """Hold the conversation to its end, or record why it ended before."""
         index = 0
         try:
             for index, step in enumerate(self.script.steps):
+                if self.before_step is not None:
+                    await self.before_step(index)
                 await self._take(index, step)
+                self._tell_starvation(index)
         except UnboundReferenceError as error:
-            self.recorder.note(EventKind.ABANDONED, Place(step=index), str(error))
+            self.recorder.note(EventKind.ABANDONED, EventPosition(step=index), str(error))
         except TargetLost as lost:
-            self.recorder.note(EventKind.ABANDONED, Place(step=index), f"{TARGET_LOST}{lost}")
+            self.recorder.note(EventKind.ABANDONED, EventPosition(step=index), f"{TARGET_LOST}{lost}")
+        finally:
+            self._tell_starvation(index, is_last=True)
+
+    def _tell_starvation(self, index: int, *, is_last: bool = False) -> None:
+        if self.witness is not None:
+            for reported in self.witness.news(is_last=is_last):
+                self.recorder.starved(EventPosition(step=index), reported)
 
     async def _take(self, index: int, step: Step) -> None:  # noqa: C901 - one flat case a kind of step
         match step:
@@ -100,29 +124,47 @@ class Interpreter:
                 self.recorder.note(EventKind.DISCONNECTED, self._place(index, step))
             case Elapse():
                 await self.stage.elapse(step.duration_ms)
-                self.recorder.note(EventKind.ELAPSED, Place(step=index), elapsed_ms=step.duration_ms)
-            case PullLever() | Append() | Hold() | Release():
+                self.recorder.note(EventKind.ELAPSED, EventPosition(step=index), elapsed_ms=step.duration_ms)
+            case DoToBroker() | Append() | PauseAt() | Release():
                 await self._control(index, step)
 
     async def _control(self, index: int, step: Control) -> None:
         match step:
-            case PullLever():
-                lever = Lever(step.lever)
-                if lever.cuts_connections:
-                    # Closed from here, so that every target's clients begin anew, however its broker ends.
-                    for actor, connection in tuple(self._lines):
-                        await self._drop_line(actor, connection)
-                await self._together(partial(self.stage.pull, lever, step.broker_config))
+            case DoToBroker():
+                action = BrokerAction(step.lever)
+                if action.cuts_connections:
+                    await self._cut_connections(index, action)
+                await self._together(partial(self.stage.carry_out, action, step.broker_config))
             case Append():
                 # Each writes its own, when nobody is about to have the coordinator write any more.
                 await self._together(_nothing)
                 await self._append(step)
-            case Hold():
+            case PauseAt():
                 partitions = frozenset(map(self._partition_of, step.of))
-                await self._together(partial(self.stage.hold, HoldPoint(step.point), partitions))
+                await self._together(partial(self.stage.pause_at, Breakpoint(step.point), partitions))
             case Release():
-                await self._together(partial(self.stage.release, HoldPoint(step.point)))
-        self.recorder.note(EventKind.CONTROL, Place(step=index), step_text(step))
+                await self._together(partial(self.stage.release, Breakpoint(step.point)))
+        self.recorder.note(EventKind.CONTROL, EventPosition(step=index), step_text(step))
+
+    async def _cut_connections(self, index: int, action: BrokerAction) -> None:
+        """Close connections from here, so that every target's clients begin anew, however its broker ends.
+
+        One stays open if the script still wants to know how a broker that shuts down answers on it.
+        """
+        self._last_cut = index
+        for actor, connection in tuple(self._lines):
+            awaits = action is BrokerAction.RESTART and self._is_awaited(index, actor, connection)
+            if not awaits:
+                await self._drop_line(actor, connection)
+
+    def _is_awaited(self, index: int, actor: str, connection: str) -> bool:
+        """Tell whether a later step awaits the answer to a request from before the last cut."""
+        return any(
+            isinstance(step, Receive)
+            and (step.actor, step.connection) == (actor, connection)
+            and step.sent_at < self._last_cut
+            for step in self.script.steps[index + 1 :]
+        )
 
     async def _append(self, step: Append) -> None:
         resolved = [self.bindings.resolve_fields(record) for record in step.records]
@@ -134,11 +176,11 @@ class Interpreter:
         assert self.partitions is not None, "a script that minds is not held where nobody knows"
         return partition_of(self.bindings.groups[group.name], self.partitions)
 
-    async def _together(self, deed: Deed) -> None:
-        await (deed() if self.rendezvous is None else self.rendezvous.meet(deed))
+    async def _together(self, action: Action) -> None:
+        await (action() if self.rendezvous is None else self.rendezvous.meet(action))
 
     async def _send(self, index: int, step: Send) -> None:
-        sent = await self._write_request(self._place(index, step), step, step.fields)
+        sent = await self._write(self._place(index, step), step, step.fields)
         if sent and self._is_left_waiting(index):
             await self._settle()
 
@@ -167,6 +209,8 @@ class Interpreter:
             await self._lost(place, lost)
         else:
             self._learn(index, place, answered)
+            if step.sent_at < self._last_cut and not self._is_awaited(index, step.actor, step.connection):
+                await self._drop_line(step.actor, step.connection)
 
     async def _stay_parked(self, index: int, step: StayParked) -> None:
         sent = self.script.steps[step.sent_at]
@@ -204,7 +248,7 @@ class Interpreter:
         place = self._place(index, step)
         deadline_ms = self.stage.now_ms() + step.within_ms
         while True:
-            if not await self._write_request(place, step, step.fields):
+            if not await self._write(place, step, step.fields):
                 return
             line = self._lines[step.actor, step.connection]
             try:
@@ -228,7 +272,7 @@ class Interpreter:
         self.bindings.learn(step=index, actor=step.actor, api=step.api, fields=answered.decoded.fields)
         return not mismatches(self.bindings.resolve(step.until), answered.decoded.fields)
 
-    async def _write_request(self, place: Place, step: Send | Repeat, fields: Mapping[str, object]) -> bool:
+    async def _write(self, place: EventPosition, step: Send | Repeat, fields: Mapping[str, object]) -> bool:
         """Send a request; tells whether it could be."""
         self._correlation_id += 1
         resolved: Mapping[str, FieldValue] = self.bindings.resolve_fields(fields)  # type: ignore[arg-type,assignment] # a resolved request holds plain values only
@@ -237,7 +281,7 @@ class Interpreter:
             step.api_version,
             correlation_id=self._correlation_id,
             client_id=self._client_id(step.actor),
-            fields=resolved,
+            fields=resolved if self.topics is None else self.topics.outgoing(resolved),
         )
         try:
             line = await self._line(step.actor, step.connection)
@@ -256,7 +300,7 @@ class Interpreter:
             return False
         return True
 
-    def _learn(self, index: int, place: Place, answered: Answered) -> None:
+    def _learn(self, index: int, place: EventPosition, answered: Answered) -> None:
         if answered.decoded is not None:
             assert place.actor is not None
             self.bindings.learn(
@@ -264,7 +308,7 @@ class Interpreter:
             )
         self._record_answer(EventKind.RESPONSE, place, answered)
 
-    def _record_answer(self, kind: EventKind, place: Place, answered: Answered) -> None:
+    def _record_answer(self, kind: EventKind, place: EventPosition, answered: Answered) -> None:
         if answered.decoded is None:
             self.recorder.note(
                 EventKind.MALFORMED,
@@ -288,7 +332,7 @@ class Interpreter:
         line = self._lines.get((actor, connection))
         if line is None:
             opened = await self.stage.connect(_ROLES.get(connection, Role.COORDINATOR))
-            line = Line(stage=self.stage, connection=opened, recorder=self.recorder)
+            line = Line(stage=self.stage, connection=opened, recorder=self.recorder, topics=self.topics)
             self._lines[actor, connection] = line
         return line
 
@@ -297,7 +341,7 @@ class Interpreter:
         if line is not None:
             await line.connection.close()
 
-    async def _lost(self, place: Place, lost: ConnectionLost) -> None:
+    async def _lost(self, place: EventPosition, lost: ConnectionLost) -> None:
         """Record a closed connection, unless the whole broker is gone."""
         self.recorder.note(EventKind.CLOSED, place, str(lost))
         if place.actor is not None and place.connection is not None:
@@ -311,8 +355,19 @@ class Interpreter:
             raise TargetLost(failure)
 
     async def _settle(self) -> None:
-        if self.stage.settle_ms:
-            await self.stage.elapse(self.stage.settle_ms)
+        """Give the broker time to take in what was sent: a while in which the machine lets it run."""
+        left_ms = self.stage.settle_ms
+        if not left_ms:
+            return
+        until_ms = self.stage.now_ms() + _SETTLED_MS_MAX
+        kept_ms = self._broker_kept_ms()
+        while left_ms > _SETTLED_NEARLY_MS and self.stage.now_ms() < until_ms:
+            await self.stage.elapse(left_ms)
+            before_ms, kept_ms = kept_ms, self._broker_kept_ms()
+            left_ms = min(left_ms, kept_ms - before_ms)
+
+    def _broker_kept_ms(self) -> float:
+        return 0.0 if self.witness is None else self.witness.watch.broker_kept_ms()
 
     def _is_left_waiting(self, index: int) -> bool:
         """Tell whether somebody else acts before this request is answered, so that their order matters."""
@@ -329,9 +384,9 @@ class Interpreter:
         *,
         api: str | None = None,
         api_version: int | None = None,
-    ) -> Place:
+    ) -> EventPosition:
         spoken = step if isinstance(step, Send | Receive | Repeat) else None
-        return Place(
+        return EventPosition(
             step=index,
             actor=step.actor,
             connection=step.connection,

@@ -1,10 +1,11 @@
 """One actor's connection: requests that await their answers, and answers that came early."""
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from harness.runner.recorder import Place, Recorder
-from harness.targets.base import Connection, ConnectionLost, Frame, Stage
+from harness.runner.recorder import EventPosition, Recorder
+from harness.targets.base.interface import Connection, ConnectionLost, Frame, Stage
+from harness.targets.external.namespace import TopicNames
 from harness.trace.events import EventKind
 from harness.wire.codec import Decoded, decode_response
 from harness.wire.errors import MalformedResponse
@@ -40,6 +41,8 @@ class Line:
     stage: Stage
     connection: Connection
     recorder: Recorder
+    topics: TopicNames | None = None
+    """What topics are called on a broker of others."""
     _open: "OrderedDict[int, OpenRequest]" = field(default_factory=OrderedDict)
     """By correlation id, oldest first."""
     _early: dict[int, Answered] = field(default_factory=dict)
@@ -50,7 +53,7 @@ class Line:
         await self.connection.send(payload)
         self._open[request.correlation_id] = request
 
-    async def answer_to(self, sent_at: int, place: Place, *, timeout_ms: float) -> Answered:
+    async def answer_to(self, sent_at: int, place: EventPosition, *, timeout_ms: float) -> Answered:
         """Wait for the answer to one step's request; `NoAnswer` or `ConnectionLost` if it does not come."""
         deadline_ms = self.stage.now_ms() + timeout_ms
         while True:
@@ -67,7 +70,7 @@ class Line:
         """Keep an answer that came too early for the step that will ask for it."""
         self._early[answered.request.step] = answered
 
-    async def closed(self, place: Place, *, timeout_ms: float) -> str:
+    async def closed(self, place: EventPosition, *, timeout_ms: float) -> str:
         """Wait until the other side closes; `NoAnswer` if it does not. Frames meanwhile are recorded."""
         deadline_ms = self.stage.now_ms() + timeout_ms
         while True:
@@ -77,7 +80,7 @@ class Line:
                 return str(lost)
             self._unsolicited(frame, place, "a frame came where the connection was to be closed")
 
-    def _read(self, frame: Frame, place: Place) -> Answered | None:
+    def _read(self, frame: Frame, place: EventPosition) -> Answered | None:
         correlation_id = int.from_bytes(frame.payload[:4], "big", signed=True)
         request = self._open.get(correlation_id)
         if request is None and len(frame.payload) < 4:
@@ -90,6 +93,8 @@ class Line:
         decoded, fault = None, None
         try:
             decoded = decode_response(request.api, request.api_version, frame.payload)
+            if self.topics is not None:
+                decoded = replace(decoded, fields=self.topics.incoming(decoded.fields))
         except MalformedResponse as error:
             fault = str(error)
         return Answered(
@@ -100,5 +105,5 @@ class Line:
             elapsed_ms=self.stage.now_ms() - request.sent_at_ms,
         )
 
-    def _unsolicited(self, frame: Frame, place: Place, note: str) -> None:
+    def _unsolicited(self, frame: Frame, place: EventPosition, note: str) -> None:
         self.recorder.note(EventKind.UNSOLICITED, place, note, payload=frame.payload)

@@ -1,23 +1,22 @@
 """Real ids for the groups of a script, where asked for in a certain partition of `__consumer_offsets`."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import count, islice
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, count, islice
 from typing import Final
 
-from harness.scenario.script import Append, Hold, Placement, Script, Step
+from harness.scenario.script import Append, PauseAt, Placement, Script, Step
 from harness.scenario.values import GroupRef, Pattern
-from harness.targets.base import BrokerDescription
+from harness.targets.base.interface import BrokerDescription
+from harness.targets.base.java_hash import partition_of
 
 _NUM_PARTITIONS: Final = "offsets.topic.num.partitions"
 _TRIES_A_PARTITION: Final = 200
-_INT: Final = 1 << 32
-_INT_MIN_UNSIGNED: Final = 1 << 31
 
 
 def num_partitions(description: BrokerDescription) -> int | None:
     """Return how many partitions groups are spread over, as the broker tells, if it does."""
-    told = description.broker_config.get(_NUM_PARTITIONS, "")
-    return int(told) if told.isdecimal() and int(told) else None
+    reported = description.broker_config.get(_NUM_PARTITIONS, "")
+    return int(reported) if reported.isdecimal() and int(reported) else None
 
 
 def why_not_placeable(script: Script, description: BrokerDescription) -> str | None:
@@ -35,24 +34,29 @@ def why_not_placeable(script: Script, description: BrokerDescription) -> str | N
 
 
 def _minds(step: Step) -> bool:
-    return isinstance(step, Append) or (isinstance(step, Hold) and bool(step.of))
+    return isinstance(step, Append) or (isinstance(step, PauseAt) and bool(step.of))
 
 
-def group_ids(script: Script, *, run_id: str, partitions: int | None) -> Mapping[str, str]:
+def group_ids(
+    script: Script,
+    *,
+    prefix: str,
+    partitions: int | None,
+    at_home: Callable[[str], bool] = lambda _: True,
+) -> Mapping[str, str]:
     """Give every group of a script an id that no other scenario, and no other run, has.
 
     Args:
         script: names the groups, and says where some of them are to be.
-        run_id: of the run.
+        prefix: of the run.
         partitions: how many there are; where that is not known, groups are wherever they come to be.
+        at_home: tells whether the broker on which the script is run coordinates an id.
     """
     slug = script.id.replace("/", ".")
     placements = {each.group: each for each in script.placements}
     ids: dict[str, str] = {}
     for name in _in_order(group_names(script), placements):
-        ids[name] = f"{run_id}.{slug}.{name}"
-        if partitions is not None and name in placements:
-            ids[name] = _placed(ids[name], placements[name], ids, partitions)
+        ids[name] = _placed(f"{prefix}{slug}.{name}", placements.get(name), ids, partitions, at_home)
     return ids
 
 
@@ -61,37 +65,35 @@ def _in_order(names: Sequence[str], placements: Mapping[str, Placement]) -> list
     return [*(name for name in names if name not in placements), *placements]
 
 
-def _placed(group_id: str, placement: Placement, ids: Mapping[str, str], partitions: int) -> str:
-    """Return the first id of those with a number behind them that is where it is to be."""
-    candidates = (f"{group_id}.{number}" for number in count(1))
-    for candidate in islice(candidates, _TRIES_A_PARTITION * partitions):
-        if _is_right(partition_of(candidate, partitions), placement, ids, partitions):
+def _placed(
+    group_id: str,
+    placement: Placement | None,
+    ids: Mapping[str, str],
+    partitions: int | None,
+    at_home: Callable[[str], bool],
+) -> str:
+    """Return an id, or the first of those with a number behind it, that is where it is to be."""
+    is_placed = partitions is not None and placement is not None
+    numbered = (f"{group_id}.{number}" for number in count(1))
+    limit = _TRIES_A_PARTITION * (partitions or 1)
+    for candidate in islice(numbered if is_placed else chain((group_id,), numbered), limit):
+        if at_home(candidate) and _is_right(candidate, placement, ids, partitions):
             return candidate
-    raise AssertionError(f"none of {_TRIES_A_PARTITION * partitions} ids is where {placement} wants it")
+    raise AssertionError(f"none of {limit} ids is where {placement or 'its scenario'} wants it")
 
 
-def _is_right(partition: int, placement: Placement, ids: Mapping[str, str], partitions: int) -> bool:
+def _is_right(
+    group_id: str, placement: Placement | None, ids: Mapping[str, str], partitions: int | None
+) -> bool:
+    if placement is None or partitions is None:
+        return True
+    partition = partition_of(group_id, partitions)
     if placement.partition is not None and partition != placement.partition:
         return False
     if placement.beside is not None and partition != partition_of(ids[placement.beside], partitions):
         return False
     apart_from = placement.apart_from
     return apart_from is None or partition != partition_of(ids[apart_from], partitions)
-
-
-def partition_of(group_id: str, partitions: int) -> int:
-    """Return the partition that keeps a group.
-
-    Source: GroupMetadataManager#partitionFor, String#hashCode, Utils#abs (3.9.2), for which the most negative
-    number becomes 0.
-    """
-    units = group_id.encode("utf-16-be")
-    hashed = 0
-    for at in range(0, len(units), 2):
-        hashed = (31 * hashed + int.from_bytes(units[at : at + 2])) % _INT
-    if hashed == _INT_MIN_UNSIGNED:
-        return 0
-    return (hashed if hashed < _INT_MIN_UNSIGNED else _INT - hashed) % partitions
 
 
 def group_names(script: Script) -> tuple[str, ...]:

@@ -3,15 +3,18 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from harness.runner.witness import WitnessedStretch
 from harness.scenario.script import Script
-from harness.targets.base import PermittedValue
-from harness.trace.canonical import Canonicaliser, canonical_json, digest, fields_json
+from harness.targets.base.interface import PermittedValue
+from harness.trace.canonical import Canonicaliser, canonical_json, digest, fields_json, member_prefixes
 from harness.trace.events import Event, EventKind
+from harness.trace.schema import to_json
+from harness.trace.starvation import rounded
 from harness.wire.codec import Decoded, decode_response
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class EventPosition:
     """Where in a conversation something happens."""
 
     step: int
@@ -34,7 +37,7 @@ class Recorder:
     _sequence: int = field(default=0, init=False)
 
     def request(
-        self, place: Place, payload: bytes, *, correlation_id: int, fields: Mapping[str, object]
+        self, place: EventPosition, payload: bytes, *, correlation_id: int, fields: Mapping[str, object]
     ) -> None:
         """Record that a request was sent, with the values that its references had."""
         self._event(
@@ -48,7 +51,7 @@ class Recorder:
     def response(
         self,
         kind: EventKind,
-        place: Place,
+        place: EventPosition,
         decoded: Decoded,
         *,
         payload: bytes,
@@ -76,7 +79,7 @@ class Recorder:
     def note(
         self,
         kind: EventKind,
-        place: Place,
+        place: EventPosition,
         note: str | None = None,
         *,
         payload: bytes | None = None,
@@ -88,11 +91,24 @@ class Recorder:
             kind, place, note=note, payload=payload, correlation_id=correlation_id, elapsed_ms=elapsed_ms
         )
 
+    def starved(self, place: EventPosition, reported: WitnessedStretch) -> None:
+        """Record that the machine kept the harness or the broker from running."""
+        figures = rounded(reported.starvation)
+        self._event(
+            EventKind.STARVED,
+            place,
+            at_ms=reported.end_ms,
+            elapsed_ms=reported.end_ms - reported.begin_ms,
+            fields=to_json(figures),
+            note=figures.words(),
+        )
+
     def _event(
         self,
         kind: EventKind,
-        place: Place,
+        place: EventPosition,
         *,
+        at_ms: float | None = None,
         correlation_id: int | None = None,
         elapsed_ms: float | None = None,
         payload: bytes | None = None,
@@ -115,7 +131,7 @@ class Recorder:
                 api=place.api,
                 api_version=place.api_version,
                 correlation_id=correlation_id,
-                at_ms=round(self.now_ms(), 3),
+                at_ms=round(self.now_ms() if at_ms is None else at_ms, 3),
                 elapsed_ms=None if elapsed_ms is None else round(elapsed_ms, 3),
                 raw=None if payload is None else payload.hex(),
                 fields=fields,
@@ -128,7 +144,7 @@ class Recorder:
         )
         self._sequence += 1
 
-    def _permitted_json(self, place: Place, permitted: tuple[PermittedValue, ...]) -> str | None:
+    def _permitted_json(self, place: EventPosition, permitted: tuple[PermittedValue, ...]) -> str | None:
         choices = []
         for value in permitted:
             assert place.api is not None
@@ -142,3 +158,31 @@ class Recorder:
             if alternatives:
                 choices.append({"field": value.field, "any_of": alternatives, "reason": value.reason})
         return canonical_json(choices) if choices else None
+
+
+def recorder_of(
+    script: Script, *, run_id: str, target: str, groups: Mapping[str, str], write: Callable[[Event], None]
+) -> Recorder:
+    """Return a recorder for a conversation that has not begun; its clock stands still until it has one.
+
+    Args:
+        script: what the conversation is to be.
+        run_id: of the run.
+        target: the target's name.
+        groups: by name, the ids that the script's groups have.
+        write: takes the events.
+    """
+    prefixes = member_prefixes(
+        (sheet.name, prefix)
+        for sheet in script.actors
+        for prefix in (sheet.client_id, sheet.group_instance_id)
+    )
+    named = {real: name for name, real in groups.items()}
+    return Recorder(
+        run_id=run_id,
+        target=target,
+        script=script,
+        canonicaliser=Canonicaliser(groups=named, actors=prefixes),
+        write=write,
+        now_ms=lambda: 0.0,
+    )

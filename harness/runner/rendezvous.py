@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-Deed = Callable[[], Awaitable[None]]
+Action = Callable[[], Awaitable[None]]
 
 
 @dataclass(slots=True)
@@ -18,21 +18,21 @@ class Rendezvous:
     _awaited: int
     """How many are under way."""
     _arrived: list[asyncio.Future[None]] = field(default_factory=list, init=False)
-    _deed: Deed | None = field(default=None, init=False)
+    _action: Action | None = field(default=None, init=False)
     _doing: asyncio.Task[None] | None = field(default=None, init=False)
 
-    async def meet(self, deed: Deed) -> None:
+    async def meet(self, action: Action) -> None:
         """Wait for the others; then it is done once, and everybody learns how it went.
 
         Args:
-            deed: does the step; everybody's is the same, and one of them is called.
+            action: does the step; everybody's is the same, and one of them is called.
 
         Raises:
             TargetError: the deed raised it, for each who had come.
         """
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._arrived.append(future)
-        self._deed = deed
+        self._action = action
         self._do_if_all_are_here()
         try:
             await future
@@ -54,15 +54,15 @@ class Rendezvous:
 
     def _do_if_all_are_here(self) -> None:
         if self._arrived and len(self._arrived) >= self._awaited:
-            assert self._deed is not None
+            assert self._action is not None
             arrived, self._arrived = self._arrived, []
-            self._doing = asyncio.get_running_loop().create_task(_do(self._deed, arrived))
+            self._doing = asyncio.get_running_loop().create_task(_do(self._action, arrived))
 
 
-async def _do(deed: Deed, arrived: list[asyncio.Future[None]]) -> None:
+async def _do(action: Action, arrived: list[asyncio.Future[None]]) -> None:
     fault: Exception | None = None
     try:
-        await deed()
+        await action()
     except Exception as error:  # noqa: BLE001 - whatever it is, those who wait for the deed are told
         fault = error
     for future in arrived:

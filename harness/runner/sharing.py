@@ -9,9 +9,9 @@ from harness.scenario.requests import SESSION_TIMEOUT_MS
 from harness.scenario.script import (
     Append,
     Control,
+    DoToBroker,
     Elapse,
-    Hold,
-    PullLever,
+    PauseAt,
     Release,
     Script,
     Send,
@@ -19,97 +19,279 @@ from harness.scenario.script import (
     script_to_json,
 )
 from harness.scenario.values import Json
-from harness.targets.base import CONFORMANCE_CONFIG, Capability, HoldPoint, Lever
+from harness.targets.base.interface import CONFORMANCE_CONFIG, Breakpoint, BrokerAction, Capability
+from harness.trace.schema import json_object
 
-PARTY_SIZE_MAX: Final = 24
-"""How many conversations meet at one broker: the more they are, the longer each waits for the others."""
-_WAITS_APART_MS: Final = 500
+BROKER_GROUP_SIZE_MAX: Final = 24
+"""How many conversations meet at a broker of which each keeps a thread: more would leave it none."""
+MEETING_SIZE_MAX: Final = 64
+"""How many meet at any other broker: the more they are, the longer each waits for the others."""
+_WAITS_APART_MS: Final = 1_500
 """Conversations that wait for less before something is done to the broker need not tell it from none."""
+BROKERS_A_CONFIG: Final = 2
+"""How many brokers share the cohorts of one configuration, where they take long."""
+_SESSION_MS_MIN: Final = int(CONFORMANCE_CONFIG["group.min.session.timeout.ms"])
+_USUAL: Final = "{}"
+_LONG_MS: Final = 30_000
+_CUT_MS: Final = 3_000
+"""What a broker takes to come back, roughly: cohorts are dealt out by it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Party:
+class Cohort:
+    """Scripts that a broker serves at once; the next cohort comes when all of them have ended."""
+
+    scripts: Sequence[Script]
+    acts: bool = False
+    """Whether they do something to the broker, all of them the same."""
+    clears: bool = False
+    """Whether the coordinator's log is cleared behind them before the next cohort comes."""
+
+    @property
+    def duration_ms(self) -> int:
+        """About how long it takes: as long as the longest of its conversations."""
+        return max(map(_script_ms, self.scripts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerGroup:
     """Scripts that share a broker."""
 
     broker_config: Mapping[str, str] = field(default_factory=dict)
     """Properties that the broker is given for them."""
-    holds: frozenset[HoldPoint] = field(default=frozenset())
+    holds: frozenset[Breakpoint] = field(default=frozenset())
     """Where they have it held."""
-    levers: frozenset[Lever] = field(default=frozenset())
+    broker_actions: frozenset[BrokerAction] = field(default=frozenset())
     """What they do to it."""
-    scripts: Sequence[Script] = ()
-    does_something: bool = False
-    """Whether they do something to the broker, all of them the same."""
+    cohorts: Sequence[Cohort] = ()
+    """One after the other."""
+
+    @property
+    def scripts(self) -> Sequence[Script]:
+        """The scripts of all cohorts."""
+        return [script for each in self.cohorts for script in each.scripts]
+
+    @property
+    def does_something(self) -> bool:
+        """Whether some of them do something to the broker."""
+        return any(each.acts for each in self.cohorts)
 
 
-def parties(scripts: Sequence[Script], capabilities: frozenset[Capability]) -> Sequence[Party]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """What is known of scripts beyond what they ask for, so that they need fewer brokers.
+
+    Scenario ids are those of one target's scripts; who is not named runs with what it asked for.
+    """
+
+    configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By scenario id, the configuration that it may be run with: what it asked for, and what others did."""
+    disturbing: frozenset[str] = frozenset()
+    """Who changes what other groups on the same broker are answered meanwhile."""
+    to_clear: frozenset[str] = frozenset()
+    """Behind whom the broker's log is cleared before others come."""
+    final: frozenset[str] = frozenset()
+    """Whose broker is of no use to others afterwards, even with its log cleared."""
+
+
+def broker_groups(
+    scripts: Sequence[Script], capabilities: frozenset[Capability], packing: Packing | None = None
+) -> Sequence[BrokerGroup]:
     """Group scripts by the broker that they want.
 
     A target whose brokers cannot be configured has one broker for all; what it cannot do to it, no script
     that is held with it does.
+
+    Args:
+        scripts: of a run.
+        capabilities: of the target.
+        packing: which of them may share a broker although they ask for different ones; without it, each
+            configuration and each sequence of broker actions has one of its own.
     """
-    configurable = Capability.BROKER_CONFIG in capabilities
-    groups: dict[tuple[str, ...], list[Script]] = {}
+    groups: dict[tuple[str, tuple[str, ...]], list[Script]] = {}
     for script in scripts:
-        # What every broker is told anyway needs no broker of its own.
-        config = dict(script.broker_config.items() - CONFORMANCE_CONFIG.items()) if configurable else {}
-        acts = configurable and capabilities.issuperset(Capability(name) for name in script.needs)
-        deeds = tuple(_deeds(script)) if acts else ()
-        key = (json.dumps(config, sort_keys=True), *deeds)
-        groups.setdefault(key, []).append(script)
+        config, actions = _wanted(script, capabilities, packing)
+        groups.setdefault((json.dumps(config, sort_keys=True), actions), []).append(script)
+    if packing is None or Capability.CLUSTER in capabilities:
+        # A broker of a cluster that was killed stays down: each cohort has a fresh cluster.
+        return [
+            _broker_group(json_object(config_json, where="a configuration"), [each])
+            for (config_json, actions), group in groups.items()
+            for each in _cohorts(group, packing or Packing(), acts=bool(actions))
+        ]
+    cohorts: dict[tuple[str, bool], list[Cohort]] = {}
+    for (config_json, actions), group in groups.items():
+        # The many that only talk to a usual broker do so while others start; nobody acts on theirs.
+        found = cohorts.setdefault((config_json, config_json == _USUAL and bool(actions)), [])
+        found += _cohorts(group, packing, acts=bool(actions))
     return [
-        Party(
-            broker_config=json.loads(config),
-            holds=frozenset(_holds(some)) if deeds else frozenset(),
-            levers=frozenset(_levers(some)) if deeds else frozenset(),
-            scripts=some,
-            does_something=bool(deeds),
-        )
-        for (config, *deeds), group in groups.items()
-        for some in _split(group, PARTY_SIZE_MAX if deeds else len(group))
+        _broker_group(json_object(config_json, where="a configuration"), some)
+        for (config_json, _), found in cohorts.items()
+        for some in _dealt(found, packing)
     ]
+
+
+def brokers_json(
+    scripts: Sequence[Script], capabilities: frozenset[Capability], packing: Packing
+) -> dict[str, Json]:
+    """Return which brokers a target's scripts get, as data: what a run's folder keeps of it."""
+    brokers: list[Json] = [
+        {
+            "broker_config": dict(broker_group.broker_config),
+            "cohorts": [[script.id for script in each.scripts] for each in broker_group.cohorts],
+        }
+        for broker_group in broker_groups(scripts, capabilities, packing)
+    ]
+    return {"brokers": brokers, "unpacked": len(broker_groups(scripts, capabilities))}
+
+
+def asked_config(script: Script) -> Mapping[str, str]:
+    """Return the properties that a script asks for and that not every broker is given anyway."""
+    return dict(script.broker_config.items() - CONFORMANCE_CONFIG.items())
+
+
+def applies(script: Script, capabilities: frozenset[Capability]) -> bool:
+    """Tell whether a target can do what a script needs."""
+    return capabilities.issuperset(Capability(name) for name in script.needs)
+
+
+def acts_on_broker(script: Script) -> bool:
+    """Tell whether a script does something to its broker."""
+    return any(isinstance(step, DoToBroker | Append | PauseAt | Release) for step in script.steps)
+
+
+def _wanted(
+    script: Script, capabilities: frozenset[Capability], packing: Packing | None
+) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """Return the configuration that a script is run with, and its actions on the broker."""
+    if Capability.BROKER_CONFIG not in capabilities or not applies(script, capabilities):
+        # Who is not applicable needs no broker: any will do to say so.
+        return {}, ()
+    config = None if packing is None else packing.configs.get(script.id)
+    return asked_config(script) if config is None else config, tuple(_actions(script))
+
+
+def _cohorts(group: Sequence[Script], packing: Packing, *, acts: bool) -> Iterator[Cohort]:
+    """Divide scripts that ask for the same broker into those that it serves at once."""
+    if acts:
+        size = BROKER_GROUP_SIZE_MAX if Breakpoint.DEAD in _holds(group) else MEETING_SIZE_MAX
+        kinds = (packing.final, packing.to_clear)
+        for kind in sorted({_membership(script, kinds) for script in group}):
+            some = [script for script in group if _membership(script, kinds) == kind]
+            yield from (
+                Cohort(scripts=each, acts=True, clears=_clears(each, packing)) for each in _split(some, size)
+            )
+        return
+    together = [script for script in group if script.id not in packing.disturbing]
+    if together:
+        yield Cohort(scripts=together)
+    for script in group:
+        if script.id in packing.disturbing:
+            yield Cohort(scripts=[script], clears=_clears([script], packing))
+
+
+def _membership(script: Script, kinds: Iterable[frozenset[str]]) -> tuple[bool, ...]:
+    return tuple(script.id in kind for kind in kinds)
+
+
+def _clears(scripts: Iterable[Script], packing: Packing) -> bool:
+    return any(script.id in packing.to_clear for script in scripts)
+
+
+def _dealt(cohorts: Sequence[Cohort], packing: Packing) -> Sequence[Sequence[Cohort]]:
+    """Deal cohorts of one configuration out to brokers; each ends with at most one that is final.
+
+    The longest is dealt first, each to the broker that is through first.
+    """
+    final = [each for each in cohorts if any(script.id in packing.final for script in each.scripts)]
+    others = [each for each in cohorts if each not in final]
+    is_long = sum(each.duration_ms for each in cohorts) > _LONG_MS
+    hands: list[list[Cohort]] = [[] for _ in range(max(len(final), BROKERS_A_CONFIG if is_long else 1))]
+    ends = [[each] for each in final] + [[] for _ in range(len(hands) - len(final))]
+
+    def load_ms(number: int) -> int:
+        return sum(each.duration_ms for each in (*hands[number], *ends[number]))
+
+    for each in sorted(others, key=lambda each: each.duration_ms, reverse=True):
+        hands[min(range(len(hands)), key=load_ms)].append(each)
+    # Whoever only talks comes first: a broker that was never restarted is the likest to a new one. Whoever
+    # kills it comes last: it has a short session from then on, and a pause would have it fenced.
+    return [
+        [*sorted(hand, key=lambda each: (each.acts, _kills(each), -len(each.scripts))), *end]
+        for hand, end in zip(hands, ends, strict=True)
+    ]
+
+
+def _kills(each: Cohort) -> bool:
+    return any(action is BrokerAction.KILL for action in _broker_actions(each.scripts))
+
+
+def _script_ms(script: Script) -> int:
+    cuts = [
+        step
+        for step in script.steps
+        if isinstance(step, DoToBroker) and BrokerAction(step.lever).cuts_connections
+    ]
+    return script.waiting_ms + _CUT_MS * len(cuts)
+
+
+def _broker_group(broker_config: Mapping[str, str], cohorts: Sequence[Cohort]) -> BrokerGroup:
+    acting = [script for each in cohorts if each.acts for script in each.scripts]
+    return BrokerGroup(
+        broker_config=broker_config,
+        holds=frozenset(_holds(acting)),
+        broker_actions=frozenset(_broker_actions(acting)),
+        cohorts=cohorts,
+    )
 
 
 def _split(group: Sequence[Script], size: int) -> Iterator[Sequence[Script]]:
     return (group[start : start + size] for start in range(0, len(group), size))
 
 
-def _holds(scripts: Iterable[Script]) -> Iterator[HoldPoint]:
-    return (HoldPoint(step.point) for script in scripts for step in script.steps if isinstance(step, Hold))
+def _holds(scripts: Iterable[Script]) -> Iterator[Breakpoint]:
+    return (
+        Breakpoint(step.point) for script in scripts for step in script.steps if isinstance(step, PauseAt)
+    )
 
 
-def _levers(scripts: Iterable[Script]) -> Iterator[Lever]:
-    return (Lever(step.lever) for script in scripts for step in script.steps if isinstance(step, PullLever))
+def _broker_actions(scripts: Iterable[Script]) -> Iterator[BrokerAction]:
+    return (
+        BrokerAction(step.lever)
+        for script in scripts
+        for step in script.steps
+        if isinstance(step, DoToBroker)
+    )
 
 
-def _deeds(script: Script) -> Iterator[str]:
+def _actions(script: Script) -> Iterator[str]:
     """Say what a script does to its broker, step by step, and what else keeps it from sharing one."""
+    if not acts_on_broker(script):
+        return
     steps = script_to_json(script)["steps"]
     assert isinstance(steps, list)
     waited_ms = 0
-    acts = False
     for step, content in zip(script.steps, steps, strict=True):
         match step:
             case Elapse():
                 waited_ms += step.duration_ms
             case StayParked():
                 waited_ms += step.for_ms
-            case PullLever() | Append() | Hold() | Release():
-                acts = True
-                yield f"{_deed(step, content, script)} after {waited_ms // _WAITS_APART_MS}"
+            case DoToBroker() | Append() | PauseAt() | Release():
+                yield f"{_action(step, content, script)} after {waited_ms // _WAITS_APART_MS}"
                 waited_ms = 0
             case _:
                 continue
-    if acts and _minds_waiting(script):
+    if _minds_waiting(script):
         yield script.id
 
 
-def _deed(step: Control, content: Json, script: Script) -> str:
+def _action(step: Control, content: Json, script: Script) -> str:
     """Say a deed, but for what each does by itself when all have met."""
     if isinstance(step, Append):
         return script.id if step.spoils else "Append"
     text = json.dumps(content, sort_keys=True)
-    if not isinstance(step, Hold) or not step.of:
+    if not isinstance(step, PauseAt) or not step.of:
         return text
     places = {each.group: each.partition for each in script.placements}
     partitions = [places.get(group.name) for group in step.of]
@@ -119,7 +301,9 @@ def _deed(step: Control, content: Json, script: Script) -> str:
 
 def _minds_waiting(script: Script) -> bool:
     """Tell whether a script has members whose sessions would not outlive the others' conversations."""
-    return any(isinstance(step, Send) and _session_ms(step) < SESSION_TIMEOUT_MS for step in script.steps)
+    sessions_ms = [_session_ms(step) for step in script.steps if isinstance(step, Send)]
+    # Who asks for less than the least becomes no member.
+    return any(_SESSION_MS_MIN <= each_ms < SESSION_TIMEOUT_MS for each_ms in sessions_ms)
 
 
 def _session_ms(step: Send) -> int:

@@ -80,7 +80,7 @@ from harness.scenario.values import (
     one_of,
     starting_with,
 )
-from harness.targets.base import Capability, HoldPoint
+from harness.targets.base.interface import Breakpoint, Capability
 
 __all__ = (
     "ANY",
@@ -95,10 +95,10 @@ __all__ = (
     "Actor",
     "Answer",
     "AnswerRef",
+    "Breakpoint",
     "Capability",
     "Conversation",
     "GroupRef",
-    "HoldPoint",
     "Pattern",
     "ScenarioError",
     "Script",

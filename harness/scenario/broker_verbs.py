@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from harness.scenario.errors import ScenarioError
 from harness.scenario.log_records import LogRecord
-from harness.scenario.script import Append, Hold, Placement, PullLever, Release, Step
+from harness.scenario.script import Append, DoToBroker, PauseAt, Placement, Release, Step
 from harness.scenario.values import GroupRef
-from harness.targets.base import HoldPoint, Lever
+from harness.targets.base.interface import Breakpoint, BrokerAction
 
 
 class BrokerVerbs:
@@ -53,39 +53,42 @@ class BrokerVerbs:
     def restarts_coordinator(self, broker_config: Mapping[str, str | int] | None = None) -> None:
         """Stop the coordinator's broker and start it over its log; every connection is cut, actors reconnect.
 
+        What a broker answers while it shuts down can be received afterwards: a connection with a request
+        whose answer a later step awaits is not cut from the client's side.
+
         Args:
             broker_config: Kafka properties that change with it.
         """
         properties = {name: str(value) for name, value in (broker_config or {}).items()}
-        self.steps.append(PullLever(lever=Lever.RESTART.value, broker_config=properties))
+        self.steps.append(DoToBroker(lever=BrokerAction.RESTART.value, broker_config=properties))
 
     def kills_coordinator(self) -> None:
         """End the coordinator's broker without a warning; another takes over, or else it is started again."""
-        self.steps.append(PullLever(lever=Lever.KILL.value))
+        self.steps.append(DoToBroker(lever=BrokerAction.KILL.value))
 
     def moves_coordinator(self) -> None:
         """Make another broker the coordinator; connections stay with the former one until one disconnects."""
-        self.steps.append(PullLever(lever=Lever.MOVE.value))
+        self.steps.append(DoToBroker(lever=BrokerAction.MOVE.value))
 
     def pauses_coordinator(self) -> None:
         """Let the coordinator's broker stand still."""
-        self.steps.append(PullLever(lever=Lever.PAUSE.value))
+        self.steps.append(DoToBroker(lever=BrokerAction.PAUSE.value))
 
     def resumes_coordinator(self) -> None:
         """Let the broker that stands still go on."""
-        self.steps.append(PullLever(lever=Lever.RESUME.value))
+        self.steps.append(DoToBroker(lever=BrokerAction.RESUME.value))
 
     def disconnects_coordinator(self) -> None:
         """Take the network from the coordinator's broker, which runs on; another takes over."""
-        self.steps.append(PullLever(lever=Lever.DISCONNECT.value))
+        self.steps.append(DoToBroker(lever=BrokerAction.DISCONNECT.value))
 
     def reconnects_coordinator(self) -> None:
         """Give the broker that lost its network that back; it learns that another coordinates."""
-        self.steps.append(PullLever(lever=Lever.RECONNECT.value))
+        self.steps.append(DoToBroker(lever=BrokerAction.RECONNECT.value))
 
     def lengthens_log(self) -> None:
         """Let the coordinator's log grow so long that the next load takes a second or more."""
-        self.steps.append(PullLever(lever=Lever.LENGTHEN.value))
+        self.steps.append(DoToBroker(lever=BrokerAction.LENGTHEN.value))
 
     def appends(self, *records: LogRecord, to: GroupRef | None = None, spoils: bool = False) -> None:
         """Write records into the log behind the coordinator's back; it gets to know when it loads.
@@ -99,15 +102,15 @@ class BrokerVerbs:
         group = GroupRef("main") if to is None else to
         self.steps.append(Append(group=group, records=records, spoils=spoils))
 
-    def holds(self, point: HoldPoint, *, of: GroupRef | tuple[GroupRef, ...] = ()) -> None:
+    def holds(self, point: Breakpoint, *, of: GroupRef | tuple[GroupRef, ...] = ()) -> None:
         """Have the coordinator held when it next comes to a point of its code.
 
         Args:
             point: where.
             of: groups in whose partitions only it is held there; in every one if none is named.
         """
-        self.steps.append(Hold(point=point.value, of=(of,) if isinstance(of, GroupRef) else of))
+        self.steps.append(PauseAt(point=point.value, of=(of,) if isinstance(of, GroupRef) else of))
 
-    def releases(self, point: HoldPoint) -> None:
+    def releases(self, point: Breakpoint) -> None:
         """Let the coordinator that is held there go on."""
         self.steps.append(Release(point=point.value))

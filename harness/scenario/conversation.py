@@ -45,6 +45,11 @@ from harness.wire.schema import request_shape
 WITHIN_MS: Final = 5_000
 """How long an answer is awaited where a scenario does not say otherwise."""
 EVERY_MS: Final = 50
+_DUE_SHARE: Final = 0.15
+"""By what share of a timer an answer that it gives may be early or late.
+
+Half of the 30 % that a timer must not be off unnoticed: as much is left for a busy machine.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,11 @@ class Answer:
 
     def __getitem__(self, path: str | tuple[str | int, ...]) -> AnswerRef:
         return AnswerRef(self.step, path if isinstance(path, tuple) else (path,))
+
+
+def due_bounds(due_ms: int) -> tuple[int, int]:
+    """Return when an answer comes at the earliest and at the latest that a timer of this length gives."""
+    return round(due_ms * (1 - _DUE_SHARE)), round(due_ms * (1 + _DUE_SHARE))
 
 
 class Conversation(BrokerVerbs):
@@ -117,8 +127,8 @@ class Conversation(BrokerVerbs):
 class Actor:
     """A client with a name, speaking on its main connection, or aside while a request is parked there."""
 
-    def __init__(self, talk: Conversation, sheet: ActorSheet, connection: str = MAIN) -> None:
-        self._talk = talk
+    def __init__(self, conversation: Conversation, sheet: ActorSheet, connection: str = MAIN) -> None:
+        self._conversation = conversation
         self._sheet = sheet
         self._connection = connection
 
@@ -130,17 +140,17 @@ class Actor:
     @property
     def aside(self) -> Actor:
         """The same actor on its second connection."""
-        return Actor(self._talk, self._sheet, ASIDE)
+        return Actor(self._conversation, self._sheet, ASIDE)
 
     @property
     def elsewhere(self) -> Actor:
         """The same actor on a connection to a broker that does not coordinate."""
-        return Actor(self._talk, self._sheet, ELSEWHERE)
+        return Actor(self._conversation, self._sheet, ELSEWHERE)
 
     @property
     def formerly(self) -> Actor:
         """The same actor on a connection to the broker that coordinated before the one that does."""
-        return Actor(self._talk, self._sheet, FORMERLY)
+        return Actor(self._conversation, self._sheet, FORMERLY)
 
     @property
     def member_id(self) -> Ref:
@@ -174,7 +184,7 @@ class Actor:
 
     def sends(self, request: Request) -> None:
         """Send a request and await nothing yet."""
-        self._talk.steps.append(
+        self._conversation.steps.append(
             Send(
                 actor=self.name,
                 connection=self._connection,
@@ -186,7 +196,7 @@ class Actor:
 
     def sends_bytes(self, payload: bytes, *, says: str) -> None:
         """Send a frame that may be no request at all; `says` tells people what is wrong with it."""
-        self._talk.steps.append(
+        self._conversation.steps.append(
             SendBytes(actor=self.name, connection=self._connection, payload=payload, says=says)
         )
 
@@ -197,24 +207,40 @@ class Actor:
         within_ms: int = WITHIN_MS,
         not_before_ms: int | None = None,
         not_after_ms: int | None = None,
+        due_ms: int | None = None,
     ) -> Answer:
-        """Expect the answer to the oldest request that still awaits one on this connection."""
+        """Expect the answer to the oldest request that still awaits one on this connection.
+
+        Args:
+            response: what it says.
+            within_ms: how long it is awaited.
+            not_before_ms: how long after its request it comes at the earliest.
+            not_after_ms: how long after its request it comes at the latest.
+            due_ms: the timer that gives the answer, if it starts with the request; in place of other bounds.
+        """
+        if due_ms is not None:
+            not_before_ms, not_after_ms = due_bounds(due_ms)
         return self._receives(response, within_ms, not_before_ms, not_after_ms, rung=None)
 
-    def may_receive(self, response: Response, *, within_ms: int = WITHIN_MS) -> Answer:
+    def may_receive(
+        self, response: Response, *, within_ms: int = WITHIN_MS, due_ms: int | None = None
+    ) -> Answer:
         """Await an answer that some releases never give; which of them do is for the reference to say."""
-        return self._receives(response, within_ms, None, None, rung=None, is_optional=True)
+        bounds = (None, None) if due_ms is None else due_bounds(due_ms)
+        return self._receives(response, within_ms, *bounds, rung=None, is_optional=True)
 
     def stays_parked(self, *, for_ms: int) -> None:
         """Expect no answer for a while to the oldest request that still awaits one."""
         step = StayParked(
             actor=self.name, connection=self._connection, sent_at=self._oldest_sent(), for_ms=for_ms
         )
-        self._talk.steps.append(step)
+        self._conversation.steps.append(step)
 
     def finds_connection_closed(self, *, within_ms: int = WITHIN_MS) -> None:
         """Expect that the other side closes this connection."""
-        self._talk.steps.append(SeeClosed(actor=self.name, connection=self._connection, within_ms=within_ms))
+        self._conversation.steps.append(
+            SeeClosed(actor=self.name, connection=self._connection, within_ms=within_ms)
+        )
 
     def repeats(
         self,
@@ -227,7 +253,7 @@ class Actor:
         """Repeat a request until it is answered so; if it never is, the last answer counts."""
         if until.api != request.api:
             raise ScenarioError(f"{request.api} is never answered by {until.api}")
-        self._talk.steps.append(
+        self._conversation.steps.append(
             Repeat(
                 actor=self.name,
                 connection=self._connection,
@@ -239,7 +265,7 @@ class Actor:
                 within_ms=within_ms,
             )
         )
-        return Answer(len(self._talk.steps) - 1)
+        return Answer(len(self._conversation.steps) - 1)
 
     def climbs(self, rungs: Sequence[tuple[Request, Response]]) -> None:
         """Send requests that each repair one more defect, so that the order of the checks shows."""
@@ -249,7 +275,7 @@ class Actor:
 
     def disconnects(self) -> None:
         """Close this connection without a word."""
-        self._talk.steps.append(Disconnect(actor=self.name, connection=self._connection))
+        self._conversation.steps.append(Disconnect(actor=self.name, connection=self._connection))
 
     def obtains_member_id(self, *, protocols: Protocols = RANGE) -> None:
         """Take the first of the two steps of joining; a static member is not asked to."""
@@ -280,11 +306,11 @@ class Actor:
         is_optional: bool = False,
     ) -> Answer:
         sent_at = self._oldest_sent()
-        sent = self._talk.steps[sent_at]
+        sent = self._conversation.steps[sent_at]
         assert isinstance(sent, Send)
         if sent.api != response.api:
             raise ScenarioError(f"{self.name} sent {sent.api} and cannot receive {response.api}")
-        self._talk.steps.append(
+        self._conversation.steps.append(
             Receive(
                 actor=self.name,
                 connection=self._connection,
@@ -299,15 +325,16 @@ class Actor:
                 is_optional=is_optional,
             )
         )
-        return Answer(len(self._talk.steps) - 1)
+        return Answer(len(self._conversation.steps) - 1)
 
     def _oldest_sent(self) -> int:
         """Return the index of the oldest request on this connection that nothing was received for."""
-        received = {step.sent_at for step in self._talk.steps if isinstance(step, Receive)}
+        received = {step.sent_at for step in self._conversation.steps if isinstance(step, Receive)}
         last_disconnect = max(
-            (i for i, step in enumerate(self._talk.steps) if self._is_mine(step, Disconnect)), default=-1
+            (i for i, step in enumerate(self._conversation.steps) if self._is_mine(step, Disconnect)),
+            default=-1,
         )
-        for index, step in enumerate(self._talk.steps):
+        for index, step in enumerate(self._conversation.steps):
             if index > last_disconnect and self._is_mine(step, Send) and index not in received:
                 return index
         raise ScenarioError(f"{self.name} awaits an answer although no request of its own is open")
@@ -349,5 +376,5 @@ class Actor:
     def _has_joined(self) -> bool:
         return any(
             isinstance(step, Receive) and step.api == "JoinGroup" and step.actor == self.name
-            for step in self._talk.steps
+            for step in self._conversation.steps
         )

@@ -10,8 +10,8 @@ from harness.scenario.script import (
     ELSEWHERE,
     FORMERLY,
     Append,
-    Hold,
-    PullLever,
+    DoToBroker,
+    PauseAt,
     Receive,
     Release,
     Repeat,
@@ -23,7 +23,7 @@ from harness.scenario.script import (
 )
 from harness.scenario.sweep import Sweep
 from harness.scenario.values import AnswerRef, Ref, phrase, references
-from harness.targets.base import Capability, HoldPoint, Lever
+from harness.targets.base.interface import Breakpoint, BrokerAction, Capability
 from harness.wire.schema import has_version, response_shape
 
 _CLAIMS = (Receive, StayParked, SeeClosed, Repeat)
@@ -36,13 +36,13 @@ def lint_sweep(scenario_id: str, sweep: Sweep) -> None:
     Raises:
         ScenarioError: names the scenario, the API and those versions.
     """
-    told = f"{sweep.api} v{sweep.lowest} to v{sweep.highest}"
+    reported = f"{sweep.api} v{sweep.lowest} to v{sweep.highest}"
     if not sweep.versions:
-        raise ScenarioError(f"{scenario_id}: its sweep over {told} has no version")
+        raise ScenarioError(f"{scenario_id}: its sweep over {reported} has no version")
     unknown = [f"v{version}" for version in sweep.versions if not has_version(sweep.api, version)]
     if unknown:
         raise ScenarioError(
-            f"{scenario_id}: of its sweep over {told} the codec (kio) does not know {', '.join(unknown)}"
+            f"{scenario_id}: of its sweep over {reported} the codec (kio) does not know {', '.join(unknown)}"
         )
 
 
@@ -166,10 +166,10 @@ def _capability_faults(script: Script) -> Iterable[str]:
 
 def _needed(step: Step) -> Capability | None:
     match step:
-        case PullLever():
-            return Lever(step.lever).needs
-        case Hold() | Release():
-            return HoldPoint(step.point).needs
+        case DoToBroker():
+            return BrokerAction(step.lever).needs
+        case PauseAt() | Release():
+            return Breakpoint(step.point).needs
         case Append():
             return Capability.WRITE_LOG
         case _:
@@ -182,7 +182,7 @@ def _append_faults(script: Script) -> Iterable[str]:
     for index, step in enumerate(script.steps):
         if isinstance(step, Append) and not step.spoils:
             following = script.steps[index + 1] if index + 1 < len(script.steps) else None
-            if not isinstance(following, Append | Hold | PullLever):
+            if not isinstance(following, Append | PauseAt | DoToBroker):
                 yield f"after step {index}, which appends, nothing is done to the broker: state spoils=True"
 
 

@@ -109,19 +109,19 @@ def record_of_type(key_type: int, *, key: bytes = b"", value: bytes | None = b""
     return {"key": {"type": key_type, "content": key}, "value": value}
 
 
-def told(records: Sequence[LogRecord]) -> str:
+def reported(records: Sequence[LogRecord]) -> str:
     """Say in words what records there are."""
-    return ", ".join(_told(record) for record in records)
+    return ", ".join(_reported(record) for record in records)
 
 
-def _told(record: LogRecord) -> str:
+def _reported(record: LogRecord) -> str:
     key, value = record["key"], record["value"]
     assert isinstance(key, Mapping)
     what = _KINDS.get(key["type"], f"a record of type {phrase(key['type'])}")
-    return f"{what} ({_told_value(value)})"
+    return f"{what} ({_value_text(value)})"
 
 
-def _told_value(value: Value) -> str:
+def _value_text(value: Value) -> str:
     match value:
         case None:
             return "a tombstone"

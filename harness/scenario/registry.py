@@ -16,7 +16,7 @@ from harness.scenario.errors import ScenarioError
 from harness.scenario.lint import lint, lint_sweep
 from harness.scenario.script import Script
 from harness.scenario.sweep import VERSION, Sweep
-from harness.targets.base import Capability
+from harness.targets.base.interface import Capability
 
 ScenarioFunction = Callable[[Conversation], None]
 SweptFunction = Callable[[Conversation, int], None]
@@ -107,23 +107,23 @@ def record_each(function: ScenarioFunction | SweptFunction) -> tuple[Script, ...
         _recorded(
             replace(sheet, id=f"{sheet.id}/v{version}"),
             words.replace(VERSION, str(version)),
-            partial(_told, swept, version),
+            partial(_reported, swept, version),
             swept=(sheet.sweep.api, version),
         )
         for version in sheet.sweep.versions
     )
 
 
-def _told(function: SweptFunction, version: int, talk: Conversation) -> None:
-    function(talk, version)
+def _reported(function: SweptFunction, version: int, conversation: Conversation) -> None:
+    function(conversation, version)
 
 
 def _recorded(
     sheet: ScenarioSheet, words: str, function: ScenarioFunction, *, swept: tuple[str, int] | None = None
 ) -> Script:
-    talk = Conversation()
+    conversation = Conversation()
     try:
-        function(talk)
+        function(conversation)
     except ScenarioError as error:
         raise ScenarioError(f"{sheet.id}: {error}") from error
     except Exception as error:
@@ -137,9 +137,9 @@ def _recorded(
         clauses=sheet.clauses,
         needs=tuple(capability.value for capability in sheet.needs),
         broker_config=sheet.broker_config,
-        actors=tuple(talk.sheets.values()),
-        steps=tuple(talk.steps),
-        placements=tuple(talk.placements.values()),
+        actors=tuple(conversation.sheets.values()),
+        steps=tuple(conversation.steps),
+        placements=tuple(conversation.placements.values()),
     )
     lint(script, id_pattern=_ID, clause_pattern=_CLAUSE, swept=swept)
     return script

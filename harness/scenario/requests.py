@@ -37,7 +37,7 @@ RANGE: Final = (("range", ORDERS),)
 ROUND_ROBIN: Final = (("roundrobin", ORDERS),)
 Protocols: TypeAlias = Sequence[tuple[str, bytes]]
 TopicT = TypeVar("TopicT", str, GroupRef)
-"""A topic's name; a scenario that deletes one has its own, by `talk.group`."""
+"""A topic's name; a scenario that deletes one has its own, by `conversation.group`."""
 Offsets: TypeAlias = Mapping[TopicT, Mapping[int, "int | tuple[int, str | None]"]]
 """Topic to partition to offset, or to offset and metadata."""
 Partitions: TypeAlias = Mapping[TopicT, Sequence[int]]

@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Final, TypeAlias
 
 from harness.scenario.errors import ScenarioError
-from harness.scenario.log_records import LogRecord, told
+from harness.scenario.log_records import LogRecord, reported
+from harness.scenario.typed import made
 from harness.scenario.values import GroupRef, Json, Pattern, Value, from_json, phrase, to_json
-from harness.targets.base import HoldPoint, Lever
+from harness.targets.base.interface import Breakpoint, BrokerAction
 
 MAIN: Final = "main"
 ASIDE: Final = "aside"
@@ -118,11 +119,11 @@ class Elapse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PullLever:
+class DoToBroker:
     """Something is done to the coordinator's broker from outside."""
 
     lever: str
-    """A `Lever` by its value."""
+    """A `BrokerAction` by its value."""
     broker_config: Mapping[str, str] = field(default_factory=dict)
     """Kafka properties that change with a restart."""
 
@@ -139,11 +140,11 @@ class Append:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hold:
+class PauseAt:
     """The coordinator is to be held when it next comes to a point."""
 
     point: str
-    """A `HoldPoint` by its value."""
+    """A `Breakpoint` by its value."""
     of: tuple[GroupRef, ...] = ()
     """In whose partitions only; none is for any."""
 
@@ -153,7 +154,7 @@ class Release:
     """The coordinator that is held goes on."""
 
     point: str
-    """A `HoldPoint` by its value."""
+    """A `Breakpoint` by its value."""
 
 
 Step: TypeAlias = (
@@ -165,33 +166,31 @@ Step: TypeAlias = (
     | Repeat
     | Disconnect
     | Elapse
-    | PullLever
+    | DoToBroker
     | Append
-    | Hold
+    | PauseAt
     | Release
 )
-Control: TypeAlias = PullLever | Append | Hold | Release
+Control: TypeAlias = DoToBroker | Append | PauseAt | Release
 """A step that concerns the broker, and with it everybody who talks to it."""
 _OWN_GROUP: Final = GroupRef("main")
 _STRUCTURED: Final = ("actors", "steps", "placements")
 STEP_TYPES: Final[Mapping[str, type[Step]]] = {
-    cls.__name__: cls
-    for cls in (
-        Send,
-        SendBytes,
-        Receive,
-        StayParked,
-        SeeClosed,
-        Repeat,
-        Disconnect,
-        Elapse,
-        PullLever,
-        Append,
-        Hold,
-        Release,
-    )
+    "Send": Send,
+    "SendBytes": SendBytes,
+    "Receive": Receive,
+    "StayParked": StayParked,
+    "SeeClosed": SeeClosed,
+    "Repeat": Repeat,
+    "Disconnect": Disconnect,
+    "Elapse": Elapse,
+    "PullLever": DoToBroker,
+    "Append": Append,
+    "Hold": PauseAt,
+    "Release": Release,
 }
 """Every kind of step by the name that it has in JSON."""
+_NAMES: Final = {cls: name for name, cls in STEP_TYPES.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,10 +256,23 @@ class Script:
         spoken = (step for step in self.steps if isinstance(step, Send | Repeat))
         return tuple(dict.fromkeys((step.api, step.api_version) for step in spoken))
 
+    @property
+    def waiting_ms(self) -> int:
+        """How long at least the script waits, on the clock of its conversation."""
+        return sum(_step_waiting_ms(step) for step in self.steps)
+
     def digest(self) -> str:
         """Return a hash of all that the script says."""
         text = json.dumps(script_to_json(self), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _step_waiting_ms(step: Step) -> int:
+    match step:
+        case Elapse(duration_ms=waited) | StayParked(for_ms=waited):
+            return waited
+        case _:
+            return int(step.not_before_ms or 0) if isinstance(step, Receive) else 0
 
 
 def script_to_json(script: Script) -> dict[str, Json]:
@@ -295,33 +307,33 @@ def script_from_json(data: Mapping[str, Json]) -> Script:
     """
     try:
         plain = {name: from_json(item) for name, item in data.items() if name not in _STRUCTURED}
-        return Script(
-            **plain,  # type: ignore[arg-type] # checked by the constructor's names
-            actors=tuple(ActorSheet(**sheet) for sheet in data["actors"]),  # type: ignore[union-attr,arg-type] # likewise
-            steps=tuple(_step_from_json(step) for step in data["steps"]),  # type: ignore[union-attr,arg-type] # likewise
-            placements=tuple(Placement(**each) for each in data.get("placements", ())),  # type: ignore[union-attr,arg-type] # likewise
-        )
+        structured = {
+            "actors": tuple(made(ActorSheet, sheet) for sheet in data["actors"]),  # type: ignore[union-attr,arg-type] # as `made` finds out
+            "steps": tuple(_step_from_json(step) for step in data["steps"]),  # type: ignore[union-attr,arg-type] # likewise
+            "placements": tuple(made(Placement, each) for each in data.get("placements", ())),  # type: ignore[union-attr,arg-type] # likewise
+        }
+        return made(Script, {**plain, **structured})
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ScenarioError(f"not a script of this version of the harness: {error!r}") from error
 
 
 def _step_to_json(step: Step) -> dict[str, Json]:
     content = {entry.name: to_json(getattr(step, entry.name)) for entry in fields(step)}
-    if isinstance(step, Hold) and not step.of:
+    if isinstance(step, PauseAt) and not step.of:
         del content["of"]
-    return {"step": type(step).__name__, "text": step_text(step), **content}
+    return {"step": _NAMES[type(step)], "text": step_text(step), **content}
 
 
 def _step_from_json(data: Mapping[str, Json]) -> Step:
     content = {name: from_json(item) for name, item in data.items() if name not in ("step", "text")}
-    return STEP_TYPES[str(data["step"])](**content)  # type: ignore[arg-type] # checked by the constructor's names
+    return made(STEP_TYPES[str(data["step"])], content)
 
 
 def step_text(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat case a kind of step
     """Say a step in words."""
     match step:
         case Send():
-            return f"{_who(step)} sends {step.api} v{step.api_version}{_told(step.fields)}"
+            return f"{_who(step)} sends {step.api} v{step.api_version}{_reported(step.fields)}"
         case SendBytes():
             return f"{_who(step)} sends {step.says} ({len(step.payload)} bytes)"
         case Receive():
@@ -332,37 +344,37 @@ def step_text(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat cas
         case SeeClosed():
             return f"{_who(step)} finds the connection closed within {step.within_ms} ms"
         case Repeat():
-            request = f"{step.api} v{step.api_version}{_told(step.fields)}"
+            request = f"{step.api} v{step.api_version}{_reported(step.fields)}"
             answer = _named(step.until).removeprefix(",")
             return f"{_who(step)} repeats {request} until{answer}"
         case Disconnect():
             return f"{_who(step)} disconnects"
         case Elapse():
             return f"{step.duration_ms} ms pass"
-        case PullLever():
-            return _LEVER_TEXTS[Lever(step.lever)] + _named(step.broker_config)
+        case DoToBroker():
+            return _ACTION_TEXTS[BrokerAction(step.lever)] + _named(step.broker_config)
         case Append():
-            return f"written into the log of {phrase(step.group)}: {told(step.records)}"
-        case Hold():
+            return f"written into the log of {phrase(step.group)}: {reported(step.records)}"
+        case PauseAt():
             part = f", in the partition of {' and '.join(map(phrase, step.of))}" if step.of else ""
-            return f"the coordinator will be held: {_POINT_TEXTS[HoldPoint(step.point)]}{part}"
+            return f"the coordinator will be held: {_POINT_TEXTS[Breakpoint(step.point)]}{part}"
         case Release():
-            return f"the coordinator that is held goes on: {_POINT_TEXTS[HoldPoint(step.point)]}"
+            return f"the coordinator that is held goes on: {_POINT_TEXTS[Breakpoint(step.point)]}"
 
 
-_LEVER_TEXTS: Final[Mapping[Lever, str]] = {
-    Lever.RESTART: "the coordinator's broker restarts",
-    Lever.KILL: "the coordinator's broker is killed",
-    Lever.MOVE: "another broker becomes the coordinator",
-    Lever.PAUSE: "the coordinator's broker stands still",
-    Lever.RESUME: "the coordinator's broker goes on",
-    Lever.DISCONNECT: "the coordinator's broker loses its network",
-    Lever.RECONNECT: "the broker that lost its network has it back",
-    Lever.LENGTHEN: "the coordinator's log grows long",
+_ACTION_TEXTS: Final[Mapping[BrokerAction, str]] = {
+    BrokerAction.RESTART: "the coordinator's broker restarts",
+    BrokerAction.KILL: "the coordinator's broker is killed",
+    BrokerAction.MOVE: "another broker becomes the coordinator",
+    BrokerAction.PAUSE: "the coordinator's broker stands still",
+    BrokerAction.RESUME: "the coordinator's broker goes on",
+    BrokerAction.DISCONNECT: "the coordinator's broker loses its network",
+    BrokerAction.RECONNECT: "the broker that lost its network has it back",
+    BrokerAction.LENGTHEN: "the coordinator's log grows long",
 }
-_POINT_TEXTS: Final[Mapping[HoldPoint, str]] = {
-    HoldPoint.LOADING: "while it loads its log",
-    HoldPoint.DEAD: "between a group's death and its removal",
+_POINT_TEXTS: Final[Mapping[Breakpoint, str]] = {
+    Breakpoint.LOADING: "while it loads its log",
+    Breakpoint.DEAD: "between a group's death and its removal",
 }
 
 
@@ -370,7 +382,7 @@ def _who(step: Send | SendBytes | Receive | StayParked | SeeClosed | Repeat | Di
     return step.actor if step.connection == MAIN else f"{step.actor} ({step.connection})"
 
 
-def _told(values: Mapping[str, Value]) -> str:
+def _reported(values: Mapping[str, Value]) -> str:
     """Name a request's fields, but for those that say nothing: null, no items, the scenario's own group."""
     return _named({name: value for name, value in values.items() if value not in (None, (), _OWN_GROUP)})
 

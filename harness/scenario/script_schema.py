@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Schema = dict[str, Json]
 
-_ONLY_IF_TOLD: Final = frozenset(("placements", "of"))
+_ONLY_IF_GIVEN: Final = frozenset(("placements", "of"))
 """Keys that are left out where they would be empty."""
 
 
@@ -87,9 +87,9 @@ def script_schema() -> Schema:
 
 def _record(cls: "type[DataclassInstance]", *, further: Mapping[str, Json]) -> Schema:
     """Say how a class is written as an object with a key for each field."""
-    told = field_descriptions(cls)
-    properties = {each.name: _property(each, told.get(each.name, "")) for each in fields(cls)}
-    required = [name for name in properties if name not in _ONLY_IF_TOLD]
+    reported = field_descriptions(cls)
+    properties = {each.name: _property(each, reported.get(each.name, "")) for each in fields(cls)}
+    required = [name for name in properties if name not in _ONLY_IF_GIVEN]
     return {
         "title": cls.__name__,
         "description": inspect.cleandoc(cls.__doc__ or ""),
@@ -101,8 +101,8 @@ def _record(cls: "type[DataclassInstance]", *, further: Mapping[str, Json]) -> S
 
 
 def _step_name(name: str) -> Schema:
-    told = "The step in words; whoever reads a script leaves it alone."
-    return {"step": {"const": name}, "text": {"type": "string", "description": told}}
+    reported = "The step in words; whoever reads a script leaves it alone."
+    return {"step": {"const": name}, "text": {"type": "string", "description": reported}}
 
 
 def _property(field: "Field[object]", description: str) -> Schema:

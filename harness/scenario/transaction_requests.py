@@ -16,7 +16,7 @@ from harness.scenario.values import GroupRef, Value
 TRANSACTION_TIMEOUT_MS: Final = 600_000
 """Long enough that no broker ends a scenario's transactions of itself."""
 TRANSACTION: Final = GroupRef("txn")
-"""The transactional id of a scenario's only producer; one of another is a `talk.group` too."""
+"""The transactional id of a scenario's only producer; one of another is a `conversation.group` too."""
 
 
 def txn_offset_commit(
@@ -147,7 +147,7 @@ def write_txn_markers(
 
 
 def create_topic(name: Group, *, version: int = 4, num_partitions: int = 1) -> Request:
-    """Create one topic; a scenario that deletes it again names it by `talk.group`, so that it is its own."""
+    """Create one topic; a scenario that deletes it again names it by `group`, so that it is its own."""
     topic: Value = {"name": name, "num_partitions": num_partitions, "replication_factor": 1}
     return Request(api="CreateTopics", version=version, fields={"topics": (topic,), "timeout_ms": 5_000})
 

@@ -158,13 +158,14 @@ def from_json(data: Json) -> Pattern:
     """Read what `to_json` wrote; sequences come back as tuples.
 
     Raises:
-        ScenarioError: a tag is unknown.
+        ScenarioError: a tag is unknown, or a number is no whole one.
     """
     if isinstance(data, Mapping):
         return _from_object(data)
     if isinstance(data, Sequence) and not isinstance(data, str):
         return tuple(from_json(item) for item in data)
-    assert not isinstance(data, float)
+    if isinstance(data, float):
+        raise ScenarioError(f"a script names {data!r}, and no field of Kafka's coordinators is a fraction")
     return data
 
 

@@ -2,7 +2,8 @@
 
     runs/_volumes.json              which volumes count, and which runs are in each
     runs/KIND/VOLUME.parquet        RunHeader, Event, Trace, Judgement …: a kind of record, some runs
-    runs/client_verdicts/…          likewise, and only of volumes that have any: older archives know none
+    runs/attempts/…, runs/client_verdicts/…
+                                    likewise, and only of volumes that have any: older archives know none
     runs/conversations/NAME.parquet the answers of each conversation, by its digest
 
 A run is a volume of its own at first; when there are many such, they are merged into one, because what a
@@ -27,12 +28,12 @@ import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
 
-from harness.diff.model import Difference, Judgement
+from harness.diff.model import Attempt, Difference, Judgement
 from harness.spark.archive_rows import Answer, BrokerHeader, ClientVerdict, RunClause, TimedStep, Trace
-from harness.spark.arrow_schemas import arrow_schema, column_names
+from harness.spark.arrow_schemas import arrow_schema, column_names, completed_table
 from harness.trace.events import Event, RunFooter, RunHeader
 from harness.trace.files import write_whole
-from harness.trace.schema import TraceError
+from harness.trace.schema import TraceError, json_object
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -53,12 +54,13 @@ KINDS: "Final[Mapping[str, type[DataclassInstance]]]" = {
     "traces": Trace,
     "timed_steps": TimedStep,
     "judgements": Judgement,
+    "attempts": Attempt,
     "differences": Difference,
     "clauses": RunClause,
     "client_verdicts": ClientVerdict,
 }
 """Record classes by the folder that keeps them."""
-RARE: Final = frozenset({"client_verdicts"})
+RARE: Final = frozenset({"attempts", "client_verdicts"})
 """Kinds that most runs have no record of: a volume without any has no file of them."""
 
 CONVERSATION_SCHEMA: Final = pa.schema(
@@ -68,6 +70,36 @@ CONVERSATION_SCHEMA: Final = pa.schema(
 
 Volumes: TypeAlias = Mapping[str, Mapping[str, str]]
 """By volume: the runs in it, each with what tells one judgement of it from another."""
+
+
+class ArchiveError(TraceError):
+    """An archive is damaged; the message names the file and the remedy."""
+
+
+@contextmanager
+def naming_damage(root: Path) -> Iterator[None]:
+    """Tell of what cannot be read of an archive as such; what the system refuses passes as it came.
+
+    Raises:
+        ArchiveError: a file of it is damaged or missing.
+    """
+    try:
+        yield
+    except ArchiveError:
+        raise
+    except (pa.ArrowException, FileNotFoundError) as error:
+        raise _damaged(root, str(error)) from error
+    except OSError as error:
+        if error.errno is not None:  # Arrow raises one without a number for bytes that are no Parquet
+            raise
+        raise _damaged(root, str(error)) from error
+
+
+def _damaged(root: Path, why: str) -> ArchiveError:
+    return ArchiveError(
+        f"the archive {root} is damaged ({why.partition(chr(10))[0]:.300}): move it away, and "
+        "`kafka-conformance trend RUN…` makes one anew of the runs that are left"
+    )
 
 
 class VolumeWriter:
@@ -115,14 +147,19 @@ class Archive:
         """Return what counts at this moment.
 
         Raises:
-            TraceError: the list is damaged.
+            ArchiveError: the list is damaged.
         """
         path = self.root / _VOLUMES
         try:
-            content: Volumes = json.loads(path.read_bytes()) if path.exists() else {}
-        except ValueError as error:
-            raise TraceError(f"{path}: no JSON ({error})") from error
-        return content
+            content = json_object(path.read_bytes(), where=str(path)) if path.exists() else {}
+        except TraceError as error:
+            raise _damaged(self.root, str(error)) from error
+        volumes: dict[str, Mapping[str, str]] = {}
+        for name, runs in content.items():
+            if not isinstance(runs, dict) or not all(isinstance(stamp, str) for stamp in runs.values()):
+                raise _damaged(self.root, f"{path}: {name!r:.40} lists no runs")
+            volumes[name] = runs
+        return volumes
 
     def run_ids(self) -> tuple[str, ...]:
         """Return the ids of all runs in it, in alphabetical order."""
@@ -140,6 +177,19 @@ class Archive:
             if run_ids is None or not runs.keys().isdisjoint(run_ids)
         ]
         return [file for file in files if file.exists()] if kind in RARE else files
+
+    def check(self, run_ids: Sequence[str]) -> None:
+        """Read what the archive has of some runs, before others rely on it; of events only their index.
+
+        Raises:
+            ArchiveError: a file of it is damaged or missing.
+        """
+        with naming_damage(self.root):
+            for file in (*self.files("events", run_ids), *self.conversation_files()):
+                pq.read_metadata(file)
+            for kind in KINDS.keys() - {"events"}:
+                for file in self.files(kind, run_ids):
+                    pq.read_table(file, partitioning=None)
 
     def conversation_files(self) -> list[Path]:
         """Name the files that have conversations."""
@@ -212,7 +262,7 @@ class Archive:
                 continue
             file = pq.ParquetFile(path)
             for group in range(file.num_row_groups):
-                yield file.read_row_group(group)
+                yield completed_table(KINDS[kind], file.read_row_group(group))
 
     def _list(self, volumes: Volumes) -> None:
         write_whole(self.root / _VOLUMES, json.dumps(volumes, indent=1))

@@ -15,7 +15,7 @@ from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from harness.spark.archive import CONVERSATIONS, KINDS, Archive
 from harness.spark.archive_rows import Answer
-from harness.spark.schemas import struct_type
+from harness.spark.schemas import struct_type, with_defaults
 from harness.spark.stage import hadoop_path
 from harness.trace.events import RunHeader
 
@@ -118,8 +118,9 @@ class Archived:
         if kind == CONVERSATIONS:
             return self._parquet(self._archive.conversation_files(), CONVERSATION_TYPE)
         if kind in _OF_RUNS:
-            return self._told(self._run_headers(_OF_RUNS[kind]), _OF_RUNS[kind])
-        frame = self._parquet(self._archive.files(kind, self._run_ids), struct_type(KINDS[kind]))
+            return self._reported(self._run_headers(_OF_RUNS[kind]), _OF_RUNS[kind])
+        files = self._archive.files(kind, self._run_ids)
+        frame = with_defaults(self._parquet(files, struct_type(KINDS[kind])), KINDS[kind])
         return frame if self._run_ids is None else frame.where(self._is_wanted())
 
     def _is_wanted(self) -> Column:
@@ -127,7 +128,7 @@ class Archived:
             self._wanted = sf.col("run_id").isin(*self._run_ids or ())
         return self._wanted
 
-    def _told(self, table: pa.Table, schema: StructType) -> DataFrame:
+    def _reported(self, table: pa.Table, schema: StructType) -> DataFrame:
         """Have few rows in the query's own text: they cost no job, and fewer calls than otherwise."""
         shape = ArrayType(schema).simpleString()
         rows = json.dumps(table.to_pylist()).replace("$", r"\u0024")  # `${…}` would be a variable of Spark's

@@ -32,3 +32,13 @@ def arrow_schema(cls: "type[DataclassInstance]") -> pa.Schema:
 def arrow_table(cls: "type[DataclassInstance]", records: "Iterable[DataclassInstance]") -> pa.Table:
     """Make an Arrow table of records."""
     return pa.Table.from_pylist([to_content(record) for record in records], schema=arrow_schema(cls))
+
+
+def completed_table(cls: "type[DataclassInstance]", table: pa.Table) -> pa.Table:
+    """Fill in the columns that an older table of records lacks."""
+    schema = arrow_schema(cls)
+    for column in columns(cls):
+        if column.default is not None and column.name not in table.column_names:
+            values = pa.array([column.default] * len(table), schema.field(column.name).type)
+            table = table.append_column(schema.field(column.name), values)
+    return table.select(schema.names)

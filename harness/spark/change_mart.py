@@ -31,7 +31,7 @@ _PAIR: Final = [
 _ATTRIBUTED_BY: Final = ["run_id", "scenario_id", "from_oracle", "to_oracle"]
 _PLACE: Final = ["step", "occurrence", "actor"]
 _ALIGNED_BY: Final = ["api", "api_version"]
-_TOLD: Final = ["kind", "raw", "canonical", "digest", "measure", "has_difference"]
+_REPORTED: Final = ["kind", "raw", "canonical", "digest", "measure", "has_difference"]
 
 
 def behaviour_changes(of: Sources) -> DataFrame:
@@ -39,7 +39,7 @@ def behaviour_changes(of: Sources) -> DataFrame:
     pairs = neighbours(of.runs, of.headers, of.judgements)
     answers = _answers(aligned_steps(of.headers, of.events), of.differences)
     first = sf.struct("step", "occurrence")
-    told = [
+    reported = [
         "actor",
         *_ALIGNED_BY,
         *(f"{s}_{n}" for s in ("from", "to") for n in ("kind", "raw", "canonical")),
@@ -51,7 +51,7 @@ def behaviour_changes(of: Sources) -> DataFrame:
         .agg(
             sf.min("step").alias("first_step"),
             sf.count("*").alias("step_count"),
-            *[sf.min_by(sf.col(name), first).alias(name) for name in told],
+            *[sf.min_by(sf.col(name), first).alias(name) for name in reported],
         )
         .join(
             of.attributions.select(*_ATTRIBUTED_BY, "behaviours", "sources"),
@@ -135,7 +135,7 @@ def _side_by_side(pairs: DataFrame, answers: DataFrame) -> DataFrame:
                 sf.coalesce(f"from_side_{name}", f"to_side_{name}").alias(name)
                 for name in (*keys, *_ALIGNED_BY)
             ],
-            *[f"{side}_{name}" for side in ("from", "to") for name in _TOLD],
+            *[f"{side}_{name}" for side in ("from", "to") for name in _REPORTED],
         )
     )
 
@@ -146,7 +146,7 @@ def _side(pairs: DataFrame, answers: DataFrame, side: str) -> DataFrame:
     shared = [*_PAIR, *_PLACE, *_ALIGNED_BY]
     return pairs.join(theirs, on=["run_id", "scenario_id", f"{side}_target"], how="inner").select(
         *[sf.col(name).alias(f"{side}_side_{name}") for name in shared],
-        *[sf.col(name).alias(f"{side}_{name}") for name in _TOLD],
+        *[sf.col(name).alias(f"{side}_{name}") for name in _REPORTED],
     )
 
 

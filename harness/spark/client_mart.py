@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from harness.spark.trend_mart import DRIVEN_COLUMNS
+from harness.verdict import Confirmation
 
 RESULT_COLUMNS: Final = (
     "run_id",
@@ -21,6 +22,9 @@ RESULT_COLUMNS: Final = (
     "first_step",
     "difference_count",
     "duration_ms",
+    "confirmation",
+    "shown_count",
+    "attempt_count",
 )
 """What a trend asks of a result."""
 _COUNTS: Final = ("mismatch_count", "difference_count", "violation_count", "replay_count")
@@ -40,7 +44,14 @@ def client_results(verdicts: DataFrame) -> DataFrame:
     """Lay client scripts out as scenarios are. Grain: run, target with library, script."""
     found = sum((sf.col(name) for name in _COUNTS[1:]), start=sf.col(_COUNTS[0]))
     return verdicts.withColumns(
-        {"target": _with_library(), "scenario_id": sf.col("script_id"), "difference_count": found}
+        {
+            "target": _with_library(),
+            "scenario_id": sf.col("script_id"),
+            "difference_count": found,
+            "confirmation": sf.lit(Confirmation.NOT_REPEATED.value),
+            "shown_count": sf.lit(1).cast("long"),
+            "attempt_count": sf.lit(1).cast("long"),
+        }
     ).select(*RESULT_COLUMNS)
 
 

@@ -17,7 +17,7 @@ from harness.spark.trend_rows import AnswerCoverage, ErrorConfusion
 
 _PAIR: Final = ["conversation", "oracle_conversation"]
 _PLACE: Final = ["step", "occurrence", "actor", "connection"]
-_TOLD: Final = ["kind", "api", "api_version", "error_codes", "digest"]
+_REPORTED: Final = ["kind", "api", "api_version", "error_codes", "digest"]
 _SIDES: Final = ("target", "oracle")
 
 
@@ -42,11 +42,11 @@ def aligned_answers(pairs: DataFrame, conversations: DataFrame) -> DataFrame:
     on = reduce(and_, [sf.col(f"target_{name}").eqNullSafe(sf.col(f"oracle_side_{name}")) for name in names])
     target = target.select(
         *[sf.col(name).alias(f"target_{name}") for name in names],
-        *[sf.col(f"told_{name}").alias(f"target_{name}") for name in _TOLD],
+        *[sf.col(f"told_{name}").alias(f"target_{name}") for name in _REPORTED],
     )
     oracle = oracle.select(
         *[sf.col(name).alias(f"oracle_side_{name}") for name in names],
-        *[sf.col(f"told_{name}").alias(f"oracle_{name}") for name in _TOLD],
+        *[sf.col(f"told_{name}").alias(f"oracle_{name}") for name in _REPORTED],
     )
     return target.join(oracle, on=on, how="full").select(
         *[sf.coalesce(f"target_{name}", f"oracle_side_{name}").alias(name) for name in names],
@@ -65,7 +65,7 @@ def _exploded(pairs: DataFrame, conversations: DataFrame, side: str) -> DataFram
         .select(
             *_PAIR,
             *[sf.col(f"answer.{name}").alias(name) for name in _PLACE],
-            *[sf.col(f"answer.{name}").alias(f"told_{name}") for name in _TOLD],
+            *[sf.col(f"answer.{name}").alias(f"told_{name}") for name in _REPORTED],
         )
     )
 
@@ -95,8 +95,8 @@ def _struct(names: Sequence[str]) -> str:
 
 def _only(side: str, other: str) -> str:
     """Write in SQL: the places of answers that one of two conversations has and the other has not so."""
-    told = _struct((*_PLACE, "kind", "digest"))
-    here, there = (f"transform({one}, answer -> {told})" for one in (side, other))
+    reported = _struct((*_PLACE, "kind", "digest"))
+    here, there = (f"transform({one}, answer -> {reported})" for one in (side, other))
     return f"transform(array_except({here}, {there}), answer -> {_struct(_PLACE)})"
 
 

@@ -15,6 +15,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
 from harness.diff.model import Judgement
 from harness.spark.archive_rows import Answer, TimedStep, Trace
 from harness.trace.events import ANSWER_KINDS, EventKind
+from harness.trace.schema import parsed_json
 
 _DIGEST_CHARACTERS: Final = 24
 _BOUNDS: Final = {"not_before_ms": "not before", "not_after_ms": "not after"}
@@ -38,7 +39,7 @@ Bounds = Mapping[tuple[str, int], Sequence[tuple[str, float]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class RunRows:
     """What a target's events come to."""
 
     traces: tuple[Trace, ...]
@@ -48,7 +49,7 @@ class Told:
     """By digest."""
 
 
-def told(events: pa.Table, *, run_id: str, target: str, oracle: str | None, bounds: Bounds) -> Told:
+def rows_of(events: pa.Table, *, run_id: str, target: str, oracle: str | None, bounds: Bounds) -> RunRows:
     """Tell each conversation of a target at a glance.
 
     Args:
@@ -97,7 +98,7 @@ def told(events: pa.Table, *, run_id: str, target: str, oracle: str | None, boun
             if elapsed_ms is not None and _is_first_response(answer)
             for bound, limit_ms in bounds.get((scenario_id, answer.step), ())
         ]
-    return Told(traces=tuple(traces), timed_steps=tuple(timed), conversations=conversations)
+    return RunRows(traces=tuple(traces), timed_steps=tuple(timed), conversations=conversations)
 
 
 def _is_first_response(answer: Answer) -> bool:
@@ -170,7 +171,7 @@ def _answers(events: pa.Table) -> Iterator[tuple[str, tuple[Answer, float | None
 
 @lru_cache(maxsize=65536)
 def _error_codes(canonical: str | None) -> tuple[str, ...]:
-    return tuple(sorted(set(_codes(json.loads(canonical))))) if canonical else ()
+    return tuple(sorted(set(_codes(parsed_json(canonical, where="`canonical`"))))) if canonical else ()
 
 
 def _codes(value: object) -> Iterator[str]:

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from harness.spark.arrow_schemas import column_names
-from harness.spark.rows import ClauseCoverage, ClauseStanding
+from harness.spark.rows import ClauseCoverage, ClauseStatus
 from harness.verdict import Outcome
 
 _TARGET_CLAUSE: Final = ["run_id", "target", "clause"]
@@ -33,7 +33,7 @@ def clause_coverage(clauses: DataFrame, headers: DataFrame, judgements: DataFram
         .withColumns(
             {
                 "scenario_ids": sf.coalesce("scenario_ids", sf.array().cast("array<string>")),
-                "standing": _standing(),
+                "standing": _status(),
             }
         )
         .select(*column_names(ClauseCoverage))
@@ -55,13 +55,13 @@ def _counted(judgements: DataFrame) -> DataFrame:
     )
 
 
-def _standing() -> Column:
+def _status() -> Column:
     """The first that applies: one difference outweighs agreement, and that whatever could not be seen."""
     return (
-        sf.when(sf.col("differing_count") > 0, ClauseStanding.DIFFERS.value)
-        .when(sf.col("agreed_count") > 0, ClauseStanding.AGREED.value)
-        .when(sf.col("unclear_count") > 0, ClauseStanding.UNCLEAR.value)
-        .when(sf.col("not_applicable_count") > 0, ClauseStanding.NOT_APPLICABLE.value)
-        .when(sf.col("exclusion").isNull(), ClauseStanding.NOT_EXERCISED.value)
-        .otherwise(ClauseStanding.EXCLUDED.value)
+        sf.when(sf.col("differing_count") > 0, ClauseStatus.DIFFERS.value)
+        .when(sf.col("agreed_count") > 0, ClauseStatus.AGREED.value)
+        .when(sf.col("unclear_count") > 0, ClauseStatus.UNCLEAR.value)
+        .when(sf.col("not_applicable_count") > 0, ClauseStatus.NOT_APPLICABLE.value)
+        .when(sf.col("exclusion").isNull(), ClauseStatus.NOT_EXERCISED.value)
+        .otherwise(ClauseStatus.EXCLUDED.value)
     )

@@ -36,28 +36,30 @@ COLUMNS: Final = (
 
 def exchanges_of(events: DataFrame) -> DataFrame:
     """Pair requests with their answers. Grain: request; `answered_at` is null without an answer."""
-    talk = (*PLACE, "actor", "connection", "correlation_id")
-    turns = Window.partitionBy(*talk).orderBy("sequence")
+    conversation = (*PLACE, "actor", "connection", "correlation_id")
+    turns = Window.partitionBy(*conversation).orderBy("sequence")
     chosen = events.where(sf.col("api").isin(*_APIS) & sf.col("fields").isNotNull()).withColumn(
         "read", sf.from_json("fields", _FIELDS)
     )
     asked = (
         chosen.where(sf.col("kind") == EventKind.REQUEST.value)
         .withColumn("turn", sf.row_number().over(turns))
-        .select(*talk, "turn", "api", sf.col("sequence").alias("asked_at"), sf.col("read").alias("asked"))
+        .select(
+            *conversation, "turn", "api", sf.col("sequence").alias("asked_at"), sf.col("read").alias("asked")
+        )
     )
     answered = (
         chosen.where(sf.col("kind").isin(EventKind.RESPONSE.value, EventKind.POLL.value))
         .withColumn("turn", sf.row_number().over(turns))
         .select(
-            *talk,
+            *conversation,
             "turn",
             sf.col("sequence").alias("answered_at"),
             "at_ms",
             sf.col("read").alias("answered"),
         )
     )
-    return asked.join(answered, on=[*talk, "turn"], how="left").withColumn(
+    return asked.join(answered, on=[*conversation, "turn"], how="left").withColumn(
         "group_id", sf.col("asked.group_id")
     )
 
@@ -74,7 +76,7 @@ def syncs_of(exchanges: DataFrame) -> DataFrame:
     return exchanges.where((sf.col("api") == "SyncGroup") & (sf.col("answered.error_code") == NO_ERROR))
 
 
-def told_to_leaders(exchanges: DataFrame) -> DataFrame:
+def given_to_leaders(exchanges: DataFrame) -> DataFrame:
     """Whom leaders were told of, where they were heard themselves. Grain: generation, leader, member."""
     return (
         joins_of(exchanges)

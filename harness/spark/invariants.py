@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
-from harness.invariants.violation import Invariant, Party, Violation
+from harness.invariants.violation import AtFault, Invariant, Violation
 from harness.spark.arrow_schemas import column_names
 from harness.spark.group_exchanges import (
     COLUMNS,
@@ -22,15 +22,16 @@ from harness.spark.group_exchanges import (
     conversations_with_deletions,
     exchanges_of,
     fetches_of,
+    given_to_leaders,
     joins_of,
     leader_syncs,
     sent_by_leaders,
     syncs_of,
-    told_to_leaders,
     writes_of,
 )
+from harness.spark.master import LOCAL_MASTER
 from harness.spark.schemas import struct_type
-from harness.spark.session import LOCAL_MASTER, spark_session
+from harness.spark.session import spark_session
 from harness.trace.events import Event
 from harness.trace.files import RunFolder
 
@@ -94,13 +95,13 @@ def generations_that_fell(exchanges: DataFrame, events: DataFrame) -> DataFrame:
     detail = sf.format_string(
         "a join was answered with generation %d after %d had been known", "generation_id", "known"
     )
-    return _violations(fell, Invariant.GENERATIONS_GROW, Party.COORDINATOR, detail)
+    return _violations(fell, Invariant.GENERATIONS_GROW, AtFault.COORDINATOR, detail)
 
 
 def not_from_the_leader(exchanges: DataFrame) -> DataFrame:
     """Find members that were given something else than their leader had sent for them."""
     # A static member that came back has another id than the one that its leader was told.
-    told = told_to_leaders(exchanges).select(*GROUP, "generation_id", "member_id").distinct()
+    reported = given_to_leaders(exchanges).select(*GROUP, "generation_id", "member_id").distinct()
     given = (
         syncs_of(exchanges)
         .select(
@@ -113,18 +114,18 @@ def not_from_the_leader(exchanges: DataFrame) -> DataFrame:
         )
         .where(sf.col("given") != "")
     )
-    wrong = given.join(told, on=[*GROUP, "generation_id", "member_id"], how="left_semi").join(
+    wrong = given.join(reported, on=[*GROUP, "generation_id", "member_id"], how="left_semi").join(
         sent_by_leaders(exchanges), on=[*GROUP, "generation_id", "member_id", "given"], how="left_anti"
     )
     detail = sf.format_string(
         "in generation %d %s was given what its leader had not sent", "generation_id", "member_id"
     )
-    return _violations(wrong, Invariant.LEADER_ASSIGNS, Party.COORDINATOR, detail)
+    return _violations(wrong, Invariant.LEADER_ASSIGNS, AtFault.COORDINATOR, detail)
 
 
 def members_forgotten(exchanges: DataFrame) -> DataFrame:
     """Find members whom a generation's leader was told of, and for whom it sent nothing."""
-    told = told_to_leaders(exchanges)
+    reported = given_to_leaders(exchanges)
     assigned = sent_by_leaders(exchanges).where(sf.col("given") != "")
     synced = (
         leader_syncs(exchanges)
@@ -133,7 +134,7 @@ def members_forgotten(exchanges: DataFrame) -> DataFrame:
         .agg(sf.min("answered_at").alias("answered_at"), sf.min("at_ms").alias("at_ms"))
     )
     forgotten = (
-        told.join(synced, on=[*GROUP, "generation_id", "leader"], how="inner")
+        reported.join(synced, on=[*GROUP, "generation_id", "leader"], how="inner")
         .join(assigned, on=[*GROUP, "generation_id", "member_id"], how="left_anti")
         .groupBy(*GROUP, "generation_id", "answered_at", "at_ms")
         .agg(sf.array_join(sf.array_sort(sf.collect_set("member_id")), ", ").alias("members"))
@@ -141,7 +142,7 @@ def members_forgotten(exchanges: DataFrame) -> DataFrame:
     detail = sf.format_string(
         "in generation %d the leader sent no assignment for %s", "generation_id", "members"
     )
-    return _violations(forgotten, Invariant.ALL_ASSIGNED, Party.CLIENTS, detail)
+    return _violations(forgotten, Invariant.ALL_ASSIGNED, AtFault.CLIENTS, detail)
 
 
 def commits_that_went_back(exchanges: DataFrame, events: DataFrame) -> DataFrame:
@@ -178,7 +179,7 @@ def commits_that_went_back(exchanges: DataFrame, events: DataFrame) -> DataFrame
         "found",
     )
     return _violations(
-        _without_explanation(latest, writes, keys), Invariant.COMMITS_STAY, Party.COORDINATOR, detail
+        _without_explanation(latest, writes, keys), Invariant.COMMITS_STAY, AtFault.COORDINATOR, detail
     )
 
 
@@ -212,10 +213,10 @@ def _without_explanation(latest: DataFrame, writes: DataFrame, keys: Sequence[st
     )
 
 
-def _violations(found: DataFrame, invariant: Invariant, party: Party, detail: Column) -> DataFrame:
+def _violations(found: DataFrame, invariant: Invariant, fault: AtFault, detail: Column) -> DataFrame:
     return found.select(
         sf.lit(invariant.value).alias("invariant"),
-        sf.lit(party.value).alias("party"),
+        sf.lit(fault.value).alias("party"),
         *GROUP,
         sf.col("answered_at").alias("sequence"),
         "at_ms",

@@ -10,10 +10,11 @@ from typing import Annotated, Final
 
 import typer
 
-from harness.diff.model import Judgement
+from harness.diff.model import Attempt, Judgement
 from harness.spark import mart
 from harness.spark.change_mart import behaviour_changes
 from harness.spark.coverage_mart import clause_coverage
+from harness.spark.master import LOCAL_MASTER, SparkError
 from harness.spark.rows import (
     AlignedStep,
     BehaviourChange,
@@ -25,7 +26,7 @@ from harness.spark.rows import (
     SignatureCluster,
     TargetSummary,
 )
-from harness.spark.session import ENDINGS, LOCAL_MASTER, SparkError, spark_session
+from harness.spark.session import ENDINGS, spark_session
 from harness.spark.stage import Sources, run_headers, stage
 from harness.spark.tables import PARTITION_BYTES, Mart, write_tables
 from harness.trace.files import RunFolder
@@ -36,6 +37,11 @@ MARTS: Final[Mapping[str, Mart[Sources]]] = {
         row=Judgement,
         order=("run_id", "scenario_id", "target"),
         build=lambda of: mart.verdict_matrix(of.judgements),
+    ),
+    "attempts": Mart(
+        row=Attempt,
+        order=("run_id", "scenario_id", "target", "attempt"),
+        build=lambda of: mart.attempts(of.attempts),
     ),
     "target_summary": Mart(
         row=TargetSummary,

@@ -12,7 +12,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from harness.diff.model import Judgement
+from harness.diff.model import Attempt, Judgement
 from harness.spark.arrow_schemas import column_names
 from harness.spark.rows import (
     AlignedStep,
@@ -24,14 +24,14 @@ from harness.spark.rows import (
     TargetSummary,
 )
 from harness.trace.events import EventKind
-from harness.verdict import Expectation, Outcome
+from harness.verdict import Confirmation, Expectation, Outcome
 
 _TARGET: Final = ["run_id", "target"]
 _ALIKE: Final = ["api", "api_version", "difference_class", "field", "expected", "actual"]
 _PLACE: Final = ["run_id", "target", "scenario_id", "step", "occurrence", "actor", "connection"]
 """What target and oracle are aligned by."""
-_TOLD_ONCE: Final = ["oracle", "api", "api_version"]
-_TOLD_TWICE: Final = ["kind", "at_ms", "elapsed_ms", "raw", "fields", "canonical", "digest", "note"]
+_REPORTED_ONCE: Final = ["oracle", "api", "api_version"]
+_REPORTED_TWICE: Final = ["kind", "at_ms", "elapsed_ms", "raw", "fields", "canonical", "digest", "note"]
 _CLUSTER_DIGITS: Final = 16
 
 
@@ -51,6 +51,7 @@ def target_summary(
         sf.count("*").alias("scenario_count"),
         *[_count_of("outcome", outcome) for outcome in Outcome],
         *[_count_of("expectation", expectation) for expectation in Expectation],
+        flaky_count().alias("flaky"),
     )
     exchanged = events.groupBy(*_TARGET).agg(
         sf.count_if(sf.col("kind") == EventKind.REQUEST.value).alias("request_count"),
@@ -73,15 +74,36 @@ def _count_of(column: str, value: Outcome | Expectation) -> Column:
     return sf.count_if(sf.col(column) == value.value).alias(value.name.lower())
 
 
+def flaky_count() -> Column:
+    """Count the unexpected results that did not show again."""
+    return sf.count_if(is_flaky())
+
+
+def is_flaky() -> Column:
+    """Whether a result is unexpected and did not show again."""
+    is_unexpected = sf.col("expectation") == Expectation.UNEXPECTED.value
+    return is_unexpected & (sf.col("confirmation") == Confirmation.FLAKY.value)
+
+
+def attempts(of: DataFrame) -> DataFrame:
+    """Lay out the attempts. Grain: run, target, scenario, attempt. Columns: `Attempt`."""
+    return of.select(*column_names(Attempt))
+
+
 def aligned_steps(headers: DataFrame, events: DataFrame) -> DataFrame:
     """Lay a target's events beside its oracle's. Grain and columns: `AlignedStep`.
 
     Polls are left out before the events of a step are numbered, and so are the requests that they answer:
-    their number is chance, so it must not shift what follows. Where the two take turns in another order, or
+    their number is chance, so it must not shift what follows. What the witness of starvation told is numbered
+    last for the same reason, and is no difference. Where the two take turns in another order, or
     one is shorter, a row has one side.
     """
     in_step = Window.partitionBy("run_id", "target", "scenario_id", "step").orderBy("sequence")
-    so_far = in_step.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    so_far = (
+        Window.partitionBy("run_id", "target", "scenario_id", "step")
+        .orderBy(sf.col("kind") == EventKind.STARVED.value, "sequence")
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
     is_poll = (sf.col("kind") == EventKind.POLL.value) | (
         (sf.col("kind") == EventKind.REQUEST.value) & sf.col("next_kind").eqNullSafe(EventKind.POLL.value)
     )
@@ -99,11 +121,15 @@ def aligned_steps(headers: DataFrame, events: DataFrame) -> DataFrame:
     return (
         targets.join(oracles, on=_both_sides(_PLACE), how="full")
         .withColumns(
-            {name: sf.coalesce(f"target_{name}", f"oracle_{name}") for name in (*_PLACE, *_TOLD_ONCE)}
+            {name: sf.coalesce(f"target_{name}", f"oracle_{name}") for name in (*_PLACE, *_REPORTED_ONCE)}
         )
-        .withColumn("is_different", sf.col("oracle").isNotNull() & ~_both_sides(["kind", "compared"]))
+        .withColumn("is_different", _is_compared() & ~_both_sides(["kind", "compared"]))
         .select(*column_names(AlignedStep))
     )
+
+
+def _is_compared() -> Column:
+    return sf.col("oracle").isNotNull() & ~sf.col("target_kind").eqNullSafe(EventKind.STARVED.value)
 
 
 def _side(events: DataFrame, side: str) -> DataFrame:
@@ -111,7 +137,7 @@ def _side(events: DataFrame, side: str) -> DataFrame:
     compared = sf.when(sf.col("kind") == EventKind.REQUEST.value, sf.col("canonical")).otherwise(
         sf.col("digest")
     )
-    names = [*_PLACE, *_TOLD_ONCE, *_TOLD_TWICE, "compared"]
+    names = [*_PLACE, *_REPORTED_ONCE, *_REPORTED_TWICE, "compared"]
     return events.withColumn("compared", compared).select(
         *[sf.col(name).alias(f"{side}_{name}") for name in names]
     )

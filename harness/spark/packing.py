@@ -5,13 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
+import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
 import pyarrow.json as pj  # type: ignore[import-untyped]  # likewise
 
-from harness.diff.model import Difference, Judgement
-from harness.spark.archive import KINDS, Archive, VolumeWriter, volume_name
+from harness.diff.model import Attempt, Difference, Judgement
+from harness.spark.archive import KINDS, Archive, VolumeWriter, naming_damage, volume_name
 from harness.spark.archive_rows import Answer, BrokerHeader, ClientVerdict, RunClause, TimedStep, Trace
 from harness.spark.arrow_schemas import arrow_schema, arrow_table, column_names
-from harness.spark.conversations import bounds_of, completed, told
+from harness.spark.attempts import ruling_attempts
+from harness.spark.conversations import bounds_of, completed, rows_of
 from harness.trace.clause import Clause
 from harness.trace.events import Event, TraceHeader
 from harness.trace.files import RunFolder, read_records
@@ -38,14 +40,14 @@ def pack(
     Args:
         folders: of finished runs.
         archive: where they go.
-        clients_of: reads their client scripts; `harness.report.client_verdicts` has it.
+        clients_of: reads their client scripts; `harness.report.model.client_verdicts` has it.
         progress: told what is being worked on.
 
     Raises:
         TraceError: one was cut short, was not judged, or a file of it is damaged.
     """
     count = 0
-    with archive.writing():
+    with archive.writing(), naming_damage(archive.root):
         for folder in folders:
             run_id = folder.read_run().run_id
             if not archive.holds(run_id, _stamp(folder)):
@@ -71,12 +73,13 @@ def _add(folder: RunFolder, archive: Archive, clients: Sequence[ClientVerdict]) 
     timed: list[TimedStep] = []
     conversations: dict[str, tuple[Answer, ...]] = {}
     name = volume_name(run.run_id, _stamp(folder))
+    ruling = ruling_attempts(folder)
     with VolumeWriter(archive.root, name) as writer:
         for target in folder.targets():
             theirs = broker_headers(folder, target)
             headers += theirs
-            events = read_event_table(folder.events(target))
-            found = told(events, run_id=run.run_id, target=target, oracle=theirs[0].oracle, bounds=bounds)
+            events = ruling_events(folder, target, ruling)
+            found = rows_of(events, run_id=run.run_id, target=target, oracle=theirs[0].oracle, bounds=bounds)
             traces += found.traces
             timed += found.timed_steps
             conversations |= found.conversations
@@ -88,6 +91,7 @@ def _add(folder: RunFolder, archive: Archive, clients: Sequence[ClientVerdict]) 
             "traces": completed(traces, judgements),
             "timed_steps": timed,
             "judgements": judgements,
+            "attempts": read_records(Attempt, folder.attempts) if folder.attempts.exists() else (),
             "differences": read_records(Difference, folder.differences),
             "clauses": _clauses(folder, run.run_id),
             "client_verdicts": clients,
@@ -96,6 +100,28 @@ def _add(folder: RunFolder, archive: Archive, clients: Sequence[ClientVerdict]) 
             writer.write(kind, arrow_table(KINDS[kind], found_records))
     archive.keep_conversations(conversations)
     archive.commit({name: {run.run_id: _stamp(folder)}})
+
+
+def ruling_events(folder: RunFolder, target: str, ruling: Mapping[str, Sequence[str]]) -> pa.Table:
+    """Read a target's events; of scenarios that were run more than once, those that their results are of.
+
+    Args:
+        folder: of the run.
+        target: the target's name.
+        ruling: by the name of an attempt's trace, the scenarios whose results are of it.
+    """
+    events = read_event_table(folder.events(target))
+    for trace in folder.repeats(target).values():
+        if trace in ruling:
+            chosen = pa.array(ruling[trace], pa.string())
+            later = read_event_table(folder.events(trace))
+            events = pa.concat_tables(
+                [
+                    events.filter(pc.invert(pc.is_in(events["scenario_id"], value_set=chosen))),
+                    later.filter(pc.is_in(later["scenario_id"], value_set=chosen)),
+                ]
+            )
+    return events
 
 
 def read_event_table(path: Path) -> pa.Table:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from harness.diff.model import Difference
 
 
-class ClauseStanding(StrEnum):
+class ClauseStatus(StrEnum):
     """What a run says of one row of the catalogue with one target."""
 
     DIFFERS = "differs"
@@ -53,6 +53,8 @@ class TargetSummary:
     expected: int
     unexpected: int
     stale: int
+    flaky: int
+    """Of the unexpected ones, those that did not show again."""
     request_count: int
     response_count: int
     """Answers to a poll excepted."""
@@ -222,7 +224,7 @@ class ClauseCoverage:
     reason: str | None
     """Why it is excluded; None where a scenario is due."""
     standing: str
-    """A `ClauseStanding`."""
+    """A `ClauseStatus`."""
     scenario_ids: tuple[str, ...]
     """Scenarios of the run that name it, in alphabetical order."""
     agreed_count: int

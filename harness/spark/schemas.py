@@ -38,6 +38,12 @@ def struct_type(cls: "type[DataclassInstance]") -> StructType:
     return StructType([StructField(column.name, _SPARK_TYPES[column.type]) for column in columns(cls)])
 
 
+def with_defaults(frame: DataFrame, cls: "type[DataclassInstance]") -> DataFrame:
+    """Fill in what older files lack."""
+    defaults = {column.name: column.default for column in columns(cls) if column.default is not None}
+    return frame.na.fill(defaults) if defaults else frame
+
+
 def frame_of(
     spark: SparkSession, cls: "type[DataclassInstance]", records: "Iterable[DataclassInstance]"
 ) -> DataFrame:

@@ -17,14 +17,10 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from harness.spark.master import CONNECT, LOCAL_MASTER, SUBMITTED, SparkError
 from harness.spark.refusals import system_refusals
 from harness.trace.schema import TraceError
 
-LOCAL_MASTER: Final = "local[*]"
-"""Spark in one JVM on this machine, with all its cores."""
-_CONNECT: Final = "sc://"
-_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
-"""What spark-submit sets in the environment of the Python that it starts."""
 DRIVER_MEMORY: Final = "2g"
 _LOOPBACK: Final = "127.0.0.1"
 _SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -66,10 +62,6 @@ _GOODBYE_S: Final = 10.0
 _LAST_LINES: Final = 15
 
 
-class SparkError(Exception):
-    """Spark could not be started; the message names the remedy."""
-
-
 ENDINGS: Final[Mapping[type[Exception], int]] = {TraceError: 65, SparkError: 69, OSError: 75}
 """How the jobs of this package end by what they raise."""
 
@@ -99,11 +91,11 @@ def _session(master: str, partitions: int, driver_memory: str) -> Iterator[Spark
     if (active := SparkSession.getActiveSession()) is not None:
         yield active
         return
-    if _SUBMITTED in os.environ:
+    if SUBMITTED in os.environ:
         with _submitted(partitions) as given:
             yield given
         return
-    if master.startswith(_CONNECT):
+    if master.startswith(CONNECT):
         with _connected(master) as remote:
             yield remote
         return

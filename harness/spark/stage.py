@@ -17,10 +17,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
-from harness.diff.model import Attribution, Difference, Judgement
+from harness.diff.model import Attempt, Attribution, Difference, Judgement
 from harness.spark.archive_rows import BrokerHeader, RunClause
 from harness.spark.arrow_schemas import column_names
-from harness.spark.schemas import frame_of, struct_type
+from harness.spark.attempts import ruling_attempts
+from harness.spark.schemas import frame_of, struct_type, with_defaults
 from harness.trace.clause import Clause
 from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import RunFolder, ends_within_a_line, read_records
@@ -50,6 +51,8 @@ class Sources:
     """`Event`."""
     judgements: DataFrame
     """`Judgement`."""
+    attempts: DataFrame
+    """`Attempt`."""
     differences: DataFrame
     """`Difference`."""
     attributions: DataFrame
@@ -65,7 +68,7 @@ def stage(spark: SparkSession, folders: Sequence[RunFolder]) -> Sources:
         TraceError: a run has no header, two have the same id, or a line is no record.
     """
     with ThreadPoolExecutor(thread_name_prefix="stage") as pool:
-        runs, footers, headers, events, judgements, differences, attributions, clauses = [
+        runs, footers, headers, events, judgements, attempts, differences, attributions, clauses = [
             pool.submit(read, spark, folders)
             for read in (
                 stage_runs,
@@ -73,6 +76,7 @@ def stage(spark: SparkSession, folders: Sequence[RunFolder]) -> Sources:
                 stage_headers,
                 stage_events,
                 stage_judgements,
+                stage_attempts,
                 stage_differences,
                 stage_attributions,
                 stage_clauses,
@@ -84,6 +88,7 @@ def stage(spark: SparkSession, folders: Sequence[RunFolder]) -> Sources:
         headers=headers.result(),
         events=events.result(),
         judgements=judgements.result(),
+        attempts=attempts.result(),
         differences=differences.result(),
         attributions=attributions.result(),
         clauses=clauses.result(),
@@ -132,14 +137,32 @@ def stage_headers(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFram
 
 
 def stage_events(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
-    """Read all that was exchanged. Grain: run, target, scenario, sequence."""
+    """Read all that was exchanged. Grain: run, target, scenario, sequence.
+
+    Of a scenario that was run more than once they are the attempt's that its result is of.
+    """
     paths = [folder.events(target) for folder in folders for target in folder.targets()]
-    return read_lines(spark, Event, paths)
+    events = read_lines(spark, Event, paths)
+    for folder in folders:
+        for trace, scenario_ids in ruling_attempts(folder).items():
+            is_replaced = (
+                (sf.col("run_id") == folder.read_run().run_id)
+                & (sf.col("target") == trace.partition("/")[0])
+                & sf.col("scenario_id").isin(*scenario_ids)
+            )
+            later = read_lines(spark, Event, [folder.events(trace)]).where(is_replaced)
+            events = events.where(~is_replaced).unionByName(later)
+    return events
 
 
 def stage_judgements(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
     """Read what became of the scenarios. Grain: run, target, scenario."""
     return read_lines(spark, Judgement, [folder.judgements for folder in folders])
+
+
+def stage_attempts(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
+    """Read what became of scenarios that were run again. Grain: run, target, scenario, attempt."""
+    return read_lines(spark, Attempt, [folder.attempts for folder in folders])
 
 
 def stage_differences(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
@@ -178,13 +201,17 @@ def read_lines(spark: SparkSession, cls: "type[DataclassInstance]", paths: Seque
     lines = spark.read.text([_GLOB.sub(r"\\\g<0>", hadoop_path(path)) for path in there], lineSep="\n")
     parsed = parse_lines(lines.select("value", sf.col("_metadata.file_path").alias(_FILE)), cls).persist()
     _refuse_corrupt(parsed)
-    return parsed.where(_IS_RECORD).select(*column_names(cls))
+    return with_defaults(parsed.where(_IS_RECORD).select(*column_names(cls)), cls)
 
 
 def parse_lines(lines: DataFrame, cls: "type[DataclassInstance]") -> DataFrame:
     """Type lines of JSON: columns `value`, `_file` in; those of the record, `_file` and `_is_record` out."""
     schema = StructType([*struct_type(cls).fields, StructField(_CORRUPT, StringType())])
-    required = [sf.col(column.name).isNotNull() for column in columns(cls) if not column.nullable]
+    required = [
+        sf.col(column.name).isNotNull()
+        for column in columns(cls)
+        if not column.nullable and column.default is None
+    ]
     is_record = sf.col(_CORRUPT).isNull()
     for is_there in required:
         is_record &= is_there

@@ -15,8 +15,9 @@ from harness.spark import client_mart, conversation_mart, timing_mart, trend_mar
 from harness.spark.archive import Archive
 from harness.spark.archived import Archived
 from harness.spark.coverage_mart import clause_coverage
+from harness.spark.master import LOCAL_MASTER, SparkError
 from harness.spark.rows import ClauseCoverage
-from harness.spark.session import ENDINGS, LOCAL_MASTER, SparkError, spark_session
+from harness.spark.session import ENDINGS, spark_session
 from harness.spark.tables import PARTITION_BYTES, Mart, write_tables
 from harness.spark.trend_rows import (
     AnswerCoverage,

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from harness.spark.arrow_schemas import column_names
-from harness.spark.mart import clustered_differences
+from harness.spark.mart import clustered_differences, flaky_count, is_flaky
 from harness.spark.trend_rows import (
     FirstChangedVersion,
     FlakeRate,
@@ -28,6 +28,7 @@ _MEASURED_BY_ORACLE: Final = [Outcome.CONFORMS.value, Outcome.LENIENT.value]
 _HELD: Final = [*_MEASURED_BY_ORACLE, Outcome.DIVERGES.value]
 _ALIKE: Final = ["api", "api_version", "difference_class", "field", "expected", "actual"]
 _RESULT: Final = ["target", "scenario_id"]
+_REPEATED: Final = ["expectation", "confirmation", "shown_count", "attempt_count"]
 _CIRCUMSTANCES: Final = [
     "scenario_digest",
     "harness_version",
@@ -55,6 +56,7 @@ def run_totals(runs: DataFrame, footers: DataFrame, results: DataFrame) -> DataF
             sf.count("*").alias("scenario_count"),
             *[_count_of("outcome", outcome) for outcome in Outcome],
             *[_count_of("expectation", expectation) for expectation in Expectation],
+            flaky_count().alias("flaky"),
             sf.sum("duration_ms").alias("duration_ms"),
         )
         .join(runs, on="run_id", how="inner")
@@ -123,9 +125,9 @@ def successions(driven: DataFrame, results: DataFrame) -> DataFrame:
     `prior` is null where that run did not hold the scenario; `is_last` tells that the next run does not.
     """
     in_time = Window.partitionBy(*_RESULT, "measure").orderBy("ordinal")
-    seen = sf.struct("outcome", "signature")
+    seen = sf.struct("outcome", "signature", is_flaky().alias("is_flaky"))
     return (
-        results.select("run_id", *_RESULT, "outcome", "signature")
+        results.select("run_id", *_RESULT, "outcome", "signature", *_REPEATED)
         .join(sf.broadcast(target_runs(driven)), on=["run_id", "target"], how="inner")
         .withColumns(
             {
@@ -179,7 +181,7 @@ def _delta() -> Column:
     return (
         sf.when(sf.col("prior").isNull(), Delta.ADDED.value)
         .when(is_good & ~was_good, Delta.NEWLY_CONFORMING.value)
-        .when(~is_good & was_good, Delta.NEWLY_DIVERGING.value)
+        .when(~is_good & (was_good | (sf.col("prior.is_flaky") & ~is_flaky())), Delta.NEWLY_DIVERGING.value)
         .when(_is_as_before(), Delta.SAME.value)
         .otherwise(Delta.CHANGED_SIGNATURE.value)
     )
@@ -209,6 +211,13 @@ def flake_rates(of: DataFrame) -> DataFrame:
             sf.max_by(sf.when(is_flip, sf.col("run_id")), sf.when(is_flip, sf.col("ordinal"))).alias(
                 "last_flip_run_id"
             ),
+            flaky_count().alias("flaky_count"),
+            *[
+                sf.coalesce(
+                    sf.sum(sf.when(sf.col("attempt_count") > 1, sf.col(name))), sf.lit(0).cast("long")
+                ).alias(name)
+                for name in ("shown_count", "attempt_count")
+            ],
         )
         .withColumn("flake_rate", sf.try_divide("flip_count", "pair_count"))
         .select(*column_names(FlakeRate))

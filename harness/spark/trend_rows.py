@@ -16,6 +16,9 @@ class VerdictCell:
     first_step: int | None
     difference_count: int
     duration_ms: float
+    confirmation: str
+    shown_count: int
+    attempt_count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +42,8 @@ class RunTotal:
     expected: int
     unexpected: int
     stale: int
+    flaky: int
+    """Of the unexpected ones, those that did not show again."""
     duration_ms: float
     """Of all conversations together."""
 
@@ -151,6 +156,12 @@ class FlakeRate:
     flake_rate: float | None
     """None where there is no such pair."""
     last_flip_run_id: str | None
+    flaky_count: int
+    """Runs in which the result showed once and not again."""
+    shown_count: int
+    """Of all attempts of the runs that made several, those that came to the run's result."""
+    attempt_count: int
+    """All these attempts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

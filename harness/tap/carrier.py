@@ -1,7 +1,8 @@
 """The process of a tap: it listens, carries bytes to and fro, and keeps them; what they mean is for later.
 
 Its parent talks to it over a link, in lines of JSON: `{"conversation": NAME}` is answered with the same and
-the `address` at which that is to be had, or an `error`. When the parent hangs up, however it came to that,
+the `address` at which that is to be had, or an `error`; asked again it also tells what a guard has `refused`
+to the clients of that conversation. When the parent hangs up, however it came to that,
 the tap ends.
 
 An iteration passes on first and keeps then, in one write for all that came: a process that is killed leaves
@@ -25,16 +26,20 @@ from typing import Final
 
 from harness.tap.connection import Connection, React
 from harness.tap.framing import Dialogue
-from harness.tap.journal import MAGIC, Beginning, Closing, Kind, Opening, Remark, Side, header
+from harness.tap.journal import MAGIC, Beginning, Closing, Endpoint, Kind, Opening, Remark, header
 from harness.tap.listeners import (
     Address,
-    Conversation,
     Listener,
+    ListenerGroup,
     parse_address,
     parse_addresses,
     peer_of,
     written,
 )
+from harness.targets.base.nonsense import why_no_address
+from harness.targets.external.guard import Guard
+from harness.targets.external.namespace import Namespace
+from harness.trace.schema import json_object
 
 _SWEEP_S: Final = 1.0
 _LOOKOUT_S: Final = 0.0002
@@ -91,6 +96,7 @@ class Carrier:
         bootstrap: tuple[Address, ...],
         listen: Address,
         advertised: str,
+        guard: Guard | None = None,
     ) -> None:
         link.settimeout(0)
         self._link = link
@@ -99,6 +105,9 @@ class Carrier:
         self._bootstrap = bootstrap
         self._listen = listen
         self._advertised = advertised
+        self._guard = guard
+        self._refused: dict[str, str] = {}
+        """By conversation, the first request of its clients that was not passed."""
         self._poll = select.epoll()
         self._reactions: dict[int, React] = {}
         self._conversations: dict[str, Address] = {}
@@ -128,7 +137,7 @@ class Carrier:
             pass
         finally:
             for connection in tuple(self._connections.values()):
-                connection.end(Side.TAP, "the tap was stopped", reset=False)
+                connection.end(Endpoint.TAP, "the tap was stopped", reset=False)
             self._close_discarded()
             self._journal.write()
 
@@ -169,13 +178,15 @@ class Carrier:
         """See `Surroundings`."""
         self._journal.keep(kind, connection, content)
 
-    def keep_closing(self, connection: int, side: Side, how: str) -> None:
+    def keep_closing(self, connection: int, side: Endpoint, how: str) -> None:
         """See `Surroundings`."""
         self._journal.keep_record(Kind.CLOSED, connection, Closing(side=side, how=how))
 
     def over(self, connection: Connection) -> None:
         """See `Surroundings`."""
         self._connections.pop(connection.number, None)
+        if connection.dialogue.refused is not None:
+            self._refused.setdefault(connection.dialogue.conversation, connection.dialogue.refused)
 
     def _hear_parent(self, _: int) -> None:
         data = self._link.recv(_LINK_BYTES)
@@ -183,7 +194,7 @@ class Carrier:
             raise ParentGoneError
         *lines, self._link_rest = (self._link_rest + data).split(b"\n")
         for line in lines:
-            name = str(json.loads(line)["conversation"])
+            name = str(json_object(line, where="a question")["conversation"])
             answer = {"conversation": name} | self._conversation(name)
             # What was passed before the parent asked is in the journal when it has its answer.
             self._journal.write()
@@ -192,7 +203,7 @@ class Carrier:
     def _conversation(self, name: str) -> dict[str, str]:
         if name not in self._conversations:
             host, port = self._listen
-            conversation = Conversation(
+            conversation = ListenerGroup(
                 name=name,
                 bootstrap=self._bootstrap,
                 host=host,
@@ -204,7 +215,8 @@ class Carrier:
             except OSError as error:
                 return {"error": f"nobody can listen on {written(self._listen)}: {error.strerror or error}"}
             self._conversations[name] = (self._advertised, listener.port)
-        return {"address": written(self._conversations[name])}
+        refused = {"refused": self._refused[name]} if name in self._refused else {}
+        return {"address": written(self._conversations[name]), **refused}
 
     def _accept_at(self, listener: Listener) -> None:
         self.watch(listener.acceptor, select.EPOLLIN, partial(self._accept, listener))
@@ -220,6 +232,11 @@ class Carrier:
             self._resting.append(listener)
             return
         host, port = listener.next_address()
+        if (why_not := why_no_address(host, port)) is not None:
+            # A broker has advertised it; only whoever follows that is turned away.
+            sys.stderr.write(f"{listener.broker}: {why_not}\n")
+            client.close()
+            return
         try:
             family, _type, _protocol, _name, address = socket.getaddrinfo(
                 host, port, type=socket.SOCK_STREAM
@@ -245,6 +262,8 @@ class Carrier:
         dialogue = Dialogue(
             relocate=listener.conversation.relocate,
             remark=partial(self._journal.keep_record, Kind.REMARK, number),
+            conversation=listener.conversation.name,
+            guard=self._guard,
         )
         connection = self._connections[number] = Connection(number, client, broker, dialogue, self)
         return connection
@@ -252,15 +271,15 @@ class Carrier:
     def _sweep(self, now_s: float) -> None:
         for connection in tuple(self._connections.values()):
             if connection.deadline_s is not None and connection.deadline_s < now_s:
-                connection.end(Side.BROKER, "did not accept in time", reset=True)
+                connection.end(Endpoint.BROKER, "did not accept in time", reset=True)
         resting, self._resting = self._resting, []
         for listener in resting:
             self._accept_at(listener)
 
 
-def main(link: str, journal: str, bootstrap: str, listen: str, advertised: str) -> None:
-    """Be the process of the tap that gave these."""
-    for each in (signal.SIGINT, signal.SIGTERM):
+def main(link: str, journal: str, bootstrap: str, listen: str, advertised: str, prefix: str = "") -> None:
+    """Be the process of the tap that gave these; with a prefix, clients may change nothing else."""
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # Meant for the parent, which hangs up when it has ended.
         signal.signal(each, signal.SIG_IGN)
     _, files_max = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -271,6 +290,7 @@ def main(link: str, journal: str, bootstrap: str, listen: str, advertised: str) 
         parse_addresses(bootstrap),
         parse_address(listen),
         advertised,
+        Guard(namespace=Namespace(prefix), serves_clients=True) if prefix else None,
     )
     # What was imported stays for good: nobody is to look through it while bytes wait.
     gc.freeze()

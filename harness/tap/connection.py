@@ -14,8 +14,8 @@ from collections.abc import Callable
 from select import EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT
 from typing import Final, Protocol, TypeAlias
 
-from harness.tap.framing import Dialogue, RequestStream, ResponseStream, Stream
-from harness.tap.journal import Kind, Side, left_out
+from harness.tap.framing import Dialogue, GuardedRequestStream, RequestStream, ResponseStream, Stream
+from harness.tap.journal import Endpoint, Kind, left_out
 
 React: TypeAlias = Callable[[int], None]
 """Called with what a socket is ready for."""
@@ -39,7 +39,7 @@ class Surroundings(Protocol):
     def keep(self, kind: Kind, connection: int, content: bytes) -> None:
         """Put bytes into the journal."""
 
-    def keep_closing(self, connection: int, side: Side, how: str) -> None:
+    def keep_closing(self, connection: int, side: Endpoint, how: str) -> None:
         """Put into the journal who ended a connection, and how."""
 
     def over(self, connection: "Connection") -> None:
@@ -49,20 +49,20 @@ class Surroundings(Protocol):
 class End:
     """A socket at one end of a connection, with the bytes that it could not take yet."""
 
-    def __init__(self, connected: socket.socket, side: Side, stream: Stream) -> None:
+    def __init__(self, connected: socket.socket, side: Endpoint, stream: Stream) -> None:
         connected.settimeout(0)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket = connected
         self.side = side
         self.stream = stream
         """Of what comes from it."""
-        is_client = side is Side.CLIENT
+        is_client = side is Endpoint.CLIENT
         self.kind = Kind.REQUEST_BYTES if is_client else Kind.RESPONSE_BYTES
         self.kind_left_out = Kind.REQUEST_BYTES_LEFT_OUT if is_client else Kind.RESPONSE_BYTES_LEFT_OUT
         self.unsent = b""
         self.has_ended = False
         """Whether nothing more comes from it."""
-        self.is_told = False
+        self.is_reported = False
         """Whether it knows that nothing more will come for it."""
         self.watched_for = 0
 
@@ -79,7 +79,7 @@ class End:
 
     def say_no_more(self) -> None:
         """Tell it that nothing more will come for it."""
-        self.is_told = True
+        self.is_reported = True
         with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_WR)
 
@@ -89,6 +89,7 @@ class Connection:
 
     Attributes:
         number: from 1, in the order of connecting.
+        dialogue: what both its directions share.
         deadline_s: on the monotonic clock, when it is given up; None while it is alive at both ends.
     """
 
@@ -102,8 +103,10 @@ class Connection:
     ) -> None:
         self.number = number
         self.deadline_s: float | None = time.monotonic() + PATIENCE_S
-        self.client = End(client, Side.CLIENT, RequestStream(dialogue))
-        self.broker = End(broker, Side.BROKER, ResponseStream(dialogue))
+        requests = RequestStream if dialogue.guard is None else GuardedRequestStream
+        self.client = End(client, Endpoint.CLIENT, requests(dialogue))
+        self.broker = End(broker, Endpoint.BROKER, ResponseStream(dialogue))
+        self.dialogue = dialogue
         self._around = around
         self._is_over = False
 
@@ -113,12 +116,12 @@ class Connection:
         if status in (0, errno.EINPROGRESS):
             self._around.watch(self.broker.socket, EPOLLOUT, self._connected)
         else:
-            self.end(Side.BROKER, os.strerror(status), reset=True)
+            self.end(Endpoint.BROKER, os.strerror(status), reset=True)
 
     def _connected(self, _: int) -> None:
         status = self.broker.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if status:
-            self.end(Side.BROKER, os.strerror(status), reset=True)
+            self.end(Endpoint.BROKER, os.strerror(status), reset=True)
             return
         self.deadline_s = None
         for end, other in ((self.client, self.broker), (self.broker, self.client)):
@@ -153,7 +156,9 @@ class Connection:
         self._send(other, end.stream.take(data))
         # Only now: what is kept costs those who wait for it no time.
         self._keep(end, data)
-        if other.unsent:
+        if self.dialogue.refused is not None:
+            self.end(Endpoint.TAP, self.dialogue.refused, reset=False)
+        elif other.unsent:
             self._settle()
 
     def _send(self, end: End, data: bytes) -> None:
@@ -187,7 +192,7 @@ class Connection:
         if self._is_over:
             return
         for end, other in ((self.client, self.broker), (self.broker, self.client)):
-            if other.has_ended and not end.unsent and not end.is_told:
+            if other.has_ended and not end.unsent and not end.is_reported:
                 end.say_no_more()
             events = EPOLLOUT if end.unsent else 0
             if not end.has_ended and not other.unsent:
@@ -195,10 +200,10 @@ class Connection:
             if events != end.watched_for:
                 end.watched_for = events
                 self._around.watch(end.socket, events, self._carrier(end, other))
-        if self.client.is_told and self.broker.is_told:
+        if self.client.is_reported and self.broker.is_reported:
             self._close()
 
-    def end(self, side: Side, how: str, *, reset: bool) -> None:
+    def end(self, side: Endpoint, how: str, *, reset: bool) -> None:
         """End it at both ends at once.
 
         Args:

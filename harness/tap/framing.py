@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from harness.tap.journal import Remark, Side
+from harness.tap.journal import Endpoint, Remark
+from harness.targets.external.guard import PRODUCE_BY_NAME_MAX, TELL_EPOCHS, Guard, NotOurs
 from harness.wire.errors import WireError
 from harness.wire.rewriting import API_VERSIONS_KEY, NEWEST_READ, Relocate, may_lead_elsewhere, rewritten
+from harness.wire.schema import API_NAMES, api_key
 
 FRAME_BYTES_KEPT: Final = 1 << 18
 """Of each frame, for the trace; what is longer is some log's records."""
-FRAME_BYTES_HELD_MAX: Final = 1 << 24
+FRAME_BYTES_BUFFERED_MAX: Final = 1 << 24
 """No longer response is held: one of 16 MB would name brokers by the hundred thousand."""
 REQUEST_BYTES_MAX: Final = 100 * 1024 * 1024
 """Kafka's own limit. Source: SocketServerConfigs#socket.request.max.bytes."""
@@ -31,6 +33,8 @@ _SIZE_BYTES: Final = _SIZE.size
 _REQUEST_BYTES_MIN: Final = _REQUEST_HEAD.size - _SIZE_BYTES
 _VERSION_AT: Final = slice(6, 8)
 _UNKNOWN_VERSION: Final = b"\x7f\xff"
+_TELL_EPOCHS: Final = frozenset(map(api_key, TELL_EPOCHS))
+_NEWEST_GUARDED: Final = {**NEWEST_READ, api_key("Produce"): PRODUCE_BY_NAME_MAX}
 _AWAITED_MAX: Final = 4096
 """Requests without an answer (Produce with acks=0) are forgotten when so many are newer."""
 
@@ -42,6 +46,12 @@ class Dialogue:
     relocate: Relocate
     remark: Callable[[Remark], None]
     """Told what a trace should say, before the bytes that it is about are passed."""
+    conversation: str = ""
+    """Of the clients that it is with."""
+    guard: Guard | None = None
+    """What looks at every request before it is passed; None where clients are free."""
+    refused: str | None = None
+    """Why the guard did not let a request pass; nothing is passed after it."""
     awaited: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Correlation ids of requests whose responses are to be opened, with API key and version."""
 
@@ -58,7 +68,7 @@ class Stream:
     _is_unread: bool = False
     _remaining: int = 0
     """Bytes of the frame that is being passed which have not come yet."""
-    _held: bytearray = field(default_factory=bytearray)
+    _buffer: bytearray = field(default_factory=bytearray)
     """The beginning of a frame that is not passed before more of it came."""
     _wanted: int = 0
     """So many bytes."""
@@ -68,18 +78,18 @@ class Stream:
         self.offset += len(data)
         if self._is_unread:
             return data
-        if self._held:
-            self._held += data
-            if len(self._held) < self._wanted:
+        if self._buffer:
+            self._buffer += data
+            if len(self._buffer) < self._wanted:
                 return b""
             data = self.flush()
         return self._followed(data)
 
     def flush(self) -> bytes:
         """Return what is held, for nothing more will come or it is to be looked at again."""
-        held = bytes(self._held)
-        self._held.clear()
-        return held
+        buffered = bytes(self._buffer)
+        self._buffer.clear()
+        return buffered
 
     def parts(self, data: bytes) -> Iterator[tuple[bool, bytes]]:
         """Cut what was just taken in where it is not to be kept; True is with what is."""
@@ -101,13 +111,13 @@ class Stream:
     def _followed(self, data: bytes) -> bytes:
         raise NotImplementedError
 
-    def _hold(self, data: bytes, position: int, wanted: int) -> bytes:
+    def _buffer_up_to(self, data: bytes, position: int, wanted: int) -> bytes:
         self._remaining = 0
-        self._held += data[position:]
+        self._buffer += data[position:]
         self._wanted = wanted
         return data[:position]
 
-    def _give_up(self, data: bytes, side: Side, announced: int) -> bytes:
+    def _give_up(self, data: bytes, side: Endpoint, announced: int) -> bytes:
         self._is_unread = True
         text = f"a frame of {announced} bytes announced: from here on bytes are passed unread"
         self.dialogue.remark(Remark(side=side, correlation_id=None, text=text))
@@ -129,7 +139,7 @@ class RequestStream(Stream):
         while end - position >= _REQUEST_HEAD.size:
             size, key, version, correlation_id = _REQUEST_HEAD.unpack_from(data, position)
             if not _REQUEST_BYTES_MIN <= size <= REQUEST_BYTES_MAX:
-                return self._give_up(data, Side.CLIENT, size)
+                return self._give_up(data, Endpoint.CLIENT, size)
             if may_lead_elsewhere(key, version):
                 data = self._awaiting(data, position, key, version, correlation_id)
             if size > FRAME_BYTES_KEPT:
@@ -141,8 +151,10 @@ class RequestStream(Stream):
         if end - position >= _SIZE_BYTES:
             (size,) = _SIZE.unpack_from(data, position)
             if not _REQUEST_BYTES_MIN <= size <= REQUEST_BYTES_MAX:
-                return self._give_up(data, Side.CLIENT, size)
-        return self._hold(data, position, _SIZE_BYTES if end - position < _SIZE_BYTES else _REQUEST_HEAD.size)
+                return self._give_up(data, Endpoint.CLIENT, size)
+        return self._buffer_up_to(
+            data, position, _SIZE_BYTES if end - position < _SIZE_BYTES else _REQUEST_HEAD.size
+        )
 
     def _awaiting(self, data: bytes, position: int, key: int, version: int, correlation_id: int) -> bytes:
         awaited = self.dialogue.awaited
@@ -155,8 +167,60 @@ class RequestStream(Stream):
         changed = bytearray(data)
         changed[position + _VERSION_AT.start : position + _VERSION_AT.stop] = _UNKNOWN_VERSION
         text = f"v{version} passed on as a version that nobody knows, for the client to ask in an older"
-        self.dialogue.remark(Remark(side=Side.CLIENT, correlation_id=correlation_id, text=text))
+        self.dialogue.remark(Remark(side=Endpoint.CLIENT, correlation_id=correlation_id, text=text))
         return bytes(changed)
+
+
+class GuardedRequestStream(RequestStream):
+    """From a client of the run to a broker of others: each request is looked at when it is whole.
+
+    Nothing is passed from the first request on that may not be: `Dialogue.refused` says why.
+    """
+
+    __slots__ = ()
+
+    def take(self, data: bytes) -> bytes:
+        """Take in what came, and return the requests that may be passed, each of them whole."""
+        self._buffer += data
+        position = 0
+        while self.dialogue.refused is None and len(self._buffer) - position >= _SIZE_BYTES:
+            (size,) = _SIZE.unpack_from(self._buffer, position)
+            begin, end = position + _SIZE_BYTES, position + _SIZE_BYTES + size
+            if not _REQUEST_BYTES_MIN <= size <= REQUEST_BYTES_MAX:
+                self._refuse(f"a frame of {size} bytes cannot be looked at", None)
+            elif end > len(self._buffer):
+                break
+            elif self._may_pass(bytes(self._buffer[begin:end])):
+                position = end
+        passed = bytes(self._buffer[:position])
+        del self._buffer[:position]
+        self.offset += len(passed)
+        return self._followed(passed)
+
+    def flush(self) -> bytes:
+        """Return nothing: what is held is no whole request."""
+        return b""
+
+    def _leave_out(self, to_come: int, size: int) -> None:
+        """Keep every frame whole: what is kept runs ahead of what is passed."""
+
+    def _may_pass(self, payload: bytes) -> bool:
+        _, key, version, correlation_id = _REQUEST_HEAD.unpack(_SIZE.pack(0) + payload[:_REQUEST_BYTES_MIN])
+        assert self.dialogue.guard is not None
+        try:
+            self.dialogue.guard.refuse_frame(payload)
+        except NotOurs as refused:
+            self._refuse(str(refused), correlation_id)
+            return False
+        if key in _TELL_EPOCHS:
+            self.dialogue.awaited[correlation_id] = (key, version)
+        return True
+
+    def _refuse(self, why: str, correlation_id: int | None) -> None:
+        self.dialogue.refused = why
+        self.dialogue.remark(
+            Remark(side=Endpoint.CLIENT, correlation_id=correlation_id, text=f"refused: {why}")
+        )
 
 
 class ResponseStream(Stream):
@@ -170,10 +234,10 @@ class ResponseStream(Stream):
         while end - position >= _RESPONSE_HEAD.size:
             size, correlation_id = _RESPONSE_HEAD.unpack_from(data, position)
             if size < _SIZE_BYTES:
-                return self._give_up(data, Side.BROKER, size)
-            if correlation_id in awaited and self._is_held(size, correlation_id):
+                return self._give_up(data, Endpoint.BROKER, size)
+            if correlation_id in awaited and self._is_buffered(size, correlation_id):
                 if end - position < _SIZE_BYTES + size:
-                    return self._hold(data, position, _SIZE_BYTES + size)
+                    return self._buffer_up_to(data, position, _SIZE_BYTES + size)
                 data, opened_size = self._opened(data, position, size)
                 position += opened_size - size
                 end = len(data)
@@ -183,10 +247,10 @@ class ResponseStream(Stream):
         if position >= end:
             self._remaining = position - end
             return data
-        return self._hold(data, position, _RESPONSE_HEAD.size)
+        return self._buffer_up_to(data, position, _RESPONSE_HEAD.size)
 
-    def _is_held(self, size: int, correlation_id: int) -> bool:
-        if size <= FRAME_BYTES_HELD_MAX:
+    def _is_buffered(self, size: int, correlation_id: int) -> bool:
+        if size <= FRAME_BYTES_BUFFERED_MAX:
             return True
         del self.dialogue.awaited[correlation_id]
         self._say(correlation_id, "too long to be held: passed as it came, with any address in it")
@@ -198,8 +262,12 @@ class ResponseStream(Stream):
         payload = data[begin:end]
         (correlation_id,) = _SIZE.unpack_from(payload)
         key, version = self.dialogue.awaited.pop(correlation_id)
+        guard = self.dialogue.guard
+        if guard is not None and key in _TELL_EPOCHS:
+            guard.note_answer(API_NAMES[key], version, payload)
+        newest = NEWEST_READ if guard is None else _NEWEST_GUARDED
         try:
-            looked_at = rewritten(key, version, payload, self.dialogue.relocate)
+            looked_at = rewritten(key, version, payload, self.dialogue.relocate, newest=newest)
         except (WireError, OSError) as error:
             self._say(correlation_id, f"passed as it came, with any address in it: {error}")
             return data, size
@@ -210,4 +278,4 @@ class ResponseStream(Stream):
         return data[:position] + _SIZE.pack(len(changed)) + changed + data[end:], len(changed)
 
     def _say(self, correlation_id: int, text: str) -> None:
-        self.dialogue.remark(Remark(side=Side.BROKER, correlation_id=correlation_id, text=text))
+        self.dialogue.remark(Remark(side=Endpoint.BROKER, correlation_id=correlation_id, text=text))

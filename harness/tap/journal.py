@@ -63,7 +63,7 @@ class Opening:
     """That broker's `host:port`."""
 
 
-class Side(StrEnum):
+class Endpoint(StrEnum):
     """Who did something."""
 
     CLIENT = "client"
@@ -124,6 +124,22 @@ def read_journal(path: Path) -> Iterator[Entry]:
     with open_journal(path) as file:
         while (entry := next_entry(file, path)) is not None:
             yield entry
+
+
+def refuse_torn(path: Path) -> None:
+    """Refuse a journal that ends within an entry.
+
+    Raises:
+        TraceError: it does, or is missing, or is no journal.
+    """
+    size = path.stat().st_size if path.exists() else 0
+    with open_journal(path) as file:
+        while head := file.read(_HEADER.size):
+            begin = file.tell() - len(head)
+            end = begin + _HEADER.size + (_HEADER.unpack(head)[3] if len(head) == _HEADER.size else 0)
+            if len(head) < _HEADER.size or end > size:
+                raise TraceError(f"{path}: cut short within the entry at byte {begin} of {size}")
+            file.seek(end)
 
 
 def open_journal(path: Path) -> BinaryIO:

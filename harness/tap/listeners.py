@@ -1,6 +1,7 @@
 """Where clients find brokers while they are tapped: a port for each broker in each conversation."""
 
 import contextlib
+import errno
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,6 +11,8 @@ Address: TypeAlias = tuple[str, int]
 
 BOOTSTRAP: Final = "bootstrap"
 _BACKLOG: Final = 1024
+_BROKERS_MAX: Final = 512
+"""Ports for brokers in a conversation: what advertises more would take all files that may be open."""
 
 
 @dataclass(slots=True)
@@ -17,7 +20,7 @@ class Listener:
     """A port, and the broker that it leads to."""
 
     acceptor: socket.socket
-    conversation: "Conversation"
+    conversation: "ListenerGroup"
     broker: str
     """For people: `bootstrap`, or `node 1`."""
     addresses: tuple[Address, ...]
@@ -37,7 +40,7 @@ class Listener:
 
 
 @dataclass(slots=True)
-class Conversation:
+class ListenerGroup:
     """Clients that are told the same addresses, so that all they say is known to be theirs."""
 
     name: str
@@ -69,6 +72,8 @@ class Conversation:
 
     def _open(self, broker: str, addresses: tuple[Address, ...], port: int) -> Listener:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        if len(self._by_address) >= _BROKERS_MAX:
+            raise OSError(errno.EMFILE, f"more than {_BROKERS_MAX} brokers are advertised")
         acceptor = socket.create_server((self.host, port), family=family, backlog=_BACKLOG)
         acceptor.settimeout(0)
         listener = Listener(acceptor=acceptor, conversation=self, broker=broker, addresses=addresses)

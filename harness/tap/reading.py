@@ -16,7 +16,7 @@ from harness.tap.frames import (
     request_head,
     response_assembler,
 )
-from harness.tap.journal import Closing, Entry, Kind, Opening, Remark, Side, read_journal
+from harness.tap.journal import Closing, Endpoint, Entry, Kind, Opening, Remark, read_journal
 from harness.trace.canonical import Canonicaliser, canonical_json, digest, fields_json
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import from_json
@@ -186,9 +186,9 @@ def _requests(
             correlation_id=head.correlation_id,
             payload=frame.payload,
             decoded=decoded,
-            notes=(tapped.remarks.pop((Side.CLIENT, head.correlation_id), None), fault),
+            notes=(tapped.remarks.pop((Endpoint.CLIENT, head.correlation_id), None), fault),
         )
-    yield from _given_up(tapped, Side.CLIENT, tapped.requests)
+    yield from _given_up(tapped, Endpoint.CLIENT, tapped.requests)
 
 
 def _responses(
@@ -208,9 +208,9 @@ def _responses(
             payload=frame.payload,
             elapsed_ms=entry.at_ms - asked.at_ms,
             decoded=decoded,
-            notes=(tapped.remarks.pop((Side.BROKER, correlation_id), None), fault),
+            notes=(tapped.remarks.pop((Endpoint.BROKER, correlation_id), None), fault),
         )
-    yield from _given_up(tapped, Side.BROKER, tapped.responses)
+    yield from _given_up(tapped, Endpoint.BROKER, tapped.responses)
 
 
 def _answered(tapped: _Tapped, correlation_id: int) -> _Asked | None:
@@ -237,7 +237,7 @@ def _attempted(
         return None, str(error)
 
 
-def _given_up(tapped: _Tapped, side: Side, stream: Assembler) -> Iterator[_Happening]:
+def _given_up(tapped: _Tapped, side: Endpoint, stream: Assembler) -> Iterator[_Happening]:
     """Tell once that a stream is none of frames, with its first bytes; the journal has the others."""
     if stream.announced is None:
         return
@@ -252,7 +252,7 @@ def _given_up(tapped: _Tapped, side: Side, stream: Assembler) -> Iterator[_Happe
 
 
 def _closing(tapped: _Tapped, closing: Closing) -> Iterator[_Happening]:
-    for side, stream in ((Side.CLIENT, tapped.requests), (Side.BROKER, tapped.responses)):
+    for side, stream in ((Endpoint.CLIENT, tapped.requests), (Endpoint.BROKER, tapped.responses)):
         if stream.rest:
             yield _Happening(
                 kind=EventKind.MALFORMED,
@@ -260,5 +260,5 @@ def _closing(tapped: _Tapped, closing: Closing) -> Iterator[_Happening]:
                 notes=(f"from the {side}: {len(stream.rest)} bytes of a frame that is not whole",),
             )
             stream.rest.clear()
-    kind = EventKind.DISCONNECTED if closing.side == Side.CLIENT else EventKind.CLOSED
+    kind = EventKind.DISCONNECTED if closing.side == Endpoint.CLIENT else EventKind.CLOSED
     yield _Happening(kind=kind, notes=(f"by the {closing.side}: {closing.how}",))

@@ -3,7 +3,6 @@
 import asyncio
 import dataclasses
 import json
-import os
 import platform
 import time
 from collections.abc import Callable
@@ -13,14 +12,17 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from harness import __version__
+from harness.capacity import machine
 from harness.invariants import Violation
 from harness.invariants.stored import checker_for, keep
-from harness.report.exit_code import ENDED_COMPLETE
+from harness.results.exit_code import ENDED_COMPLETE
+from harness.tap.completeness import refuse_cut_short
 from harness.tap.following import Follower
 from harness.tap.journal import JOURNAL
 from harness.tap.reading import events_of_journal
 from harness.tap.tap import Tap, TapError
-from harness.targets.base import Broker, BrokerDescription, Target, TargetError
+from harness.targets.base.interface import Broker, BrokerDescription, Target, TargetError
+from harness.targets.base.nonsense import blaming_target
 from harness.trace.events import TARGET_LOST, EventKind, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import EventWriter, RunFolder
 from harness.trace.formats import FORMAT_VERSION, config_digest
@@ -59,8 +61,16 @@ class TappedRun:
     violations: tuple[Violation, ...]
 
 
-async def tap_target(plan: TapPlan, stop: asyncio.Event, tell: Tell) -> TappedRun:
+async def tap_target(
+    plan: TapPlan, stop: asyncio.Event, tell: Tell, *, began: Callable[[], object] = lambda: None
+) -> TappedRun:
     """Start a target, tap it until it is told to stop, and decode what was kept.
+
+    Args:
+        plan: what is tapped.
+        stop: ends the tap well when it is set.
+        tell: told how it goes on.
+        began: called when the target is there, and the tap can end well.
 
     Raises:
         TargetError: the target cannot be had, or has no address.
@@ -71,8 +81,10 @@ async def tap_target(plan: TapPlan, stop: asyncio.Event, tell: Tell) -> TappedRu
     name = plan.target.name
     folder.logs(name).mkdir(parents=True)
     began_s = time.monotonic()
-    broker = await plan.target.start(broker_config={}, directory=folder.logs(name), progress=tell)
+    with blaming_target():
+        broker = await plan.target.start(broker_config={}, directory=folder.logs(name), progress=tell)
     try:
+        began()
         header = _trace_header(plan, broker.description, (time.monotonic() - began_s) * 1000)
         folder.write_headers(name, [header])
         began_s = time.monotonic()
@@ -99,7 +111,7 @@ async def _tap(plan: TapPlan, folder: RunFolder, broker: Broker, stop: asyncio.E
                 if checker is not None:
                     for event in await asyncio.to_thread(lambda: list(follower.events())):
                         for violation in checker.feed(event):
-                            tell(told(violation))
+                            tell(reported(violation))
                 if (lost := tap.failure()) is not None:
                     raise TapError(lost)
                 if (gone := broker.failure()) is not None:
@@ -115,7 +127,7 @@ async def _rest(stop: asyncio.Event) -> None:
         pass
 
 
-def told(violation: Violation) -> str:
+def reported(violation: Violation) -> str:
     """Write a violation in a line."""
     place = f"{violation.scenario_id} {violation.sequence}, group {violation.group_id}"
     return f"{violation.invariant} [{violation.party}] {place}: {violation.detail}"
@@ -130,10 +142,19 @@ def finish_later(folder: RunFolder) -> TappedRun:
     footer = folder.read_footer()
     if footer is None:
         return finish(folder, ended=_DECODED_LATER)
+    for target in folder.targets():
+        refuse_cut_short(_journal(folder, target), folder.path, target, footer)
     tapped = finish(folder, ended=footer.ended)
     kept = dataclasses.replace(tapped.footer, finished_at=footer.finished_at, drive_ms=footer.drive_ms)
     folder.write_footer(kept)
     return dataclasses.replace(tapped, footer=kept)
+
+
+def _journal(folder: RunFolder, target: str) -> Path:
+    journal = folder.events(target).parent / JOURNAL
+    if not journal.exists():
+        raise TraceError(f"{folder.path}: {target} has no {JOURNAL}; this is no run of a tap")
+    return journal
 
 
 def finish(folder: RunFolder, *, ended: str, drive_ms: float = 0.0) -> TappedRun:
@@ -148,9 +169,7 @@ def finish(folder: RunFolder, *, ended: str, drive_ms: float = 0.0) -> TappedRun
     conversations: set[str] = set()
     found: list[Violation] = []
     for target in folder.targets():
-        journal = folder.events(target).parent / JOURNAL
-        if not journal.exists():
-            raise TraceError(f"{folder.path}: {target} has no {JOURNAL}; this is no run of a tap")
+        journal = _journal(folder, target)
         checker = checker_for(folder.read_headers(target))
         # What an earlier attempt has left is all in the journal, and is not to be there twice.
         folder.events(target).unlink(missing_ok=True)
@@ -186,7 +205,7 @@ def _run_header(plan: TapPlan) -> RunHeader:
         shard=None,
         merged_from=(),
         targets=(plan.target.name,),
-        machine=f"{system}, {os.cpu_count() or 'unknown'} cores, Python {platform.python_version()}",
+        machine=f"{system}, {machine().cores} cores, Python {platform.python_version()}",
         command=plan.command,
     )
 

@@ -15,6 +15,7 @@ from harness.tap.journal import JOURNAL
 from harness.tap.listeners import parse_address, parse_addresses
 from harness.tap.reading import events_of_journal
 from harness.trace.events import Event
+from harness.trace.schema import json_object
 
 CONVERSATION: Final = "tap"
 """Name of the conversation that connections belong to where no other is asked for."""
@@ -37,7 +38,13 @@ class Tap:
     """
 
     def __init__(
-        self, bootstrap: str, out: Path, *, listen: str = "127.0.0.1:0", advertise: str | None = None
+        self,
+        bootstrap: str,
+        out: Path,
+        *,
+        listen: str = "127.0.0.1:0",
+        advertise: str | None = None,
+        prefix: str = "",
     ) -> None:
         """Start it; it listens when this returns.
 
@@ -47,6 +54,7 @@ class Tap:
             listen: where the first conversation is to be had; port 0 is one of the system's choice, and so
                 are all ports for further brokers and conversations.
             advertise: the host that clients are told; that of `listen` if not given.
+            prefix: of all that clients may change on a broker of others; without one they are free.
 
         Raises:
             TapError: nobody can listen there, an address makes no sense, or a journal is there already.
@@ -60,10 +68,20 @@ class Tap:
         self._lock = threading.Lock()
         self._is_stopped = False
         self._unread = b""
-        self._link, theirs = socket.socketpair()
+        self._link, self._process = self._started(bootstrap, listen, advertised, prefix)
+        self._link.settimeout(_START_TIMEOUT_S)
+        try:
+            self._bootstrap_servers = self.conversation(CONVERSATION)
+        except TapError:
+            self.stop()
+            raise
+
+    def _started(self, *arguments: str) -> tuple[socket.socket, "subprocess.Popen[bytes]"]:
+        """Start the process; return the link to it, and the process."""
+        link, theirs = socket.socketpair()
         with theirs, self._log.open("wb") as log:
-            command = [str(theirs.fileno()), str(self.journal.resolve()), bootstrap, listen, advertised]
-            self._process = subprocess.Popen(  # noqa: S603 - our own module, no shell
+            command = [str(theirs.fileno()), str(self.journal.resolve()), *arguments]
+            process = subprocess.Popen(  # noqa: S603 - our own module, no shell
                 [sys.executable, "-m", "harness.tap.carrier", *command],
                 cwd=_ROOT,
                 stdin=subprocess.DEVNULL,
@@ -72,12 +90,7 @@ class Tap:
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
             )
-        self._link.settimeout(_START_TIMEOUT_S)
-        try:
-            self._bootstrap_servers = self.conversation(CONVERSATION)
-        except TapError:
-            self.stop()
-            raise
+        return link, process
 
     @property
     def bootstrap_servers(self) -> str:
@@ -98,6 +111,17 @@ class Tap:
         Raises:
             TapError: the tap is gone, or no port is left.
         """
+        return self._asked_about(name)["address"]
+
+    def refusal(self, name: str) -> str | None:
+        """Return the first request of a conversation's clients that was not passed; None if all were.
+
+        Raises:
+            TapError: as above.
+        """
+        return self._asked_about(name).get("refused")
+
+    def _asked_about(self, name: str) -> Mapping[str, str]:
         with self._lock:
             try:
                 self._link.sendall(json.dumps({"conversation": name}).encode() + b"\n")
@@ -106,12 +130,12 @@ class Tap:
                 raise TapError(self.failure() or f"the tap does not answer: {error}") from error
         if "error" in answer:
             raise TapError(answer["error"])
-        return answer["address"]
+        return answer
 
     def _answer_about(self, name: str) -> Mapping[str, str]:
         """Take the next answer about a conversation; one too late for its question is passed over."""
         while True:
-            answer: dict[str, str] = json.loads(self._line())
+            answer: dict[str, str] = json_object(self._line(), where="an answer")
             if answer["conversation"] == name:
                 return answer
 
@@ -131,9 +155,9 @@ class Tap:
         status = self._process.poll()
         if status is None or self._is_stopped:
             return None
-        told = self._log.read_text(encoding="utf-8", errors="replace").strip().rpartition("\n")[2]
+        last = self._log.read_text(encoding="utf-8", errors="replace").strip().rpartition("\n")[2]
         return (
-            f"the tap (pid {self._process.pid}) ended with exit status {status}: {told or 'it said nothing'}"
+            f"the tap (pid {self._process.pid}) ended with exit status {status}: {last or 'it said nothing'}"
         )
 
     def stop(self) -> None:

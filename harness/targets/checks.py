@@ -4,19 +4,18 @@ import os
 import shutil
 import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
-from harness.targets.base import TargetError
-from harness.targets.cache import CACHE_VARIABLE, cache_directory
-from harness.targets.ivy import ivy_jar
-from harness.targets.jars import cached_versions
-from harness.targets.java import JAVA_VERSION_MIN, find_java, java_version
-from harness.targets.ports import free_port
+from harness.capacity import machine
+from harness.targets.base.interface import TargetError
+from harness.targets.base.ports import free_port
+from harness.targets.jars.cache import CACHE_VARIABLE, cache_directory
+from harness.targets.jars.ivy import ivy_jar
+from harness.targets.jars.java import JAVA_VERSION_MIN, find_java, java_version
+from harness.targets.jars.resolved import cached_versions
 
 _MEMORY_MIN_BYTES: Final = 2 << 30
 _DISK_MIN_BYTES: Final = 1 << 30
-_MEMINFO: Final = Path("/proc/meminfo")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,26 +86,18 @@ def check_port() -> Check:
         return Check(name="loopback port", ok=False, detail=str(error), remedy="stop what listens there")
 
 
-def check_memory() -> Check:
-    """Tell whether there is memory for two brokers and Spark."""
-    available = _available_bytes()
-    if available is None:
-        return Check(name="memory", ok=True, detail="this system does not tell how much is available")
-    ok = available >= _MEMORY_MIN_BYTES
-    remedy = "" if ok else f"free some: two brokers and Spark want {_MEMORY_MIN_BYTES >> 20} MiB"
-    return Check(name="memory", ok=ok, detail=f"{available >> 20} MiB available", remedy=remedy)
-
-
-def _available_bytes() -> int | None:
-    try:
-        for line in _MEMINFO.read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
-        return None
+def check_machine() -> Check:
+    """Tell what this process is granted of the machine, and what a run makes of it."""
+    granted = machine()
+    ok = granted.memory_bytes >= _MEMORY_MIN_BYTES
+    detail = (
+        f"{granted}; a run has up to {granted.brokers_at_once} broker processes up, starts "
+        f"{granted.starts_at_once} at once, and drives {granted.cores} targets together"
+    )
+    remedy = "" if ok else f"free memory: two brokers and Spark want {_MEMORY_MIN_BYTES >> 20} MiB"
+    return Check(name="machine", ok=ok, detail=detail, remedy=remedy)
 
 
 def all_checks() -> tuple[Check, ...]:
     """Run every check of this module."""
-    return (check_java(), check_ivy(), check_cache(), check_port(), check_memory())
+    return (check_java(), check_ivy(), check_cache(), check_port(), check_machine())

@@ -7,17 +7,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from harness.targets.base import Target, TargetError
-from harness.targets.containers.image import parse_image
-from harness.targets.containers.target import CONTAINER_START_TIMEOUT_MS, ContainerTarget
-from harness.targets.external import ExternalTarget
-from harness.targets.jars import LATEST, release_of
-from harness.targets.kafka import JAVA_BY_CHOICE, JAVA_SUFFIX, KafkaTarget
-from harness.targets.librdkafka_mock import INFLEXIBLE_SUFFIX, SPEC, LibrdkafkaMockTarget
-from harness.targets.local import START_TIMEOUT_MS
-from harness.targets.path import PathTarget
-from harness.targets.reference import ReferenceTarget
-from harness.targets.reference_tcp import ReferenceTcpTarget
+from harness.targets.base.interface import Target, TargetError
+from harness.targets.external.target import ExternalTarget
+from harness.targets.jars.resolved import LATEST, release_of
+from harness.targets.kafka.local import START_TIMEOUT_MS
+from harness.targets.kafka.path import PathTarget
+from harness.targets.kafka.released import JAVA_BY_CHOICE, JAVA_SUFFIX, KafkaTarget
+from harness.targets.librdkafka.mock import INFLEXIBLE_SUFFIX, SPEC, LibrdkafkaMockTarget
+from harness.targets.reference.target import ReferenceTarget
+from harness.targets.reference.tcp import ReferenceTcpTarget
 
 SPEC_FORMS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -124,6 +122,13 @@ def _path(spec: str, rest: str, options: _Options) -> Target:
 
 
 def _container(spec: str, rest: str, options: _Options) -> Target:
+    # Who names no container does not wait until Docker's client is imported.
+    from harness.targets.containers.image import parse_image  # noqa: PLC0415 - as said
+    from harness.targets.containers.target import (  # noqa: PLC0415 - likewise
+        CONTAINER_START_TIMEOUT_MS,
+        ContainerTarget,
+    )
+
     name, node_count = _counted(spec, rest)
     try:
         return ContainerTarget(

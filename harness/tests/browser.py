@@ -56,15 +56,15 @@ class Tab:
 
     def read(self, expression: str) -> object:
         """Return the value of an expression in the page; a promise's once it is kept."""
-        told = self._say(
+        reported = self._say(
             "Runtime.evaluate",
             expression=expression,
             awaitPromise=True,
             returnByValue=True,
             userGesture=True,
         )
-        assert "exceptionDetails" not in told, told["exceptionDetails"]
-        return told["result"].get("value")
+        assert "exceptionDetails" not in reported, reported["exceptionDetails"]
+        return reported["result"].get("value")
 
     def until(self, condition: str) -> None:
         """Wait until a condition holds; a document that is replaced meanwhile is asked anew."""

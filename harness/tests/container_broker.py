@@ -7,17 +7,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, cast
 
-from harness.targets.base import HoldPoint, Role, Stage
+from harness.targets.base.dialogue import Answer, Dialogue
+from harness.targets.base.interface import Breakpoint, Role, Stage
 from harness.targets.containers.broker import ContainerBroker
 from harness.targets.containers.engine import OWNER_LABEL, SESSION_LABEL, engine
-from harness.targets.dialogue import Answer, Dialogue
 from harness.targets.spec import parse_target
 from harness.wire.codec import Fields
 
 SCALA: Final = "3.9.2"
 JAVA: Final = "4.3.1"
 STRANGER: Final[Fields] = {"group_id": "g", "generation_id": 0, "member_id": "m"}
-TOLD_S: Final = 10.0
+REPORTED_S: Final = 10.0
 ImageOf = Callable[[str], str]
 Play = Callable[[ContainerBroker, Stage], Awaitable[None]]
 
@@ -39,7 +39,7 @@ def with_broker(
     play: Play,
     *,
     broker_config: Mapping[str, str] = MappingProxyType({}),
-    holds: Collection[HoldPoint] = (),
+    holds: Collection[Breakpoint] = (),
 ) -> ContainerBroker:
     async def start_and_stop() -> ContainerBroker:
         broker = await parse_target(spec).start(
@@ -90,17 +90,17 @@ async def still_has(stage: Stage, offset: int) -> None:
     The coordinator may be loading, and a Java coordinator tells what is below its partition's high watermark,
     which a new leader learns only when its followers next fetch.
     """
-    async with asyncio.timeout(TOLD_S):
+    async with asyncio.timeout(REPORTED_S):
         while await fetched(stage) != ("NONE", [offset]):
             await stage.elapse(20)
 
 
-async def is_told_who_coordinates(stage: Stage) -> None:
+async def knows_the_coordinator(stage: Stage) -> None:
     """Wait until the broker that coordinated before says that it does not."""
 
-    async def told() -> str | None:
+    async def reported() -> str | None:
         return (await ask(stage, "Heartbeat", 3, STRANGER, Role.FORMER)).text("error_code")
 
-    async with asyncio.timeout(TOLD_S):
-        while await told() != "NOT_COORDINATOR":
+    async with asyncio.timeout(REPORTED_S):
+        while await reported() != "NOT_COORDINATOR":
             await stage.elapse(20)

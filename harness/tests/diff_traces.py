@@ -24,8 +24,8 @@ BOB_ID: Final = "bob-99999999-8888-7777-6666-555555555555"
 
 def script(scenario_id: str = SCENARIO) -> Script:
     """Two members join in one rebalance; then one of them leaves and the other is told."""
-    talk = Conversation()
-    ana, bob = talk.actors("ana", "bob")
+    conversation = Conversation()
+    ana, bob = conversation.actors("ana", "bob")
     ana.sends(join_group(member_id=""))
     ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
     bob.sends(join_group(member_id=""))
@@ -49,8 +49,8 @@ def script(scenario_id: str = SCENARIO) -> Script:
         clauses=("JG-01",),
         needs=(),
         broker_config={},
-        actors=tuple(talk.sheets.values()),
-        steps=tuple(talk.steps),
+        actors=tuple(conversation.sheets.values()),
+        steps=tuple(conversation.steps),
     )
 
 
@@ -178,8 +178,8 @@ def trace(
     group_id: str = "kc-1.main",
 ) -> tuple[Event, ...]:
     """Return the trace of a conversation in which a target gave these answers."""
-    told = list(answers() if given is None else given)
-    return _Telling(script=of or script(), target=target, group_id=group_id, answers=told).tell()
+    reported = list(answers() if given is None else given)
+    return _Telling(script=of or script(), target=target, group_id=group_id, answers=reported).tell()
 
 
 def reference_trace() -> tuple[Event, ...]:

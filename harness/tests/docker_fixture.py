@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from harness.images.kafka import build_image
-from harness.targets.base import TargetError
+from harness.targets.base.interface import TargetError
 from harness.targets.containers.engine import engine
 from harness.targets.containers.image import find_image, parse_image
-from harness.targets.jars import kafka_jars
+from harness.targets.jars.resolved import kafka_jars
 
 REQUIRE_VARIABLE = "CONFORMANCE_REQUIRE_DOCKER"
 

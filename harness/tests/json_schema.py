@@ -45,10 +45,24 @@ def _of_value(value: object, schema: Mapping[str, Any], root: Mapping[str, Any])
     if "pattern" in schema and isinstance(value, str) and not re.search(schema["pattern"], value):
         yield f"{value!r:.60} is not as {schema['pattern']}"
     for keyword in ("anyOf", "oneOf"):
-        branches = [complaints(value, each, root) for each in schema.get(keyword, [])]
-        count = sum(not branch for branch in branches)
+        branches: list[Mapping[str, Any]] = schema.get(keyword, [])
+        count = sum(_obeys(value, branch, root) for branch in branches)
         if branches and (count == 0 or (keyword == "oneOf" and count > 1)):
-            yield f"{value!r:.60} obeys no branch of {keyword}: {min(branches, key=len)}"
+            reported = min((complaints(value, branch, root) for branch in branches), key=len)
+            yield f"{value!r:.60} obeys no branch of {keyword}: {reported}"
+
+
+def _obeys(value: object, schema: Mapping[str, Any], root: Mapping[str, Any]) -> bool:
+    """Say whether a value obeys a branch; a constant that differs tells at once, whatever else there is."""
+    while "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
+    if isinstance(value, dict):
+        constants = {
+            name: each["const"] for name, each in schema.get("properties", {}).items() if "const" in each
+        }
+        if any(name in value and value[name] != constant for name, constant in constants.items()):
+            return False
+    return not complaints(value, schema, root)
 
 
 def _of_object(value: Mapping[str, object], schema: Mapping[str, Any], root: Mapping[str, Any]) -> list[str]:

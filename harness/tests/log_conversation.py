@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from harness.targets.dialogue import Answer, Dialogue
+from harness.targets.base.dialogue import Answer, Dialogue
 from harness.wire.codec import Fields, FieldValue
 
 GROUPS: Final = ("stable", "simple", "left", "deleted", "txn")
@@ -20,7 +20,7 @@ _POLLS_OF_STATES: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Observed:
     """What a coordinator says of the groups."""
 
     groups: Mapping[str, FieldValue]
@@ -54,7 +54,7 @@ async def write(dialogue: Dialogue, *, offset: int) -> None:
         await _transaction(dialogue, offset, partition, ending=ending)
 
 
-async def tell(dialogue: Dialogue) -> Told:
+async def tell(dialogue: Dialogue) -> Observed:
     """Ask for everything, again as long as it is loading."""
     await dialogue.learn_versions()
     await _until_loaded(dialogue)
@@ -69,8 +69,8 @@ async def tell(dialogue: Dialogue) -> Told:
                 row.text("metadata"),
                 row.text("error_code"),
             )
-    return Told(
-        groups={str(row.text("group_id")): dict(row._fields) for row in described.rows("groups")},
+    return Observed(
+        groups={str(row.text("group_id")): dict(row.fields) for row in described.rows("groups")},
         offsets=offsets,
         listed=frozenset((row.text("group_id"), row.text("protocol_type")) for row in listed.rows("groups")),
     )
@@ -214,4 +214,4 @@ async def _ask(dialogue: Dialogue, api: str, version: int, fields: Fields) -> An
 
 
 def _expect(answer: Answer, error: str) -> None:
-    assert answer.text("error_code") == error, answer._fields
+    assert answer.text("error_code") == error, answer.fields

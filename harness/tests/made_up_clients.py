@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from harness.clients.judge import Judgement, Mismatch
+from harness.clients.judge import ClientJudgement, Mismatch
 from harness.clients.outcome import Observation, ScriptResult, result_to_json
 from harness.clients.steps import Fact
-from harness.invariants import Invariant, Party, Violation
+from harness.invariants import AtFault, Invariant, Violation
 from harness.verdict import Outcome
 
 EAGER, STATIC = "clients/rebalance/eager", "clients/static/crashes-and-returns"
@@ -21,7 +21,7 @@ TITLES = {EAGER: "Everything is revoked.", STATIC: "Nobody else is told."}
 
 def judgement(
     script_id: str, library: str, outcome: Outcome = Outcome.CONFORMS, **changes: object
-) -> Judgement:
+) -> ClientJudgement:
     usual: dict[str, object] = {
         "target": KAFKA,
         "script_id": script_id,
@@ -31,7 +31,7 @@ def judgement(
         "compared": REFERENCE,
         "duration_s": 1.5,
     }
-    return Judgement(**{**usual, **changes})  # type: ignore[arg-type] # checked by the constructor's names
+    return ClientJudgement(**{**usual, **changes})  # type: ignore[arg-type] # checked by the constructor's names
 
 
 def mismatch(says: str, step: int = 2) -> Mismatch:
@@ -41,7 +41,7 @@ def mismatch(says: str, step: int = 2) -> Mismatch:
 def violation(detail: str, script_id: str, library: str, group_id: str = "group") -> Violation:
     return Violation(
         invariant=Invariant.ONE_OWNER,
-        party=Party.COORDINATOR,
+        party=AtFault.COORDINATOR,
         run_id="made-up",
         target=KAFKA_NAME,
         scenario_id=f"{script_id}/{library}",
@@ -56,7 +56,7 @@ def violation(detail: str, script_id: str, library: str, group_id: str = "group"
 class MadeUpClients:
     """Two scripts with two libraries on Kafka and, to compare with, on the reference."""
 
-    judgements: list[Judgement] = field(
+    judgements: list[ClientJudgement] = field(
         default_factory=lambda: [
             judgement(script_id, library) for script_id in (EAGER, STATIC) for library in (PYTHON, LIBRDKAFKA)
         ]
@@ -111,7 +111,7 @@ class MadeUpClients:
         if name == KAFKA_NAME:
             (directory / "replay.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in self.replay))
 
-    def _outcome(self, judged: Judgement) -> dict[str, object]:
+    def _outcome(self, judged: ClientJudgement) -> dict[str, object]:
         seen = [
             Observation(step=0, facts={}, at_ms=1000.0),
             Observation(step=1, facts={}, at_ms=1100.0),

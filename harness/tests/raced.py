@@ -13,14 +13,14 @@ from harness.races.catalogue import select_races
 from harness.races.drive import Driver
 from harness.races.history import History
 from harness.races.plan import cohorts
-from harness.targets.base import (
+from harness.targets.base.interface import (
     CONFORMANCE_CONFIG,
     CONFORMANCE_TOPICS,
+    Breakpoint,
+    BrokerAction,
     Connection,
     ConnectionLost,
     Frame,
-    HoldPoint,
-    Lever,
     NoAnswer,
     Role,
     Stage,
@@ -173,7 +173,7 @@ class ShuffledStage(Stage):
         raise NotImplementedError
 
     @override
-    async def pull(self, lever: Lever, broker_config: Mapping[str, str]) -> None:
+    async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
         raise NotImplementedError
 
     @override
@@ -181,11 +181,11 @@ class ShuffledStage(Stage):
         raise NotImplementedError
 
     @override
-    async def hold(self, point: HoldPoint, partitions: frozenset[int] = frozenset()) -> None:
+    async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
         raise NotImplementedError
 
     @override
-    async def release(self, point: HoldPoint) -> None:
+    async def release(self, point: Breakpoint) -> None:
         raise NotImplementedError
 
     @override
@@ -197,7 +197,7 @@ def raced(broker_class: type[Shuffled], profile: str, race: str, *, rounds: int,
     """Hold one race with a broker, and return what happened."""
     histories: list[History] = []
 
-    async def hold() -> None:
+    async def run() -> None:
         broker = broker_class(profile, seed=seed)
         serving = asyncio.create_task(broker.run())
         driver = Driver(
@@ -208,11 +208,11 @@ def raced(broker_class: type[Shuffled], profile: str, race: str, *, rounds: int,
             quiet_ms=QUIET_MS,
         )
         (chosen,) = select_races([race])
-        driving = asyncio.create_task(driver.hold(cohorts(chosen, round_count=rounds, seed=seed)))
+        driving = asyncio.create_task(driver.run(cohorts(chosen, round_count=rounds, seed=seed)))
         await asyncio.wait((serving, driving), return_when=asyncio.FIRST_COMPLETED)
         is_over = driving.done()
         (serving if is_over else driving).cancel()
         await (driving if is_over else serving)
 
-    asyncio.run(hold())
+    asyncio.run(run())
     return histories

@@ -34,9 +34,10 @@ while True:
 
 
 @contextmanager
-def reference_broker(profile: str) -> Iterator[str]:
+def reference_broker(profile: str, properties: Sequence[str] = _PROPERTIES) -> Iterator[str]:
     """Run the reference, as a release; yields its address."""
-    command = [sys.executable, "-m", "reference_coordinator", "--profile", profile, "--config", *_PROPERTIES]
+    configured = ["--config", *properties] if properties else []
+    command = [sys.executable, "-m", "reference_coordinator", "--profile", profile, *configured]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

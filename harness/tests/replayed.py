@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from harness.replay import Replayed, replay, specification
-from harness.targets.base import CONFORMANCE_CONFIG
-from harness.targets.reference import reference_profile
+from harness.targets.base.interface import CONFORMANCE_CONFIG
+from harness.targets.reference.target import reference_profile
 from harness.trace.canonical import FieldValue, fields_json
 from harness.trace.events import Event, EventKind
 from harness.wire.codec import decode_request, decode_response, encode_request
@@ -220,24 +220,24 @@ def fetch(recording: Recording, actor: str) -> None:
 
 def two_members(profile: str = "3.9") -> Recording:
     """Ana and bob share a group, ana commits, bob crashes, and ana goes on alone."""
-    talk = Recording(profile)
-    ana = enters(talk, "ana")
-    sync(talk, "ana", ana, 1, {ana: b"all"})
-    bob = enters(talk, "bob")
-    talk.passes(1_000)
-    beat(talk, "ana", ana, 1)
-    talk.sends("ana", "JoinGroup", 5, join(ana))
-    sync(talk, "bob", bob, 2, {})
-    sync(talk, "ana", ana, 2, {ana: b"first", bob: b"second"})
-    fetch(talk, "ana")
-    commit(talk, "ana", ana, 2, 42)
-    fetch(talk, "ana")
+    conversation = Recording(profile)
+    ana = enters(conversation, "ana")
+    sync(conversation, "ana", ana, 1, {ana: b"all"})
+    bob = enters(conversation, "bob")
+    conversation.passes(1_000)
+    beat(conversation, "ana", ana, 1)
+    conversation.sends("ana", "JoinGroup", 5, join(ana))
+    sync(conversation, "bob", bob, 2, {})
+    sync(conversation, "ana", ana, 2, {ana: b"first", bob: b"second"})
+    fetch(conversation, "ana")
+    commit(conversation, "ana", ana, 2, 42)
+    fetch(conversation, "ana")
     for _ in range(3):
-        talk.passes(2_500)
-        beat(talk, "ana", ana, 2)
-    talk.sends("ana", "JoinGroup", 5, join(ana))
-    talk.passes(1_000)
-    sync(talk, "ana", ana, 3, {ana: b"all again"})
-    beat(talk, "ana", ana, 3)
-    fetch(talk, "ana")
-    return talk
+        conversation.passes(2_500)
+        beat(conversation, "ana", ana, 2)
+    conversation.sends("ana", "JoinGroup", 5, join(ana))
+    conversation.passes(1_000)
+    sync(conversation, "ana", ana, 3, {ana: b"all again"})
+    beat(conversation, "ana", ana, 3)
+    fetch(conversation, "ana")
+    return conversation

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from harness.spark.rows import BehaviourChange, ClauseCoverage, ClauseStanding
+from harness.spark.rows import BehaviourChange, ClauseCoverage, ClauseStatus
 from harness.spark.trend_rows import (
     FirstChangedVersion,
     FlakeRate,
@@ -57,7 +57,7 @@ def hostile_clause(scenario_id: str) -> ClauseCoverage:
         derived=False,
         exclusion=None,
         reason=None,
-        standing=ClauseStanding.AGREED.value,
+        standing=ClauseStatus.AGREED.value,
         scenario_ids=(scenario_id,),
         agreed_count=1,
         differing_count=0,
@@ -151,6 +151,9 @@ def _flake(scenario_id: str) -> FlakeRate:
         flip_count=1,
         flake_rate=1.0,
         last_flip_run_id=HOSTILE,
+        flaky_count=1,
+        shown_count=1,
+        attempt_count=3,
     )
 
 
@@ -224,6 +227,7 @@ def _total(run_id: str, started_at: str) -> RunTotal:
         expected=0,
         unexpected=1,
         stale=0,
+        flaky=1,
         duration_ms=1.0,
     )
 
@@ -239,4 +243,7 @@ def _cell(run_id: str, scenario_id: str) -> VerdictCell:
         first_step=0,
         difference_count=1,
         duration_ms=1.0,
+        confirmation="flaky" if run_id == RUN_ID else "not repeated",
+        shown_count=1,
+        attempt_count=3 if run_id == RUN_ID else 1,
     )

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from harness.diff.model import Difference, Judgement
+from harness.diff.model import Attempt, Difference, Judgement
+from harness.results.status import mark
 from harness.spark.rows import (
     AlignedStep,
     BehaviourChange,
@@ -76,6 +77,7 @@ def summary(target: str, **changes: object) -> TargetSummary:
         expected=0,
         unexpected=0,
         stale=0,
+        flaky=0,
         request_count=44,
         response_count=42,
     )
@@ -253,6 +255,7 @@ class MadeUpRun:
     summaries: list[TargetSummary] = field(default_factory=list)
     judgements: list[Judgement] = field(default_factory=list)
     differences: list[ClusteredDifference] = field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=list)
     steps: list[AlignedStep] = field(default_factory=list)
     latencies: list[LatencyQuantile] = field(default_factory=list)
     error_codes: list[ErrorCodeCount] = field(default_factory=list)
@@ -260,7 +263,7 @@ class MadeUpRun:
     coverage: list[ClauseCoverage] = field(default_factory=list)
     scripts: dict[str, object] = field(default_factory=dict)
 
-    def hold(self, verdict: Judgement, acts: Sequence[Act] = (), *found: ClusteredDifference) -> None:
+    def add(self, verdict: Judgement, acts: Sequence[Act] = (), *found: ClusteredDifference) -> None:
         """Add a scenario's result with one target."""
         if found:
             first = found[0]
@@ -288,8 +291,9 @@ class MadeUpRun:
         if self.footer:
             folder.write_footer(self.footer)
         folder.write_scripts(self.scripts)
-        write_rows(directory, "target_summary", TargetSummary, self._counted())
+        write_rows(directory, "target_summary", TargetSummary, [*map(self._count, self.summaries)])
         write_rows(directory, "verdict_matrix", Judgement, self.judgements)
+        write_rows(directory, "attempts", Attempt, self.attempts)
         write_rows(directory, "aligned_steps", AlignedStep, self.steps)
         write_rows(directory, "differences", ClusteredDifference, self.differences)
         write_rows(directory, "differences_by_api_and_class", DifferenceCount, self._counts())
@@ -300,14 +304,10 @@ class MadeUpRun:
         write_rows(directory, "clause_coverage", ClauseCoverage, self.coverage)
         return directory
 
-    def _counted(self) -> list[TargetSummary]:
-        return [self._count(each) for each in self.summaries]
-
     def _count(self, made: TargetSummary) -> TargetSummary:
         mine = [each for each in self.judgements if each.target == made.target]
-        outcomes = Counter(each.outcome.replace(" ", "_") for each in mine)
-        expectations = Counter(each.expectation for each in mine)
-        return replace(made, scenario_count=len(mine), **outcomes, **expectations)  # type: ignore[arg-type] # names of fields that are counts
+        reported = [{one.outcome.replace(" ", "_"), one.expectation, mark(one)} for one in mine]
+        return replace(made, scenario_count=len(mine), **Counter(each for one in reported for each in one))  # type: ignore[arg-type] # names of fields that are counts
 
     def _counts(self) -> list[DifferenceCount]:
         keys = sorted({(each.target, each.api or "", each.difference_class) for each in self.differences})
@@ -360,9 +360,9 @@ def small_run() -> MadeUpRun:
     heartbeat, static = "classic/heartbeat/while-completing", "static/join/fenced"
     restart, lenient = "loading/join/answered-load", "admin/describe/wording"
     for scenario_id in (heartbeat, static, restart, lenient):
-        made.hold(judgement(scenario_id, REFERENCE), conversation())
-        made.hold(judgement(scenario_id, JAVA), conversation())
-    made.hold(
+        made.add(judgement(scenario_id, REFERENCE), conversation())
+        made.add(judgement(scenario_id, JAVA), conversation())
+    made.add(
         judgement(heartbeat, SCALA, "diverges", reason="Heartbeat v3: error_code is REBALANCE_IN_PROGRESS"),
         conversation(diverging=True),
         difference(heartbeat, SCALA),
@@ -372,14 +372,14 @@ def small_run() -> MadeUpRun:
             signature="77aa",
         ),
     )  # fmt: skip
-    made.hold(
+    made.add(
         judgement(static, SCALA, "diverges", expectation="expected", reason="known since 3.0",
                   link="https://example.org/KAFKA-15000"),
         conversation(diverging=True),
         difference(static, SCALA),
     )  # fmt: skip
-    made.hold(judgement(restart, SCALA, "not applicable", reason="it lacks the capability restart"))
-    made.hold(judgement(lenient, SCALA, "conforms", expectation="stale", reason="the entry no longer fires"))
+    made.add(judgement(restart, SCALA, "not applicable", reason="it lacks the capability restart"))
+    made.add(judgement(lenient, SCALA, "conforms", expectation="stale", reason="the entry no longer fires"))
     made.latencies = [_latency(target, 0.4 * (1 + n)) for n, target in enumerate((REFERENCE, SCALA, JAVA))]
     made.error_codes = [ErrorCodeCount(run_id=RUN_ID, target=SCALA, api="Heartbeat", api_version=3,
                                        error_code="NONE", response_count=9)]  # fmt: skip

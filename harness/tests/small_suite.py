@@ -23,25 +23,25 @@ from harness.scenario import (
 
 
 @scenario("{RIGHT}", source="GroupCoordinatorService#heartbeat")
-def right(talk: Conversation) -> None:
+def right(conversation: Conversation) -> None:
     """A Heartbeat with an empty group id is told INVALID_GROUP_ID."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(heartbeat(group_id="", member_id="m", generation_id=1))
     ana.receives(heartbeat_response(error_code="INVALID_GROUP_ID"))
 
 
 @scenario("{WRONG}", source="GroupCoordinatorService#heartbeat")
-def wrong(talk: Conversation) -> None:
+def wrong(conversation: Conversation) -> None:
     """A Heartbeat with an empty group id is welcome."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(heartbeat(group_id="", member_id="m", generation_id=1))
     ana.receives(heartbeat_response(error_code="NONE"))
 
 
 @scenario("{NEW}", source="GroupCoordinatorService#describeGroups")
-def new(talk: Conversation) -> None:
+def new(conversation: Conversation) -> None:
     """A group that never was is described."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(describe_groups(version=6))
     ana.receives(describe_groups_response(error_code="GROUP_ID_NOT_FOUND"))
 '''

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.model import Difference, Judgement
-from harness.report.client_verdicts import client_verdicts
+from harness.report.model.client_verdicts import client_verdicts
 from harness.spark.archive import Archive
 from harness.spark.packing import pack
 from harness.tests.spark_records import EVENT, FOOTER, JUDGEMENT, RUN, write_run

@@ -105,7 +105,7 @@ class SparkProcess:
 def spark_process(arguments: Sequence[str], log: Path, *, memory: str = "256m") -> Iterator[SparkProcess]:
     """Run one of Spark's own classes meanwhile."""
     command = [str(_HOME / "bin" / "spark-class"), *arguments]
-    told = {
+    reported = {
         **os.environ,
         "SPARK_HOME": str(_HOME),
         "SPARK_LOCAL_IP": _LOOPBACK,
@@ -113,7 +113,7 @@ def spark_process(arguments: Sequence[str], log: Path, *, memory: str = "256m") 
     }
     with subprocess.Popen(
         command,
-        env=told,
+        env=reported,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -7,7 +7,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from harness.diff.model import Attribution, Difference, Judgement
+from harness.diff.model import Attempt, Attribution, Difference, Judgement
 from harness.spark.archive_rows import BrokerHeader, RunClause
 from harness.spark.schemas import frame_of
 from harness.spark.stage import Sources
@@ -126,6 +126,7 @@ def sources(
     headers: Iterable[BrokerHeader] = (REFERENCE, KAFKA),
     events: Iterable[Event] = (),
     judgements: Iterable[Judgement] = (),
+    attempts: Iterable[Attempt] = (),
     differences: Iterable[Difference] = (),
     attributions: Iterable[Attribution] = (),
     clauses: Iterable[RunClause] = (),
@@ -136,6 +137,7 @@ def sources(
         headers=frame_of(session, BrokerHeader, headers),
         events=frame_of(session, Event, events),
         judgements=frame_of(session, Judgement, judgements),
+        attempts=frame_of(session, Attempt, attempts),
         differences=frame_of(session, Difference, differences),
         attributions=frame_of(session, Attribution, attributions),
         clauses=frame_of(session, RunClause, clauses),

@@ -5,7 +5,16 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from harness.targets.base import Connection, ConnectionLost, Frame, HoldPoint, Lever, NoAnswer, Role, Stage
+from harness.targets.base.interface import (
+    Breakpoint,
+    BrokerAction,
+    Connection,
+    ConnectionLost,
+    Frame,
+    NoAnswer,
+    Role,
+    Stage,
+)
 from harness.wire.log_records import EncodedRecord
 
 CLOSE = object()
@@ -51,7 +60,7 @@ class MemoryStage(Stage):
     responder: Responder
     clock_ms: float = 0.0
     refuses: bool = False
-    deeds: list[str] = field(default_factory=list)
+    actions: list[str] = field(default_factory=list)
     """What was done to the broker."""
 
     @property
@@ -69,18 +78,18 @@ class MemoryStage(Stage):
     async def elapse(self, duration_ms: float) -> None:
         self.clock_ms += duration_ms
 
-    async def pull(self, lever: Lever, broker_config: Mapping[str, str]) -> None:
+    async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
         await asyncio.sleep(0)
-        self.deeds.append(lever.value)
+        self.actions.append(action.value)
 
     async def append(self, partition: int, records: Sequence[EncodedRecord]) -> None:
-        self.deeds.append(f"append {len(records)} to {partition}")
+        self.actions.append(f"append {len(records)} to {partition}")
 
-    async def hold(self, point: HoldPoint, partitions: frozenset[int] = frozenset()) -> None:
-        self.deeds.append(f"hold {point.value}" + (f" of {sorted(partitions)}" if partitions else ""))
+    async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
+        self.actions.append(f"hold {point.value}" + (f" of {sorted(partitions)}" if partitions else ""))
 
-    async def release(self, point: HoldPoint) -> None:
-        self.deeds.append(f"release {point.value}")
+    async def release(self, point: Breakpoint) -> None:
+        self.actions.append(f"release {point.value}")
 
     async def close(self) -> None:
         return

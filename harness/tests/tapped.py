@@ -84,11 +84,11 @@ class Tapped:
 
 
 @contextmanager
-def tapped_port(directory: Path) -> Iterator[Tapped]:
-    """Tap a port of this process."""
+def tapped_port(directory: Path, *, prefix: str = "") -> Iterator[Tapped]:
+    """Tap a port of this process; with a prefix, as if others used it too."""
     with socket.create_server(("127.0.0.1", 0)) as acceptor:
         acceptor.settimeout(PATIENCE_S)
-        with Tap(f"127.0.0.1:{acceptor.getsockname()[1]}", directory) as tap:
+        with Tap(f"127.0.0.1:{acceptor.getsockname()[1]}", directory, prefix=prefix) as tap:
             tapped = Tapped(acceptor, tap)
             try:
                 yield tapped

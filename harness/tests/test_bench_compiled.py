@@ -9,8 +9,8 @@ import pytest
 
 from harness.bench import compiled
 from harness.bench.compiled import CompiledReferenceTarget
-from harness.targets.base import TargetError
-from harness.targets.reference_tcp import REFERENCE_ROOT
+from harness.targets.base.interface import TargetError
+from harness.targets.reference.tcp import REFERENCE_ROOT
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 
@@ -33,13 +33,16 @@ def root_of(target: CompiledReferenceTarget) -> Path:
     return target._root
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_what_is_compiled_is_the_same_package_with_modules_in_c(package: Path, tmp_path: Path) -> None:
     root = root_of(CompiledReferenceTarget(cache=tmp_path / "cache"))
 
-    told = "from reference_coordinator import shard\nfrom reference_coordinator.core import timers\n"
-    told += "print(shard.answer(), shard.__file__, timers.__file__)"
-    out = subprocess.run([sys.executable, "-c", told], cwd=root, capture_output=True, text=True, check=True)
+    reported = "from reference_coordinator import shard\nfrom reference_coordinator.core import timers\n"
+    reported += "print(shard.answer(), shard.__file__, timers.__file__)"
+    out = subprocess.run(
+        [sys.executable, "-c", reported], cwd=root, capture_output=True, text=True, check=True
+    )
     answer, shard_file, timers_file = out.stdout.split()
     assert (answer, Path(shard_file).suffix, Path(timers_file).suffix) == ("42", ".so", ".py")
     assert not list(package.rglob("*.so"))

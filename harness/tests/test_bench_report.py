@@ -13,7 +13,7 @@ from harness.bench.model import (
     BenchReport,
     Sample,
     SuiteTime,
-    Talk,
+    TrafficKind,
     Workload,
     goal_outcomes,
     ratios,
@@ -22,12 +22,12 @@ from harness.bench.model import (
 from harness.bench.output import print_report, write_report
 from harness.bench.rounds import Turns
 from harness.bench.run import BenchPlan, bench
-from harness.conduct.progress import ProgressDisplay
-from harness.targets.base import Target, TargetError
-from harness.targets.reference import ReferenceTarget
-from harness.targets.reference_tcp import ReferenceTcpTarget
+from harness.orchestration.progress import ProgressDisplay
+from harness.targets.base.interface import Target, TargetError
+from harness.targets.reference.target import ReferenceTarget
+from harness.targets.reference.tcp import ReferenceTcpTarget
 
-WORKLOAD = Workload(talk=Talk.HEARTBEATS, connections=1, in_flight=10)
+WORKLOAD = Workload(talk=TrafficKind.HEARTBEATS, connections=1, in_flight=10)
 TURNS = Turns(rounds=1, seconds=0.01, heat_up_s=0.01, clients=2)
 
 
@@ -66,9 +66,9 @@ INTERLEAVED = (
 )  # fmt: skip
 
 
-def printed(told: BenchReport) -> str:
+def printed(reported: BenchReport) -> str:
     written = io.StringIO()
-    print_report(told, Console(width=120, file=written))
+    print_report(reported, Console(width=120, file=written))
     return written.getvalue()
 
 
@@ -93,10 +93,10 @@ def test_the_tables_show_rates_ratios_and_the_longest_scenario() -> None:
 @pytest.mark.parametrize(
     ("workload", "goal"),
     [
-        (Workload(talk=Talk.CYCLES, connections=64), (1, 3)),
+        (Workload(talk=TrafficKind.CYCLES, connections=64), (1, 3)),
         (WORKLOAD, (3, 5)),
-        (Workload(talk=Talk.HEARTBEATS, connections=1), None),
-        (Workload(talk=Talk.HEARTBEATS, connections=8, in_flight=100), None),
+        (Workload(talk=TrafficKind.HEARTBEATS, connections=1), None),
+        (Workload(talk=TrafficKind.HEARTBEATS, connections=8, in_flight=100), None),
     ],
 )
 def test_cycles_and_what_is_in_flight_on_one_connection_have_goals(
@@ -109,9 +109,9 @@ def test_cycles_and_what_is_in_flight_on_one_connection_have_goals(
 
 @pytest.mark.parametrize(("rate", "line"), [(300, "goal met     "), (299, "goal MISSED  ")])
 def test_the_report_names_each_goal_that_is_met_or_missed(rate: float, line: str) -> None:
-    told = printed(report(sample(0, "ours", rate), sample(0, "theirs", 100)))
+    reported = printed(report(sample(0, "ours", rate), sample(0, "theirs", 100)))
 
-    assert f"{line}{WORKLOAD.name}, ours: {rate / 100:.2f}x of at least 3x, better 5x" in told
+    assert f"{line}{WORKLOAD.name}, ours: {rate / 100:.2f}x of at least 3x, better 5x" in reported
 
 
 def test_neither_the_baseline_nor_what_has_no_socket_has_a_goal() -> None:
@@ -146,15 +146,16 @@ def run(target: Target, *workloads: Workload) -> BenchReport:
     return asyncio.run(bench(plan, ProgressDisplay(Console(quiet=True))))
 
 
+@pytest.mark.slow
 def test_every_subject_takes_its_turn_under_every_workload() -> None:
-    workloads = (WORKLOAD, Workload(talk=Talk.CYCLES, connections=3))
+    workloads = (WORKLOAD, Workload(talk=TrafficKind.CYCLES, connections=3))
 
-    told = run(ReferenceTcpTarget("3.9", profile_in_spec=True), *workloads)
+    reported = run(ReferenceTcpTarget("3.9", profile_in_spec=True), *workloads)
 
-    turns = [(each.workload, each.subject) for each in told.samples]
+    turns = [(each.workload, each.subject) for each in reported.samples]
     subjects = ("reference", "reference-tcp", "reference-tcp-3.9")
     assert turns == [(workload.name, subject) for workload in workloads for subject in subjects]
-    assert all(each.requests_per_s > 0 for each in told.samples)
+    assert all(each.requests_per_s > 0 for each in reported.samples)
 
 
 def test_a_target_without_a_port_cannot_be_compared_with() -> None:

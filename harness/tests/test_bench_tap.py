@@ -5,9 +5,10 @@ import json
 from io import StringIO
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
-from harness.bench.model import Sample, Talk, Workload
+from harness.bench.model import Sample, TrafficKind, Workload
 from harness.bench.rounds import Turns
 from harness.bench.tap_run import (
     DIRECT,
@@ -18,10 +19,10 @@ from harness.bench.tap_run import (
     print_tap_report,
     write_tap_report,
 )
-from harness.targets.reference_tcp import ReferenceTcpTarget
+from harness.targets.reference.tcp import ReferenceTcpTarget
 
 REAL = "confluent-kafka, commits one by one"
-HEARTBEATS = Workload(talk=Talk.HEARTBEATS, connections=1)
+HEARTBEATS = Workload(talk=TrafficKind.HEARTBEATS, connections=1)
 
 
 def report(*rounds: tuple[float, float]) -> TapBenchReport:
@@ -51,6 +52,7 @@ def test_rates_are_compared_round_by_round_and_the_middle_decides() -> None:
     assert f"goal MISSED  {REAL}: 0.70 of at least 0.8" in printed(bad)
 
 
+@pytest.mark.slow
 def test_a_client_and_the_benchmarks_own_are_measured_with_and_without_a_tap(tmp_path: Path) -> None:
     plan = TapBenchPlan(
         target=ReferenceTcpTarget(),

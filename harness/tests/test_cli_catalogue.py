@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.report.exit_code import ExitCode
+from harness.results.exit_code import ExitCode
 from harness.scenario.script import script_from_json, step_text
-from harness.tests.conducted import catalogue
+from harness.tests.completed_runs import catalogue
 
 PAST = "classic/heartbeat/before-assignments"
 
 
-def told(
+def reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
 ) -> tuple[int, str]:
     monkeypatch.setattr("sys.argv", ["kafka-conformance", *arguments])
@@ -27,7 +27,7 @@ def told(
 def test_the_catalogue_as_json_has_every_scenario(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out = told(monkeypatch, capsys, "list", "--json")
+    code, out = reported(monkeypatch, capsys, "list", "--json")
     rows = json.loads(out)
     assert code == ExitCode.EXPECTED
     assert [row["id"] for row in rows] == list(catalogue())
@@ -37,7 +37,7 @@ def test_the_catalogue_as_json_has_every_scenario(
 def test_a_selection_is_listed_with_its_count(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out = told(monkeypatch, capsys, "list", "classic/heartbeat")
+    code, out = reported(monkeypatch, capsys, "list", "classic/heartbeat")
     count = sum(name.startswith("classic/heartbeat/") for name in catalogue())
     assert code == ExitCode.EXPECTED
     assert out.splitlines()[-1] == f"{count} scenarios"
@@ -46,14 +46,14 @@ def test_a_selection_is_listed_with_its_count(
 def test_on_a_pipe_each_scenario_has_a_line_that_begins_with_its_whole_id(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, out = told(monkeypatch, capsys, "list")
+    _, out = reported(monkeypatch, capsys, "list")
     assert [line.split()[0] for line in out.splitlines()[1:-1]] == list(catalogue())
 
 
 def test_a_scenario_is_explained_step_by_step_with_its_source(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out = told(monkeypatch, capsys, "explain", PAST)
+    code, out = reported(monkeypatch, capsys, "explain", PAST)
     script = catalogue()[PAST]
     assert code == ExitCode.EXPECTED
     assert script.title in out
@@ -65,7 +65,7 @@ def test_a_scenario_is_explained_step_by_step_with_its_source(
 def test_a_script_as_json_is_the_script(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, out = told(monkeypatch, capsys, "explain", PAST, "--json")
+    _, out = reported(monkeypatch, capsys, "explain", PAST, "--json")
     assert script_from_json(json.loads(out)) == catalogue()[PAST]
 
 
@@ -74,7 +74,7 @@ def test_doctor_without_java_names_the_remedy_and_ends_with_69(
 ) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    code, out = told(monkeypatch, capsys, "doctor")
+    code, out = reported(monkeypatch, capsys, "doctor")
     shown = " ".join(out.split())
     assert code == ExitCode.UNAVAILABLE
     assert "✗ java" in shown
@@ -87,7 +87,7 @@ def test_doctor_names_a_java_home_without_java_since_spark_looks_nowhere_else(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    code, out = told(monkeypatch, capsys, "doctor")
+    code, out = reported(monkeypatch, capsys, "doctor")
     shown = " ".join(out.split())
     assert code == ExitCode.UNAVAILABLE
     assert "✗ java" in shown
@@ -98,7 +98,7 @@ def test_doctor_names_a_java_home_without_java_since_spark_looks_nowhere_else(
 def test_doctor_says_what_is_there(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, out = told(monkeypatch, capsys, "doctor")
+    _, out = reported(monkeypatch, capsys, "doctor")
     shown = " ".join(out.split())
     assert "✓ java" in shown
     assert f"{len(catalogue())} scenarios in package 'suites'" in shown
@@ -107,6 +107,6 @@ def test_doctor_says_what_is_there(
 def test_doctor_with_a_broken_suite_names_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out = told(monkeypatch, capsys, "doctor", "--suites", "no_such_suites")
+    code, out = reported(monkeypatch, capsys, "doctor", "--suites", "no_such_suites")
     assert code == ExitCode.UNAVAILABLE
     assert "✗ suites" in " ".join(out.split())

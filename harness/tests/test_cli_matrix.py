@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.report.exit_code import ExitCode
+from harness.results.exit_code import ExitCode
 from harness.spark.archive import Archive
 from harness.tests.in_process import CommandLine
 

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 from harness.cli import app
 from harness.cli.bench_spark import _counts
-from harness.conduct.plan import PlanError
-from harness.report.exit_code import ExitCode
+from harness.orchestration.plan import PlanError
+from harness.results.exit_code import ExitCode
 from harness.spark.archive import Archive
 from harness.spark.trend import TREND_MARTS
 from harness.tests.spark_archive import finished

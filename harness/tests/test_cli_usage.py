@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from harness import __version__
-from harness.conduct import run as conduct_run
-from harness.report.exit_code import ExitCode
-from harness.tests.conducted import CHECKOUT
+from harness.orchestration import run as orchestrated_run
+from harness.results.exit_code import ExitCode
+from harness.tests.completed_runs import CHECKOUT
 from harness.tests.in_process import CommandLine, forget_suites
 from harness.tests.small_suite import NEW, RIGHT, WRONG, entry
 from harness.trace import files as trace_files
@@ -135,10 +135,14 @@ def test_a_module_of_suites_that_fails_when_it_is_imported_is_named(
 @pytest.mark.parametrize(
     ("entries", "code", "says"),
     [
-        ((), ExitCode.UNEXPECTED, f"diverges, unexpected: {WRONG} on reference: step 1"),
-        ((entry(WRONG),), ExitCode.EXPECTED, "reference: 1 diverges"),
-        ((entry(WRONG), entry(RIGHT)), ExitCode.STALE, f"conforms, stale: {RIGHT} on reference"),
-        ((entry(WRONG, "indeterminate"),), ExitCode.UNEXPECTED, "known.toml, entry 1 foresaw"),
+        ((), ExitCode.UNEXPECTED, f"✗ unexpected difference {WRONG} on reference"),
+        ((entry(WRONG),), ExitCode.EXPECTED, "Every result was expected (1 known difference)."),
+        ((entry(WRONG), entry(RIGHT)), ExitCode.STALE, f"✓ stale expectation {RIGHT} on reference"),
+        (
+            (entry(WRONG, "indeterminate"),),
+            ExitCode.UNEXPECTED,
+            f"✗ unexpected difference {WRONG} on reference",
+        ),
     ],
 )
 def test_expectations_decide_how_a_run_ends(
@@ -163,12 +167,12 @@ def test_a_users_own_expectation_file_counts_as_well(
     assert kafka_conformance(*run) == ExitCode.EXPECTED
 
 
-def test_a_run_in_which_nothing_could_be_held_is_red(
+def test_a_run_in_which_nothing_could_be_run_is_red(
     kafka_conformance: CommandLine, suites: Path, tmp_path: Path
 ) -> None:
     run = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--target", "reference:3.9")
     assert kafka_conformance(*run, NEW) == ExitCode.NOTHING_RAN
-    assert "1 not applicable" in kafka_conformance.out
+    assert "Nothing was held with any target." in kafka_conformance.out
 
 
 def test_a_run_id_is_given_once(kafka_conformance: CommandLine, suites: Path, tmp_path: Path) -> None:
@@ -238,7 +242,7 @@ def test_our_own_fault_ends_with_70_and_a_traceback(
     def fails(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(conduct_run, "read_expectations", fails)
+    monkeypatch.setattr(orchestrated_run, "read_expectations", fails)
     assert kafka_conformance("run", "--out", tmp_path) == ExitCode.HARNESS_ERROR
     assert "ZeroDivisionError" in kafka_conformance.err
 
@@ -263,7 +267,7 @@ def test_what_the_system_refuses_while_a_run_is_driven_ends_with_75_and_names_th
     assert "Traceback" not in kafka_conformance.err
 
 
-def test_the_version_is_told(kafka_conformance: CommandLine) -> None:
+def test_the_version_is_reported(kafka_conformance: CommandLine) -> None:
     assert kafka_conformance("--version") == ExitCode.EXPECTED
     assert kafka_conformance.out == f"kafka-conformance {__version__}\n"
 

@@ -6,8 +6,8 @@ import pytest
 
 from harness.cli.clients_beside import specs_of, with_an_address
 from harness.clients.libraries import LIBRARIES, ClientLibrary
-from harness.report.clients_data import load_clients
-from harness.report.exit_code import ExitCode
+from harness.results.client_results import load_clients
+from harness.results.exit_code import ExitCode
 from harness.tests.in_process import CommandLine
 from harness.tests.made_up_clients import red
 from harness.tests.small_suite import RIGHT
@@ -37,7 +37,7 @@ def alone(play: Play) -> None:
         (("clients/nothing",), ExitCode.USAGE, "no client script is called 'clients/nothing'"),
         (("--client", "sarama"), ExitCode.USAGE, "'sarama' is no client library; there is kafka-python"),
         (("--target", "nothing"), ExitCode.USAGE, "is no target"),
-        (("--target", "reference", "clients/position/seek"), ExitCode.UNAVAILABLE, "reference-tcp"),
+        (("--target", "reference", "--client", "kafka-python"), ExitCode.UNAVAILABLE, "reference-tcp"),
     ],
 )
 def test_what_cannot_be_is_said_before_any_client_starts(
@@ -87,6 +87,17 @@ def test_a_stored_run_of_clients_is_rendered_anew_and_ends_as_it_had(
     assert "clients/static/crashes-and-returns with kafka-python on kafka-3.9.2" in kafka_conformance.out
     for name in ("index.html", "summary.md", "junit.xml", "scripts", "client-talks"):
         assert (folder / name).exists()
+
+
+@pytest.mark.parametrize("verb", ["report", "gate"])
+def test_a_run_of_clients_that_came_to_its_end_and_lost_its_judgement_is_refused(
+    kafka_conformance: CommandLine, tmp_path: Path, verb: str
+) -> None:
+    folder = red().write(tmp_path / "stored")
+    (folder / "judgement.json").unlink()
+
+    assert kafka_conformance(verb, folder) == ExitCode.BAD_DATA
+    assert "judgement.json is missing" in kafka_conformance.err
 
 
 @pytest.mark.usefixtures("suites")

@@ -14,8 +14,8 @@ from harness.clients.choice import choose_libraries
 from harness.clients.java import java_library
 from harness.clients.libraries import LIBRARIES
 from harness.clients.steps import Verb
-from harness.report.exit_code import ExitCode
-from harness.targets.base import TargetError
+from harness.results.exit_code import ExitCode
+from harness.targets.base.interface import TargetError
 from harness.tests.in_process import CommandLine
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
@@ -32,11 +32,11 @@ class FakeJava:
         self._program = root / "jdk" / "bin" / "java"
         self._calls = root / "calls"
         cache = root / "cache"
-        for version in ("4.3.1", "4.4.0"):
+        for version in ("9.3.1", "9.4.0"):
             (cache / version / "libs").mkdir(parents=True)
             (cache / version / "libs" / "kafka-clients.jar").touch()
             (cache / version / "resolved.json").write_text(json.dumps({"version": version, "notes": []}))
-        latest = {"version": "4.4.0", "resolved_s": time.time()}
+        latest = {"version": "9.4.0", "resolved_s": time.time()}
         (cache / "latest.json").write_text(json.dumps(latest))
         monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(cache))
         monkeypatch.setenv("JAVA_HOME", str(root / "jdk"))
@@ -65,34 +65,34 @@ def test_the_client_in_java_knows_every_verb() -> None:
 
 
 def test_it_is_compiled_once_for_a_release_against_the_jars_of_that_release(fake_java: FakeJava) -> None:
-    library, again = (asyncio.run(java_library("java:4.3.1", lambda _: None)) for _ in range(2))
+    library, again = (asyncio.run(java_library("java:9.3.1", lambda _: None)) for _ in range(2))
 
     assert library == again
-    assert (library.name, library.version) == ("java-4.3.1", "4.3.1")
+    assert (library.name, library.version) == ("java-9.3.1", "9.3.1")
     [call] = fake_java.calls
-    assert f"4.3.1{os.sep}libs{os.sep}kafka-clients.jar" in call
+    assert f"9.3.1{os.sep}libs{os.sep}kafka-clients.jar" in call
     assert Path(library.command[library.command.index("-cp") + 1].partition(":")[0]).is_dir()
 
 
-def test_it_is_the_newest_release_unless_it_is_told_which(fake_java: FakeJava) -> None:
-    newest, told = asyncio.run(choose_libraries(["java", "java:4.3.1"], lambda _: None))
+def test_it_is_the_newest_release_unless_it_is_reported_which(fake_java: FakeJava) -> None:
+    newest, reported = asyncio.run(choose_libraries(["java", "java:9.3.1"], lambda _: None))
 
-    assert (newest.name, newest.version) == ("java", "4.4.0")
-    assert (told.name, told.version) == ("java-4.3.1", "4.3.1")
+    assert (newest.name, newest.version) == ("java", "9.4.0")
+    assert (reported.name, reported.version) == ("java-9.3.1", "9.3.1")
     assert len(fake_java.calls) == 2
 
 
 def test_what_did_not_compile_is_compiled_again(fake_java: FakeJava) -> None:
     fake_java.behaves(IS_REFUSED)
-    with pytest.raises(TargetError, match=r"does not compile against Kafka 4\.3\.1: Main\.java:1: error"):
-        asyncio.run(java_library("java:4.3.1", lambda _: None))
+    with pytest.raises(TargetError, match=r"does not compile against Kafka 9\.3\.1: Main\.java:1: error"):
+        asyncio.run(java_library("java:9.3.1", lambda _: None))
     fake_java.behaves(COMPILES)
 
-    assert asyncio.run(java_library("java:4.3.1", lambda _: None)).version == "4.3.1"
+    assert asyncio.run(java_library("java:9.3.1", lambda _: None)).version == "9.3.1"
     assert len(fake_java.calls) == 2
 
 
-def test_who_names_it_where_nothing_compiles_is_told_the_remedy(
+def test_who_names_it_where_nothing_compiles_is_reported_the_remedy(
     fake_java: FakeJava, kafka_conformance: CommandLine, tmp_path: Path
 ) -> None:
     fake_java.behaves(HAS_NO_COMPILER)
@@ -104,17 +104,17 @@ def test_who_names_it_where_nothing_compiles_is_told_the_remedy(
     assert not (tmp_path / "out").exists()
 
 
-def test_who_names_no_library_is_told_that_it_is_left_out(fake_java: FakeJava) -> None:
+def test_who_names_no_library_is_reported_that_it_is_left_out(fake_java: FakeJava) -> None:
     fake_java.behaves(HAS_NO_COMPILER)
-    told: list[str] = []
+    reported: list[str] = []
 
-    libraries = asyncio.run(choose_libraries([], told.append))
+    libraries = asyncio.run(choose_libraries([], reported.append))
 
     assert libraries == tuple(LIBRARIES.values())
-    assert told[-1].startswith("not run with java: the Java client cannot be compiled")
+    assert reported[-1].startswith("not run with java: the Java client cannot be compiled")
 
 
-@pytest.mark.parametrize("spec", ["java:2.4.1", "java:4.3.1/..", "java:nonsense"])
+@pytest.mark.parametrize("spec", ["java:2.4.1", "java:9.3.1/..", "java:nonsense"])
 def test_a_release_without_what_transactions_need_is_refused_before_anything_is_fetched(
     spec: str, fake_java: FakeJava
 ) -> None:

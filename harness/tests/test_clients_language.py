@@ -112,9 +112,9 @@ def test_what_was_produced_is_what_must_be_delivered() -> None:
 def test_a_clients_process_loads_nothing_of_targets_and_of_the_wire() -> None:
     loads = "import sys, harness.clients.apps.application; print(*sys.modules)"
 
-    told = subprocess.run([sys.executable, "-c", loads], capture_output=True, text=True, check=True)
+    reported = subprocess.run([sys.executable, "-c", loads], capture_output=True, text=True, check=True)
 
-    modules = [each for each in told.stdout.split() if each.startswith("harness.")]
+    modules = [each for each in reported.stdout.split() if each.startswith("harness.")]
     assert "harness.clients.steps" in modules
     assert not any(each.startswith(("harness.targets", "harness.wire")) for each in modules)
 

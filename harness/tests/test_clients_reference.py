@@ -19,6 +19,8 @@ from harness.tests.reference_broker import (
     reference_broker,
 )
 
+pytestmark = pytest.mark.slow
+
 PARTITIONS = 6
 VALUES = [f"value-{at}" for at in range(240)]
 
@@ -191,8 +193,8 @@ def test_librdkafka_administers_topics_groups_and_offsets(address: str, topic: s
     wanted = ConsumerGroupTopicPartitions(other, [TopicPartition(topic, 0, 3)])
     admin.alter_consumer_group_offsets([wanted])[other].result(GIVES_UP_AFTER_S)
     asked = ConsumerGroupTopicPartitions(other, [TopicPartition(topic, 0)])
-    told = admin.list_consumer_group_offsets([asked])[other].result(GIVES_UP_AFTER_S)
-    assert [each.offset for each in told.topic_partitions] == [3]
+    reported = admin.list_consumer_group_offsets([asked])[other].result(GIVES_UP_AFTER_S)
+    assert [each.offset for each in reported.topic_partitions] == [3]
     admin.delete_consumer_groups([other])[other].result(GIVES_UP_AFTER_S)
     admin.delete_topics([topic])[topic].result(GIVES_UP_AFTER_S)
     until(lambda: topic not in admin.list_topics(timeout=GIVES_UP_AFTER_S).topics)

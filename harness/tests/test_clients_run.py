@@ -11,15 +11,17 @@ import pytest
 
 from harness.clients.collect import collect_client_scripts
 from harness.clients.folder import ClientsFolder
-from harness.clients.judge import Judgement
+from harness.clients.judge import ClientJudgement
 from harness.clients.libraries import LIBRARIES, ClientLibrary
 from harness.clients.process import ClientGone, ClientProcess, Message
 from harness.clients.report import write_report
 from harness.clients.run import ClientsPlan, drive
 from harness.clients.steps import Verb
-from harness.targets.reference_tcp import REFERENCE_ROOT, ReferenceTcpTarget
+from harness.targets.reference.tcp import REFERENCE_ROOT, ReferenceTcpTarget
 from harness.targets.spec import parse_target
 from harness.verdict import Outcome
+
+pytestmark = pytest.mark.slow
 
 PATIENCE_S = 90.0
 
@@ -38,13 +40,15 @@ def plan(out: Path, *names: str) -> ClientsPlan:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[Judgement, ...]]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[ClientJudgement, ...]]:
     out = tmp_path_factory.mktemp("clients")
     judgements = asyncio.run(drive(plan(out, "eager", "lacking"), lambda *_: None))
     return out / "run", judgements
 
 
-def test_a_script_that_is_right_conforms_with_every_library(run: tuple[Path, tuple[Judgement, ...]]) -> None:
+def test_a_script_that_is_right_conforms_with_every_library(
+    run: tuple[Path, tuple[ClientJudgement, ...]],
+) -> None:
     found = {(each.library, each.script_id): each for each in run[1]}
 
     for library in LIBRARIES:
@@ -52,7 +56,7 @@ def test_a_script_that_is_right_conforms_with_every_library(run: tuple[Path, tup
         assert (each.outcome, each.mismatches, each.violations) == (Outcome.CONFORMS, (), ())
 
 
-def test_what_a_library_lacks_is_not_run_and_says_why(run: tuple[Path, tuple[Judgement, ...]]) -> None:
+def test_what_a_library_lacks_is_not_run_and_says_why(run: tuple[Path, tuple[ClientJudgement, ...]]) -> None:
     found = {each.library: each for each in run[1] if each.script_id == "clients/small/lacking"}
 
     assert found["kafka-python"].outcome is Outcome.CONFORMS
@@ -61,11 +65,11 @@ def test_what_a_library_lacks_is_not_run_and_says_why(run: tuple[Path, tuple[Jud
 
 
 def test_what_clients_said_and_what_went_over_the_wire_is_kept(
-    run: tuple[Path, tuple[Judgement, ...]],
+    run: tuple[Path, tuple[ClientJudgement, ...]],
 ) -> None:
     target = run[0] / "reference-tcp"
-    talk = target / "talks" / "clients-small-eager-kafka-python" / "talk.jsonl"
-    events = [json.loads(line).get("event") for line in talk.read_text().splitlines()]
+    conversation = target / "talks" / "clients-small-eager-kafka-python" / "talk.jsonl"
+    events = [json.loads(line).get("event") for line in conversation.read_text().splitlines()]
 
     assert {"assigned", "revoked", "delivered"} <= set(events)
     assert (target / "journal.bin").stat().st_size > 0
@@ -73,7 +77,7 @@ def test_what_clients_said_and_what_went_over_the_wire_is_kept(
 
 
 def test_the_report_tells_every_script_and_what_was_not_run(
-    run: tuple[Path, tuple[Judgement, ...]], tmp_path: Path
+    run: tuple[Path, tuple[ClientJudgement, ...]], tmp_path: Path
 ) -> None:
     folder = shutil.copytree(run[0], tmp_path / "run")
     index = write_report(folder)
@@ -87,7 +91,7 @@ def test_the_report_tells_every_script_and_what_was_not_run(
 
 
 def test_what_went_over_the_wire_stands_at_the_step_in_whose_time_it_falls(
-    run: tuple[Path, tuple[Judgement, ...]], tmp_path: Path
+    run: tuple[Path, tuple[ClientJudgement, ...]], tmp_path: Path
 ) -> None:
     folder = shutil.copytree(run[0], tmp_path / "run")
     write_report(folder)
@@ -120,7 +124,7 @@ def test_a_coordinator_that_rebalances_for_a_static_member_is_seen_by_its_client
         faulty,
         ignore=shutil.ignore_patterns("__pycache__", "tests"),
     )
-    module = faulty / "classic" / "static_members.py"
+    module = faulty / "groups" / "classic" / "static_members.py"
     right, wrong = "elif group.protocol_name == group.select_protocol():", "elif group.protocol_name is None:"
     text = module.read_text()
     assert text.count(right) == 1
@@ -157,9 +161,9 @@ def test_a_client_that_says_nonsense_and_one_that_cannot_be_started_leave_a_reas
     assert (chatty.outcome, missing.outcome) == (Outcome.INDETERMINATE, Outcome.HARNESS_ERROR)
     assert "ended with status -9 after it wrote what is no message" in chatty.because
     assert "FileNotFoundError" in missing.because
-    talks = tmp_path / "run" / "reference-tcp" / "talks"
-    assert "Traceback" in (talks / "clients-small-impossible-missing" / "harness.log").read_text()
-    assert not (talks / "clients-small-impossible-chatty" / "harness.log").exists()
+    conversations = tmp_path / "run" / "reference-tcp" / "talks"
+    assert "Traceback" in (conversations / "clients-small-impossible-missing" / "harness.log").read_text()
+    assert not (conversations / "clients-small-impossible-chatty" / "harness.log").exists()
     assert json.loads((tmp_path / "run" / "footer.json").read_text()) == {"ended": "complete"}
 
 

@@ -10,10 +10,10 @@ from harness.clients.process import ClientGone
 from harness.clients.run import ClientsPlan
 from harness.clients.soak import GroupAccount, SoakResult, soak_to_json, together
 from harness.clients.soak_run import soak_all
-from harness.report.clients_data import load_clients
-from harness.report.clients_soak import read_soaks, soak_exit_code, soak_site
-from harness.report.exit_code import ExitCode
-from harness.targets.base import TargetError
+from harness.report.site.clients_soak import read_soaks, soak_exit_code, soak_site
+from harness.results.client_results import load_clients
+from harness.results.exit_code import ExitCode
+from harness.targets.base.interface import TargetError
 from harness.targets.spec import parse_target
 from harness.tests.made_up_clients import KAFKA_NAME, PYTHON, MadeUpClients
 
@@ -50,6 +50,7 @@ def plan_of(out: Path) -> ClientsPlan:
     )
 
 
+@pytest.mark.slow
 def test_a_short_soak_of_the_reference_loses_nothing(tmp_path: Path) -> None:
     asyncio.run(soak_all(plan_of(tmp_path), 6, 1, lambda *_: None))
 
@@ -64,6 +65,7 @@ def test_a_short_soak_of_the_reference_loses_nothing(tmp_path: Path) -> None:
     assert page.count("<rect") == sum(len(each.happenings) for each in soaked.soak.groups) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [TargetError("producing was refused"), TimeoutError(), ClientGone("gone")])
 def test_a_soak_that_cannot_go_on_says_so_on_file(
     error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -81,7 +83,7 @@ def test_a_soak_that_cannot_go_on_says_so_on_file(
     assert "The soak did not come to its end" in soak_site(run).read_text()
 
 
-def test_what_goes_on_beside_a_failure_is_stopped_before_it_is_told() -> None:
+def test_what_goes_on_beside_a_failure_is_stopped_before_it_is_reported() -> None:
     stopped: list[str] = []
 
     async def endures() -> None:

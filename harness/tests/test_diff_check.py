@@ -46,7 +46,7 @@ def test_a_run_knows_its_differences_and_whether_they_were_expected() -> None:
     assert (diverging.expectation, diverging.delta) == (Expectation.UNEXPECTED, Delta.NO_BASELINE)
 
 
-def test_a_run_is_held_against_a_baseline() -> None:
+def test_a_run_is_compared_with_a_baseline() -> None:
     before = run(trace()).judgements
     deltas = {
         one.target: one.delta for one in run(wrong(), before).judgements if one.scenario_id == SCRIPTS[0].id

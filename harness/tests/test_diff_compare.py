@@ -45,7 +45,7 @@ def test_conversations_that_differ_in_ids_groups_and_map_order_have_no_differenc
     assert found(trace(answers(members=(BOB_ID, ANA_ID)))) == ()
 
 
-def test_another_error_code_is_an_error_code_difference_told_once() -> None:
+def test_another_error_code_is_an_error_code_difference_reported_once() -> None:
     (finding,) = found(put("error_code", "NONE", HEARTBEAT))
     assert finding.difference_class == DifferenceClass.ERROR_CODE
     assert (finding.step, finding.field, finding.api, finding.api_version) == (
@@ -63,7 +63,7 @@ def test_another_error_code_on_a_ladder_is_one_of_precedence() -> None:
     assert finding.difference_class == DifferenceClass.ERROR_PRECEDENCE
 
 
-def test_what_no_script_pins_is_held_against_the_reference() -> None:
+def test_what_no_script_pins_is_compared_with_the_reference() -> None:
     (finding,) = found(put("generation_id", 2, ANA_JOINS))
     assert finding.difference_class == DifferenceClass.FIELD_VALUE
     assert (finding.against, finding.field, finding.expected, finding.actual) == (
@@ -135,7 +135,7 @@ def test_an_answer_before_its_time_is_one_of_ordering() -> None:
         (EventKind.MALFORMED, DifferenceClass.ENCODING),
     ],
 )
-def test_no_readable_answer_is_told_once(kind: EventKind, expected_class: DifferenceClass) -> None:
+def test_no_readable_answer_is_reported_once(kind: EventKind, expected_class: DifferenceClass) -> None:
     (finding,) = found(
         with_event(trace(), HEARTBEAT, kind=kind, fields=None, canonical=None, note="by chance")
     )
@@ -154,6 +154,11 @@ def test_a_frame_that_answers_nothing_is_one_of_encoding() -> None:
     stray = replace(trace()[-1], kind=EventKind.UNSOLICITED, step=HEARTBEAT, fields=None, canonical=None)
     (finding,) = found((*trace(), stray))
     assert finding.difference_class == DifferenceClass.ENCODING
+
+
+def test_frames_without_an_end_that_answer_nothing_are_one_difference_a_step() -> None:
+    stray = replace(trace()[-1], kind=EventKind.UNSOLICITED, step=HEARTBEAT, fields=None, canonical=None)
+    assert found((*trace(), *[stray] * 1000)) == found((*trace(), stray))
 
 
 def test_bytes_that_do_not_reencode_are_one_of_encoding() -> None:
@@ -230,7 +235,7 @@ def test_a_script_outranks_a_reference_that_departs_from_it() -> None:
     assert found(trace(), astray) == ()
 
 
-def test_without_a_reference_only_the_script_is_held_against() -> None:
+def test_without_a_reference_only_the_script_is_compared_with() -> None:
     assert differences(script(), put("generation_id", 2, ANA_JOINS), None) == ()
     assert len(differences(script(), put("error_code", "NONE", HEARTBEAT), None)) == 1
 
@@ -262,19 +267,19 @@ def test_signatures_tell_scenario_and_expectation_apart() -> None:
 
 
 def test_a_reference_means_what_was_known_before_the_answer() -> None:
-    talk = Conversation()
-    ana = talk.actor("ana")
+    conversation = Conversation()
+    ana = conversation.actor("ana")
     for _ in range(2):
         ana.sends(join_group(member_id=""))
         ana.receives(join_group_response(member_id=ana.member_id))
-    told = scripted(talk)
+    reported = scripted(conversation)
     same: dict[str, FieldValue] = {"error_code": "NONE", "member_id": ANA_ID}
-    assert differences(told, trace([same, same], of=told), None) == ()
-    (finding,) = differences(told, trace([same, {**same, "member_id": BOB_ID}], of=told), None)
+    assert differences(reported, trace([same, same], of=reported), None) == ()
+    (finding,) = differences(reported, trace([same, {**same, "member_id": BOB_ID}], of=reported), None)
     assert (finding.step, finding.expected, finding.actual) == (3, '"member:ana"', '"member:ana#2"')
 
 
-def scripted(talk: Conversation) -> Script:
+def scripted(conversation: Conversation) -> Script:
     return Script(
         id="offsets/commit/some",
         title="Some.",
@@ -282,8 +287,8 @@ def scripted(talk: Conversation) -> Script:
         clauses=(),
         needs=(),
         broker_config={},
-        actors=tuple(talk.sheets.values()),
-        steps=tuple(talk.steps),
+        actors=tuple(conversation.sheets.values()),
+        steps=tuple(conversation.steps),
     )
 
 
@@ -294,61 +299,61 @@ def committed(*partitions: tuple[int, str]) -> dict[str, FieldValue]:
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["as asked", "map order"])
 def test_partitions_are_expected_in_whatever_order_and_a_wrong_one_is_named(order: tuple[int, int]) -> None:
-    talk = Conversation()
-    ana = talk.actor("ana")
+    conversation = Conversation()
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(topics={"orders": {0: 1, 1: 1}}, generation_id=-1, member_id=""))
     ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
-    told = scripted(talk)
-    right = trace([committed(*((index, "NONE") for index in order))], of=told)
-    assert differences(told, right, None) == ()
+    reported = scripted(conversation)
+    right = trace([committed(*((index, "NONE") for index in order))], of=reported)
+    assert differences(reported, right, None) == ()
     errors = {0: "NONE", 1: "INVALID_COMMIT_OFFSET_SIZE"}
-    wrong = trace([committed(*((index, errors[index]) for index in order))], of=told)
-    (finding,) = differences(told, wrong, None)
+    wrong = trace([committed(*((index, errors[index]) for index in order))], of=reported)
+    (finding,) = differences(reported, wrong, None)
     assert finding.field == "topics[0].partitions[1].error_code"
     assert finding.difference_class == DifferenceClass.ERROR_CODE
 
 
-def test_patterns_are_matched_on_what_came_and_told_by_name() -> None:
-    talk = Conversation()
-    ana = talk.actor("ana")
+def test_patterns_are_matched_on_what_came_and_reported_by_name() -> None:
+    conversation = Conversation()
+    ana = conversation.actor("ana")
     ana.sends(join_group(member_id=""))
     ana.receives(join_group_response(member_id=starting_with("ana-"), protocol_name=one_of("range", "x")))
-    told = scripted(talk)
+    reported = scripted(conversation)
     fields: dict[str, FieldValue] = {"error_code": "NONE", "member_id": ANA_ID, "protocol_name": "range"}
-    assert differences(told, trace([fields], of=told), None) == ()
-    wrong = trace([{**fields, "member_id": BOB_ID, "protocol_name": None}], of=told)
-    assert [(one.field, one.expected, one.actual) for one in differences(told, wrong, None)] == [
+    assert differences(reported, trace([fields], of=reported), None) == ()
+    wrong = trace([{**fields, "member_id": BOB_ID, "protocol_name": None}], of=reported)
+    assert [(one.field, one.expected, one.actual) for one in differences(reported, wrong, None)] == [
         ("protocol_name", "'range' or 'x'", "null"),
         ("member_id", "'ana-…'", '"bob-*"'),
     ]
 
 
-def test_a_reference_to_what_was_never_told_is_a_difference_and_no_crash() -> None:
-    talk = Conversation()
-    ana, bob = talk.actors("ana", "bob")
+def test_a_reference_to_what_was_never_given_is_a_difference_and_no_crash() -> None:
+    conversation = Conversation()
+    ana, bob = conversation.actors("ana", "bob")
     ana.sends(join_group(member_id=""))
     ana.receives(join_group_response(leader=bob.member_id))
-    told = scripted(talk)
+    reported = scripted(conversation)
     fields: dict[str, FieldValue] = {"error_code": "NONE", "member_id": ANA_ID, "leader": ANA_ID}
-    (finding,) = differences(told, trace([fields], of=told), None)
+    (finding,) = differences(reported, trace([fields], of=reported), None)
     assert finding.expected == "bob.member_id"
 
 
 def test_a_group_that_others_made_is_not_expected_away() -> None:
-    talk = Conversation()
-    ana = talk.actor("ana")
+    conversation = Conversation()
+    ana = conversation.actor("ana")
     ana.sends(join_group(member_id=""))
     ana.receives(join_group_response(error_code="NONE"))
     ana.sends(list_groups())
-    ana.receives(list_groups_response(groups=containing({"group_id": talk.group("main")})))
-    told = scripted(talk)
+    ana.receives(list_groups_response(groups=containing({"group_id": conversation.group("main")})))
+    reported = scripted(conversation)
     join: dict[str, FieldValue] = {"error_code": "NONE", "member_id": ANA_ID}
     mine: dict[str, FieldValue] = {
         "error_code": "NONE",
         "groups": [{"group_id": "other"}, {"group_id": "kc-1.main"}],
     }
-    assert differences(told, trace([join, mine], of=told), None) == ()
-    (finding,) = differences(told, trace([join, {**mine, "groups": []}], of=told), None)
+    assert differences(reported, trace([join, mine], of=reported), None) == ()
+    (finding,) = differences(reported, trace([join, {**mine, "groups": []}], of=reported), None)
     assert "group:main" in finding.expected
 
 

@@ -12,17 +12,17 @@ from typing import Final
 import pytest
 from pyspark.sql import SparkSession
 
-from harness.conduct.judging import judge_run
-from harness.conduct.run import ConductedRun, conduct, report
-from harness.report.exit_code import ExitCode
-from harness.report.names import first_difference_anchor, scenario_page, talk_file
+from harness.orchestration.judging import judge_run
+from harness.orchestration.run import CompletedRun, orchestrate, report
+from harness.report.model.names import conversation_file, first_difference_anchor, scenario_page
 from harness.report.render import Rendered
+from harness.results.exit_code import ExitCode
 from harness.spark.job import MARTS
-from harness.spark.session import LOCAL_MASTER
-from harness.tests.conducted import (
+from harness.spark.master import LOCAL_MASTER
+from harness.tests.completed_runs import (
     Quiet,
     catalogue,
-    conducted,
+    completed_run,
     outcomes,
     plan_of,
     reference_server,
@@ -41,7 +41,7 @@ HEARTBEAT_ANSWERED: Final = 21
 
 @dataclass(frozen=True, kw_only=True)
 class Reported:
-    run: ConductedRun
+    run: CompletedRun
     rendered: Rendered
 
     @property
@@ -52,7 +52,7 @@ class Reported:
         return (self.path / scenario_page(scenario_id)).read_text()
 
 
-def reported(run: ConductedRun) -> Reported:
+def reported(run: CompletedRun) -> Reported:
     """Make every report, but for Allure's own pages, which another program makes in seconds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", "")
@@ -62,7 +62,7 @@ def reported(run: ConductedRun) -> Reported:
 
 @pytest.fixture(scope="module", name="green")
 def _green(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Reported:
-    return reported(conducted(tmp_path_factory.mktemp("green"), ["reference", "reference:3.9"], SUITE))
+    return reported(completed_run(tmp_path_factory.mktemp("green"), ["reference", "reference:3.9"], SUITE))
 
 
 @pytest.mark.spark
@@ -130,8 +130,9 @@ def test_a_stored_run_that_is_judged_again_is_judged_alike(green: Reported) -> N
     assert [file.read_bytes() for file in files] == before
 
 
+@pytest.mark.slow
 def test_the_whole_suite_with_the_reference_is_as_expected_and_twice_the_same_bytes(tmp_path: Path) -> None:
-    runs = [conducted(tmp_path / attempt, ["reference"]) for attempt in ("1", "2")]
+    runs = [completed_run(tmp_path / attempt, ["reference"]) for attempt in ("1", "2")]
     assert [run.exit_code for run in runs] == [ExitCode.EXPECTED] * 2
     assert outcomes(runs[0], "reference").keys() == catalogue().keys()
     first, second = (run.folder.events("reference").read_bytes() for run in runs)
@@ -139,8 +140,8 @@ def test_the_whole_suite_with_the_reference_is_as_expected_and_twice_the_same_by
 
 
 def test_a_scenario_alone_leaves_the_events_that_it_leaves_among_all(tmp_path: Path) -> None:
-    among_all = conducted(tmp_path / "all", ["reference"], "classic").folder
-    alone = conducted(tmp_path / "alone", ["reference"], BEFORE_ASSIGNMENTS).folder
+    among_all = completed_run(tmp_path / "all", ["reference"], "classic").folder
+    alone = completed_run(tmp_path / "alone", ["reference"], BEFORE_ASSIGNMENTS).folder
     all_events = read_events(among_all.events("reference")).events
     assert read_events(alone.events("reference")).events == tuple(
         event for event in all_events if event.scenario_id == BEFORE_ASSIGNMENTS
@@ -153,7 +154,7 @@ def _red(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Itera
     directory = tmp_path_factory.mktemp("red")
     with reference_server("2.6.0", log=directory / "server.log") as port:
         plan = plan_of(directory, [f"external:127.0.0.1:{port}"], BEFORE_ASSIGNMENTS, profile="3.9")
-        yield reported(conduct(plan, Quiet()))
+        yield reported(orchestrate(plan, Quiet()))
 
 
 @pytest.mark.spark
@@ -162,7 +163,7 @@ def test_a_broker_of_another_version_is_unexpected_at_the_step_that_differs(red:
     (judgement,) = unexpected(red.run)
     assert judgement.scenario_id == BEFORE_ASSIGNMENTS
     assert judgement.outcome == "diverges"
-    assert judgement.oracle == "reference-3.9"
+    assert judgement.oracle == f"reference-3.9-as-{judgement.target}"
     assert judgement.first_step == HEARTBEAT_ANSWERED
     finding = red.run.checked.differences[0]
     assert (finding.step, finding.api, finding.field) == (HEARTBEAT_ANSWERED, "Heartbeat", "error_code")
@@ -177,11 +178,11 @@ def test_every_report_points_at_the_first_difference(red: Reported) -> None:
     page = red.page(BEFORE_ASSIGNMENTS)
     assert page.count(f'href="#{anchor}"') == 1
     assert "REBALANCE_IN_PROGRESS" in page[page.index(f'href="#{anchor}"') :]
-    assert f'"first":"{anchor}"' in (red.path / talk_file(BEFORE_ASSIGNMENTS)).read_text()
+    assert f'"first":"{anchor}"' in (red.path / conversation_file(BEFORE_ASSIGNMENTS)).read_text()
     assert f"{scenario_page(BEFORE_ASSIGNMENTS)}#" in red.rendered.index.read_text()
-    told = f"step {HEARTBEAT_ANSWERED}, Heartbeat v4, error_code"
-    assert told in red.rendered.summary.read_text().replace("\\_", "_")
+    reported = f"step {HEARTBEAT_ANSWERED}, Heartbeat v4, error_code"
+    assert reported in red.rendered.summary.read_text().replace("\\_", "_")
     failure = ET.parse(red.rendered.junit).getroot().find(".//failure")
     assert failure is not None
-    assert told in (failure.text or "")
+    assert reported in (failure.text or "")
     assert "--profile 3.9" in (failure.text or "")

@@ -13,23 +13,23 @@ import pytest
 from pyspark.sql import SparkSession
 from typing_extensions import override
 
-from harness.conduct.run import ConductedRun, conduct, report
-from harness.report.exit_code import ExitCode
-from harness.report.names import first_difference_anchor, scenario_page, talk_file
+from harness.orchestration.run import CompletedRun, orchestrate, report
+from harness.report.model.names import conversation_file, first_difference_anchor, scenario_page
+from harness.results.exit_code import ExitCode
 from harness.runner.drive import Limits
-from harness.spark.session import LOCAL_MASTER
-from harness.targets.base import Broker, HoldPoint, Lever, Progress, Target
-from harness.targets.kafka import KafkaTarget
-from harness.targets.local import LocalBroker
-from harness.tests.conducted import Quiet, conducted, outcomes, plan_of, processes_of, unexpected
+from harness.spark.master import LOCAL_MASTER
+from harness.targets.base.interface import Breakpoint, Broker, BrokerAction, Progress, Target
+from harness.targets.kafka.local import LocalBroker
+from harness.targets.kafka.released import KafkaTarget
+from harness.tests.completed_runs import Quiet, completed_run, outcomes, plan_of, processes_of, unexpected
 from harness.trace.files import read_events
-from harness.verdict import Outcome
-from reference_coordinator.classic import heartbeat
-from reference_coordinator.classic.group import ClassicGroup
-from reference_coordinator.classic.state import ClassicGroupState
+from harness.verdict import STARVED, Outcome
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.group.shard import Shard
+from reference_coordinator.groups.classic import heartbeat
+from reference_coordinator.groups.classic.group import ClassicGroup
+from reference_coordinator.groups.classic.state import ClassicGroupState
 from reference_coordinator.messages import HeartbeatRequest
+from reference_coordinator.offsets.shard import CoordinatorShard
 
 pytestmark = pytest.mark.broker
 pytest_plugins = ["harness.tests.spark_fixture"]
@@ -40,21 +40,22 @@ SUITE: Final = "classic/heartbeat"
 BEFORE_ASSIGNMENTS: Final = "classic/heartbeat/before-assignments"
 HEARTBEAT_ANSWERED: Final = 21
 NOISE_MAX: Final = 20
-"""More than so many unexpected results are no noise, and are not held a second time."""
+"""More than so many unexpected differences are no noise, and are not run a second time."""
 
 
-def unexpected_twice(run: ConductedRun, targets: Sequence[str | Target], directory: Path) -> list[str]:
-    """Hold what was unexpected a second time, each scenario alone, and tell what is so again.
+def unexpected_twice(run: CompletedRun, targets: Sequence[str | Target], directory: Path) -> list[str]:
+    """Run what was unexpected a second time, one scenario after another, and tell what is so again.
 
     A machine that is busy with other things makes real brokers miss deadlines of a scenario; it does so once.
+    Starved results accuse nobody, so any number of them is run again; they have to conform then.
     """
     first = unexpected(run)
-    if not first or len(first) > NOISE_MAX:
+    if not first or sum(STARVED not in each.reason for each in first) > NOISE_MAX:
         return [f"{each.target}: {each.scenario_id}: {each.reason}" for each in first]
     plan = plan_of(directory, targets, *(each.scenario_id for each in first), limits=Limits(jobs=1))
     return [
         f"{each.target}: {each.scenario_id}: {each.reason} (and the first time: {once.reason})"
-        for each in unexpected(conduct(plan, Quiet()))
+        for each in unexpected(orchestrate(plan, Quiet()))
         for once in first
         if (once.target, once.scenario_id) == (each.target, each.scenario_id)
     ]
@@ -63,7 +64,7 @@ def unexpected_twice(run: ConductedRun, targets: Sequence[str | Target], directo
 @pytest.mark.parametrize("version", [SCALA, JAVA])
 def test_the_whole_suite_with_a_real_broker_is_as_expected(tmp_path: Path, version: str) -> None:
     target = f"kafka:{version}"
-    run = conducted(tmp_path / "first", ["reference", target])
+    run = completed_run(tmp_path / "first", ["reference", target])
     assert unexpected_twice(run, [target], tmp_path / "second") == []
     assert run.footer.ended == "complete"
     held = outcomes(run, f"kafka-{version}")
@@ -77,12 +78,14 @@ def _broken_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the reference refuse a heartbeat while assignments are awaited, as Kafka did until 2.6.0."""
     right = heartbeat.classic_group_heartbeat_to_classic_group
 
-    def wrong(shard: Shard, group: ClassicGroup, request: HeartbeatRequest) -> Errors:
+    def wrong(shard: CoordinatorShard, group: ClassicGroup, request: HeartbeatRequest) -> Errors:
         answer = right(shard, group, request)
         is_awaited = group.state is ClassicGroupState.COMPLETING_REBALANCE
         return Errors.REBALANCE_IN_PROGRESS if is_awaited else answer
 
-    monkeypatch.setattr(heartbeat, "classic_group_heartbeat_to_classic_group", wrong)
+    monkeypatch.setattr(
+        "reference_coordinator.groups.dispatch.classic_group_heartbeat_to_classic_group", wrong
+    )
 
 
 @pytest.mark.spark
@@ -90,7 +93,7 @@ def _broken_reference(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_reference_that_is_broken_is_found_out_by_a_real_broker(
     tmp_path: Path, spark: SparkSession
 ) -> None:
-    run = conducted(tmp_path, [f"kafka:{SCALA}"], SUITE)
+    run = completed_run(tmp_path, [f"kafka:{SCALA}"], SUITE)
     assert run.exit_code == ExitCode.UNEXPECTED
     (judgement,) = unexpected(run)
     assert (judgement.scenario_id, judgement.first_step) == (BEFORE_ASSIGNMENTS, HEARTBEAT_ANSWERED)
@@ -98,11 +101,13 @@ def test_a_reference_that_is_broken_is_found_out_by_a_real_broker(
     assert (finding.expected, finding.actual) == ('"REBALANCE_IN_PROGRESS"', '"NONE"')
 
     rendered = report(run.folder, allure=False, spark_master=LOCAL_MASTER, progress=lambda _: None)
-    told = f"step {HEARTBEAT_ANSWERED}, Heartbeat v4, error_code: expected REBALANCE_IN_PROGRESS, got NONE"
-    assert told in rendered.summary.read_text().replace("\\_", "_")
+    reported = (
+        f"step {HEARTBEAT_ANSWERED}, Heartbeat v4, error_code: expected REBALANCE_IN_PROGRESS, got NONE"
+    )
+    assert reported in rendered.summary.read_text().replace("\\_", "_")
     anchor = first_difference_anchor(judgement.target)
     assert f'href="#{anchor}"' in (run.folder.path / scenario_page(BEFORE_ASSIGNMENTS)).read_text()
-    assert f'"first":"{anchor}"' in (run.folder.path / talk_file(BEFORE_ASSIGNMENTS)).read_text()
+    assert f'"first":"{anchor}"' in (run.folder.path / conversation_file(BEFORE_ASSIGNMENTS)).read_text()
 
 
 class WatchedTarget(KafkaTarget):
@@ -117,8 +122,8 @@ class WatchedTarget(KafkaTarget):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[HoldPoint] = (),
-        levers: Collection[Lever] = (),
+        holds: Collection[Breakpoint] = (),
+        broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         broker = await super().start(broker_config=broker_config, directory=directory, progress=progress)
         assert isinstance(broker, LocalBroker)
@@ -146,7 +151,7 @@ def test_a_broker_that_is_killed_in_mid_run_ends_the_run_and_leaves_what_was_rec
 ) -> None:
     target = WatchedTarget(SCALA)
     killer = Killer(target)
-    run = conduct(plan_of(tmp_path, [target], SUITE, limits=Limits(scenario_s=20, drive_s=40)), killer)
+    run = orchestrate(plan_of(tmp_path, [target], SUITE, limits=Limits(scenario_s=20, drive_s=40)), killer)
 
     assert run.exit_code == ExitCode.UNAVAILABLE
     assert run.footer.ended.startswith("target lost: kafka-3.9.2: java (pid ")
@@ -179,11 +184,11 @@ def somebody_elses_broker(directory: Path, broker_config: Mapping[str, str]) -> 
         asyncio.run(broker.stop())
 
 
-def test_a_broker_that_runs_already_is_held_against_its_own_configuration(tmp_path: Path) -> None:
+def test_a_broker_that_runs_already_is_compared_with_its_own_configuration(tmp_path: Path) -> None:
     own = {"group.initial.rebalance.delay.ms": "500", "group.min.session.timeout.ms": "6000"}
     with somebody_elses_broker(tmp_path / "theirs", own) as address:
         target = f"external:{address}"
-        run = conducted(tmp_path / "first", [target])
+        run = completed_run(tmp_path / "first", [target])
         assert unexpected_twice(run, [target], tmp_path / "second") == []
         assert processes_of(tmp_path / "theirs")
 
@@ -199,10 +204,9 @@ def test_a_broker_that_runs_already_is_held_against_its_own_configuration(tmp_pa
         for each in run.checked.judgements
         if each.target.startswith("external") and each.outcome == Outcome.NOT_APPLICABLE
     }
-    assert reasons["classic/heartbeat/keeps-the-session-alive"] == (
-        f"needs group.min.session.timeout.ms=100; on {target} it is 6000"
-    )
-    assert any("group.initial.rebalance.delay.ms" in reason for reason in reasons.values())
-    assert all("needs" in reason or "serve" in reason or "lacks" in reason for reason in reasons.values())
+    # It runs with the shortest session that the broker allows.
+    assert "classic/heartbeat/keeps-the-session-alive" not in reasons
+    why = ("needs", "serve", "lacks", "would touch what is not ours", "partition")
+    assert [each for each in reasons.values() if not any(word in each for word in why)] == []
     held = len(outcomes(run, name)) - len(reasons)
     assert held > len(reasons)

@@ -10,11 +10,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from harness.cli import main
-from harness.conduct.run import report
 from harness.diff.model import Judgement
-from harness.report.exit_code import ExitCode
-from harness.spark.session import LOCAL_MASTER
-from harness.tests.conducted import NOW_OR_NEVER_S, command_line, processes_of, wait_until
+from harness.orchestration.run import report
+from harness.results.exit_code import ExitCode
+from harness.spark.master import LOCAL_MASTER
+from harness.tests.completed_runs import command_line, processes_of
+from harness.tests.patience import awaited, wait_until
 from harness.trace.files import RunFolder, read_events, read_records
 from harness.verdict import Outcome
 
@@ -52,7 +53,8 @@ def outcomes_of(folder: RunFolder) -> dict[str, str]:
 
 def ended_by(process: subprocess.Popen[bytes], number: signal.Signals) -> int:
     process.send_signal(number)
-    return process.wait(timeout=NOW_OR_NEVER_S)
+    awaited(process)
+    return process.returncode
 
 
 @pytest.mark.spark

@@ -9,20 +9,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from harness.diff.model import Judgement
-from harness.report.exit_code import ExitCode
-from harness.targets.base import CONFORMANCE_CONFIG, CONFORMANCE_TOPICS
-from harness.tests.conducted import CHECKOUT
+from harness.results.exit_code import ExitCode
+from harness.targets.base.interface import CONFORMANCE_CONFIG, CONFORMANCE_TOPICS
+from harness.tests.completed_runs import CHECKOUT
 from harness.tests.in_process import CommandLine
 from harness.trace.files import RunFolder, read_records
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
-SCENARIOS: Final = "classic/heartbeat/other-*"
+SCENARIOS: Final = ("classic/heartbeat/stranger", "classic/heartbeat/other-generation")
 FINDING: Final = "classic/heartbeat/other-generation"
 WHOLE: Final = "from reference_coordinator.__main__ import main; raise SystemExit(main())"
 FORGETFUL: Final = f"""
-from reference_coordinator.classic import heartbeat
+from reference_coordinator.groups.classic import heartbeat
 
 def forgetful(shard, group, request):
     group.validate_member(request.member_id, request.group_instance_id, unknown_instance_is_refused=True)
@@ -49,11 +51,11 @@ def coordinator(program: str, *, port: int = 0) -> Iterator[int]:
     )
     assert process.stdout is not None
     try:
-        told = next(
+        reported = next(
             (found for line in process.stdout if (found := re.search(r"listening on \S+:(\d+)", line))), None
         )
-        assert told is not None, "the server ended before it listened"
-        yield int(told[1])
+        assert reported is not None, "the server ended before it listened"
+        yield int(reported[1])
     finally:
         process.terminate()
         process.communicate()
@@ -71,6 +73,7 @@ def pasted(text: str) -> str:
     return entry[0].replace('reason = ""', 'reason = "being mended"').replace('link = ""', 'link = "KAFKA-1"')
 
 
+@pytest.mark.slow
 def test_a_broken_coordinator_is_red_repeated_explained_and_stale_once_mended(
     kafka_conformance: CommandLine, tmp_path: Path
 ) -> None:
@@ -80,12 +83,12 @@ def test_a_broken_coordinator_is_red_repeated_explained_and_stale_once_mended(
 
     with coordinator(FORGETFUL) as port:
         target = f"external:127.0.0.1:{port}"
-        held = ("run", SCENARIOS, "--target", target, "--profile", "4.4", *into)
-        assert kafka_conformance(*held, "broken") == ExitCode.UNEXPECTED
+        ran = ("run", *SCENARIOS, "--target", target, "--profile", "4.4", *into)
+        assert kafka_conformance(*ran, "broken") == ExitCode.UNEXPECTED
 
         assert kafka_conformance("gate", reports / "broken") == ExitCode.UNEXPECTED
-        told = kafka_conformance.out
-        lines = told.splitlines()
+        reported = kafka_conformance.out
+        lines = reported.splitlines()
         name = target.replace(":", "-")
         assert lines[0] == f"gate: red, exit 1: 1 unexpected difference in 2 results of {name}"
         assert lines[1].startswith(f"why:  unexpected difference: {FINDING} on {name}: step ")
@@ -97,12 +100,12 @@ def test_a_broken_coordinator_is_red_repeated_explained_and_stale_once_mended(
         assert kafka_conformance(*shlex.split(again)[1:], *into, "again") == ExitCode.UNEXPECTED
         assert findings(reports / "again") == findings(reports / "broken") != set()
 
-        known.write_text(pasted(told))
+        known.write_text(pasted(reported))
         assert kafka_conformance("gate", reports / "broken", "--expect", known) == ExitCode.EXPECTED
         assert "1 of them known differences" in kafka_conformance.out
 
     with coordinator(WHOLE, port=port):
-        assert kafka_conformance(*held, "mended") == ExitCode.EXPECTED
+        assert kafka_conformance(*ran, "mended") == ExitCode.EXPECTED
     assert kafka_conformance("gate", reports / "mended", "--expect", known) == ExitCode.STALE
     assert kafka_conformance.out.startswith("gate: red, exit 3: 1 stale expectation in 2 results of ")
     assert kafka_conformance("gate", reports / "mended", "--baseline", reports / "broken") == 0

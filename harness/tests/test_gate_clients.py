@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.clients.judge import Judgement
+from harness.clients.judge import ClientJudgement
 from harness.gate.clients import weigh_clients
-from harness.gate.decision import Kind
+from harness.gate.complaint import Kind
 from harness.gate.policy import Handling, Policy
-from harness.report.clients_data import ClientsRun, load_clients
-from harness.report.exit_code import ExitCode
-from harness.report.standing import Standing
+from harness.results.client_results import ClientsRun, load_clients
+from harness.results.exit_code import ExitCode
+from harness.results.status import ResultStatus
 from harness.tests.in_process import CommandLine
 from harness.tests.made_up_clients import (
     EAGER,
@@ -49,7 +49,7 @@ def _calm(tmp_path: Path) -> ClientsRun:
     return load_clients(MadeUpClients().write(tmp_path / "calm"))
 
 
-def test_what_diverges_is_red_and_says_where_it_is_told_and_how_to_repeat_it(run: ClientsRun) -> None:
+def test_what_diverges_is_red_and_says_where_it_is_reported_and_how_to_repeat_it(run: ClientsRun) -> None:
     found = weigh_clients(run, None, Policy())
     ((complaint, handling),) = found.complaints
 
@@ -57,8 +57,8 @@ def test_what_diverges_is_red_and_says_where_it_is_told_and_how_to_repeat_it(run
     assert complaint.line == f"kafka-conformance clients --target {KAFKA} --client {PYTHON} {STATIC}"
     assert complaint.page.endswith(f"crashes-and-returns.html#target-{KAFKA_NAME}_{PYTHON}")
     assert found.standings == {
-        f"{KAFKA_NAME}, {PYTHON}": {Standing.PASSED: 1, Standing.FAILED: 1},
-        f"{KAFKA_NAME}, {LIBRDKAFKA}": {Standing.PASSED: 1, Standing.SKIPPED: 1},
+        f"{KAFKA_NAME}, {PYTHON}": {ResultStatus.PASSED: 1, ResultStatus.FAILED: 1},
+        f"{KAFKA_NAME}, {LIBRDKAFKA}": {ResultStatus.PASSED: 1, ResultStatus.SKIPPED: 1},
     }
 
 
@@ -99,8 +99,8 @@ def test_clients_that_did_not_come_to_their_end_are_never_green(tmp_path: Path) 
     ("outcome", "kind"),
     [(Outcome.INDETERMINATE, Kind.INDETERMINATE), (Outcome.HARNESS_ERROR, Kind.HARNESS_ERROR)],
 )
-def test_each_standing_has_its_kind_of_complaint(outcome: Outcome, kind: Kind, tmp_path: Path) -> None:
-    one: list[Judgement] = [judgement(EAGER, PYTHON, outcome, because="cut short: it hung")]
+def test_each_status_has_its_kind_of_complaint(outcome: Outcome, kind: Kind, tmp_path: Path) -> None:
+    one: list[ClientJudgement] = [judgement(EAGER, PYTHON, outcome, because="cut short: it hung")]
     run = load_clients(MadeUpClients(judgements=one).write(tmp_path / "one"))
 
     assert [found for found, _, _ in weighed(run)] == [kind]
@@ -110,8 +110,8 @@ def test_each_standing_has_its_kind_of_complaint(outcome: Outcome, kind: Kind, t
 def test_the_gate_on_a_run_of_both_is_red_for_its_clients_alone(
     kafka_conformance: CommandLine, tmp_path: Path
 ) -> None:
-    held = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--run-id", "both", RIGHT)
-    assert kafka_conformance(*held) == ExitCode.EXPECTED
+    ran = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--run-id", "both", RIGHT)
+    assert kafka_conformance(*ran) == ExitCode.EXPECTED
     red().write(tmp_path / "both" / "clients")
 
     code = kafka_conformance("gate", tmp_path / "both", "--suites", "small_suites")

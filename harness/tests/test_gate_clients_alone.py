@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.report.exit_code import ExitCode
+from harness.results.exit_code import ExitCode
 from harness.tests.in_process import CommandLine
 from harness.tests.made_up_clients import (
     EAGER,
@@ -173,8 +173,8 @@ def test_the_number_of_the_event_that_shows_a_broken_invariant_makes_it_no_other
     broken = violation("orders-0 belongs to ana and bob", EAGER, PYTHON)
     before = with_one(Outcome.DIVERGES, violations=(broken,)).write(tmp_path / "before")
     now = with_one(Outcome.DIVERGES, violations=(broken,)).write(tmp_path / "now")
-    told = (now / "judgement.json").read_text()
-    (now / "judgement.json").write_text(told.replace('"sequence": 17', '"sequence": 99'))
+    reported = (now / "judgement.json").read_text()
+    (now / "judgement.json").write_text(reported.replace('"sequence": 17', '"sequence": 99'))
 
     gate = ("gate", now, "--suites", "small_suites", "--baseline", before)
     assert kafka_conformance(*gate) == ExitCode.EXPECTED
@@ -223,8 +223,8 @@ def test_a_soak_is_decided_by_its_account(
     folder = MadeUpClients(soak_s=20.0, judgements=[]).write(tmp_path / "soak")
     (folder / "judgement.json").unlink()
     group = {"group": "static", "delivered": 7, "repeated": 0, "lost": [], "committed": True}
-    told = {"upheavals": {}, "errors": {}, "unexpected": unexpected}
-    account = {"library": PYTHON, "produced": 7, "duration_s": 20.0, "groups": [{**group, **told}]}
+    reported = {"upheavals": {}, "errors": {}, "unexpected": unexpected}
+    account = {"library": PYTHON, "produced": 7, "duration_s": 20.0, "groups": [{**group, **reported}]}
     (folder / KAFKA_NAME / f"soak-{PYTHON}.json").write_text(json.dumps(account))
 
     assert kafka_conformance("gate", folder, "--suites", "small_suites") == code

@@ -16,7 +16,8 @@ from harness.gate.junit import junit
 from harness.gate.policy import Allow, Policy
 from harness.gate.summary import SIZE_MAX, markdown
 from harness.gate.words import three_lines
-from harness.report.exit_code import ExitCode
+from harness.results.brokers import AddedProperties
+from harness.results.exit_code import ExitCode
 from harness.tests.report_run import FOOTER, JAVA, REFERENCE, RUN_ID, difference, judgement
 
 HOSTILE = "<script>alert(1)</script>\n::error::|`@everyone`\x1b[2J\ud800"
@@ -38,6 +39,7 @@ def decided(
     *,
     command: str = "",
     differences: Sequence[Difference] = (),
+    added: AddedProperties | None = None,
 ) -> Decision:
     evidence = Evidence(
         run_id=RUN_ID,
@@ -52,6 +54,7 @@ def decided(
         baseline=None,
         today=date(2026, 11, 21),
         command=command,
+        added=added or {},
     )
     return decide(evidence, policy or Policy())
 
@@ -60,13 +63,23 @@ def many(outcome: str, count: int) -> list[Judgement]:
     return [judgement(f"classic/{outcome.replace(' ', '-')}/{n}", JAVA, outcome) for n in range(count)]
 
 
-def test_what_was_held_against_another_target_is_repeated_against_it() -> None:
+def test_what_was_compared_with_another_target_is_repeated_against_it() -> None:
     command = "kafka-conformance matrix --versions 4.3.1 --against reference:4.4"
     found = decided(many("diverges", 1), command=command)
 
-    assert three_lines(found, INFOS)[2] == (
+    assert three_lines(found)[2] == (
         "next: kafka-conformance matrix --versions 4.3.1 --against reference:4.4 classic/diverges/0"
     )
+
+
+def test_the_line_names_the_properties_with_which_the_scenario_was_run() -> None:
+    added = {(JAVA, "classic/diverges/0"): {"group.max.size": "2"}}
+    found = decided(many("diverges", 1), added=added)
+    again = "kafka-conformance run --target kafka:4.3.1 --broker-property group.max.size=2"
+
+    assert three_lines(found)[2] == f"next: {again} classic/diverges/0"
+    assert f"{again} classic/diverges/0" in markdown(found, INFOS)
+    assert again in junit(Gated(decision=found, judgements=tuple(many("diverges", 1)), infos=INFOS))
 
 
 @pytest.mark.parametrize(("broken", "code"), [(2, ExitCode.EXPECTED), (3, ExitCode.INDETERMINATE)])
@@ -95,10 +108,10 @@ def test_a_reference_alone_is_nothing_held() -> None:
 
 
 def test_there_are_ten_annotations_at_most_and_the_last_counts_the_rest() -> None:
-    lines = list(annotations(decided(many("diverges", 25)), INFOS))
+    lines = list(annotations(decided(many("diverges", 25))))
     assert len(lines) == COUNT_MAX
     assert lines[-1] == "::error title=conformance::16 more, see the summary"
-    assert len(list(annotations(decided(many("diverges", COUNT_MAX)), INFOS))) == COUNT_MAX
+    assert len(list(annotations(decided(many("diverges", COUNT_MAX))))) == COUNT_MAX
 
 
 def test_results_that_differ_in_the_same_way_are_one_annotation_and_one_block() -> None:
@@ -108,7 +121,7 @@ def test_results_that_differ_in_the_same_way_are_one_annotation_and_one_block() 
     found.append(difference(unlike.scenario_id, JAVA, actual="REBALANCE_IN_PROGRESS twice"))
     decision = decided(judgements, differences=found)
 
-    lines = list(annotations(decision, INFOS))
+    lines = list(annotations(decision))
     assert len(lines) == 2
     assert f"{alike[0].scenario_id} on {JAVA}%2C and 23 more results alike::" in lines[0]
     text = markdown(decision, INFOS)
@@ -125,15 +138,15 @@ def hostile() -> Gated:
 
 def test_what_a_target_sent_makes_no_markup_no_command_and_no_second_line() -> None:
     gated = hostile()
-    for line in annotations(gated.decision, gated.infos):
+    for line in annotations(gated.decision):
         assert line.startswith("::error title=unexpected difference%3A classic/a/b on ")
         assert "\n" not in line
         line.encode()
     summary = markdown(gated.decision, gated.infos)
     assert "<script>" not in summary
     assert "@everyone" not in summary.replace("\\@", "")
-    told = three_lines(gated.decision, gated.infos)
-    assert all(line.isprintable() for line in told)
+    reported = three_lines(gated.decision)
+    assert all(line.isprintable() for line in reported)
     ET.fromstring(junit(gated).encode())
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from harness.diff.model import Judgement
+from harness.gate.client_impact import client_impact, explained_behaviours
 from harness.gate.comparison_model import ADVERTISED, UNKNOWN, ClientChange, Comparison, findings
 from harness.gate.comparison_pages import comparisons_html, comparisons_markdown
-from harness.gate.noticed import noticed, told_behaviours
-from harness.report.consequences import Contrast, FieldChange, consequence, deviation
-from harness.report.exit_code import ExitCode
-from harness.report.reactions import REACTIONS
-from harness.targets.behaviours import behaviour_sheets
+from harness.results.answer_impact import Contrast, FieldChange, consequence, deviation
+from harness.results.client_reactions import REACTIONS
+from harness.results.exit_code import ExitCode
+from harness.targets.reference.behaviours import behaviour_sheets
 from harness.tests.in_process import CommandLine
 from harness.trace.files import RunFolder, read_events, read_records, write_records
 from harness.wire.codec import error_name
@@ -25,24 +25,24 @@ SUITE = "classic/heartbeat/**"
 CHANGED = "classic/heartbeat/before-assignments"
 """What is answered NONE since 2.6.1, and REBALANCE_IN_PROGRESS before."""
 BEHAVIOUR = "heartbeat_in_completing_rebalance_is_fine"
-Hold = Callable[..., Path]
+Ran = Callable[..., Path]
 
 
-@pytest.fixture(name="hold")
-def _hold(kafka_conformance: CommandLine, tmp_path: Path) -> Hold:
-    def hold(run_id: str, *targets: str, suite: str = SUITE) -> Path:
+@pytest.fixture(name="ran")
+def _ran(kafka_conformance: CommandLine, tmp_path: Path) -> Ran:
+    def ran(run_id: str, *targets: str, suite: str = SUITE) -> Path:
         chosen = [each for target in targets for each in ("--target", target)]
         run = ("run", suite, "--no-report", "--out", tmp_path, "--run-id", run_id)
         assert kafka_conformance(*run, *chosen) == ExitCode.EXPECTED
         return tmp_path / run_id
 
-    return hold
+    return ran
 
 
 def test_what_changed_between_two_targets_of_a_run_is_put_down_to_a_named_behaviour(
-    kafka_conformance: CommandLine, hold: Hold
+    kafka_conformance: CommandLine, ran: Ran
 ) -> None:
-    run = hold("run", "reference:2.5", "reference:4.4")
+    run = ran("run", "reference:2.5", "reference:4.4")
     asked = ("diff", "reference:2.5", "reference:4.4", "--run", run, "--format", "json")
     assert kafka_conformance(*asked) == ExitCode.EXPECTED
     (comparison,) = json.loads(kafka_conformance.out)
@@ -60,54 +60,54 @@ def test_what_changed_between_two_targets_of_a_run_is_put_down_to_a_named_behavi
     assert len(change["sources"]) == len(change["behaviours"])
     (finding,) = (each for each in comparison["findings"] if CHANGED in each["scenarios"])
     assert (finding["cause"], finding["in_the_latter"]) == (BEHAVIOUR, "new")
-    assert finding["notice"] == noticed(BEHAVIOUR)
+    assert finding["notice"] == client_impact(BEHAVIOUR)
     assert comparison["same_count"] + len(changes) <= len(RunFolder(run).read_scripts())
 
 
 def test_of_several_behaviours_those_count_that_lead_to_the_other_answer(
-    kafka_conformance: CommandLine, hold: Hold
+    kafka_conformance: CommandLine, ran: Ran
 ) -> None:
     scenario = "classic/subscription/negative-count"
-    run = hold("run", "reference:3.9", "reference:4.4", suite=scenario)
+    run = ran("run", "reference:3.9", "reference:4.4", suite=scenario)
     asked = ("diff", "reference:3.9", "reference:4.4", "--run", run, "--format", "json")
     assert kafka_conformance(*asked) == ExitCode.EXPECTED
     ((change,),) = (each["changes"] for each in json.loads(kafka_conformance.out))
     assert change["behaviours"] == ["malformed_subscription_throws"]
 
 
-def test_without_explaining_the_reference_is_not_asked(kafka_conformance: CommandLine, hold: Hold) -> None:
-    run = hold("run", "reference:2.5", "reference:4.4")
+def test_without_explaining_the_reference_is_not_asked(kafka_conformance: CommandLine, ran: Ran) -> None:
+    run = ran("run", "reference:2.5", "reference:4.4")
     assert kafka_conformance("diff", "reference:2.5", "reference-4.4", "--run", run, "--no-explain") == 0
     assert f"{CHANGED}: step 21, Heartbeat v4" in kafka_conformance.out
     assert "    error_code: REBALANCE_IN_PROGRESS → NONE\n" in kafka_conformance.out
     assert "what changed from" not in kafka_conformance.err
 
 
-def test_two_runs_of_the_same_do_not_differ(kafka_conformance: CommandLine, hold: Hold) -> None:
-    one, other = hold("one", "reference:3.9"), hold("other", "reference:3.9")
+def test_two_runs_of_the_same_do_not_differ(kafka_conformance: CommandLine, ran: Ran) -> None:
+    one, other = ran("one", "reference:3.9"), ran("other", "reference:3.9")
     assert kafka_conformance("diff", one, other) == ExitCode.EXPECTED
     assert "none of 12 scenarios changed" in kafka_conformance.out
 
 
-def test_two_runs_are_compared_target_by_target(kafka_conformance: CommandLine, hold: Hold) -> None:
-    one, other = hold("one", "reference:2.5"), hold("other", "reference:4.4")
+def test_two_runs_are_compared_target_by_target(kafka_conformance: CommandLine, ran: Ran) -> None:
+    one, other = ran("one", "reference:2.5"), ran("other", "reference:4.4")
     assert kafka_conformance("diff", one, other, "--format", "markdown") == ExitCode.EXPECTED
     assert kafka_conformance.out.startswith("# reference:2.5 (run one) → reference:4.4 (run other)\n")
     assert f"Example: [{CHANGED}](#c0-classic.heartbeat.before-assignments), step 21" in kafka_conformance.out
     assert '<a id="c0-classic.heartbeat.before-assignments"></a>' in kafka_conformance.out
-    many = hold("many", "reference:2.5", "reference:4.4")
+    many = ran("many", "reference:2.5", "reference:4.4")
     assert kafka_conformance("diff", one, many, "--no-explain") == ExitCode.EXPECTED
     assert kafka_conformance("diff", f"{one}@reference:2.5", f"{many}@reference-4.4", "--no-explain") == 0
     assert CHANGED in kafka_conformance.out
 
 
-def test_scenarios_of_one_side_alone_are_told_apart_from_those_that_could_not_be_held(
-    kafka_conformance: CommandLine, hold: Hold
+def test_scenarios_of_one_side_alone_are_kept_apart_from_those_that_could_not_be_run(
+    kafka_conformance: CommandLine, ran: Ran
 ) -> None:
-    whole, part = hold("whole", "reference:4.4"), hold("part", "reference:4.4", suite=CHANGED)
+    whole, part = ran("whole", "reference:4.4"), ran("part", "reference:4.4", suite=CHANGED)
     assert kafka_conformance("diff", whole, part) == ExitCode.EXPECTED
     assert "11 scenarios are in the former's run alone" in kafka_conformance.out
-    new = hold("new", "reference:3.9", "reference:4.4", suite="admin/describe/stable/v6")
+    new = ran("new", "reference:3.9", "reference:4.4", suite="admin/describe/stable/v6")
     assert kafka_conformance("diff", "reference:3.9", "reference:4.4", "--run", new) == ExitCode.EXPECTED
     why = "reference:3.9 serves DescribeGroups v0 to v5, not v6 (admin/describe/stable/v6)"
     assert f"1 scenario was held only with the latter: {why}" in kafka_conformance.out
@@ -122,9 +122,9 @@ def test_scenarios_of_one_side_alone_are_told_apart_from_those_that_could_not_be
     ],
 )
 def test_a_side_that_is_nothing_is_refused(
-    kafka_conformance: CommandLine, hold: Hold, named: str, code: ExitCode, says: str
+    kafka_conformance: CommandLine, ran: Ran, named: str, code: ExitCode, says: str
 ) -> None:
-    run = hold("run", "reference:4.4")
+    run = ran("run", "reference:4.4")
     assert kafka_conformance("diff", named, "reference:4.4", "--run", run) == code
     assert says in kafka_conformance.err
 
@@ -137,19 +137,17 @@ def test_a_target_without_a_run_to_look_in_is_refused_by_its_name(
     assert "'kafka:3.9.2' is no folder, so it would be a target of" in kafka_conformance.err
 
 
-def test_runs_without_a_target_in_common_want_to_be_told_which(
-    kafka_conformance: CommandLine, hold: Hold
-) -> None:
+def test_runs_without_a_target_in_common_want_to_know_which(kafka_conformance: CommandLine, ran: Ran) -> None:
     one, other = (
-        hold("one", "reference:2.5", "reference:2.6"),
-        hold("other", "reference:4.3", "reference:4.4"),
+        ran("one", "reference:2.5", "reference:2.6"),
+        ran("other", "reference:4.3", "reference:4.4"),
     )
     assert kafka_conformance("diff", one, other) == ExitCode.USAGE
     assert "name one of each: RUN@TARGET" in kafka_conformance.err
 
 
-def test_a_run_that_was_cut_short_is_refused(kafka_conformance: CommandLine, hold: Hold) -> None:
-    run = hold("run", "reference:2.5", "reference:4.4")
+def test_a_run_that_was_cut_short_is_refused(kafka_conformance: CommandLine, ran: Ran) -> None:
+    run = ran("run", "reference:2.5", "reference:4.4")
     RunFolder(run).footer_json.unlink()
     assert kafka_conformance("diff", "reference:2.5", "reference:4.4", "--run", run) == ExitCode.BAD_DATA
 
@@ -179,18 +177,18 @@ def choose_carol(run: Path, *, outcome: str) -> None:
     [("conforms", "none of 1 scenarios changed"), ("diverges", 'leader: "member:bob" → "member:carol"')],
 )
 def test_what_hangs_on_chance_is_no_change_where_both_are_right(
-    kafka_conformance: CommandLine, hold: Hold, outcome: str, says: str
+    kafka_conformance: CommandLine, ran: Ran, outcome: str, says: str
 ) -> None:
-    one, other = (hold(run_id, "reference:4.4", suite=LEADER) for run_id in ("one", "other"))
+    one, other = (ran(run_id, "reference:4.4", suite=LEADER) for run_id in ("one", "other"))
     choose_carol(other, outcome=outcome)
     assert kafka_conformance("diff", one, other, "--no-explain") == ExitCode.EXPECTED
     assert says in kafka_conformance.out
 
 
 def test_a_target_beside_its_reference_is_judged_from_what_it_was_found_to_do_wrong(
-    kafka_conformance: CommandLine, hold: Hold
+    kafka_conformance: CommandLine, ran: Ran
 ) -> None:
-    run = hold("run", "reference-tcp:4.4", suite=LEADER)
+    run = ran("run", "reference-tcp:4.4", suite=LEADER)
     folder = RunFolder(run)
     path = folder.events("reference-tcp-4.4")
     events = list(read_events(path).events)
@@ -247,8 +245,8 @@ COMPARISON = Comparison(
     after="kafka:4.4.0 (run b)",
     changes=(CHANGE,),
     same_count=3,
-    newly_held=(),
-    held_no_more=(),
+    newly_run=(),
+    run_no_more=(),
     only_after=(),
     only_before=(),
     rewritten=(),
@@ -268,22 +266,22 @@ def test_wire_data_is_no_markup_on_the_page() -> None:
 
 
 def test_each_side_of_several_is_compared_with_the_one_before_it(
-    kafka_conformance: CommandLine, hold: Hold
+    kafka_conformance: CommandLine, ran: Ran
 ) -> None:
-    run = hold("run", "reference:2.5", "reference:2.6.1", "reference:4.4", suite=CHANGED)
+    run = ran("run", "reference:2.5", "reference:2.6.1", "reference:4.4", suite=CHANGED)
     asked = ("diff", "reference:2.5", "reference:2.6.1", "reference:4.4", "--run", run, "--no-explain")
     assert kafka_conformance(*asked, "--format", "json") == ExitCode.EXPECTED
-    told = json.loads(kafka_conformance.out)
-    assert [(each["before"], each["after"], len(each["changes"])) for each in told] == [
+    reported = json.loads(kafka_conformance.out)
+    assert [(each["before"], each["after"], len(each["changes"])) for each in reported] == [
         ("reference:2.5 (run run)", "reference:2.6.1 (run run)", 1),
         ("reference:2.6.1 (run run)", "reference:4.4 (run run)", 0),
     ]
 
 
 def test_a_page_within_the_folder_of_a_run_leads_to_the_scenarios(
-    kafka_conformance: CommandLine, hold: Hold
+    kafka_conformance: CommandLine, ran: Ran
 ) -> None:
-    run = hold("run", "reference:2.5", "reference:4.4", suite=CHANGED)
+    run = ran("run", "reference:2.5", "reference:4.4", suite=CHANGED)
     (run / "scenarios").mkdir()
     asked = (
         "diff",
@@ -305,8 +303,8 @@ def test_a_page_within_the_folder_of_a_run_leads_to_the_scenarios(
 
 def test_unknown_causes_come_first() -> None:
     named = replace(CHANGE, scenario_id="d/e/f", behaviours=("heartbeat_before_sync_is_rebalance",))
-    told = replace(COMPARISON, changes=(named, replace(named, scenario_id="g/h/i"), CHANGE))
-    assert list(told.by_cause()) == [UNKNOWN, "heartbeat_before_sync_is_rebalance"]
+    reported = replace(COMPARISON, changes=(named, replace(named, scenario_id="g/h/i"), CHANGE))
+    assert list(reported.by_cause()) == [UNKNOWN, "heartbeat_before_sync_is_rebalance"]
     assert replace(CHANGE, known_as=("KAFKA-1",)).cause == "KAFKA-1"
 
 
@@ -372,24 +370,24 @@ def contrast(api: str, before: str, after: str, *, path: str = "error_code") -> 
         (contrast("Fetch", "a", "b", path="session"), "Fetch: session", "Programs that read session see"),
     ],
 )
-def test_what_a_client_suffers_is_told_by_the_api_and_what_changed_in_its_answer(
+def test_what_a_client_suffers_is_reported_by_the_api_and_what_changed_in_its_answer(
     changed: Contrast, name: str, says: str
 ) -> None:
     assert deviation(changed) == name
     assert says in consequence(changed)
 
 
-def test_changes_of_one_cause_are_told_apart_by_what_a_client_notices() -> None:
+def test_changes_of_one_cause_are_kept_apart_by_what_a_client_notices() -> None:
     other = replace(CHANGE, scenario_id="d/e/f", api="OffsetCommit")
-    told = findings((other, CHANGE, replace(CHANGE, scenario_id="g/h/i")))
-    assert [[change.scenario_id for change in finding.changes] for finding in told] == [
+    reported = findings((other, CHANGE, replace(CHANGE, scenario_id="g/h/i")))
+    assert [[change.scenario_id for change in finding.changes] for finding in reported] == [
         ["a/b/c", "g/h/i"],
         ["d/e/f"],
     ]
 
 
-def test_what_is_told_of_behaviours_is_told_of_behaviours_that_there_are() -> None:
-    assert told_behaviours() <= {sheet.name for sheet in behaviour_sheets()}
+def test_what_hears_of_behaviours_hears_of_behaviours_that_there_are() -> None:
+    assert explained_behaviours() <= {sheet.name for sheet in behaviour_sheets()}
 
 
 def test_every_reaction_is_to_errors_that_there_are_and_goes_on_from_a_client() -> None:

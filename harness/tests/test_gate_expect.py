@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.gate.expectation_file import EditError, with_entry, with_values, without_entries
-from harness.report.exit_code import ExitCode
+from harness.results.exit_code import ExitCode
 from harness.tests.in_process import CommandLine
 from harness.tests.small_suite import NEW, RIGHT, WRONG, entry
 
@@ -83,15 +83,15 @@ def test_an_entry_is_put_behind_all_others() -> None:
     assert known_of(with_entry("", entry("j/k/l"))) == ["j/k/l"]
 
 
-@pytest.fixture(name="hold")
-def _hold(kafka_conformance: CommandLine, suites: Path, tmp_path: Path) -> Callable[..., Path]:
-    def hold(run_id: str, *arguments: str) -> Path:
+@pytest.fixture(name="ran")
+def _ran(kafka_conformance: CommandLine, suites: Path, tmp_path: Path) -> Callable[..., Path]:
+    def ran(run_id: str, *arguments: str) -> Path:
         out = tmp_path / "reports"
         run = ("run", "--suites", "small_suites", "--no-report", "--out", out, "--run-id", run_id)
         kafka_conformance(*run, *arguments)
         return out / run_id
 
-    return hold
+    return ran
 
 
 SUITES = ("--suites", "small_suites")
@@ -129,9 +129,9 @@ def test_lint_tells_the_faults_of_all_files(
 
 
 def test_update_writes_nothing_without_a_reason_a_link_and_a_yes(
-    kafka_conformance: CommandLine, suites: Path, hold: Callable[..., Path]
+    kafka_conformance: CommandLine, suites: Path, ran: Callable[..., Path]
 ) -> None:
-    run = hold("run")
+    run = ran("run")
     known = suites / "expectations" / "known.toml"
     update = ("expect", "update", "--run", run, *SUITES)
     for arguments, says in (
@@ -142,8 +142,8 @@ def test_update_writes_nothing_without_a_reason_a_link_and_a_yes(
     ):
         assert kafka_conformance(*update, *arguments) == ExitCode.USAGE
         assert says in kafka_conformance.err
-    told = ("--all", "--reason", "so", "--link", "somewhere", "--yes")
-    assert kafka_conformance(*update, *told) == ExitCode.CONFIGURATION
+    reported = ("--all", "--reason", "so", "--link", "somewhere", "--yes")
+    assert kafka_conformance(*update, *reported) == ExitCode.CONFIGURATION
     assert "write a KAFKA-number" in kafka_conformance.err
     assert kafka_conformance(*update, "--all", "--reason", "so", "--link", "KIP-1") == ExitCode.EXPECTED
     assert "not written: confirm with --yes" in kafka_conformance.out
@@ -151,13 +151,13 @@ def test_update_writes_nothing_without_a_reason_a_link_and_a_yes(
 
 
 def test_what_update_writes_makes_the_gate_green(
-    kafka_conformance: CommandLine, suites: Path, hold: Callable[..., Path]
+    kafka_conformance: CommandLine, suites: Path, ran: Callable[..., Path]
 ) -> None:
-    run = hold("run", "--target", "reference:3.9", "--target", "reference:4.4")
+    run = ran("run", "--target", "reference:3.9", "--target", "reference:4.4")
     known = suites / "expectations" / "known.toml"
     known.write_text("# Ours.\n")
-    told = ("--reason", 'it "is" so', "--link", "KAFKA-12345", "--owner", "ana", "--yes")
-    assert kafka_conformance("expect", "update", WRONG, "--run", run, *told, *SUITES) == ExitCode.EXPECTED
+    reported = ("--reason", 'it "is" so', "--link", "KAFKA-12345", "--owner", "ana", "--yes")
+    assert kafka_conformance("expect", "update", WRONG, "--run", run, *reported, *SUITES) == ExitCode.EXPECTED
     (written,) = tomllib.loads(known.read_text())["expect"]
     assert written["targets"] == ["reference:3.9", "reference:4.4"]
     assert written["reason"] == 'it "is" so'
@@ -176,12 +176,12 @@ class Terminal(StringIO):
 def test_update_asks_whoever_is_there(
     kafka_conformance: CommandLine,
     suites: Path,
-    hold: Callable[..., Path],
+    ran: Callable[..., Path],
     monkeypatch: pytest.MonkeyPatch,
     answer: str,
     written: int,
 ) -> None:
-    run = hold("run")
+    run = ran("run")
     monkeypatch.setattr("sys.stdin", Terminal(f"it is so\nKAFKA-7\n{answer}\n"))
     assert kafka_conformance("expect", "update", "--all", "--run", run, *SUITES) == ExitCode.EXPECTED
     assert '+reason = "it is so"' in kafka_conformance.out
@@ -191,13 +191,15 @@ def test_update_asks_whoever_is_there(
 
 
 def test_update_changes_the_entry_that_foresaw_something_else(
-    kafka_conformance: CommandLine, suites: Path, hold: Callable[..., Path]
+    kafka_conformance: CommandLine, suites: Path, ran: Callable[..., Path]
 ) -> None:
-    run = hold("run")
+    run = ran("run")
     known = suites / "expectations" / "known.toml"
     known.write_text("# Why.\n" + entry(WRONG).lstrip() + 'signature = "000000000000"  # of old\n')
-    told = ("--reason", "anew", "--link", "KIP-2", "--yes")
-    assert kafka_conformance("expect", "update", "--all", "--run", run, *told, *SUITES) == ExitCode.EXPECTED
+    reported = ("--reason", "anew", "--link", "KIP-2", "--yes")
+    assert (
+        kafka_conformance("expect", "update", "--all", "--run", run, *reported, *SUITES) == ExitCode.EXPECTED
+    )
     text = known.read_text()
     assert len(tomllib.loads(text)["expect"]) == 1
     assert "000000000000" not in text
@@ -207,17 +209,17 @@ def test_update_changes_the_entry_that_foresaw_something_else(
 
 
 def test_update_refuses_a_run_that_was_cut_short(
-    kafka_conformance: CommandLine, suites: Path, hold: Callable[..., Path]
+    kafka_conformance: CommandLine, suites: Path, ran: Callable[..., Path]
 ) -> None:
-    run = hold("run")
+    run = ran("run")
     (run / "footer.json").unlink()
     assert kafka_conformance("expect", "update", "--all", "--run", run, *SUITES) == ExitCode.BAD_DATA
 
 
-def test_prune_shows_what_can_go_and_removes_it_when_told(
-    kafka_conformance: CommandLine, suites: Path, hold: Callable[..., Path]
+def test_prune_shows_what_can_go_and_removes_it_when_asked(
+    kafka_conformance: CommandLine, suites: Path, ran: Callable[..., Path]
 ) -> None:
-    run = hold("run")
+    run = ran("run")
     known = suites / "expectations" / "known.toml"
     expired = entry(NEW, "lenient") + 'expires = "2020-01-01"\n'
     elsewhere = entry(WRONG).replace('"*"', '"kafka:*"')
@@ -237,11 +239,11 @@ def test_prune_shows_what_can_go_and_removes_it_when_told(
 
 
 def test_prune_spares_what_fired_in_another_of_the_runs(
-    kafka_conformance: CommandLine, suites: Path, hold: Callable[..., Path]
+    kafka_conformance: CommandLine, suites: Path, ran: Callable[..., Path]
 ) -> None:
     known = suites / "expectations" / "known.toml"
-    wrong = hold("wrong", WRONG)
-    mended = hold("mended", RIGHT)
+    wrong = ran("wrong", WRONG)
+    mended = ran("mended", RIGHT)
     known.write_text(entry("small/heartbeat/*"))
     assert kafka_conformance("expect", "prune", mended, "--yes", *SUITES) == ExitCode.EXPECTED
     assert tomllib.loads(known.read_text()) == {}
@@ -251,9 +253,9 @@ def test_prune_spares_what_fired_in_another_of_the_runs(
 
 
 def test_why_tells_what_applies_and_why_the_rest_does_not(
-    kafka_conformance: CommandLine, suites: Path, hold: Callable[..., Path]
+    kafka_conformance: CommandLine, suites: Path, ran: Callable[..., Path]
 ) -> None:
-    run = hold("run")
+    run = ran("run")
     (suites / "expectations" / "known.toml").write_text(
         entry(WRONG)
         + entry("small/heartbeat/*", "lenient")

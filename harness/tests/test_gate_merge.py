@@ -7,27 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from harness.conduct.plan import PlanError, Shard
 from harness.diff.model import Judgement
-from harness.report.exit_code import ExitCode
-from harness.tests.conducted import catalogue
+from harness.orchestration.plan import PlanError, RunShard
+from harness.results.exit_code import ExitCode
+from harness.tests.completed_runs import catalogue
 from harness.tests.in_process import CommandLine
 from harness.trace.files import RunFolder, read_events, read_records
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
 SUITE = "classic/heartbeat/**"
-Hold = Callable[..., Path]
+Ran = Callable[..., Path]
 
 
-@pytest.fixture(name="hold")
-def _hold(kafka_conformance: CommandLine, tmp_path: Path) -> Hold:
-    def hold(run_id: str, *arguments: str, suite: str = SUITE) -> Path:
+@pytest.fixture(name="ran")
+def _ran(kafka_conformance: CommandLine, tmp_path: Path) -> Ran:
+    def ran(run_id: str, *arguments: str, suite: str = SUITE) -> Path:
         run = ("run", suite, "--no-report", "--out", tmp_path, "--run-id", run_id)
         assert kafka_conformance(*run, *arguments) == ExitCode.EXPECTED
         return tmp_path / run_id
 
-    return hold
+    return ran
 
 
 def judged(run: Path) -> list[Judgement]:
@@ -41,11 +41,11 @@ def judged(run: Path) -> list[Judgement]:
 @pytest.mark.parametrize("text", ["", "1", "0/3", "4/3", "1/0", "a/b", "-1/3"])
 def test_what_is_no_shard_is_refused(text: str) -> None:
     with pytest.raises(PlanError, match="write 1/3, 2/3 and 3/3"):
-        Shard.parse(text)
+        RunShard.parse(text)
 
 
 def test_shards_have_each_scenario_once_and_are_alike_in_size() -> None:
-    parts = [Shard(number=number, count=7).part_of(catalogue()) for number in range(1, 8)]
+    parts = [RunShard(number=number, count=7).part_of(catalogue()) for number in range(1, 8)]
     assert sorted(name for part in parts for name in part) == sorted(catalogue())
     sizes = [len(part) for part in parts]
     assert max(sizes) - min(sizes) <= 1
@@ -54,13 +54,13 @@ def test_shards_have_each_scenario_once_and_are_alike_in_size() -> None:
 def test_an_empty_shard_is_refused() -> None:
     two = dict(list(catalogue().items())[:2])
     with pytest.raises(PlanError, match="shard 3/3 is empty: the selection has 2 scenarios"):
-        Shard(number=3, count=3).part_of(two)
+        RunShard(number=3, count=3).part_of(two)
 
 
-def test_shards_joined_are_the_whole_run(kafka_conformance: CommandLine, hold: Hold, tmp_path: Path) -> None:
+def test_shards_joined_are_the_whole_run(kafka_conformance: CommandLine, ran: Ran, tmp_path: Path) -> None:
     both = ("--target", "reference:3.9", "--target", "reference:4.4")
-    whole = hold("whole", *both)
-    shards = [hold(f"shard-{number}", *both, "--shard", f"{number}/3") for number in (1, 2, 3)]
+    whole = ran("whole", *both)
+    shards = [ran(f"shard-{number}", *both, "--shard", f"{number}/3") for number in (1, 2, 3)]
     assert kafka_conformance("merge", *shards, "--out", tmp_path / "joined") == ExitCode.EXPECTED
     joined = tmp_path / "joined"
     assert judged(joined) == judged(whole)
@@ -74,39 +74,37 @@ def test_shards_joined_are_the_whole_run(kafka_conformance: CommandLine, hold: H
     assert kafka_conformance("gate", joined) == ExitCode.EXPECTED
 
 
-def test_runs_of_other_targets_join_as_well(
-    kafka_conformance: CommandLine, hold: Hold, tmp_path: Path
-) -> None:
-    runs = [hold(profile, "--target", f"reference:{profile}") for profile in ("3.9", "4.4")]
+def test_runs_of_other_targets_join_as_well(kafka_conformance: CommandLine, ran: Ran, tmp_path: Path) -> None:
+    runs = [ran(profile, "--target", f"reference:{profile}") for profile in ("3.9", "4.4")]
     assert kafka_conformance("merge", *runs, "--out", tmp_path / "joined") == ExitCode.EXPECTED
     assert RunFolder(tmp_path / "joined").read_run().targets == ("reference-3.9", "reference-4.4")
 
 
 def test_an_oracle_that_two_shards_share_is_kept_once(
-    kafka_conformance: CommandLine, hold: Hold, tmp_path: Path
+    kafka_conformance: CommandLine, ran: Ran, tmp_path: Path
 ) -> None:
     suite = "classic/heartbeat/before-assignments"
-    one = hold("one", "--target", "reference-tcp:3.9", suite=suite)
-    other = hold("other", "--target", "reference-tcp", "--profile", "3.9", suite=suite)
+    one = ran("one", "--target", "reference-tcp:3.9", suite=suite)
+    other = ran("other", "--target", "reference-tcp", "--profile", "3.9", suite=suite)
     assert kafka_conformance("merge", one, other, "--out", tmp_path / "joined") == ExitCode.EXPECTED
-    told, joined = (
+    reported, joined = (
         read_events(RunFolder(run).events("reference-3.9")).events for run in (one, tmp_path / "joined")
     )
-    assert [event.sequence for event in joined] == [event.sequence for event in told]
+    assert [event.sequence for event in joined] == [event.sequence for event in reported]
     assert RunFolder(tmp_path / "joined").read_run().targets == ("reference-tcp-3.9", "reference-tcp")
 
 
 def test_what_is_missing_twice_or_cut_short_is_refused_by_name(
-    kafka_conformance: CommandLine, hold: Hold, tmp_path: Path
+    kafka_conformance: CommandLine, ran: Ran, tmp_path: Path
 ) -> None:
-    one, two = (hold(f"shard-{number}", "--shard", f"{number}/2") for number in (1, 2))
+    one, two = (ran(f"shard-{number}", "--shard", f"{number}/2") for number in (1, 2))
     out = ("--out", tmp_path / "joined")
     for runs, says in (
         ((one,), "reference: shard 2/2 is missing"),
         ((one, one), "run shard-1 is given 2 times"),
-        ((one, two, hold("whole")), "scenarios are in more than one run"),
+        ((one, two, ran("whole")), "scenarios are in more than one run"),
         (
-            (one, hold("of-all", "--skip", "classic/heartbeat/before-assignments")),
+            (one, ran("of-all", "--skip", "classic/heartbeat/before-assignments")),
             "digest of the plan's scenarios",
         ),
     ):
@@ -127,9 +125,9 @@ def test_what_is_missing_twice_or_cut_short_is_refused_by_name(
     ],
 )
 def test_runs_of_another_harness_are_refused_by_what_differs(
-    kafka_conformance: CommandLine, hold: Hold, tmp_path: Path, name: str, value: str, says: str
+    kafka_conformance: CommandLine, ran: Ran, tmp_path: Path, name: str, value: str, says: str
 ) -> None:
-    one, two = (hold(f"shard-{number}", "--shard", f"{number}/2") for number in (1, 2))
+    one, two = (ran(f"shard-{number}", "--shard", f"{number}/2") for number in (1, 2))
     content = json.loads(RunFolder(two).run_json.read_text())
     RunFolder(two).run_json.write_text(json.dumps({**content, name: value}))
     assert kafka_conformance("merge", one, two, "--out", tmp_path / "joined") == ExitCode.BAD_DATA
@@ -138,9 +136,9 @@ def test_runs_of_another_harness_are_refused_by_what_differs(
 
 
 def test_targets_of_one_name_that_are_not_the_same_are_refused(
-    kafka_conformance: CommandLine, hold: Hold, tmp_path: Path
+    kafka_conformance: CommandLine, ran: Ran, tmp_path: Path
 ) -> None:
-    one, two = (hold(f"shard-{number}", "--shard", f"{number}/2") for number in (1, 2))
+    one, two = (ran(f"shard-{number}", "--shard", f"{number}/2") for number in (1, 2))
     headers = RunFolder(two).read_headers("reference")
     RunFolder(two).write_headers("reference", [replace(each, image="other@sha256:1") for each in headers])
     assert kafka_conformance("merge", one, two, "--out", tmp_path / "joined") == ExitCode.BAD_DATA

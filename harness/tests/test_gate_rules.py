@@ -1,9 +1,10 @@
 """How a run stands to each rule of a policy."""
 
-from harness.gate.decision import Complaint, Decision, Kind
+from harness.gate.complaint import Complaint, Kind
+from harness.gate.decision import Decision
 from harness.gate.policy import Handling, Policy
 from harness.gate.rules import rules_of
-from harness.report.standing import Standing
+from harness.results.status import ResultStatus
 
 KAFKA = "kafka-4.4.0"
 
@@ -16,8 +17,11 @@ def decision(*complaints: Complaint, passed_over: tuple[Complaint, ...] = ()) ->
         complaints=complaints,
         passed_over=passed_over,
         notes=(),
-        standings={KAFKA: {Standing.PASSED: 7, Standing.SKIPPED: 2}, "reference-4.4.0": {Standing.PASSED: 1}},
-        held={KAFKA: 7},
+        standings={
+            KAFKA: {ResultStatus.PASSED: 7, ResultStatus.SKIPPED: 2},
+            "reference-4.4.0": {ResultStatus.PASSED: 1},
+        },
+        ran={KAFKA: 7},
     )
 
 
@@ -28,8 +32,8 @@ def complaint(kind: Kind) -> Complaint:
 def test_every_rule_is_kept_by_a_run_without_complaints() -> None:
     rules = rules_of(decision(), Policy())
     assert all(rule.is_kept for rule in rules)
-    held = next(rule for rule in rules if rule.rule == "scenarios held with every target")
-    assert (held.threshold, held.value) == ("at least 1", "7")
+    ran = next(rule for rule in rules if rule.rule == "scenarios held with every target")
+    assert (ran.threshold, ran.value) == ("at least 1", "7")
 
 
 def test_a_broken_rule_says_how_much_is_red_and_how_much_was_let_pass() -> None:

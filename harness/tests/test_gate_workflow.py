@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-import typer
 import yaml
-from typer.core import TyperGroup
 
-from harness.cli import app
+from harness.cli.commands import load_command
 from harness.diff.model import Judgement
-from harness.report.exit_code import ExitCode
-from harness.tests.conducted import CHECKOUT, reference_server
+from harness.results.exit_code import ExitCode
+from harness.tests.completed_runs import CHECKOUT, reference_server
 from harness.trace.files import RunFolder, read_records
 
 FOLDER: Final = CHECKOUT / ".github"
 WORKFLOWS: Final = sorted(FOLDER.glob("workflows/*.yml"))
+RELEASE: Final = FOLDER / "workflows" / "release.yml"
 ACTION: Final = FOLDER / "actions" / "gate" / "action.yml"
 FAULTY: Final = "classic/heartbeat/before-assignments"
 """What releases before 2.6.1 answer otherwise than 4.4."""
 _EXPRESSION: Final = re.compile(r"\$\{\{(.*?)\}\}")
+_PINNED: Final = re.compile(r"(- )?uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 _STEP: Final = ("id", "if", "name", "run", "shell", "uses", "with", "env")
 
 
@@ -50,6 +50,15 @@ def test_steps_have_keys_that_exist_and_do_one_thing(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [*WORKFLOWS, ACTION], ids=lambda path: path.name)
+def test_actions_of_others_are_pinned_by_commit_with_their_tag_in_a_comment(path: Path) -> None:
+    used = [line.strip() for line in path.read_text().splitlines() if "uses:" in line]
+
+    assert used
+    for line in used:
+        assert _PINNED.fullmatch(line) or "uses: ./" in line, line
+
+
+@pytest.mark.parametrize("path", [*WORKFLOWS, ACTION], ids=lambda path: path.name)
 def test_shell_is_shell_and_takes_what_users_say_from_its_environment(path: Path) -> None:
     for name, script in scripts(path).items():
         subprocess.run(["bash", "-n", "-c", script], check=True)
@@ -58,16 +67,12 @@ def test_shell_is_shell_and_takes_what_users_say_from_its_environment(path: Path
 
 @pytest.mark.parametrize("path", [*WORKFLOWS, ACTION], ids=lambda path: path.name)
 def test_every_command_and_option_that_is_used_is_there(path: Path) -> None:
-    command = typer.main.get_command(app)
-    assert isinstance(command, TyperGroup)
     used = 0
     for script in scripts(path).values():
         text = script.replace("\\\n", " ")
         for verb in re.findall(r"kafka-conformance ([a-z]+)", text):
             known = {
-                option
-                for each in command.commands[verb].params
-                for option in (*each.opts, *each.secondary_opts)
+                option for each in load_command(verb).params for option in (*each.opts, *each.secondary_opts)
             }
             assert {"--help", *known} >= set(re.findall(r"(?<=[\s(])--[a-z][a-z-]+", text)), script
             used += 1
@@ -92,7 +97,16 @@ def test_a_workflow_asks_for_no_more_than_reading() -> None:
         assert content["permissions"] == {"contents": "read"}
         assert all("timeout-minutes" in job for job in content["jobs"].values())
         # YAML 1.1 takes the key `on` for a truth value.
-        assert {"pull_request", "push"} <= set(content[True])
+        assert set(content[True]) == ({"push"} if path == RELEASE else {"pull_request", "push"})
+
+
+def test_a_release_is_attested_and_only_that_job_may_write() -> None:
+    (job,) = yaml.safe_load(RELEASE.read_text())["jobs"].values()
+
+    assert job["permissions"] == {"contents": "read", "id-token": "write", "attestations": "write"}
+    assert any("attest-build-provenance" in str(step.get("uses")) for step in job["steps"])
+    for path in {*WORKFLOWS} - {RELEASE}:
+        assert not any("permissions" in each for each in yaml.safe_load(path.read_text())["jobs"].values())
 
 
 class Steps:
@@ -108,19 +122,19 @@ class Steps:
         self.output.touch()
         self.summary.touch()
         self.printed = ""
-        self._told: dict[str, str] = {}
+        self._reported: dict[str, str] = {}
 
     def __call__(self, name: str, **inputs: str) -> int:
         step = next(step for step in steps(ACTION) if step.get("name") == name)
         declared = step["env"]
         assert isinstance(declared, dict)
         code = self.shell(str(step["run"]), **{**dict.fromkeys(declared, ""), **inputs})
-        self._told[name] = self.printed
+        self._reported[name] = self.printed
         return code
 
-    def told(self, name: str) -> str:
+    def reported(self, name: str) -> str:
         """Return what a step printed when it was last carried out."""
-        return self._told[name]
+        return self._reported[name]
 
     def shell(self, script: str, **variables: str) -> int:
         done = subprocess.run(
@@ -153,20 +167,22 @@ def _action(tmp_path: Path) -> Steps:
     return Steps(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_action_is_green_for_a_coordinator_that_conforms(action: Steps) -> None:
-    held = action(
+    ran = action(
         "Hold the scenarios",
         TARGETS="reference:3.9\nreference\n",
         SCENARIOS="classic/heartbeat/**\nclassic/leave/**\n",
         OUT="out put",
     )
-    assert held == 0, action.printed
+    assert ran == 0, action.printed
     assert action.outputs["run"] == "out put/gate"
     assert action("Decide", RUN=action.outputs["run"]) == ExitCode.EXPECTED
     assert action.outputs["exit-code"] == "0"
     assert action.summary.read_text().startswith("## ✓ ")
 
 
+@pytest.mark.slow
 def test_the_action_is_red_for_a_coordinator_with_a_fault_and_says_what_and_how(action: Steps) -> None:
     with reference_server("2.5", log=action.directory / "server.log") as port:
         target = f"external:127.0.0.1:{port}"
@@ -177,7 +193,7 @@ def test_the_action_is_red_for_a_coordinator_with_a_fault_and_says_what_and_how(
         assert f"next: {line}\n" in action.printed
         again = f"{line} --no-report --out out --run-id again"
         assert action.shell(again) == ExitCode.UNEXPECTED, "whoever repeats it sees the same"
-    assert f"::error title=unexpected difference%3A {FAULTY} on " in action.told("Decide")
+    assert f"::error title=unexpected difference%3A {FAULTY} on " in action.reported("Decide")
     assert "## ✗ " in action.summary.read_text()
     signatures = {
         each.signature
@@ -188,6 +204,7 @@ def test_the_action_is_red_for_a_coordinator_with_a_fault_and_says_what_and_how(
     assert len(signatures) == 1
 
 
+@pytest.mark.slow
 def test_the_action_decides_on_a_run_that_is_there_already(action: Steps) -> None:
     assert action("Hold the scenarios", RUN="somewhere/else") == 0
     assert action.outputs["run"] == "somewhere/else"
@@ -199,6 +216,7 @@ def test_the_action_wants_something_to_decide_on(action: Steps) -> None:
     assert action("Hold the scenarios") == ExitCode.USAGE
 
 
+@pytest.mark.slow
 def test_a_command_that_makes_no_sense_ends_the_action_with_its_own_code(action: Steps) -> None:
     assert action("Hold the scenarios", TARGETS="redpanda:1", OUT="out") == ExitCode.USAGE
     assert "is no target" in action.printed

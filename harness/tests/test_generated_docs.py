@@ -3,8 +3,8 @@
 import pytest
 
 from harness.cli.generated_docs import FOLDER, PAGES
-from harness.targets.base import TargetError
-from harness.targets.behaviours import behaviour_sheet, behaviour_sheets
+from harness.targets.base.interface import TargetError
+from harness.targets.reference.behaviours import behaviour_sheet, behaviour_sheets
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -14,7 +14,7 @@ def test_a_generated_page_is_fresh(name: str) -> None:
     )
 
 
-def test_a_behaviour_is_found_by_any_spelling_of_its_name() -> None:
+def test_a_behaviour_is_found_by_any_form_of_its_name() -> None:
     assert behaviour_sheet("PENDING-SYNC-EXPIRES") == behaviour_sheet("pending_sync_expires")
 
 
@@ -24,7 +24,7 @@ def test_a_behaviour_tells_its_releases_and_its_source() -> None:
     assert sheet.source == "KAFKA-13636"
 
 
-def test_a_misspelt_behaviour_is_told_which_may_be_meant() -> None:
+def test_a_misspelt_behaviour_is_reported_which_may_be_meant() -> None:
     with pytest.raises(TargetError, match="did you mean pending_sync_expires"):
         behaviour_sheet("pending_sync_expire")
 

@@ -14,11 +14,11 @@ from typing import Final
 
 import pytest
 
-from harness.conduct.attributing import attribute
-from harness.conduct.judging import judge_run, read_scripts, read_traces
-from harness.conduct.run import ConductedRun
 from harness.diff.model import Judgement
-from harness.tests.conducted import CHECKOUT, catalogue, conducted
+from harness.orchestration.attributing import attribute
+from harness.orchestration.judging import judge_run, read_scripts, read_traces
+from harness.orchestration.run import CompletedRun
+from harness.tests.completed_runs import CHECKOUT, catalogue, completed_run
 from harness.verdict import Outcome
 
 CONTROLS: Final = "regressions/control/*"
@@ -115,10 +115,10 @@ PAIRS: Final = (*dict.fromkeys((bug.affected, bug.fixed) for bug in HISTORY), (O
 
 
 @cache
-def _held(reports: Path, affected: str, fixed: str) -> tuple[ConductedRun, Mapping[str, tuple[str, ...]]]:
+def _held(reports: Path, affected: str, fixed: str) -> tuple[CompletedRun, Mapping[str, tuple[str, ...]]]:
     """Drive the two releases; give the run and, by scenario, the sources of the behaviours that part them."""
     scenarios = [bug.scenario for bug in HISTORY if (bug.affected, bug.fixed) == (affected, fixed)]
-    run = conducted(
+    run = completed_run(
         reports / f"{affected}-{fixed}", [f"kafka:{affected}", f"kafka:{fixed}"], CONTROLS, *scenarios
     )
     attributions = asyncio.run(
@@ -155,7 +155,7 @@ def _reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("history")
 
 
-def _outcomes(run: ConductedRun, scenario: str) -> list[str]:
+def _outcomes(run: CompletedRun, scenario: str) -> list[str]:
     """What became of a scenario on the older and the newer of two releases."""
     brokers = run.folder.read_run().targets
     of = {each.target: each.outcome for each in run.checked.judgements if each.scenario_id == scenario}
@@ -190,19 +190,19 @@ def test_a_version_of_an_api_is_served_by_the_newer_release_alone(bug: Bug, repo
 @pytest.mark.parametrize(("affected", "fixed"), PAIRS)
 def test_what_never_went_wrong_tells_no_releases_apart(affected: str, fixed: str, reports: Path) -> None:
     run, _ = _held(reports, affected, fixed)
-    told = {
+    reported = {
         scenario_id: judgement.outcome
         for scenario_id, judgement in _blindly(reports, affected, fixed).items()
         if scenario_id.startswith(CONTROLS.removesuffix("*"))
         and Outcome.NOT_APPLICABLE not in _outcomes(run, scenario_id)
     }
 
-    assert len(told) == (CONTROL_COUNT if affected != OLDEST else CONTROL_COUNT - 1)
-    assert set(told.values()) == {Outcome.CONFORMS}, told
+    assert len(reported) == (CONTROL_COUNT if affected != OLDEST else CONTROL_COUNT - 1)
+    assert set(reported.values()) == {Outcome.CONFORMS}, reported
 
 
 def test_the_page_has_every_fault() -> None:
     rows = [line.split("|") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
-    told = {tuple(cell.strip(" `") for cell in row[1:5]) for row in rows}
+    reported = {tuple(cell.strip(" `") for cell in row[1:5]) for row in rows}
 
-    assert {(bug.number, bug.scenario, bug.affected, bug.fixed) for bug in HISTORY} <= told
+    assert {(bug.number, bug.scenario, bug.affected, bug.fixed) for bug in HISTORY} <= reported

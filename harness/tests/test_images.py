@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -12,10 +13,10 @@ from testcontainers.core.container import DockerContainer
 from harness.cli import main
 from harness.images import base
 from harness.images.kafka import build_image, built_images
-from harness.report.exit_code import ExitCode
-from harness.targets.base import TargetError
+from harness.results.exit_code import ExitCode
+from harness.targets.base.interface import Lasting, TargetError
 from harness.targets.containers.engine import engine, labels_for
-from harness.targets.jars import KafkaJars, kafka_jars
+from harness.targets.jars.resolved import KafkaJars, kafka_jars
 
 pytest_plugins = ["harness.tests.docker_fixture"]
 
@@ -64,9 +65,9 @@ def printed_by(image: str, script: str, environment: dict[str, str]) -> list[str
     container.with_kwargs(labels=labels_for("test"))
     with container:
         container.wait()
-        told, complained = container.get_logs()
+        reported, complained = container.get_logs()
     assert not complained
-    return [line for line in told.decode().splitlines() if line]
+    return [line for line in reported.decode().splitlines() if line]
 
 
 @pytest.mark.docker
@@ -124,8 +125,31 @@ def test_a_base_wants_debootstrap_and_root_and_says_so(monkeypatch: pytest.Monke
         base.debootstrap_found()
 
 
+def test_a_base_of_another_debian_is_reported_and_refused_of_a_source_that_was_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lists = tmp_path / "var/lib/apt/lists"
+    lists.mkdir(parents=True)
+    reported: list[str] = []
+    monkeypatch.delenv(base.SOURCE_VARIABLE, raising=False)
+    base.check_snapshot(tmp_path, reported.append)
+    assert "found no Release file" in reported.pop()
+
+    (lists / "mirror_debian_dists_bookworm_Release").write_text("Date: another")
+    base.check_snapshot(tmp_path, reported.append)
+    assert isinstance(reported.pop(), Lasting)
+
+    monkeypatch.setenv(base.SOURCE_VARIABLE, "file:/somewhere")
+    with pytest.raises(TargetError, match=r"not that of 2026.*KAFKA_CONFORMANCE_DEBIAN.*--base"):
+        base.check_snapshot(tmp_path, reported.append)
+
+    monkeypatch.setattr(base, "_RELEASE_SHA256", sha256(b"Date: another").hexdigest())
+    base.check_snapshot(tmp_path, reported.append)
+    assert reported == []
+
+
 @pytest.mark.parametrize("command", [("list",), ("build", VERSION), ("prune",)])
-def test_without_an_engine_the_remedy_is_told(
+def test_without_an_engine_the_remedy_is_reported(
     command: tuple[str, ...],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

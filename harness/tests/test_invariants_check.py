@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.invariants import Invariant, Party, check
+from harness.invariants import AtFault, Invariant, check
 from harness.tests.invariant_traces import GROUP, Trace, assignment, rebalanced
 
 
@@ -27,7 +27,7 @@ def test_a_leader_that_assigns_a_partition_twice_is_found(trace: Trace) -> None:
     rebalanced(trace, 1, ana=assignment(0, 1), bob=assignment(1, 2))
 
     (violation,) = check(trace.events)
-    assert (violation.invariant, violation.party) == (Invariant.ONE_OWNER, Party.CLIENTS)
+    assert (violation.invariant, violation.party) == (Invariant.ONE_OWNER, AtFault.CLIENTS)
     assert violation.detail == "in generation 1 bob and ana both own orders-1"
     assert violation.sequence == len(trace.events) - 1
 
@@ -35,7 +35,7 @@ def test_a_leader_that_assigns_a_partition_twice_is_found(trace: Trace) -> None:
 def test_a_coordinator_that_gives_a_member_what_another_was_assigned_is_found(trace: Trace) -> None:
     rebalanced(trace, 1, ana=assignment(0, 1), bob=assignment(2), given=assignment(0, 1))
 
-    coordinator = Party.COORDINATOR
+    coordinator = AtFault.COORDINATOR
     assert (Invariant.LEADER_ASSIGNS, coordinator) in trace.found()
     assert Invariant.ONE_OWNER in [invariant for invariant, _ in trace.found()]
 
@@ -45,7 +45,7 @@ def test_a_coordinator_that_takes_assignments_from_a_follower_is_found(trace: Tr
     trace.join("bob", 1)
     trace.sync("bob", 1, b"bob's", sends={"ana": b"bob's", "bob": b"bob's"})
 
-    assert trace.found() == [(Invariant.LEADER_ASSIGNS, Party.COORDINATOR)]
+    assert trace.found() == [(Invariant.LEADER_ASSIGNS, AtFault.COORDINATOR)]
 
 
 def test_a_follower_whose_leader_nobody_heard_is_believed(trace: Trace) -> None:
@@ -72,14 +72,14 @@ def test_a_member_that_the_leader_forgets_is_found(trace: Trace) -> None:
     trace.sync("ana", 1, assignment(0), sends={"ana": assignment(0)})
     trace.sync("bob", 1, b"")
 
-    assert trace.found() == [(Invariant.ALL_ASSIGNED, Party.CLIENTS)]
+    assert trace.found() == [(Invariant.ALL_ASSIGNED, AtFault.CLIENTS)]
 
 
 def test_a_generation_that_falls_is_found(trace: Trace) -> None:
     rebalanced(trace, 5, ana=assignment(0), bob=assignment(1))
     trace.join("ana", 4)
 
-    assert trace.found() == [(Invariant.GENERATIONS_GROW, Party.COORDINATOR)]
+    assert trace.found() == [(Invariant.GENERATIONS_GROW, AtFault.COORDINATOR)]
 
 
 def test_a_generation_that_was_never_synced_may_be_counted_again_elsewhere(
@@ -98,7 +98,7 @@ def test_a_generation_that_was_synced_outlives_its_coordinator(trace: Trace) -> 
     trace.control()
     trace.join("ana", 5)
 
-    assert trace.found() == [(Invariant.GENERATIONS_GROW, Party.COORDINATOR)]
+    assert trace.found() == [(Invariant.GENERATIONS_GROW, AtFault.COORDINATOR)]
 
 
 def test_a_group_that_may_have_been_removed_begins_anew(trace: Trace) -> None:
@@ -114,7 +114,7 @@ def test_a_group_with_members_does_not_begin_anew(trace: Trace) -> None:
     trace.join("ana", 7)
     trace.join("bob", 1, leader="bob")
 
-    assert trace.found() == [(Invariant.GENERATIONS_GROW, Party.COORDINATOR)]
+    assert trace.found() == [(Invariant.GENERATIONS_GROW, AtFault.COORDINATOR)]
 
 
 def test_a_committed_offset_that_goes_back_is_found(trace: Trace) -> None:
@@ -123,7 +123,7 @@ def test_a_committed_offset_that_goes_back_is_found(trace: Trace) -> None:
     trace.fetch(3)
 
     (violation,) = check(trace.events)
-    assert (violation.invariant, violation.party) == (Invariant.COMMITS_STAY, Party.COORDINATOR)
+    assert (violation.invariant, violation.party) == (Invariant.COMMITS_STAY, AtFault.COORDINATOR)
     assert violation.detail == "orders-0 was committed at 5 and found at 3, where nobody put it"
     assert violation.group_id == GROUP
 
@@ -132,7 +132,7 @@ def test_an_offset_that_is_lost_is_found_unless_it_may_have_expired(trace: Trace
     trace.commit(3)
     trace.fetch(-1)
 
-    assert trace.found() == [(Invariant.COMMITS_STAY, Party.COORDINATOR)]
+    assert trace.found() == [(Invariant.COMMITS_STAY, AtFault.COORDINATOR)]
     assert check(trace.events, offsets_expire=True) == ()
 
 
@@ -141,7 +141,7 @@ def test_a_commit_that_was_refused_explains_nothing(trace: Trace) -> None:
     trace.commit(3, error="ILLEGAL_GENERATION")
     trace.fetch(3)
 
-    assert trace.found() == [(Invariant.COMMITS_STAY, Party.COORDINATOR)]
+    assert trace.found() == [(Invariant.COMMITS_STAY, AtFault.COORDINATOR)]
 
 
 @pytest.mark.parametrize("error", ["REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE"])
@@ -199,4 +199,4 @@ def test_groups_of_different_conversations_have_nothing_to_do_with_each_other(tr
     elsewhere = [replace(event, scenario_id="other") for event in trace.events[2:]]
 
     assert check([*trace.events[:2], *elsewhere]) == ()
-    assert trace.found() == [(Invariant.COMMITS_STAY, Party.COORDINATOR)]
+    assert trace.found() == [(Invariant.COMMITS_STAY, AtFault.COORDINATOR)]

@@ -12,14 +12,14 @@ from typing import Any, TypeVar
 
 import pytest
 
-from harness.targets.base import Stage
-from harness.targets.dialogue import Dialogue
-from harness.targets.kafka import KafkaTarget
-from harness.targets.local import LocalBroker
-from harness.targets.program import Program
-from harness.targets.properties import NODE_ID
-from harness.targets.tcp import TcpStage, new_connect_slots
-from harness.tests.log_conversation import GROUPS, TOPIC, Told, described, tell, write
+from harness.targets.base.dialogue import Dialogue
+from harness.targets.base.interface import Stage
+from harness.targets.base.program import Program
+from harness.targets.base.tcp import TcpStage, new_connect_slots
+from harness.targets.kafka.local import LocalBroker
+from harness.targets.kafka.properties import NODE_ID
+from harness.targets.kafka.released import KafkaTarget
+from harness.tests.log_conversation import GROUPS, TOPIC, Observed, described, tell, write
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.log.record_batch import Record, RecordBatch, encode_batch
 from reference_coordinator.tests.log_kit import opened
@@ -47,7 +47,7 @@ async def _broker(version: str, directory: Path, codec: str) -> AsyncIterator[Lo
         await broker.stop()
 
 
-async def _talk(stage: Stage, say: Callable[[Dialogue], Awaitable[T]]) -> T:
+async def _conversation(stage: Stage, say: Callable[[Dialogue], Awaitable[T]]) -> T:
     try:
         return await say(Dialogue(await stage.connect()))
     finally:
@@ -130,15 +130,15 @@ def _append(storage: Path, key: bytes, value: bytes) -> None:
         segment.write(encode_batch(stored))
 
 
-def _agrees(loaded: Mapping[str, Any], told: Told) -> None:
+def _agrees(loaded: Mapping[str, Any], reported: Observed) -> None:
     """Hold what `load` shows against what the broker told."""
     groups = {group["group_id"]: group for group in loaded["groups"]}
-    for group_id, group_told in told.groups.items():
-        assert isinstance(group_told, Mapping)
-        assert (group_id in groups) == (group_told["group_state"] != "Dead"), group_id
+    for group_id, group_reported in reported.groups.items():
+        assert isinstance(group_reported, Mapping)
+        assert (group_id in groups) == (group_reported["group_state"] != "Dead"), group_id
         if group_id in groups:
-            _agree_on(groups[group_id], group_told)
-    for (group_id, partition), (offset, metadata, error) in told.offsets.items():
+            _agree_on(groups[group_id], group_reported)
+    for (group_id, partition), (offset, metadata, error) in reported.offsets.items():
         group = groups.get(group_id, {"offsets": [], "pending_offsets": []})
         pending = [each for each in group["pending_offsets"] if each["partition"] == partition]
         assert bool(pending) == (error == "UNSTABLE_OFFSET_COMMIT")
@@ -168,8 +168,8 @@ def test_the_conversation_leaves_a_group_in_each_condition(tmp_path: Path) -> No
         async with _reference("4.4", tmp_path / "data", tmp_path, "0") as stage:
             dialogue = Dialogue(await stage.connect())
             await write(dialogue, offset=10)
-            told = await tell(dialogue)
-        states = {group: dict(told.groups[group])["group_state"] for group in GROUPS}  # type: ignore[arg-type]
+            reported = await tell(dialogue)
+        states = {group: dict(reported.groups[group])["group_state"] for group in GROUPS}  # type: ignore[arg-type]
         assert states == {
             "stable": "Stable",
             "simple": "Empty",
@@ -177,10 +177,10 @@ def test_the_conversation_leaves_a_group_in_each_condition(tmp_path: Path) -> No
             "deleted": "Dead",
             "txn": "Empty",
         }
-        assert [told.offsets["txn", partition][2] for partition in range(3)] == [
+        assert [reported.offsets["txn", partition][2] for partition in range(3)] == [
             *("NONE", "NONE", "UNSTABLE_OFFSET_COMMIT")
         ]
-        assert [told.offsets["txn", partition][0] for partition in range(2)] == [10, -1]
+        assert [reported.offsets["txn", partition][0] for partition in range(2)] == [10, -1]
 
     asyncio.run(play())
 
@@ -195,22 +195,22 @@ def test_a_broker_the_reference_and_the_broker_again_carry_on_one_log(
     async def play() -> None:
         data = tmp_path / "data"
         async with _broker(version, tmp_path / "broker", codec) as broker:
-            await _talk(broker.open_stage("write"), lambda dialogue: write(dialogue, offset=10))
-            told_by_broker = await _talk(broker.open_stage("tell"), tell)
+            await _conversation(broker.open_stage("write"), lambda dialogue: write(dialogue, offset=10))
+            given_by_broker = await _conversation(broker.open_stage("tell"), tell)
             storage = await _stopped(broker)
             shutil.copytree(storage, data)
-            _agrees(_load(data, version), told_by_broker)
+            _agrees(_load(data, version), given_by_broker)
 
             async with _reference(version, data, tmp_path, codec) as stage:
                 dialogue = Dialogue(await stage.connect())
-                assert await tell(dialogue) == told_by_broker
+                assert await tell(dialogue) == given_by_broker
                 await write(dialogue, offset=20)
-                told_by_reference = await tell(dialogue)
-            assert told_by_reference != told_by_broker
+                given_by_reference = await tell(dialogue)
+            assert given_by_reference != given_by_broker
 
             _put(data, storage)
             await broker._come_back(broker._coordinator)
-            assert await _talk(broker.open_stage("tell again"), tell) == told_by_reference
+            assert await _conversation(broker.open_stage("tell again"), tell) == given_by_reference
 
     asyncio.run(play())
 
@@ -223,12 +223,12 @@ def test_a_broker_reads_what_the_reference_wrote(version: str, codec: str, tmp_p
             dialogue = Dialogue(await stage.connect())
             await write(dialogue, offset=10)
             await write(dialogue, offset=20)
-            told_by_reference = await tell(dialogue)
-        _agrees(_load(data, version), told_by_reference)
+            given_by_reference = await tell(dialogue)
+        _agrees(_load(data, version), given_by_reference)
         async with _broker(version, tmp_path / "broker", codec) as broker:
             _put(data, await _stopped(broker))
             await broker._come_back(broker._coordinator)
-            assert await _talk(broker.open_stage("tell"), tell) == told_by_reference
+            assert await _conversation(broker.open_stage("tell"), tell) == given_by_reference
 
     asyncio.run(play())
 
@@ -255,13 +255,13 @@ def test_a_record_that_is_not_known_has_the_same_effect_on_both(
     async def play() -> None:
         data = tmp_path / "data"
         async with _broker(version, tmp_path / "broker", "0") as broker:
-            await _talk(broker.open_stage("write"), lambda dialogue: write(dialogue, offset=10))
+            await _conversation(broker.open_stage("write"), lambda dialogue: write(dialogue, offset=10))
             storage = await _stopped(broker)
             _append(storage, *record)
             shutil.copytree(storage, data)
             async with _reference(version, data, tmp_path, "0") as stage:
-                told_by_reference = await described(Dialogue(await stage.connect()))
+                given_by_reference = await described(Dialogue(await stage.connect()))
             await broker._come_back(broker._coordinator)
-            assert await _talk(broker.open_stage("tell"), described) == told_by_reference
+            assert await _conversation(broker.open_stage("tell"), described) == given_by_reference
 
     asyncio.run(play())

@@ -3,31 +3,31 @@ from pathlib import Path
 import pytest
 
 from harness.mutants.campaign import DEFAULT_PROFILES, Campaign, Order, campaign, chosen_mutants
+from harness.mutants.dry_run import DryRun, Hung
 from harness.mutants.equivalents import Equivalent
 from harness.mutants.model import Fate
 from harness.mutants.outcome import score, write_outcome, wrongly_listed
-from harness.mutants.rehearsal import Hung, Rehearsal
 from harness.scenario import Conversation, Script, leave_group, leave_group_response, record, scenario
 from reference_coordinator.profile.profiles import Behaviour, profile_for
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 
-LEAVE = "classic.leave:classic_group_leave:"
-MISSING_GROUP = "if group is None: -> if group.state is ClassicGroupState.DEAD:"
+LEAVE = "groups.dispatch:classic_group_leave:"
+MISSING_GROUP = "if group is None: -> pass"
 
 
 @scenario("test/leave/stable", source="KIP-394")
-def a_member_leaves(talk: Conversation) -> None:
+def a_member_leaves(conversation: Conversation) -> None:
     """A member of a Stable group leaves."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     ana.sends(leave_group())
     ana.receives(leave_group_response(error_code="NONE"))
 
 
 @scenario("test/leave/nowhere", source="KIP-394")
-def nobody_leaves(talk: Conversation) -> None:
+def nobody_leaves(conversation: Conversation) -> None:
     """A group that never was has no members."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(leave_group(members=(("ana", None),)))
     ana.receives(leave_group_response(error_code="NONE"))
 
@@ -45,6 +45,7 @@ def fates(found: Campaign) -> dict[str, str]:
     return {trial.mutant: trial.fate for trial in found.trials}
 
 
+@pytest.mark.slow
 def test_a_scenario_kills_what_it_would_notice_and_nothing_else() -> None:
     dropped, replaced = f"{LEAVE}check-dropped:0", f"{LEAVE}error-replaced:0"
     order = Order(scripts=scripts(a_member_leaves), profiles=("4.4",), only=f"{LEAVE}*", jobs=2)
@@ -62,7 +63,8 @@ def test_a_scenario_kills_what_it_would_notice_and_nothing_else() -> None:
     assert {trial.scenario for trial in found.trials if trial.mutant == replaced} == {"test/leave/nowhere"}
 
 
-def test_an_equivalent_that_is_killed_or_unknown_is_told_and_counts_for_nothing() -> None:
+@pytest.mark.slow
+def test_an_equivalent_that_is_killed_or_unknown_is_reported_and_counts_for_nothing() -> None:
     killed = f"{LEAVE}check-dropped:0"
     listed = (
         Equivalent(mutant=killed, change=MISSING_GROUP, reason="wrongly believed"),
@@ -79,6 +81,7 @@ def test_an_equivalent_that_is_killed_or_unknown_is_told_and_counts_for_nothing(
     assert score(found.trials).all == 0
 
 
+@pytest.mark.slow
 def test_a_behaviour_is_switched_only_where_it_decides_something() -> None:
     order = Order(
         scripts=scripts(a_member_leaves),
@@ -107,6 +110,7 @@ def test_a_sample_is_drawn_by_its_seed() -> None:
     assert len(drawn(1)) == 4
 
 
+@pytest.mark.slow
 def test_records_are_written_one_a_mutant(tmp_path: Path) -> None:
     order = Order(scripts=scripts(nobody_leaves), profiles=("4.4",), only=f"{LEAVE}*")
     found = tried(order)
@@ -118,10 +122,10 @@ def test_an_endless_loop_is_interrupted(tmp_path: Path, monkeypatch: pytest.Monk
         while True:
             pass
 
-    monkeypatch.setattr("reference_coordinator.group.service.classic_group_leave", never_ends)
-    rehearsal = Rehearsal(tmp_path, limit_s=0.2)
+    monkeypatch.setattr("reference_coordinator.coordinator.service.classic_group_leave", never_ends)
+    dry_run = DryRun(tmp_path, limit_s=0.2)
     with pytest.raises(Hung):
-        rehearsal.hold(record(nobody_leaves), "4.4")
+        dry_run.run(record(nobody_leaves), "4.4")
     monkeypatch.undo()
-    assert rehearsal.hold(record(nobody_leaves), "4.4")
-    rehearsal.close()
+    assert dry_run.run(record(nobody_leaves), "4.4")
+    dry_run.close()

@@ -49,7 +49,7 @@ def test_one_entry_may_mean_a_behaviour_in_every_profile(tmp_path: Path) -> None
     assert unknown(entries, mutants) == ()
 
 
-def test_an_entry_for_every_profile_is_held_to_its_change_and_to_its_name(tmp_path: Path) -> None:
+def test_an_entry_for_every_profile_is_checked_against_its_change_and_to_its_name(tmp_path: Path) -> None:
     entries = read_equivalents(
         listed(
             tmp_path,

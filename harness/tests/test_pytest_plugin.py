@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.tests.conducted import CHECKOUT, NOW_OR_NEVER_S, environment
+from harness.tests.completed_runs import CHECKOUT, environment
+from harness.tests.patience import completed
 from harness.tests.small_suite import NEW, RIGHT, WRONG, entry, write_suite
+
+pytestmark = pytest.mark.slow
 
 _NO_REPORT = "--no-conformance-report"
 
@@ -18,14 +21,10 @@ _NO_REPORT = "--no-conformance-report"
 def ran(directory: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run pytest in a process of its own, where `suites` is what the directory has."""
     path = os.pathsep.join([str(directory), str(CHECKOUT)])
-    return subprocess.run(
+    return completed(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rA", *arguments],
         cwd=directory,
         env={**environment(), "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=NOW_OR_NEVER_S,
-        check=False,
     )
 
 
@@ -40,11 +39,11 @@ def _project(tmp_path: Path) -> Path:
 
 def results(junit: Path) -> dict[str, str]:
     """Return what became of each item: the first element of its test case, or `passed`."""
-    told = {}
+    reported = {}
     for case in ET.parse(junit).getroot().iter("testcase"):
         marks = [child for child in case if child.tag in ("failure", "error", "skipped")]
-        told[case.get("name", "")] = marks[0].get("type") or marks[0].tag if marks else "passed"
-    return told
+        reported[case.get("name", "")] = marks[0].get("type") or marks[0].tag if marks else "passed"
+    return reported
 
 
 def test_the_suites_of_this_project_pass_with_the_reference(tmp_path: Path) -> None:
@@ -141,8 +140,8 @@ def test_only_what_was_chosen_is_driven(project: Path) -> None:
 def test_allures_own_plug_in_tells_of_our_items(project: Path) -> None:
     done = ran(project, "suites", _NO_REPORT, "--alluredir", project / "allure")
     assert done.returncode == pytest.ExitCode.OK, done.stdout + done.stderr
-    told = [json.loads(file.read_text()) for file in (project / "allure").glob("*-result.json")]
-    assert {result["name"]: result["status"] for result in told} == {
+    reported = [json.loads(file.read_text()) for file in (project / "allure").glob("*-result.json")]
+    assert {result["name"]: result["status"] for result in reported} == {
         f"{RIGHT}[reference]": "passed",
         f"{WRONG}[reference]": "skipped",
         f"{NEW}[reference]": "passed",

@@ -16,10 +16,10 @@ from harness.races.judge import judge
 from harness.races.known import known_finding
 from harness.races.moves import Move
 from harness.races.plan import cohorts, make_round
-from harness.races.search import Finding, explain
+from harness.races.search import SearchOutcome, explain
 from harness.races.specification import ReferenceSpecification
 from harness.scenario.script import Send
-from harness.targets.base import CONFORMANCE_CONFIG
+from harness.targets.base.interface import CONFORMANCE_CONFIG
 from harness.tests.raced import Shuffled, raced
 from harness.trace.schema import TraceError
 from harness.trace.target_record import TargetRecord
@@ -86,7 +86,7 @@ def test_a_line_that_was_cut_short_is_left_out_and_a_damaged_one_is_refused(tmp_
     path.write_text(f"{line}\n{line[:100]}")
     assert len(read_histories(path)) == 1
     path.write_text(f"{line[:100]}\n{line}\n")
-    with pytest.raises(TraceError, match=r"histories\.jsonl:1: not a history of a race"):
+    with pytest.raises(TraceError, match=r"histories\.jsonl:1: no JSON"):
         read_histories(path)
     with pytest.raises(TraceError, match="No such file"):
         read_histories(tmp_path / "nowhere")
@@ -110,7 +110,7 @@ def test_a_judgement_counts_what_became_of_each_rival() -> None:
     assert seen.isdisjoint(verdict.not_observed)
 
 
-def _told(
+def _reported(
     api: str, request: Fields, answer: Fields, *, version: int = 0, at: tuple[int, int] = (0, 1)
 ) -> Operation:
     invoked_us, answered_us = at
@@ -126,9 +126,9 @@ def _told(
     )
 
 
-def test_a_known_finding_is_told_by_its_answers_and_its_coordinator() -> None:
+def test_a_known_finding_is_reported_by_its_answers_and_its_coordinator() -> None:
     answer: Fields = {"results": [{"group_id": "group:main", "error_code": "NOT_COORDINATOR"}]}
-    history = History(race="x", round_number=0, operations=(_told("DeleteGroups", {}, answer),))
+    history = History(race="x", round_number=0, operations=(_reported("DeleteGroups", {}, answer),))
     found = known_finding(history, {0}, "scala")
     assert found is not None
     assert "GroupMetadataManager#groupNotExists" in found.source
@@ -136,8 +136,12 @@ def test_a_known_finding_is_told_by_its_answers_and_its_coordinator() -> None:
     assert known_finding(history, (), "scala") is None
 
 
-@pytest.mark.parametrize(("deleted_us", "finding"), [(30, Finding.EXPLAINED), (8, Finding.UNEXPLAINED)])
-def test_who_is_told_of_a_dead_group_is_told_before_it_is_removed(deleted_us: int, finding: Finding) -> None:
+@pytest.mark.parametrize(
+    ("deleted_us", "finding"), [(30, SearchOutcome.EXPLAINED), (8, SearchOutcome.UNEXPLAINED)]
+)
+def test_who_hears_of_a_dead_group_is_reported_before_it_is_removed(
+    deleted_us: int, finding: SearchOutcome
+) -> None:
     topics: list[Fields] = [{"name": "orders", "partitions": [{"partition_index": 0}]}]
     commit: Fields = {
         "group_id": GROUP,
@@ -152,20 +156,20 @@ def test_who_is_told_of_a_dead_group_is_told_before_it_is_removed(deleted_us: in
         race="delete-offsets",
         round_number=0,
         operations=(
-            _told("OffsetCommit", commit, committed, version=2),
-            _told(
+            _reported("OffsetCommit", commit, committed, version=2),
+            _reported(
                 "DeleteGroups",
                 {"groups_names": [GROUP]},
                 {"results": [{"group_id": GROUP, "error_code": "NONE"}], "throttle_time_ms": 0},
                 at=(2, deleted_us),
             ),
-            _told(
+            _reported(
                 "OffsetDelete",
                 {"group_id": GROUP, "topics": topics},
                 {"error_code": "GROUP_ID_NOT_FOUND", "topics": [], "throttle_time_ms": 0},
                 at=(3, 8),
             ),
-            _told(
+            _reported(
                 "Heartbeat",
                 {"group_id": GROUP, "member_id": "human", "generation_id": 1},
                 {"error_code": CNA},
@@ -245,7 +249,7 @@ def test_a_folder_without_races_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "target", ["reference-tcp:4.4", pytest.param("kafka:3.9.2", marks=pytest.mark.broker)]
 )
-def test_races_are_held_with_a_target_recorded_and_explained(target: str, tmp_path: Path) -> None:
+def test_races_are_run_with_a_target_recorded_and_explained(target: str, tmp_path: Path) -> None:
     arguments = ["race", "delete-left", "join-sync", "-t", target, "--rounds", "40", "--run-id", "run"]
     ended = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path)])
     assert ended.exit_code == 0, ended.output

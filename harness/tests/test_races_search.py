@@ -6,8 +6,8 @@ import pytest
 
 from harness.races.core import contradiction
 from harness.races.history import History, Operation
-from harness.races.machine import InnerStep, Machine, Told
-from harness.races.search import Explanation, Finding, explain
+from harness.races.machine import InnerStep, Machine, ReferenceAnswer
+from harness.races.search import Explanation, SearchOutcome, explain
 from harness.wire.codec import Fields
 
 FETCH, COMMIT, JOIN, SYNC = "OffsetFetch", "OffsetCommit", "JoinGroup", "SyncGroup"
@@ -22,35 +22,40 @@ class Register:
 
     def apply(
         self, operation: int, actor: str, api: str, api_version: int, request: Fields
-    ) -> tuple[Told, ...]:
+    ) -> tuple[ReferenceAnswer, ...]:
         if api == JOIN:
             self.parked.append(operation)
             return ()
         if api == SYNC:
-            return (*self._joined(), Told(operation=operation, api=api, answer={"error_code": "NONE"}))
+            return (
+                *self._joined(),
+                ReferenceAnswer(operation=operation, api=api, answer={"error_code": "NONE"}),
+            )
         if api == FETCH:
             permitted = {"metadata": ('"a"', '"b"')}
             answer: Fields = {"number": self.number, "metadata": "a"}
-            return (Told(operation=operation, api=api, answer=answer, permitted=permitted),)
+            return (ReferenceAnswer(operation=operation, api=api, answer=answer, permitted=permitted),)
         number = request["number"]
         assert isinstance(number, int)
         refused = number <= self.number
         self.number = max(self.number, number)
         error = "OFFSET_OUT_OF_RANGE" if refused else "NONE"
-        return (Told(operation=operation, api=api, answer={"error_code": error}),)
+        return (ReferenceAnswer(operation=operation, api=api, answer={"error_code": error}),)
 
     def inner_steps(self) -> tuple[InnerStep, ...]:
         return (InnerStep.DEADLINE,) if len(self.parked) > 1 else ()
 
-    def take(self, step: InnerStep) -> tuple[Told, ...]:
+    def take(self, step: InnerStep) -> tuple[ReferenceAnswer, ...]:
         return self._joined()
 
     def digest(self) -> str:
         return repr((self.number, self.parked))
 
-    def _joined(self) -> tuple[Told, ...]:
+    def _joined(self) -> tuple[ReferenceAnswer, ...]:
         parked, self.parked = self.parked, []
-        return tuple(Told(operation=each, api=JOIN, answer={"number": self.number}) for each in parked)
+        return tuple(
+            ReferenceAnswer(operation=each, api=JOIN, answer={"number": self.number}) for each in parked
+        )
 
 
 class Registers:
@@ -103,42 +108,44 @@ def judged(*operations: Operation, reads_may_be_stale: bool = False) -> Explanat
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_fetch_that_overlaps_a_commit_sees_what_was_before_or_after(number: int) -> None:
-    assert judged(committed(1, at=(0, 10)), fetched(number, at=(5, 6))).finding is Finding.EXPLAINED
+    assert judged(committed(1, at=(0, 10)), fetched(number, at=(5, 6))).finding is SearchOutcome.EXPLAINED
 
 
 def test_a_fetch_after_a_commit_does_not_see_what_was_before() -> None:
-    assert judged(committed(1, at=(0, 10)), fetched(0, at=(11, 12))).finding is Finding.UNEXPLAINED
+    assert judged(committed(1, at=(0, 10)), fetched(0, at=(11, 12))).finding is SearchOutcome.UNEXPLAINED
 
 
 def test_two_fetches_do_not_see_time_go_back() -> None:
-    told = judged(committed(1, at=(0, 20)), fetched(1, at=(2, 4)), fetched(0, at=(5, 6)))
-    assert told.finding is Finding.UNEXPLAINED
+    reported = judged(committed(1, at=(0, 20)), fetched(1, at=(2, 4)), fetched(0, at=(5, 6)))
+    assert reported.finding is SearchOutcome.UNEXPLAINED
 
 
-def test_the_order_that_explains_is_told() -> None:
-    told = judged(committed(2, at=(0, 10)), committed(1, at=(0, 10), error="NONE"), fetched(2, at=(11, 12)))
-    assert told.order == (1, 0, 2)
+def test_the_order_that_explains_is_reported() -> None:
+    reported = judged(
+        committed(2, at=(0, 10)), committed(1, at=(0, 10), error="NONE"), fetched(2, at=(11, 12))
+    )
+    assert reported.order == (1, 0, 2)
 
 
 def test_a_parked_request_is_answered_by_another_one() -> None:
-    told = judged(joined(1, at=(0, 20)), committed(1, at=(1, 2)), synced(at=(3, 19)))
-    assert told.finding is Finding.EXPLAINED
+    reported = judged(joined(1, at=(0, 20)), committed(1, at=(1, 2)), synced(at=(3, 19)))
+    assert reported.finding is SearchOutcome.EXPLAINED
 
 
 def test_an_answer_comes_before_what_was_invoked_after_it() -> None:
-    told = judged(joined(0, at=(0, 2)), synced(at=(3, 4)))
-    assert told.finding is Finding.UNEXPLAINED
+    reported = judged(joined(0, at=(0, 2)), synced(at=(3, 4)))
+    assert reported.finding is SearchOutcome.UNEXPLAINED
 
 
 def test_inner_steps_are_taken_where_they_explain() -> None:
-    told = judged(joined(0, at=(0, 9)), joined(0, at=(0, 9)), committed(1, at=(0, 9)))
-    assert told.finding is Finding.EXPLAINED
-    assert InnerStep.DEADLINE in told.order
+    reported = judged(joined(0, at=(0, 9)), joined(0, at=(0, 9)), committed(1, at=(0, 9)))
+    assert reported.finding is SearchOutcome.EXPLAINED
+    assert InnerStep.DEADLINE in reported.order
 
 
 def test_what_the_specification_permits_besides_is_right() -> None:
-    assert judged(fetched(0, at=(0, 1), metadata="b")).finding is Finding.EXPLAINED
-    assert judged(fetched(0, at=(0, 1), metadata="c")).finding is Finding.UNEXPLAINED
+    assert judged(fetched(0, at=(0, 1), metadata="b")).finding is SearchOutcome.EXPLAINED
+    assert judged(fetched(0, at=(0, 1), metadata="c")).finding is SearchOutcome.UNEXPLAINED
 
 
 def test_a_read_may_lag_behind_what_a_refusal_gave_away() -> None:
@@ -147,29 +154,29 @@ def test_a_read_may_lag_behind_what_a_refusal_gave_away() -> None:
         committed(1, at=(1, 4), error="OFFSET_OUT_OF_RANGE"),
         fetched(0, at=(5, 6)),
     )
-    assert judged(*gave_away).finding is Finding.UNEXPLAINED
-    assert judged(*gave_away, reads_may_be_stale=True).finding is Finding.STALE_READ
+    assert judged(*gave_away).finding is SearchOutcome.UNEXPLAINED
+    assert judged(*gave_away, reads_may_be_stale=True).finding is SearchOutcome.STALE_READ
 
 
 def test_no_read_lags_behind_a_write_that_was_answered() -> None:
-    told = judged(committed(1, at=(0, 10)), fetched(0, at=(11, 12)), reads_may_be_stale=True)
-    assert told.finding is Finding.UNEXPLAINED
+    reported = judged(committed(1, at=(0, 10)), fetched(0, at=(11, 12)), reads_may_be_stale=True)
+    assert reported.finding is SearchOutcome.UNEXPLAINED
 
 
 def test_a_request_without_an_answer_may_have_taken_place_or_not() -> None:
     for number in (0, 1):
-        told = judged(committed(1, at=(0, None)), fetched(number, at=(5, 6)))
-        assert told.finding is (Finding.UNANSWERED if number else Finding.EXPLAINED)
+        reported = judged(committed(1, at=(0, None)), fetched(number, at=(5, 6)))
+        assert reported.finding is (SearchOutcome.UNANSWERED if number else SearchOutcome.EXPLAINED)
 
 
 def test_a_parked_request_needs_no_answer() -> None:
-    assert judged(joined(0, at=(0, None)), fetched(0, at=(5, 6))).finding is Finding.EXPLAINED
+    assert judged(joined(0, at=(0, None)), fetched(0, at=(5, 6))).finding is SearchOutcome.EXPLAINED
 
 
 def test_a_search_that_takes_too_long_is_given_up() -> None:
     operations = [committed(number, at=(0, 100)) for number in range(1, 7)]
-    told = explain(history_of([*operations, fetched(9, at=(101, 102))]), Registers(), steps_max=50)
-    assert told.finding is Finding.UNDECIDED
+    reported = explain(history_of([*operations, fetched(9, at=(101, 102))]), Registers(), steps_max=50)
+    assert reported.finding is SearchOutcome.UNDECIDED
 
 
 def test_a_contradiction_names_no_more_than_it_must() -> None:

@@ -13,7 +13,7 @@ PROFILES = ("2.4", "3.9", "4.4")
 
 
 @pytest.fixture(scope="module", params=PROFILES)
-def talk(request: pytest.FixtureRequest) -> Recording:
+def conversation(request: pytest.FixtureRequest) -> Recording:
     return two_members(str(request.param))
 
 
@@ -54,30 +54,30 @@ LIES = {
 }
 
 
-def test_what_the_reference_said_it_says_again(talk: Recording) -> None:
-    replayed = talk.replayed()
+def test_what_the_reference_said_it_says_again(conversation: Recording) -> None:
+    replayed = conversation.replayed()
 
-    answers = [each for each in talk.events if each.kind == EventKind.RESPONSE]
+    answers = [each for each in conversation.events if each.kind == EventKind.RESPONSE]
     assert replayed.findings == ()
     assert (replayed.compared, dict(replayed.not_compared)) == (len(answers), {})
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_a_lie_is_found_where_it_stands_and_nowhere_else(talk: Recording, lie: str) -> None:
+def test_a_lie_is_found_where_it_stands_and_nowhere_else(conversation: Recording, lie: str) -> None:
     api, nth, change = LIES[lie]
-    position = talk.position(api, nth)
+    position = conversation.position(api, nth)
 
-    found = talk.replayed(talk.with_lie(position, change)).findings
+    found = conversation.replayed(conversation.with_lie(position, change)).findings
 
     assert [(each.position, each.api) for each in found] == [(position, api)]
     assert found[0].group == "readers"
 
 
-def test_a_finding_says_what_was_said_and_what_the_reference_says(talk: Recording) -> None:
-    position = talk.position("OffsetFetch", -1)
-    lie = talk.with_lie(position, set_in_partition("committed_offset", 41))
+def test_a_finding_says_what_was_said_and_what_the_reference_says(conversation: Recording) -> None:
+    position = conversation.position("OffsetFetch", -1)
+    lie = conversation.with_lie(position, set_in_partition("committed_offset", 41))
 
-    (found,) = talk.replayed(lie).findings
+    (found,) = conversation.replayed(lie).findings
 
     assert (found.field, found.expected, found.actual) == (
         "topics[0].partitions[0].committed_offset",
@@ -88,38 +88,42 @@ def test_a_finding_says_what_was_said_and_what_the_reference_says(talk: Recordin
     assert "41, where the reference says 42" in found.says
 
 
-def test_a_member_that_a_leader_was_not_told_of_is_found(talk: Recording) -> None:
+def test_a_member_that_a_leader_was_not_given_is_found(conversation: Recording) -> None:
     position = next(
         each.sequence
-        for each in talk.events
+        for each in conversation.events
         if each.api == "JoinGroup" and (each.fields or "").count('"metadata"') > 1 and each.kind == "response"
     )
 
-    found = talk.replayed(talk.with_lie(position, forget_a_member)).findings
+    found = conversation.replayed(conversation.with_lie(position, forget_a_member)).findings
 
     assert [each.position for each in found] == [position]
 
 
 def test_an_answer_that_comes_though_the_group_waits_is_found() -> None:
-    talk = two_members()
-    position = talk.position("JoinGroup", -1, "bob")
-    answer = talk.events[position]
-    asked = next(each for each in talk.events if _asks_for(each, answer))
+    conversation = two_members()
+    position = conversation.position("JoinGroup", -1, "bob")
+    answer = conversation.events[position]
+    asked = next(each for each in conversation.events if _asks_for(each, answer))
     early = replace(answer, at_ms=asked.at_ms + 0.5)
 
-    found = talk.replayed([early if each is answer else each for each in talk.events]).findings
+    found = conversation.replayed(
+        [early if each is answer else each for each in conversation.events]
+    ).findings
 
     assert [(each.position, each.expected) for each in found] == [(position, "no answer yet")]
 
 
 def test_a_session_that_ends_too_late_is_found() -> None:
-    talk = two_members()
-    beats = [each for each in talk.events if each.api == "Heartbeat" and each.kind == "response"]
-    told = next(each for each in beats[1:] if "REBALANCE_IN_PROGRESS" in (each.fields or ""))
+    conversation = two_members()
+    beats = [each for each in conversation.events if each.api == "Heartbeat" and each.kind == "response"]
+    reported = next(each for each in beats[1:] if "REBALANCE_IN_PROGRESS" in (each.fields or ""))
 
-    found = talk.replayed(talk.with_lie(told.sequence, set_field("error_code", "NONE"))).findings
+    found = conversation.replayed(
+        conversation.with_lie(reported.sequence, set_field("error_code", "NONE"))
+    ).findings
 
-    assert [each.position for each in found] == [told.sequence]
+    assert [each.position for each in found] == [reported.sequence]
 
 
 def _asks_for(event: Event, answer: Event) -> bool:
@@ -127,4 +131,4 @@ def _asks_for(event: Event, answer: Event) -> bool:
 
 
 def test_nothing_compared_is_no_agreement() -> None:
-    assert Replayed(conversation="tap", compared=0).told == "0 answers compared"
+    assert Replayed(conversation="tap", compared=0).reported == "0 answers compared"

@@ -10,7 +10,7 @@ from harness.clients.outcome import COMPLETE, ScriptResult
 from harness.clients.steps import ClientScript
 from harness.clients.tapped import replay_findings
 from harness.replay.stored import replay_run
-from harness.report.exit_code import ExitCode
+from harness.results.exit_code import ExitCode
 from harness.tap.journal import JOURNAL, MAGIC, Kind, Opening, header
 from harness.tests.in_process import CommandLine
 from harness.tests.replayed import Recording, two_members
@@ -47,27 +47,27 @@ def journal(path: Path, events: Iterable[Event]) -> None:
             write(kind, connections[name], event.at_ms, len(frame).to_bytes(4, "big") + frame)
 
 
-def clients_folder(path: Path, talk: Recording, events: list[Event] | None = None) -> Path:
+def clients_folder(path: Path, conversation: Recording, events: list[Event] | None = None) -> Path:
     """Return the folder of a run of `clients` with one conversation."""
-    journal(path / TARGET / JOURNAL, talk.events if events is None else events)
+    journal(path / TARGET / JOURNAL, conversation.events if events is None else events)
     record = TargetRecord(
         spec="kafka:3.9.2",
         name=TARGET,
         implementation="Kafka",
-        profile=talk.profile,
-        broker_config=talk.config,
+        profile=conversation.profile,
+        broker_config=conversation.config,
     )
     (path / "run.json").write_text("{}")
     (path / TARGET / "target.json").write_text(json.dumps(asdict(record)))
     return path
 
 
-def tap_folder(path: Path, talk: Recording) -> Path:
+def tap_folder(path: Path, conversation: Recording) -> Path:
     """Return the folder of a run of `tap`."""
     folder = RunFolder(path)
-    journal(folder.events(TARGET).parent / JOURNAL, talk.events)
+    journal(folder.events(TARGET).parent / JOURNAL, conversation.events)
     folder.run_json.write_text("{}")
-    config = json.dumps(talk.config)
+    config = json.dumps(conversation.config)
     text = dict.fromkeys(
         ("run_id", "spec", "implementation", "bootstrap", "config_digest", "started_at"), "t"
     )
@@ -76,7 +76,7 @@ def tap_folder(path: Path, talk: Recording) -> Path:
         target=TARGET,
         version=None,
         image=None,
-        profile=talk.profile,
+        profile=conversation.profile,
         broker_config=config,
         api_ranges="{}",
         notes=(),
@@ -87,10 +87,10 @@ def tap_folder(path: Path, talk: Recording) -> Path:
     return path
 
 
-def with_forged_bytes(talk: Recording) -> list[Event]:
+def with_forged_bytes(conversation: Recording) -> list[Event]:
     """Return the events with other bytes in the last heartbeat's answer."""
-    position = talk.position("Heartbeat", -1)
-    event = talk.events[position]
+    position = conversation.position("Heartbeat", -1)
+    event = conversation.events[position]
     assert event.raw is not None
     assert event.correlation_id is not None
     fields = decode_response("Heartbeat", 3, bytes.fromhex(event.raw)).fields
@@ -100,7 +100,7 @@ def with_forged_bytes(talk: Recording) -> list[Event]:
         correlation_id=event.correlation_id,
         fields={**fields, "error_code": "UNKNOWN_MEMBER_ID"},
     )
-    events = list(talk.events)
+    events = list(conversation.events)
     events[position] = replace(event, raw=forged.hex())
     return events
 
@@ -108,13 +108,13 @@ def with_forged_bytes(talk: Recording) -> list[Event]:
 def test_a_run_of_clients_agrees_and_tells_how_much_was_compared(
     tmp_path: Path, kafka_conformance: CommandLine
 ) -> None:
-    talk = two_members()
-    run = clients_folder(tmp_path / "run", talk)
+    conversation = two_members()
+    run = clients_folder(tmp_path / "run", conversation)
 
     assert kafka_conformance("replay", run) == ExitCode.EXPECTED
 
     (counted,) = json.loads((run / TARGET / "replay.json").read_text())
-    answers = sum(each.kind == EventKind.RESPONSE for each in talk.events)
+    answers = sum(each.kind == EventKind.RESPONSE for each in conversation.events)
     assert counted == {
         "conversation": CONVERSATION,
         "compared": answers,
@@ -124,9 +124,9 @@ def test_a_run_of_clients_agrees_and_tells_how_much_was_compared(
     assert replay_findings(run / TARGET) == {}
 
 
-def test_forged_bytes_are_found_told_and_kept(tmp_path: Path, kafka_conformance: CommandLine) -> None:
-    talk = two_members()
-    run = clients_folder(tmp_path / "run", talk, with_forged_bytes(talk))
+def test_forged_bytes_are_found_reported_and_kept(tmp_path: Path, kafka_conformance: CommandLine) -> None:
+    conversation = two_members()
+    run = clients_folder(tmp_path / "run", conversation, with_forged_bytes(conversation))
 
     assert kafka_conformance("replay", run) == ExitCode.UNEXPECTED
 
@@ -153,9 +153,9 @@ def test_a_finding_lets_a_client_script_diverge_that_saw_nothing_amiss(tmp_path:
 
 
 def test_a_run_of_a_tap_is_replayed_from_what_is_known(tmp_path: Path) -> None:
-    talk = two_members()
+    conversation = two_members()
 
-    (replayed,) = replay_run(tap_folder(tmp_path / "run", talk))
+    (replayed,) = replay_run(tap_folder(tmp_path / "run", conversation))
 
     assert replayed.findings == ()
     assert replayed.conversations[0].compared > 0
@@ -173,9 +173,9 @@ def test_a_run_that_nobody_tapped_is_refused(tmp_path: Path, kafka_conformance: 
 def test_a_replay_that_compares_nothing_does_not_end_as_agreement(
     tmp_path: Path, kafka_conformance: CommandLine
 ) -> None:
-    talk = two_members()
-    talk.events = [each for each in talk.events if each.api != "JoinGroup"]
-    run = tap_folder(tmp_path / "run", talk)
+    conversation = two_members()
+    conversation.events = [each for each in conversation.events if each.api != "JoinGroup"]
+    run = tap_folder(tmp_path / "run", conversation)
 
     assert kafka_conformance("replay", run) == ExitCode.NOTHING_RAN
     assert "not compared" in kafka_conformance.out

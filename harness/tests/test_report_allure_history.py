@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.report.allure import write_allure_results
-from harness.report.allure_history import RUNS_MAX
-from harness.report.errors import ReportError
+from harness.report.allure.history import RUNS_MAX
+from harness.report.allure.results import write_allure_results
+from harness.results.errors import ReportError
 from harness.spark.archive import ARCHIVE, KINDS, Archive, VolumeWriter
 from harness.spark.archive_rows import BrokerHeader
 from harness.spark.arrow_schemas import arrow_table, column_names
@@ -98,7 +98,7 @@ def test_a_first_run_has_no_history(tmp_path: Path) -> None:
     assert not is_flaky(results)
 
 
-def test_earlier_runs_are_told_newest_first_under_the_same_id(tmp_path: Path) -> None:
+def test_earlier_runs_are_listed_newest_first_under_the_same_id(tmp_path: Path) -> None:
     archived(tmp_path, small_run(), night(1))
     archived(tmp_path, quiet(), night(2))
     results = write_allure_results(small_run().write(tmp_path / "run"))
@@ -125,7 +125,7 @@ def test_runs_of_other_targets_later_ones_and_the_run_itself_are_no_history(tmp_
     assert items(results, SCALA, HEARTBEAT) == []
 
 
-def test_no_more_runs_are_told_than_are_looked_at(tmp_path: Path) -> None:
+def test_no_more_runs_are_reported_than_are_looked_at(tmp_path: Path) -> None:
     for number in range(1, RUNS_MAX + 3):
         archived(tmp_path, quiet(), night(number))
     results = write_allure_results(small_run().write(tmp_path / "run"))
@@ -159,7 +159,7 @@ def test_a_result_that_changed_with_the_target_is_not_flaky(tmp_path: Path) -> N
     assert not is_flaky(write_allure_results(small_run().write(tmp_path / "run")))
 
 
-def test_an_archive_that_is_damaged_is_told(tmp_path: Path) -> None:
+def test_an_archive_that_is_damaged_is_reported(tmp_path: Path) -> None:
     archived(tmp_path, quiet(), night(1))
     (tmp_path / ARCHIVE / "judgements" / "night-1.parquet").write_bytes(b"PAR1")
     run = small_run().write(tmp_path / "run")

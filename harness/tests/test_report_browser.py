@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from harness.clients.report import write_report
 from harness.diff.model import Judgement
-from harness.report.exit_code import ExitCode
+from harness.results.exit_code import ExitCode
 from harness.tests.browser import browser
 from harness.tests.in_process import CommandLine
 from harness.tests.made_up_clients import KAFKA_NAME, PYTHON, STATIC, red
@@ -59,10 +59,10 @@ def test_a_red_cell_leads_to_a_line_that_shows_the_same_difference_again(
 @pytest.mark.browser
 def test_a_red_client_cell_leads_to_its_first_mismatch_and_what_each_client_saw(tmp_path: Path) -> None:
     folder = red().write(tmp_path / "red")
-    talk = folder / KAFKA_NAME / "talks" / f"{STATIC.replace('/', '-')}-{PYTHON}" / "talk.jsonl"
-    talk.parent.mkdir(parents=True)
+    conversation = folder / KAFKA_NAME / "talks" / f"{STATIC.replace('/', '-')}-{PYTHON}" / "talk.jsonl"
+    conversation.parent.mkdir(parents=True)
     seen = {"client": "ana", "event": "revoked", "at_ms": 1250.0, "partitions": [["orders", 0]]}
-    talk.write_text(json.dumps(seen) + "\n")
+    conversation.write_text(json.dumps(seen) + "\n")
     write_report(folder)
 
     with browser(tmp_path / "profile") as tab:
@@ -77,11 +77,11 @@ def test_a_red_client_cell_leads_to_its_first_mismatch_and_what_each_client_saw(
         tab.until("location.pathname.includes('/scripts/') && document.querySelector('table.lanes')")
         tab.click("details.target.differs .to-first")
         tab.until("location.hash.startsWith('#first-difference-')")
-        told = str(tab.read("document.querySelector('tr.finding.first').textContent"))
+        reported = str(tab.read("document.querySelector('tr.finding.first').textContent"))
         lanes = str(tab.read("document.querySelector('table.lanes').textContent"))
         loaded = tab.read("document.title")
 
     assert str(cell).endswith(f"#target-{KAFKA_NAME}_{PYTHON}")
-    assert "ana was told revoked 2 instead of nothing" in told
+    assert "ana was told revoked 2 instead of nothing" in reported
     assert "revoked orders-0" in lanes
     assert STATIC in str(loaded)

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.report.changes import print_changes, write_changes
-from harness.report.changes_data import write_changes_data
-from harness.report.markdown import write_summary
-from harness.report.names import scenario_page
-from harness.report.site import render_site
-from harness.report.terminal import print_summary
+from harness.report.exports.markdown import write_summary
+from harness.report.model.changes import print_changes, write_changes
+from harness.report.model.changes_data import write_changes_data
+from harness.report.model.names import scenario_page
+from harness.report.site.run_site import render_site
+from harness.report.terminal.summary import print_summary
 from harness.spark.rows import BehaviourChange
 from harness.tests.browser import browser
 from harness.tests.report_run import JAVA, RUN_ID, SCALA, small_run
@@ -54,13 +54,13 @@ def with_changes(tmp_path: Path, *changes: BehaviourChange) -> Path:
     return run.write(tmp_path / "run")
 
 
-def told(run_dir: Path) -> str:
+def reported(run_dir: Path) -> str:
     output = StringIO()
     print_changes(run_dir, Console(file=output, width=200))
     return output.getvalue()
 
 
-def test_a_change_is_told_with_both_values_and_what_explains_it(tmp_path: Path) -> None:
+def test_a_change_is_reported_with_both_values_and_what_explains_it(tmp_path: Path) -> None:
     text = write_changes(with_changes(tmp_path, CHANGE)).read_text()
 
     assert r"at step 4, Heartbeat v3, 2 answers in all; some\_behaviour (KAFKA-12345)" in text
@@ -78,14 +78,14 @@ def test_an_unexplained_change_comes_first_with_its_bytes(tmp_path: Path) -> Non
 
 
 def test_the_terminal_counts_by_version_and_names_the_behaviour(tmp_path: Path) -> None:
-    text = told(with_changes(tmp_path, CHANGE))
+    text = reported(with_changes(tmp_path, CHANGE))
 
     assert "some_behaviour" in text
     assert "1 of 4 scenarios changed with some version, 1 change in all, none of them unexplained." in text
 
 
 def test_the_terminal_tells_an_unexplained_change_whole(tmp_path: Path) -> None:
-    text = told(with_changes(tmp_path, UNEXPLAINED))
+    text = reported(with_changes(tmp_path, UNEXPLAINED))
 
     assert f"✗ {HEARTBEAT}: {SCALA} → {JAVA}, step 4, Heartbeat v3; unexplained" in text
     assert "error_code: NONE → REBALANCE_IN_PROGRESS" in text
@@ -113,10 +113,10 @@ def test_every_change_has_a_line_that_shows_it_again(tmp_path: Path) -> None:
 
 
 def test_an_unexplained_change_has_its_line_on_the_terminal(tmp_path: Path) -> None:
-    assert f"\n    {AGAIN}\n" in told(with_changes(tmp_path, UNEXPLAINED))
+    assert f"\n    {AGAIN}\n" in reported(with_changes(tmp_path, UNEXPLAINED))
 
 
-def test_what_differs_from_the_target_that_all_are_held_against_is_repeated_against_it(
+def test_what_differs_from_the_target_that_all_are_compared_with_is_repeated_against_it(
     tmp_path: Path,
 ) -> None:
     run_dir = blind(tmp_path)
@@ -129,8 +129,8 @@ def test_what_differs_from_the_target_that_all_are_held_against_is_repeated_agai
     assert {each["reproduction"] for each in data["findings"] if each["scenario_id"] == HEARTBEAT} == {again}
     assert {each["target"] for each in data["findings"]} == {SCALA}
     assert data["changes"][0]["reproduction"] == of_change
-    _, _, held_against = write_changes(run_dir).read_text().partition(f"## Held against {JAVA}")
-    assert f"again: `{again}`" in held_against
+    _, _, compared_with = write_changes(run_dir).read_text().partition(f"## Held against {JAVA}")
+    assert f"again: `{again}`" in compared_with
     for page in ("changes.html", "index.html", scenario_page(HEARTBEAT)):
         assert f'<code class="line">{again}</code>' in (run_dir / page).read_text()
     assert again in write_summary(run_dir).read_text()
@@ -139,7 +139,7 @@ def test_what_differs_from_the_target_that_all_are_held_against_is_repeated_agai
     assert again in output.getvalue()
 
 
-def test_with_profiles_nothing_is_told_of_a_target_that_all_are_held_against(tmp_path: Path) -> None:
+def test_with_profiles_nothing_hears_of_a_target_that_all_are_compared_with(tmp_path: Path) -> None:
     run_dir = with_changes(tmp_path, CHANGE)
     data = json.loads(write_changes_data(run_dir).read_text())
 
@@ -151,13 +151,15 @@ def test_with_profiles_nothing_is_told_of_a_target_that_all_are_held_against(tmp
     ("after", "words"),
     [("no answer", "response → no answer"), (None, "response → nothing, for the conversation had ended")],
 )
-def test_an_answer_that_is_missing_is_told_in_words(tmp_path: Path, after: str | None, words: str) -> None:
+def test_an_answer_that_is_missing_is_reported_in_words(
+    tmp_path: Path, after: str | None, words: str
+) -> None:
     silent = replace(CHANGE, to_kind=after, to_canonical=None, to_raw=None, fields=())
 
     assert words in write_changes(with_changes(tmp_path, silent)).read_text()
 
 
-def test_versions_that_a_release_advertises_are_told_by_the_names_of_apis(tmp_path: Path) -> None:
+def test_versions_that_a_release_advertises_are_reported_by_the_names_of_apis(tmp_path: Path) -> None:
     row = replace(
         CHANGE,
         api="ApiVersions",

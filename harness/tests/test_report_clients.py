@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from harness.clients.report import write_report, write_talks_beside
-from harness.invariants import Party
-from harness.report.allure import write_allure_results
-from harness.report.clients_data import clients_folder, is_clients_folder, load_clients
-from harness.report.clients_facts import phrase
-from harness.report.clients_files import TALK, ClientsFiles
-from harness.report.clients_page import client_attention, client_reproduction, first_remark
-from harness.report.clients_site import clients_site_alone
-from harness.report.errors import ReportError
-from harness.report.exit_code import ExitCode
-from harness.report.junit import write_junit
-from harness.report.markdown import write_summary
-from harness.report.site import render_site
-from harness.report.standing import NEEDS_ATTENTION
+from harness.clients.report import write_conversations_beside, write_report
+from harness.invariants import AtFault
+from harness.report.allure.results import write_allure_results
+from harness.report.exports.junit import write_junit
+from harness.report.exports.markdown import write_summary
+from harness.report.model.clients_facts import phrase
+from harness.report.model.clients_page import client_attention, client_reproduction, first_remark
+from harness.report.site.clients_site import clients_site_alone
+from harness.report.site.run_site import render_site
+from harness.results.client_files import CONVERSATION_FILE, ClientsFiles
+from harness.results.client_results import clients_folder, is_clients_folder, load_clients
+from harness.results.errors import ReportError
+from harness.results.exit_code import ExitCode
+from harness.results.status import NEEDS_ATTENTION
 from harness.tests.made_up_clients import (
     EAGER,
     KAFKA,
@@ -58,13 +58,13 @@ class Page(HTMLParser):
         self.text = " ".join(self.text.split())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = dict(attrs)
+        reported = dict(attrs)
         self.text += " "
         self.scripts += tag in {"script", "img"}
-        if told.get("id"):
-            self.ids.append(str(told["id"]))
-        if tag == "a" and told.get("href"):
-            self.hrefs.append(str(told["href"]))
+        if reported.get("id"):
+            self.ids.append(str(reported["id"]))
+        if tag == "a" and reported.get("href"):
+            self.hrefs.append(str(reported["href"]))
 
     def handle_data(self, data: str) -> None:
         self.text += data
@@ -100,7 +100,7 @@ def test_a_scripts_page_tells_steps_mismatches_differences_violations_and_how_to
     page = Page(folder / STATIC_PAGE)
 
     assert f"first-difference-{KAFKA_NAME}_{PYTHON}" in page.ids
-    for told in (
+    for reported in (
         "First mismatch against the script ana was told revoked 2 instead of nothing",
         "against the reference callbacks: ana: revoked, on the reference nothing",
         "one owner coordinator group 17 orders-0 belongs to ana and bob",
@@ -108,10 +108,12 @@ def test_a_scripts_page_tells_steps_mismatches_differences_violations_and_how_to
         f"kafka-conformance clients --target {KAFKA} --client {PYTHON} {STATIC}",
         "not run: librdkafka lacks it",
     ):
-        assert told in page.text
+        assert reported in page.text
 
 
-def test_what_the_reference_answers_otherwise_in_a_replay_is_told_where_it_is_on_file(tmp_path: Path) -> None:
+def test_what_the_reference_answers_otherwise_in_a_replay_is_reported_where_it_is_on_file(
+    tmp_path: Path,
+) -> None:
     made = MadeUpClients(
         replay=[
             {
@@ -150,9 +152,9 @@ def test_whatever_was_sent_is_text_on_the_pages(tmp_path: Path) -> None:
     made.seen = {HOSTILE: [HOSTILE]}
     made.replay = [{"conversation": f"{STATIC}/{PYTHON}", "group": HOSTILE, "says": HOSTILE}]
     folder = made.write(tmp_path / "run")
-    talk = ClientsFiles(folder).talk_dir(KAFKA_NAME, STATIC, PYTHON) / TALK
-    talk.parent.mkdir(parents=True)
-    talk.write_text(
+    conversation = ClientsFiles(folder).conversation_dir(KAFKA_NAME, STATIC, PYTHON) / CONVERSATION_FILE
+    conversation.parent.mkdir(parents=True)
+    conversation.write_text(
         json.dumps({"client": HOSTILE, "event": HOSTILE, "at_ms": 1200.5, "says": HOSTILE}) + "\n"
     )
     write_report(folder)
@@ -172,10 +174,10 @@ def test_only_a_newline_ends_a_line_and_one_that_is_torn_is_left_out(tmp_path: P
     broken = "one\u2028two\x85three"
     made = red()
     folder = made.write(tmp_path / "run")
-    talk = ClientsFiles(folder).talk_dir(KAFKA_NAME, STATIC, PYTHON) / TALK
-    talk.parent.mkdir(parents=True)
+    conversation = ClientsFiles(folder).conversation_dir(KAFKA_NAME, STATIC, PYTHON) / CONVERSATION_FILE
+    conversation.parent.mkdir(parents=True)
     line = json.dumps({"client": "ana", "event": "error", "at_ms": 1.0, "says": broken}, ensure_ascii=False)
-    talk.write_text(f'{line}\n{{"client": "ana", "ev')
+    conversation.write_text(f'{line}\n{{"client": "ana", "ev')
     write_report(folder)
 
     page = folder / "client-talks" / f"clients.static.crashes-and-returns.{KAFKA_NAME}_{PYTHON}.js"
@@ -184,9 +186,9 @@ def test_only_a_newline_ends_a_line_and_one_that_is_torn_is_left_out(tmp_path: P
 
 def test_a_damaged_line_of_what_clients_said_is_named(tmp_path: Path) -> None:
     folder = red().write(tmp_path / "run")
-    talk = ClientsFiles(folder).talk_dir(KAFKA_NAME, STATIC, PYTHON) / TALK
-    talk.parent.mkdir(parents=True)
-    talk.write_text('{"client": "ana"}\n{"event": 1}\n')
+    conversation = ClientsFiles(folder).conversation_dir(KAFKA_NAME, STATIC, PYTHON) / CONVERSATION_FILE
+    conversation.parent.mkdir(parents=True)
+    conversation.write_text('{"client": "ana"}\n{"event": 1}\n')
 
     with pytest.raises(TraceError, match=r"talk\.jsonl:2 is damaged"):
         write_report(folder)
@@ -298,7 +300,7 @@ def test_what_is_first_amiss_says_against_what_and_nothing_passes_for_the_client
     tmp_path: Path,
 ) -> None:
     early = mismatch("callbacks: nothing", step=1)
-    by_clients = replace(violation("two", EAGER, LIBRDKAFKA), party=Party.CLIENTS)
+    by_clients = replace(violation("two", EAGER, LIBRDKAFKA), party=AtFault.CLIENTS)
     made = MadeUpClients(
         judgements=[
             judgement(
@@ -334,7 +336,7 @@ def test_the_worst_is_looked_at_first(tmp_path: Path) -> None:
 
     concerning = client_attention(load_clients(made.write(tmp_path / "run")))
 
-    order = [NEEDS_ATTENTION.index(each.standing) for each in concerning]
+    order = [NEEDS_ATTENTION.index(each.status) for each in concerning]
     assert order == sorted(order)
     assert len(order) == 3
 
@@ -355,7 +357,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         load_clients(folder)
 
 
-def test_kinds_of_folders_are_told_apart(both: Path, tmp_path: Path) -> None:
+def test_kinds_of_folders_are_kept_apart(both: Path, tmp_path: Path) -> None:
     alone = red().write(tmp_path / "alone")
 
     assert is_clients_folder(alone)
@@ -366,7 +368,7 @@ def test_kinds_of_folders_are_told_apart(both: Path, tmp_path: Path) -> None:
 
 def test_what_pages_load_is_beside_them_also_where_nobody_tapped(both: Path) -> None:
     render_site(both)
-    write_talks_beside(both)
+    write_conversations_beside(both)
     files = sorted(path.name for path in (both / "client-talks").iterdir())
 
     assert f"clients.static.crashes-and-returns.{KAFKA_NAME}_{PYTHON}.js" in files

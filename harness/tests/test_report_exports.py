@@ -11,14 +11,14 @@ import pytest
 from rich.console import Console
 
 from harness.diff.expectations import load_expectations
-from harness.report.allure import write_allure_results
-from harness.report.allure_pages import render_allure
-from harness.report.allure_terms import allure_categories
-from harness.report.junit import write_junit
-from harness.report.markdown import SIZE_MAX, write_summary
-from harness.report.phrases import expectation_entry
+from harness.report.allure.pages import render_allure
+from harness.report.allure.results import write_allure_results
+from harness.report.allure.terms import allure_categories
+from harness.report.exports.junit import write_junit
+from harness.report.exports.markdown import SIZE_MAX, write_summary
+from harness.report.model.phrases import expectation_entry
 from harness.report.render import render_all
-from harness.report.terminal import print_summary
+from harness.report.terminal.summary import print_summary
 from harness.tests.report_run import JAVA, REFERENCE, SCALA, difference, judgement, small_run, summary
 
 HEARTBEAT = "classic/heartbeat/while-completing"
@@ -56,31 +56,31 @@ def test_junit_has_a_suite_a_target_and_counts_that_add_up(run_dir: Path) -> Non
 def test_junit_tells_results_apart_by_element_and_type(
     run_dir: Path, scenario_id: str, element: str, kind: str | None
 ) -> None:
-    told = case(run_dir, scenario_id).find(element)
-    assert told is not None
-    assert told.get("type") == kind
+    reported = case(run_dir, scenario_id).find(element)
+    assert reported is not None
+    assert reported.get("type") == kind
 
 
 def test_junit_calls_an_indeterminate_result_an_inconclusive_error(tmp_path: Path) -> None:
     made = small_run()
-    made.hold(judgement("a/b", JAVA, "indeterminate", reason="no member id came"))
-    told = case(made.write(tmp_path), "a/b", JAVA).find("error")
-    assert told is not None
-    assert told.get("type") == "inconclusive"
+    made.add(judgement("a/b", JAVA, "indeterminate", reason="no member id came"))
+    reported = case(made.write(tmp_path), "a/b", JAVA).find("error")
+    assert reported is not None
+    assert reported.get("type") == "inconclusive"
 
 
 def test_junit_says_why_a_difference_was_expected(run_dir: Path) -> None:
-    told = case(run_dir, "static/join/fenced").find("skipped")
-    assert told is not None
-    assert told.get("message") == "expected: known since 3.0 https://example.org/KAFKA-15000"
+    reported = case(run_dir, "static/join/fenced").find("skipped")
+    assert reported is not None
+    assert reported.get("message") == "expected: known since 3.0 https://example.org/KAFKA-15000"
 
 
 def test_junit_holds_what_xml_cannot(tmp_path: Path) -> None:
     made = small_run()
-    made.hold(judgement("a/b", JAVA, "diverges", reason="got \x00 and \x1b[31m <&>"))
-    told = case(made.write(tmp_path), "a/b", JAVA).find("failure")
-    assert told is not None
-    assert told.get("message") == "got \\u0000 and \\u001b[31m <&>"
+    made.add(judgement("a/b", JAVA, "diverges", reason="got \x00 and \x1b[31m <&>"))
+    reported = case(made.write(tmp_path), "a/b", JAVA).find("failure")
+    assert reported is not None
+    assert reported.get("message") == "got \\u0000 and \\u001b[31m <&>"
 
 
 def results(run_dir: Path) -> dict[str, dict[str, object]]:
@@ -99,7 +99,7 @@ def results(run_dir: Path) -> dict[str, dict[str, object]]:
         (f"{SCALA}: loading/join/answered-load", "skipped"),
     ],
 )
-def test_allure_status_follows_from_the_standing(run_dir: Path, name: str, status: str) -> None:
+def test_allure_status_follows_from_the_status(run_dir: Path, name: str, status: str) -> None:
     assert results(run_dir)[name]["status"] == status
 
 
@@ -137,7 +137,7 @@ def test_allure_severity_follows_from_the_grade_and_from_whether_clients_stop(
     tmp_path: Path, changes: dict[str, object], severity: str, grade: str
 ) -> None:
     made = small_run()
-    made.hold(judgement("a/b", JAVA, "diverges"), (), difference("a/b", JAVA, **changes))
+    made.add(judgement("a/b", JAVA, "diverges"), (), difference("a/b", JAVA, **changes))
     labels = results(made.write(tmp_path))[f"{JAVA}: a/b"]["labels"]
     assert {"name": "severity", "value": severity} in labels  # type: ignore[operator] # JSON
     assert {"name": "conformance_grade", "value": grade} in labels  # type: ignore[operator] # JSON
@@ -145,9 +145,9 @@ def test_allure_severity_follows_from_the_grade_and_from_whether_clients_stop(
 
 def test_allure_has_a_feature_an_api_and_a_suite_a_target(run_dir: Path) -> None:
     labels: list[dict[str, str]] = results(run_dir)[f"{SCALA}: {HEARTBEAT}"]["labels"]  # type: ignore[assignment] # JSON
-    told = [(each["name"], each["value"]) for each in labels]
-    assert [value for name, value in told if name == "feature"] == ["JoinGroup", "SyncGroup"]
-    assert [value for name, value in told if "suite" in name.lower()] == [SCALA, "classic", "heartbeat"]
+    reported = [(each["name"], each["value"]) for each in labels]
+    assert [value for name, value in reported if name == "feature"] == ["JoinGroup", "SyncGroup"]
+    assert [value for name, value in reported if "suite" in name.lower()] == [SCALA, "classic", "heartbeat"]
 
 
 def test_allure_has_a_step_a_script_step_with_its_frames_attached(run_dir: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_machine_without_node_gets_a_reason_and_everything_else(
     assert all(path.is_file() for path in (rendered.index, rendered.junit, rendered.summary))
 
 
-def test_an_npm_that_fails_is_told_and_does_not_raise(
+def test_an_npm_that_fails_is_reported_and_does_not_raise(
     run_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     npm = tmp_path / "npm"
@@ -205,7 +205,7 @@ def test_an_npm_that_fails_is_told_and_does_not_raise(
     monkeypatch.setattr("shutil.which", lambda _: str(npm))
     pages = render_allure(run_dir)
     assert pages.index is None
-    assert pages.problem == "npm install ended with 1: no network here"
+    assert pages.problem == "npm ci ended with 1: no network here"
 
 
 def test_the_summary_has_a_row_a_target_and_the_unexpected_first(run_dir: Path) -> None:
@@ -220,7 +220,7 @@ def test_the_summary_never_outgrows_what_pipelines_take(tmp_path: Path) -> None:
     for number in range(900):
         scenario_id = f"a/b/{number}"
         found = difference(scenario_id, JAVA, expected="x" * 5000, actual="\x01é" * 5000)
-        made.hold(judgement(scenario_id, JAVA, "diverges", title="t" * 500), (), found)
+        made.add(judgement(scenario_id, JAVA, "diverges", title="t" * 500), (), found)
     path = write_summary(made.write(tmp_path))
     assert path.stat().st_size < SIZE_MAX + 100
     assert "more; see the report" in path.read_text()
@@ -228,7 +228,7 @@ def test_the_summary_never_outgrows_what_pipelines_take(tmp_path: Path) -> None:
 
 def test_the_summary_takes_no_markup_from_a_target(tmp_path: Path) -> None:
     made = small_run()
-    made.hold(judgement("a/b", JAVA, "diverges", reason="<b>x</b>\n# loud | [go](http://x)"))
+    made.add(judgement("a/b", JAVA, "diverges", reason="<b>x</b>\n# loud | [go](http://x)"))
     assert r"\<b\>x\</b\> \# loud \| \[go\](http://x)" in write_summary(made.write(tmp_path)).read_text()
 
 
@@ -250,7 +250,7 @@ def test_the_terminal_shows_what_where_and_how_to_repeat(run_dir: Path) -> None:
 def test_the_terminal_shows_ten_results_and_counts_the_others(tmp_path: Path) -> None:
     made = small_run()
     for number in range(15):
-        made.hold(judgement(f"a/{number}", JAVA, "diverges"))
+        made.add(judgement(f"a/{number}", JAVA, "diverges"))
     text = printed(made.write(tmp_path))
     assert text.count("✗ unexpected difference") == 10
     assert "and 7 more" in text
@@ -258,7 +258,7 @@ def test_the_terminal_shows_ten_results_and_counts_the_others(tmp_path: Path) ->
 
 def test_the_terminal_obeys_nothing_that_a_target_sent(tmp_path: Path) -> None:
     made = small_run()
-    made.hold(judgement("a/b", JAVA, "diverges", reason="[red]x[/red] \x1b[2J \x07"))
+    made.add(judgement("a/b", JAVA, "diverges", reason="[red]x[/red] \x1b[2J \x07"))
     text = printed(made.write(tmp_path))
     assert r"[red]x[/red] \x1b[2J \x07" in text
     assert "\x1b" not in text
@@ -269,7 +269,7 @@ def test_a_column_in_which_nothing_is_counted_is_left_out(run_dir: Path) -> None
     assert "stale" in printed(run_dir)
 
 
-def test_an_expectation_entry_is_right_once_reason_and_link_are_told(tmp_path: Path) -> None:
+def test_an_expectation_entry_is_right_once_reason_and_link_are_reported(tmp_path: Path) -> None:
     verdict = judgement('a/"b\x7f', SCALA, "diverges", signature="5b0f3a1c9d20")
     text = expectation_entry(verdict, summary(SCALA))
     completed = text.replace('reason = ""', 'reason = "so it is"').replace('link = ""', 'link = "KAFKA-1"')

@@ -6,18 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.report.field_rows import Mark, aligned_fields, readable
-from harness.report.hexdump import hexdump
-from harness.report.names import css_name, scenario_page, slug
-from harness.report.phrases import (
-    comparison_line,
+from harness.report.model.field_rows import Mark, aligned_fields, readable
+from harness.report.model.hexdump import hexdump
+from harness.report.model.names import css_name, scenario_page, slug
+from harness.report.model.phrases import (
     link_address,
     links_in,
     repetition,
-    reproduction_line,
     shortened,
     stands_for_reference,
 )
+from harness.spark.rows import TargetSummary
 from harness.tests.report_run import JAVA, REFERENCE, SCALA, summary
 
 JSON = st.recursive(
@@ -129,39 +128,49 @@ def test_an_ordinary_id_is_readable_in_its_file_name() -> None:
     assert css_name("not applicable") == "not-applicable"
 
 
+def line(*targets: TargetSummary, against: str | None = None, command: str = "", **added: str) -> str:
+    properties = {name.replace("_", "."): value for name, value in added.items()}
+    return repetition(targets, "a/b", command=command, added=[properties], against=against)
+
+
 def test_a_reproduction_line_can_be_pasted_whatever_is_in_it() -> None:
-    assert reproduction_line("kafka:3.9.2", "a/b") == "kafka-conformance run --target kafka:3.9.2 a/b"
-    assert reproduction_line("path:/my jars", "a;b") == (
-        "kafka-conformance run --target 'path:/my jars' 'a;b'"
-    )
+    hostile = repetition([summary(SCALA, spec="path:/my jars", profile="path")], "a;b", command="")
+    assert hostile == "kafka-conformance run --target 'path:/my jars' 'a;b'"
 
 
-def test_a_profile_that_the_spec_does_not_tell_is_told() -> None:
-    assert repetition(summary(SCALA), "a/b") == "kafka-conformance run --target kafka:3.9.2 a/b"
-    assert repetition(summary(SCALA, profile="4.3.1"), "a/b") == (
+def test_a_profile_that_the_spec_does_not_tell_is_reported() -> None:
+    assert line(summary(SCALA)) == "kafka-conformance run --target kafka:3.9.2 a/b"
+    assert line(summary(SCALA, profile="4.3.1")) == (
         "kafka-conformance run --target kafka:3.9.2 --profile 4.3.1 a/b"
     )
-    assert repetition(summary(REFERENCE, spec="reference"), "a/b") == (
-        "kafka-conformance run --target reference a/b"
+    assert line(summary(REFERENCE, spec="reference")) == "kafka-conformance run --target reference a/b"
+
+
+def test_a_line_names_the_properties_with_which_the_scenario_was_run() -> None:
+    given = "kafka-conformance run --suites own --broker-property group.max.size=2"
+    assert line(summary(SCALA), command=given, x_y="1 2", a_b="0") == (
+        "kafka-conformance run --target kafka:3.9.2 --suites own --broker-property group.max.size=2 "
+        "--broker-property a.b=0 --broker-property 'x.y=1 2' a/b"
+    )
+
+
+def test_a_line_of_two_targets_names_the_properties_of_both() -> None:
+    two = [{"a.b": "1", "c": "1"}, {"c": "2"}]
+    assert repetition([summary(SCALA), summary(JAVA)], "a/b", command="", added=two) == (
+        "kafka-conformance matrix --versions 3.9.2,4.3.1 --broker-property a.b=1 --broker-property c=2 a/b"
     )
 
 
 def test_a_line_that_compares_names_versions_by_number_and_other_targets_whole() -> None:
-    assert comparison_line(
-        ["kafka:3.9.2+java", "path:my jars", "kafka:4.4.0*3"], "a/b", against="kafka:2.8.2"
-    ) == (
+    specs = ("kafka:3.9.2+java", "path:my jars", "kafka:4.4.0*3")
+    assert line(*(summary(SCALA, spec=spec) for spec in specs), against="kafka:2.8.2") == (
         "kafka-conformance matrix --versions 3.9.2+java --target 'path:my jars' --target 'kafka:4.4.0*3' "
         "--against 2.8.2 a/b"
     )
-    assert comparison_line(["reference:4.4"], "a/b", against="reference:3.9", given=("--suites", "own")) == (
+    reference = summary(REFERENCE, spec="reference:4.4")
+    assert line(reference, against="reference:3.9", command="kafka-conformance run --suites own") == (
         "kafka-conformance matrix --versions '' --target reference:4.4 --against reference:3.9 --suites own "
         "a/b"
-    )
-
-
-def test_what_was_held_against_another_target_is_repeated_against_it() -> None:
-    assert repetition(summary(SCALA), "a/b", against=summary(JAVA, spec="kafka:4.4.0")) == (
-        "kafka-conformance matrix --versions 3.9.2 --against 4.4.0 a/b"
     )
 
 
@@ -175,7 +184,7 @@ def test_what_was_held_against_another_target_is_repeated_against_it() -> None:
         ("kafka:4.3.1", "a test", True),
     ],
 )
-def test_what_was_named_to_be_held_against_is_told_from_a_references_own_place(
+def test_what_was_named_to_be_compared_with_is_reported_from_a_references_own_place(
     spec: str, command: str, *, stands: bool
 ) -> None:
     assert stands_for_reference(spec, command) is stands

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from harness.report.baseline import BaselineData, keep_baseline, kept_baseline, results_against
-from harness.report.errors import ReportError
-from harness.report.gate_data import read_decision
-from harness.report.gate_page import add_gate_page
-from harness.report.history import History
-from harness.report.names import scenario_page
-from harness.report.phrases import given_options, reproduction_line
-from harness.report.regression import Line, Regression
-from harness.report.regression_page import add_regression_page
-from harness.report.run_data import Run
-from harness.report.site import render_site
-from harness.report.trend import Trend
-from harness.report.trend_site import render_trend
+from harness.report.model.gate_data import read_decision
+from harness.report.model.history import History
+from harness.report.model.names import scenario_page
+from harness.report.model.phrases import given_options
+from harness.report.model.regression import Line, Regression
+from harness.report.model.run_data import Run
+from harness.report.model.trend import Trend
+from harness.report.site.gate_page import add_gate_page
+from harness.report.site.regression_page import add_regression_page
+from harness.report.site.run_site import render_site
+from harness.report.site.trend_site import render_trend
+from harness.results.baseline import BaselineData, keep_baseline, kept_baseline, results_against
+from harness.results.errors import ReportError
 from harness.tests.report_hostile import EARLIER, hostile_decision, write_hostile_trend
 from harness.tests.report_run import (
     JAVA,
@@ -52,10 +52,10 @@ def history_of(folder: Path) -> History:
 def test_a_strip_has_a_code_for_each_run_the_oldest_first(folder: Path) -> None:
     history = history_of(folder)
     assert [run.run_id for run in history.runs] == [EARLIER, RUN_ID]
-    assert history.codes(judgement(HEARTBEAT, JAVA)) == "an"
+    assert history.codes(judgement(HEARTBEAT, JAVA)) == "at"
     assert history.codes(judgement(HEARTBEAT, SCALA)) == ""
     render_site(folder)
-    assert 'data-c="an">✓✗<' in (folder / scenario_page(HEARTBEAT)).read_text()
+    assert 'data-c="at">✓✗<' in (folder / scenario_page(HEARTBEAT)).read_text()
 
 
 def test_a_run_is_led_to_only_where_its_folder_is_beside(folder: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_run_is_led_to_only_where_its_folder_is_beside(folder: Path) -> None:
     assert [run.href for run in history_of(folder).runs] == ["", f"../{RUN_ID}/"]
 
 
-def test_a_result_that_is_not_what_it_was_is_told_with_both_sides(folder: Path) -> None:
+def test_a_result_that_is_not_what_it_was_is_reported_with_both_sides(folder: Path) -> None:
     regression = Regression.of(Run.load(folder), folder / "trend", history_of(folder))
     (comparison,) = regression.comparisons
     assert [section.title for section in comparison.sections] == ["Newly diverging", "Flaky"]
@@ -129,7 +129,7 @@ def test_the_baseline_is_named_with_what_is_new_and_what_it_has_too(tmp_path: Pa
     }
 
 
-def test_the_baseline_of_the_gate_is_told_once_with_what_the_gate_makes_of_each_result(
+def test_the_baseline_of_the_gate_is_reported_once_with_what_the_gate_makes_of_each_result(
     tmp_path: Path,
 ) -> None:
     made = small_run()
@@ -151,7 +151,7 @@ def test_the_baseline_of_the_gate_is_told_once_with_what_the_gate_makes_of_each_
     assert sections_of(folder)["New"] == [HEARTBEAT]
 
 
-def test_what_the_baseline_did_not_hold_is_new_if_it_differs_and_added_if_not(tmp_path: Path) -> None:
+def test_what_the_baseline_did_not_run_is_new_if_it_differs_and_added_if_not(tmp_path: Path) -> None:
     made = small_run()
     made.judgements = [
         replace(each, delta=Delta.ADDED.value) for each in made.judgements if each.target == SCALA
@@ -166,10 +166,10 @@ def test_what_the_baseline_did_not_hold_is_new_if_it_differs_and_added_if_not(tm
     assert HEARTBEAT not in sections_of(folder)["Added"]
 
 
-def test_results_that_differ_in_the_same_way_are_told_once_and_all_are_counted(tmp_path: Path) -> None:
+def test_results_that_differ_in_the_same_way_are_reported_once_and_all_are_counted(tmp_path: Path) -> None:
     made = small_run()
     for scenario_id in (HEARTBEAT, "loading/join/answered-load"):
-        made.hold(judgement(scenario_id, JAVA, "diverges"), conversation(diverging=True))
+        made.add(judgement(scenario_id, JAVA, "diverges"), conversation(diverging=True))
     made.differences = [difference(HEARTBEAT, SCALA), difference(FENCED, SCALA, actual="something else")]
     made.differences += [difference(each.scenario_id, JAVA) for each in made.judgements[-2:]]
     made.judgements = [
@@ -292,6 +292,7 @@ def test_what_is_no_decision_is_refused(tmp_path: Path) -> None:
             ("--expect", "a.toml", "--expect", "b.toml"),
         ),
         ("pytest suites --conformance-expect a.toml", ("--expect", "a.toml")),
+        ("kafka-conformance run --broker-property a.b=1", ("--broker-property", "a.b=1")),
         ("kafka-conformance run --suites", ()),
         ("a quote that 'ends nowhere", ()),
     ],
@@ -300,4 +301,3 @@ def test_a_line_that_repeats_a_scenario_has_what_its_run_was_given(
     command: str, given: tuple[str, ...]
 ) -> None:
     assert given_options(command) == given
-    assert reproduction_line("reference", "a/b", given=given).endswith(" a/b")

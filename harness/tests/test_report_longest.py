@@ -5,23 +5,23 @@ from pathlib import Path
 
 from rich.console import Console
 
-from harness.report.longest import longest_scenarios
-from harness.report.markdown import write_summary
-from harness.report.run_data import Run
-from harness.report.terminal import print_summary
+from harness.report.exports.markdown import write_summary
+from harness.report.model.longest import longest_scenarios
+from harness.report.model.run_data import Run
+from harness.report.terminal.summary import print_summary
 from harness.tests.report_run import REFERENCE, SCALA, MadeUpRun, judgement, small_run
 
 
 def with_long_ones() -> MadeUpRun:
     made = small_run()
-    made.hold(judgement("a/long/est", SCALA, duration_ms=9_000.0))
-    made.hold(judgement("a/long/too", SCALA, duration_ms=8_000.0))
-    made.hold(judgement("a/long/unheld", SCALA, "not applicable", duration_ms=99_000.0))
-    made.hold(judgement("a/long/est", REFERENCE, duration_ms=30_000.0))
+    made.add(judgement("a/long/est", SCALA, duration_ms=9_000.0))
+    made.add(judgement("a/long/too", SCALA, duration_ms=8_000.0))
+    made.add(judgement("a/long/unheld", SCALA, "not applicable", duration_ms=99_000.0))
+    made.add(judgement("a/long/est", REFERENCE, duration_ms=30_000.0))
     return made
 
 
-def test_the_longest_of_each_target_is_one_that_was_held(tmp_path: Path) -> None:
+def test_the_longest_of_each_target_is_one_that_was_run(tmp_path: Path) -> None:
     found = {each.target: each for each in longest_scenarios(Run.load(with_long_ones().write(tmp_path)))}
 
     assert str(found[SCALA]) == "a/long/est, 9000 ms of 14210 ms"

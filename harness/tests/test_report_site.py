@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from harness.report.names import scenario_page, talk_file
-from harness.report.site import render_site
+from harness.report.model.names import conversation_file, scenario_page
+from harness.report.site.run_site import render_site
 from harness.tests.browser import Tab, browser
 from harness.tests.report_hostile import (
     HOSTILE,
@@ -65,9 +65,9 @@ def loaded(path: Path) -> dict[str, Any]:
     return data
 
 
-def talk_of(site: Path, scenario_id: str, target: str) -> dict[str, Any]:
-    talks: dict[str, dict[str, Any]] = loaded(site / talk_file(scenario_id))["targets"]
-    return talks[target]
+def conversation_of(site: Path, scenario_id: str, target: str) -> dict[str, Any]:
+    conversations: dict[str, dict[str, Any]] = loaded(site / conversation_file(scenario_id))["targets"]
+    return conversations[target]
 
 
 def pages_of(site: Path) -> list[Path]:
@@ -95,11 +95,11 @@ def test_the_first_difference_is_marked_and_what_went_before_is_folded(tmp_path:
     text = Page(tmp_path / scenario_page(HEARTBEAT)).text
     _, _, after = text.partition("First difference: step 3, Heartbeat v3")
     assert "expected NONE actual REBALANCE_IN_PROGRESS" in after
-    talk = talk_of(tmp_path, HEARTBEAT, SCALA)
-    assert [step for step, _ in talk["before"]] == [0, 1, 2]
-    (first,) = talk["after"][0][1]
+    conversation = conversation_of(tmp_path, HEARTBEAT, SCALA)
+    assert [step for step, _ in conversation["before"]] == [0, 1, 2]
+    (first,) = conversation["after"][0][1]
     assert first[4][0][3:] == ["NONE", "REBALANCE_IN_PROGRESS", 1]
-    assert talk["first"] == f"first-difference-{SCALA}"
+    assert conversation["first"] == f"first-difference-{SCALA}"
 
 
 def test_a_result_tells_how_to_repeat_and_how_to_foresee_it(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_what_a_target_sent_is_text_and_nothing_else(tmp_path: Path) -> None:
         scenario_id, JAVA, actual=HOSTILE, expected=HOSTILE, field=HOSTILE, api=HOSTILE, cluster="h"
     )
     verdict = judgement(scenario_id, JAVA, "diverges", title=HOSTILE, reason=HOSTILE, source=HOSTILE)
-    made.hold(replace(verdict, link=f"javascript:{HOSTILE}"), conversation(hostile=HOSTILE), found)
+    made.add(replace(verdict, link=f"javascript:{HOSTILE}"), conversation(hostile=HOSTILE), found)
     made.summaries[1] = replace(
         made.summaries[1], implementation=HOSTILE, notes=(HOSTILE,), bootstrap=HOSTILE
     )
@@ -137,14 +137,14 @@ def test_what_a_target_sent_is_text_and_nothing_else(tmp_path: Path) -> None:
         assert "document.title='taken'" in Page(path).text, path
     for path in (run_dir / "talks").iterdir():
         assert "<" not in path.read_text()
-    assert "onerror=alert(1)" in json.dumps(loaded(run_dir / talk_file(scenario_id)))
+    assert "onerror=alert(1)" in json.dumps(loaded(run_dir / conversation_file(scenario_id)))
 
 
 def test_half_a_surrogate_pair_does_not_keep_a_page_from_being_written(tmp_path: Path) -> None:
     made = small_run()
-    made.hold(judgement("a/surrogate", JAVA), conversation(hostile="\ud800"))
+    made.add(judgement("a/surrogate", JAVA), conversation(hostile="\ud800"))
     render_site(made.write(tmp_path))
-    assert "ud800" in (tmp_path / talk_file("a/surrogate")).read_text(encoding="ascii")
+    assert "ud800" in (tmp_path / conversation_file("a/surrogate")).read_text(encoding="ascii")
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_a_conversation_is_laid_out_beside_its_oracles(tmp_path: Path, tab: Tab)
 @pytest.mark.browser
 def test_nothing_that_a_target_sent_acts_on_a_conversation(tmp_path: Path, tab: Tab) -> None:
     made = small_run()
-    made.hold(judgement("a/hostile", JAVA), conversation(hostile=HOSTILE))
+    made.add(judgement("a/hostile", JAVA), conversation(hostile=HOSTILE))
     render_site(made.write(tmp_path))
     tab.open(f"{(tmp_path / scenario_page('a/hostile')).as_uri()}#target-{JAVA}")
     tab.until(f"document.querySelector(`{SECTION_OF_JAVA} table.talk`)")
@@ -247,7 +247,7 @@ def test_a_large_matrix_is_laid_out_as_it_comes_into_view(tmp_path: Path, tab: T
     made = small_run()
     for number in range(800):
         for target in (SCALA, JAVA, REFERENCE):
-            made.hold(judgement(f"many/{number // 40:02}/n{number:03}", target))
+            made.add(judgement(f"many/{number // 40:02}/n{number:03}", target))
     index = render_site(made.write(tmp_path))
     assert "✓✓✓" in Page(index).text
 
@@ -293,7 +293,7 @@ def test_references_of_many_targets_are_left_out_at_first_and_so_are_their_count
     made = small_run()
     for version in ("4.0.2", "4.1.2", "4.2.1", "4.3.2", "4.3.3", "4.4.0", "4.4.1"):
         made.summaries.append(summary(f"kafka-{version}"))
-        made.hold(judgement(HEARTBEAT, f"kafka-{version}"))
+        made.add(judgement(HEARTBEAT, f"kafka-{version}"))
     tab.open(render_site(made.write(tmp_path)).as_uri())
     cells = "[...document.querySelector('tr.row').cells].filter((cell) => cell.offsetParent).length"
     conforming = "Number(document.querySelector('.chip[data-value=conforms] b').textContent)"
@@ -309,23 +309,23 @@ def test_references_of_many_targets_are_left_out_at_first_and_so_are_their_count
 def test_what_differs_is_opened_before_what_does_not(tmp_path: Path, tab: Tab) -> None:
     made, one = small_run(), "many/later/differs"
     for target in (REFERENCE, SCALA):
-        made.hold(judgement(one, target), conversation())
-    made.hold(judgement(one, JAVA, "diverges"), conversation(diverging=True), difference(one, JAVA))
+        made.add(judgement(one, target), conversation())
+    made.add(judgement(one, JAVA, "diverges"), conversation(diverging=True), difference(one, JAVA))
     index = render_site(made.write(tmp_path))
     tab.open((index.parent / scenario_page(one)).as_uri())
     sections = "[...document.querySelectorAll('details.target')]"
-    told = tab.read(f"{sections}.map((one) => `${{one.dataset.target}} ${{one.open}}`)")
-    assert told == [f"{JAVA} true", f"{SCALA} false", f"{REFERENCE} false"]
+    reported = tab.read(f"{sections}.map((one) => `${{one.dataset.target}} ${{one.open}}`)")
+    assert reported == [f"{JAVA} true", f"{SCALA} false", f"{REFERENCE} false"]
     tab.click(f"details.target[data-target='{SCALA}'] > summary")
     tab.until(f"location.hash === '#target-{SCALA}'")
 
 
-def test_results_that_go_otherwise_in_the_same_way_are_told_once(tmp_path: Path) -> None:
+def test_results_that_go_otherwise_in_the_same_way_are_reported_once(tmp_path: Path) -> None:
     made = small_run()
     for number in range(3):
         scenario_id = f"many/like/n{number}"
         for target in (SCALA, JAVA):
-            made.hold(
+            made.add(
                 judgement(scenario_id, target, "indeterminate", expectation="unexpected", reason="it went")
             )
     page = Page(render_site(made.write(tmp_path)))

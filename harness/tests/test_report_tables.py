@@ -8,9 +8,9 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped] # it ships no types
 import pytest
 
 from harness.diff.model import Judgement
-from harness.report.errors import ReportError
-from harness.report.run_data import Run
-from harness.report.tables import read_rows
+from harness.report.model.run_data import Run
+from harness.report.model.tables import read_rows
+from harness.results.errors import ReportError
 from harness.tests.parquet_rows import write_rows
 from harness.tests.report_run import JAVA, REFERENCE, RUN_ID, SCALA, judgement, small_run
 

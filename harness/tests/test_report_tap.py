@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.invariants import Invariant, Party, Violation
-from harness.report.exit_code import ExitCode
-from harness.report.tap_page import is_tap_folder, tap_site
-from harness.report.tapped_talk import error_codes, heard
+from harness.invariants import AtFault, Invariant, Violation
+from harness.report.model.tapped_conversation_data import error_codes, heard
+from harness.report.site.tap_page import is_tap_folder, tap_site
+from harness.results.exit_code import ExitCode
 from harness.tests.in_process import CommandLine
 from harness.tests.report_hostile import HOSTILE
 from harness.trace.events import Event, EventKind, RunFooter, RunHeader, TraceHeader
@@ -83,7 +83,7 @@ def _folder(tmp_path: Path) -> RunFolder:
             writer.write(each)
     folder.events(TARGET).with_name("journal.bin").touch()
     violation = Violation(
-        invariant=Invariant.ONE_OWNER, party=Party.COORDINATOR, run_id="tapped", target=TARGET,
+        invariant=Invariant.ONE_OWNER, party=AtFault.COORDINATOR, run_id="tapped", target=TARGET,
         scenario_id="tap", group_id=HOSTILE, sequence=3, at_ms=3.0, detail=HOSTILE,
     )  # fmt: skip
     write_records(folder.path / "violations.jsonl", [violation])
@@ -97,9 +97,9 @@ def _folder(tmp_path: Path) -> RunFolder:
 
 
 def test_what_was_answered_without_an_error_is_left_out_and_counted() -> None:
-    told, left_out = heard(EVENTS)
+    reported, left_out = heard(EVENTS)
 
-    assert [each.sequence for each in told] == [2, 3, 4, 5, 6]
+    assert [each.sequence for each in reported] == [2, 3, 4, 5, 6]
     assert left_out == "Left out, for it was answered without an error: 1 Fetch."
 
 
@@ -107,10 +107,16 @@ def test_a_stored_tap_is_rendered_with_what_was_said_and_broken(folder: RunFolde
     assert is_tap_folder(folder.path)
     page = tap_site(folder).read_text()
 
-    for told in ("REBALANCE_IN_PROGRESS", "NOT_LEADER_OR_FOLLOWER", "one owner", "1 broken", "1 bootstrap"):
-        assert told in page
-    (talk,) = (folder.path / "talks").iterdir()
-    assert "REBALANCE_IN_PROGRESS" in talk.read_text()
+    for reported in (
+        "REBALANCE_IN_PROGRESS",
+        "NOT_LEADER_OR_FOLLOWER",
+        "one owner",
+        "1 broken",
+        "1 bootstrap",
+    ):
+        assert reported in page
+    (conversation,) = (folder.path / "talks").iterdir()
+    assert "REBALANCE_IN_PROGRESS" in conversation.read_text()
 
 
 def test_whatever_was_sent_through_a_tap_is_text_on_its_page(folder: RunFolder) -> None:
@@ -119,13 +125,13 @@ def test_whatever_was_sent_through_a_tap_is_text_on_its_page(folder: RunFolder) 
     assert HOSTILE not in page
     assert page.count("<script") == 2
     assert "<img" not in page
-    (talk,) = (folder.path / "talks").iterdir()
-    assert "<" not in talk.read_text()
+    (conversation,) = (folder.path / "talks").iterdir()
+    assert "<" not in conversation.read_text()
 
 
 @pytest.mark.parametrize("last", [EventKind.RESPONSE, EventKind.MALFORMED])
 @pytest.mark.parametrize("is_over", [True, False])
-def test_how_a_connection_ended_is_told_where_it_has_whatever_came_last(
+def test_how_a_connection_ended_is_reported_where_it_has_whatever_came_last(
     last: EventKind, folder: RunFolder, *, is_over: bool
 ) -> None:
     end = event(EventKind.CLOSED, None, None, 7, note="by the broker: closed")
@@ -138,13 +144,13 @@ def test_how_a_connection_ended_is_told_where_it_has_whatever_came_last(
     line = tap_site(folder).read_text().partition("<summary>")[2].partition("</summary>")[0]
 
     assert ("by the broker: closed" in line) == is_over
-    assert not any(told in line for told in ("malformed", "of the frame"))
+    assert not any(reported in line for reported in ("malformed", "of the frame"))
 
 
 def test_what_is_broken_and_refused_stands_with_its_connection_and_not_all_are_laid_out(
     folder: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.report.tap_page.CONNECTION_COUNT_MAX", 2)
+    monkeypatch.setattr("harness.report.site.tap_page.CONNECTION_COUNT_MAX", 2)
     mixed = {"error_code": "NONE", "topics": [{"error_code": "UNKNOWN_TOPIC_ID"}]}
     folder.events(TARGET).unlink()
     with EventWriter(folder.events(TARGET)) as writer:

@@ -6,8 +6,8 @@ from itertools import product
 import pytest
 
 from harness.diff.model import Judgement
-from harness.report.exit_code import PRIORITY, ExitCode, exit_code, worst
-from harness.report.standing import Standing, standing
+from harness.results.exit_code import PRIORITY, ExitCode, exit_code, worst
+from harness.results.status import ResultStatus, status_of
 from harness.tests.report_run import FOOTER, JAVA, judgement
 from harness.verdict import Expectation, Outcome
 
@@ -17,29 +17,29 @@ def result(outcome: str, expectation: str) -> Judgement:
 
 
 @pytest.mark.parametrize(("outcome", "expectation"), list(product(Outcome, Expectation)))
-def test_every_result_has_a_standing(outcome: Outcome, expectation: Expectation) -> None:
-    assert standing(result(outcome, expectation)) in Standing
+def test_every_result_has_a_status(outcome: Outcome, expectation: Expectation) -> None:
+    assert status_of(result(outcome, expectation)) in ResultStatus
 
 
 @pytest.mark.parametrize(
     ("outcome", "expectation", "expected"),
     [
-        ("conforms", "expected", Standing.PASSED),
-        ("conforms", "stale", Standing.STALE),
-        ("lenient", "expected", Standing.PASSED),
-        ("diverges", "expected", Standing.KNOWN),
-        ("diverges", "unexpected", Standing.FAILED),
-        ("diverges", "stale", Standing.STALE),
-        ("indeterminate", "unexpected", Standing.INDETERMINATE),
-        ("indeterminate", "expected", Standing.KNOWN),
-        ("not applicable", "expected", Standing.SKIPPED),
-        ("harness error", "expected", Standing.ERROR),
+        ("conforms", "expected", ResultStatus.PASSED),
+        ("conforms", "stale", ResultStatus.STALE),
+        ("lenient", "expected", ResultStatus.PASSED),
+        ("diverges", "expected", ResultStatus.KNOWN),
+        ("diverges", "unexpected", ResultStatus.FAILED),
+        ("diverges", "stale", ResultStatus.STALE),
+        ("indeterminate", "unexpected", ResultStatus.INDETERMINATE),
+        ("indeterminate", "expected", ResultStatus.KNOWN),
+        ("not applicable", "expected", ResultStatus.SKIPPED),
+        ("harness error", "expected", ResultStatus.ERROR),
     ],
 )
-def test_standing_follows_from_outcome_and_expectation(
-    outcome: str, expectation: str, expected: Standing
+def test_status_follows_from_outcome_and_expectation(
+    outcome: str, expectation: str, expected: ResultStatus
 ) -> None:
-    assert standing(result(outcome, expectation)) is expected
+    assert status_of(result(outcome, expectation)) is expected
 
 
 @pytest.mark.parametrize(

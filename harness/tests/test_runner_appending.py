@@ -8,11 +8,11 @@ import pytest
 from harness.runner.interpreter import Interpreter
 from harness.runner.recorder import Recorder
 from harness.runner.rendezvous import Rendezvous
-from harness.runner.sharing import parties
+from harness.runner.sharing import broker_groups
 from harness.scenario import (
+    Breakpoint,
     Capability,
     Conversation,
-    HoldPoint,
     ScenarioError,
     Script,
     heartbeat,
@@ -33,66 +33,70 @@ CAN = frozenset(Capability)
 NEEDS = (Capability.RESTART, Capability.WRITE_LOG, Capability.HOLD_LOADING)
 
 
-def script(name: str, *deeds: Callable[[Conversation], None]) -> Script:
-    def talks(talk: Conversation) -> None:
+def script(name: str, *actions: Callable[[Conversation], None]) -> Script:
+    def conversations(conversation: Conversation) -> None:
         """Something is done, and a heartbeat is answered."""
-        for deed in deeds:
-            deed(talk)
-        ana = talk.actor("ana")
+        for action in actions:
+            action(conversation)
+        ana = conversation.actor("ana")
         ana.sends(heartbeat(member_id="m", generation_id=1))
         ana.receives(heartbeat_response(error_code="NONE"))
 
-    return record(scenario(f"a/b/{name}", source="A#b", needs=NEEDS)(talks))
+    return record(scenario(f"a/b/{name}", source="A#b", needs=NEEDS)(conversations))
 
 
-def appends_one(talk: Conversation) -> None:
-    talk.appends(offset_record("orders", 0, 1))
+def appends_one(conversation: Conversation) -> None:
+    conversation.appends(offset_record("orders", 0, 1))
 
 
-def appends_another(talk: Conversation) -> None:
-    talk.appends(offset_tombstone("orders", 0), record_of_type(9, value=b"x"))
+def appends_another(conversation: Conversation) -> None:
+    conversation.appends(offset_tombstone("orders", 0), record_of_type(9, value=b"x"))
 
 
-def spoils(talk: Conversation) -> None:
-    talk.appends(offset_record("orders", 0, 1, version=9), spoils=True)
+def spoils(conversation: Conversation) -> None:
+    conversation.appends(offset_record("orders", 0, 1, version=9), spoils=True)
 
 
-def restarts(talk: Conversation) -> None:
-    talk.restarts_coordinator()
+def restarts(conversation: Conversation) -> None:
+    conversation.restarts_coordinator()
 
 
-def holds_three(talk: Conversation) -> None:
-    talk.holds(HoldPoint.LOADING, of=talk.group("three", partition=3))
+def holds_three(conversation: Conversation) -> None:
+    conversation.holds(Breakpoint.LOADING, of=conversation.group("three", partition=3))
 
 
-def holds_four(talk: Conversation) -> None:
-    talk.holds(HoldPoint.LOADING, of=talk.group("three", partition=4))
+def holds_four(conversation: Conversation) -> None:
+    conversation.holds(Breakpoint.LOADING, of=conversation.group("three", partition=4))
 
 
-def holds_somewhere(talk: Conversation) -> None:
-    talk.holds(HoldPoint.LOADING, of=talk.group("main"))
+def holds_somewhere(conversation: Conversation) -> None:
+    conversation.holds(Breakpoint.LOADING, of=conversation.group("main"))
 
 
-def party_sizes(*scripts: Script) -> list[int]:
-    return sorted(len(party.scripts) for party in parties(scripts, CAN))
+def broker_group_sizes(*scripts: Script) -> list[int]:
+    return sorted(len(broker_group.scripts) for broker_group in broker_groups(scripts, CAN))
 
 
 def test_scripts_that_append_share_a_broker_whatever_they_append() -> None:
-    assert party_sizes(script("x", appends_one, restarts), script("y", appends_another, restarts)) == [2]
-    assert party_sizes(script("x", appends_one, restarts), script("y", restarts)) == [1, 1]
+    assert broker_group_sizes(script("x", appends_one, restarts), script("y", appends_another, restarts)) == [
+        2
+    ]
+    assert broker_group_sizes(script("x", appends_one, restarts), script("y", restarts)) == [1, 1]
 
 
 def test_a_script_that_spoils_the_log_has_a_broker_to_itself() -> None:
-    assert party_sizes(script("x", spoils, restarts), script("y", spoils, restarts)) == [1, 1]
+    assert broker_group_sizes(script("x", spoils, restarts), script("y", spoils, restarts)) == [1, 1]
 
 
 def test_scripts_that_hold_the_same_partition_share_a_broker() -> None:
-    assert party_sizes(script("x", holds_three, restarts), script("y", holds_three, restarts)) == [2]
-    assert party_sizes(script("x", holds_three, restarts), script("y", holds_four, restarts)) == [1, 1]
+    assert broker_group_sizes(script("x", holds_three, restarts), script("y", holds_three, restarts)) == [2]
+    assert broker_group_sizes(script("x", holds_three, restarts), script("y", holds_four, restarts)) == [1, 1]
 
 
 def test_scripts_that_hold_wherever_their_group_is_share_none() -> None:
-    assert party_sizes(script("x", holds_somewhere, restarts), script("y", holds_somewhere, restarts)) == [
+    assert broker_group_sizes(
+        script("x", holds_somewhere, restarts), script("y", holds_somewhere, restarts)
+    ) == [
         1,
         1,
     ]
@@ -105,19 +109,19 @@ def test_whoever_appends_and_goes_on_has_to_say_that_others_mind() -> None:
 
 
 def test_appending_has_to_be_stated_as_a_need() -> None:
-    def talks(talk: Conversation) -> None:
+    def conversations(conversation: Conversation) -> None:
         """Records are appended."""
-        spoils(talk)
-        restarts(talk)
+        spoils(conversation)
+        restarts(conversation)
 
     with pytest.raises(ScenarioError, match=r"needs Capability\.WRITE_LOG"):
-        record(scenario("a/b/c", source="A#b", needs=(Capability.RESTART,))(talks))
+        record(scenario("a/b/c", source="A#b", needs=(Capability.RESTART,))(conversations))
 
 
 def test_what_is_appended_outlives_the_script_file_and_says_itself() -> None:
-    told = script("x", appends_another, restarts)
-    assert script_from_json(script_to_json(told)) == told
-    assert step_text(told.steps[0]) == (
+    reported = script("x", appends_another, restarts)
+    assert script_from_json(script_to_json(reported)) == reported
+    assert step_text(reported.steps[0]) == (
         "written into the log of group:main: an offset (a tombstone), a record of type 9 (1 bytes)"
     )
 
@@ -127,18 +131,18 @@ def test_whose_partition_is_held_is_said() -> None:
     assert text.endswith("while it loads its log, in the partition of group:three")
 
 
-def hold(told: Script, stage: MemoryStage, rendezvous: Rendezvous | None = None) -> list[Event]:
+def run(reported: Script, stage: MemoryStage, rendezvous: Rendezvous | None = None) -> list[Event]:
     events: list[Event] = []
     recorder = Recorder(
         run_id="r",
         target="t",
-        script=told,
+        script=reported,
         canonicaliser=Canonicaliser(groups={"a": "main"}),
         write=events.append,
         now_ms=stage.now_ms,
     )
     interpreter = Interpreter(
-        script=told,
+        script=reported,
         stage=stage,
         recorder=recorder,
         bindings=Bindings(groups={"main": "a", "three": "test"}),
@@ -146,14 +150,14 @@ def hold(told: Script, stage: MemoryStage, rendezvous: Rendezvous | None = None)
         partitions=50,
         rendezvous=rendezvous,
     )
-    asyncio.run(interpreter.hold())
+    asyncio.run(interpreter.run())
     return events
 
 
 def test_records_go_to_the_partition_of_their_group() -> None:
     stage = MemoryStage(lambda _: ())
-    events = hold(script("x", appends_another, holds_three, restarts), stage)
-    assert stage.deeds[:3] == ["append 2 to 47", "hold loading of [48]", "restart"]
+    events = run(script("x", appends_another, holds_three, restarts), stage)
+    assert stage.actions[:3] == ["append 2 to 47", "hold loading of [48]", "restart"]
     assert [event.kind for event in events[:3]] == [EventKind.CONTROL.value] * 3
 
 
@@ -162,15 +166,15 @@ def test_each_appends_by_itself_when_all_have_met() -> None:
         stages = [MemoryStage(lambda _: ()) for _ in range(2)]
         rendezvous = Rendezvous(2)
 
-        async def take_part(stage: MemoryStage, told: Script) -> None:
+        async def take_part(stage: MemoryStage, reported: Script) -> None:
             await asyncio.to_thread(lambda: None)
             interpreter = Interpreter(
-                script=told,
+                script=reported,
                 stage=stage,
                 recorder=Recorder(
                     run_id="r",
                     target="t",
-                    script=told,
+                    script=reported,
                     canonicaliser=Canonicaliser(groups={}),
                     write=lambda _: None,
                     now_ms=stage.now_ms,
@@ -180,11 +184,11 @@ def test_each_appends_by_itself_when_all_have_met() -> None:
                 partitions=1,
                 rendezvous=rendezvous,
             )
-            await interpreter.hold()
+            await interpreter.run()
             rendezvous.leave()
 
         scripts = [script("x", appends_one, restarts), script("y", appends_another, restarts)]
         await asyncio.gather(*map(take_part, stages, scripts))
-        return [deed for stage in stages for deed in stage.deeds]
+        return [action for stage in stages for action in stage.actions]
 
     assert sorted(asyncio.run(meet())) == ["append 1 to 0", "append 2 to 0", "restart"]

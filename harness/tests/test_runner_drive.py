@@ -18,13 +18,13 @@ from harness.scenario import (
     record,
     scenario,
 )
-from harness.scenario.script import PullLever
-from harness.targets.base import (
+from harness.scenario.script import DoToBroker
+from harness.targets.base.interface import (
     ApiRange,
+    Breakpoint,
     Broker,
+    BrokerAction,
     BrokerDescription,
-    HoldPoint,
-    Lever,
     Progress,
     Role,
     Stage,
@@ -94,8 +94,8 @@ class MemoryTarget(Target):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[HoldPoint] = (),
-        levers: Collection[Lever] = (),
+        holds: Collection[Breakpoint] = (),
+        broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         if self.refuses is not None:
             raise TargetError(self.refuses)
@@ -118,9 +118,9 @@ class Silent:
 
 
 @scenario("classic/test/beat", source="GroupMetadataManager#x")
-def beat(talk: Conversation) -> None:
+def beat(conversation: Conversation) -> None:
     """A heartbeat is answered."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(heartbeat(member_id="m", generation_id=1))
     ana.receives(heartbeat_response(error_code="NONE"))
 
@@ -165,9 +165,9 @@ def test_scenarios_that_want_the_same_configuration_share_a_broker(tmp_path: Pat
     assert sorted(len(broker.broker_config) for broker in target.brokers) == [0, 1]
 
 
-def joins(talk: Conversation) -> None:
+def joins(conversation: Conversation) -> None:
     """A JoinGroup is sent."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(join_group())
     ana.stays_parked(for_ms=1)
 
@@ -209,7 +209,7 @@ def test_a_target_that_is_lost_is_said_of_every_scenario_left(tmp_path: Path) ->
     assert result.lost == "exit status 137"
 
 
-def test_a_target_that_cannot_be_had_is_told_to_the_caller(tmp_path: Path) -> None:
+def test_a_target_that_cannot_be_had_is_reported_to_the_caller(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="no java"):
         drive(MemoryTarget(refuses="no java"), scripts_named("a"), tmp_path)
 
@@ -245,8 +245,8 @@ def test_what_goes_on_with_other_brokers_when_one_cannot_be_had_was_not_interrup
             broker_config: Mapping[str, str],
             directory: Path,
             progress: Progress,
-            holds: Collection[HoldPoint] = (),
-            levers: Collection[Lever] = (),
+            holds: Collection[Breakpoint] = (),
+            broker_actions: Collection[BrokerAction] = (),
         ) -> Broker:
             if broker_config:
                 await held.wait()
@@ -257,10 +257,10 @@ def test_what_goes_on_with_other_brokers_when_one_cannot_be_had_was_not_interrup
     monkeypatch.setattr(MemoryBroker, "open_stage", lambda self, _: Held(answers_none))
     target = OneOnly(can=frozenset({Capability.BROKER_CONFIG, Capability.RESTART}))
     script = record(beat)
-    deeds = {"needs": ("restart",), "steps": (*script.steps, PullLever(lever="restart"))}
+    actions = {"needs": ("restart",), "steps": (*script.steps, DoToBroker(lever="restart"))}
     scripts = [
-        *scripts_named("a", **deeds),
-        *scripts_named("b", **deeds, broker_config={"group.max.size": "2"}),
+        *scripts_named("a", **actions),
+        *scripts_named("b", **actions, broker_config={"group.max.size": "2"}),
     ]
     events: list[Event] = []
     sinks = DriveSinks(write=events.append, broker_ready=lambda *_: None, logs=tmp_path)
@@ -292,10 +292,10 @@ def test_a_drive_that_hangs_ends_at_its_limit_and_says_so_of_every_scenario(
 
 
 def test_every_group_of_a_script_is_found() -> None:
-    def two_groups(talk: Conversation) -> None:
+    def two_groups(conversation: Conversation) -> None:
         """Two groups are named."""
-        ana = talk.actor("ana")
-        ana.sends(heartbeat(group_id=talk.group("other"), member_id="m", generation_id=1))
+        ana = conversation.actor("ana")
+        ana.sends(heartbeat(group_id=conversation.group("other"), member_id="m", generation_id=1))
         ana.receives(heartbeat_response(error_code="NONE"))
 
     assert group_names(record(scenario("a/b/c", source="A#b")(two_groups))) == ("main", "other")

@@ -2,11 +2,11 @@
 
 import pytest
 
-from harness.runner.placing import group_ids, num_partitions, partition_of, why_not_placeable
+from harness.runner.placing import group_ids, num_partitions, why_not_placeable
 from harness.scenario import (
+    Breakpoint,
     Capability,
     Conversation,
-    HoldPoint,
     ScenarioError,
     Script,
     heartbeat,
@@ -16,24 +16,25 @@ from harness.scenario import (
     scenario,
 )
 from harness.scenario.script import script_from_json, script_to_json
-from harness.targets.base import BrokerDescription
+from harness.targets.base.interface import BrokerDescription
+from harness.targets.base.java_hash import partition_of
 
 NEEDS = (Capability.RESTART, Capability.WRITE_LOG, Capability.HOLD_LOADING)
 
 
 def script(*, is_placed: bool = True) -> Script:
-    def talks(talk: Conversation) -> None:
+    def conversations(conversation: Conversation) -> None:
         """A group is here, another there."""
-        ana = talk.actor("ana")
-        main, three = talk.group("main"), talk.group("three")
+        ana = conversation.actor("ana")
+        main, three = conversation.group("main"), conversation.group("three")
         if is_placed:
-            three = talk.group("three", partition=3)
-            talk.group("near", beside=three)
-            talk.group("far", apart_from=main)
+            three = conversation.group("three", partition=3)
+            conversation.group("near", beside=three)
+            conversation.group("far", apart_from=main)
         ana.sends(heartbeat(group_id=three, member_id="m", generation_id=1))
         ana.receives(heartbeat_response(error_code="NONE"))
 
-    return record(scenario("a/b/c", source="A#b", needs=NEEDS)(talks))
+    return record(scenario("a/b/c", source="A#b", needs=NEEDS)(conversations))
 
 
 def description(**properties: str) -> BrokerDescription:
@@ -67,7 +68,7 @@ def test_a_group_is_where_kafka_has_it(group_id: str, partition: int) -> None:
 
 @pytest.mark.parametrize("partitions", [5, 50])
 def test_ids_are_where_the_script_wants_them(partitions: int) -> None:
-    ids = group_ids(script(), run_id="run", partitions=partitions)
+    ids = group_ids(script(), prefix="run.", partitions=partitions)
     places = {name: partition_of(group_id, partitions) for name, group_id in ids.items()}
     assert places["three"] == places["near"] == 3
     assert places["far"] != places["main"]
@@ -76,7 +77,7 @@ def test_ids_are_where_the_script_wants_them(partitions: int) -> None:
 
 
 def test_a_group_that_is_not_placed_has_the_id_that_it_always_had() -> None:
-    ids = group_ids(script(is_placed=False), run_id="run", partitions=50)
+    ids = group_ids(script(is_placed=False), prefix="run.", partitions=50)
     assert ids == {"main": "run.a.b.c.main", "three": "run.a.b.c.three"}
 
 
@@ -91,23 +92,23 @@ def test_places_outlive_the_script_file() -> None:
 
 
 def test_a_group_is_placed_once() -> None:
-    def talks(talk: Conversation) -> None:
+    def conversations(conversation: Conversation) -> None:
         """A group is here and there."""
-        talk.group("three", partition=3)
-        talk.group("three", partition=4)
+        conversation.group("three", partition=3)
+        conversation.group("three", partition=4)
 
     with pytest.raises(ScenarioError, match="'three' is placed twice"):
-        record(scenario("a/b/c", source="A#b")(talks))
+        record(scenario("a/b/c", source="A#b")(conversations))
 
 
 def test_a_group_is_placed_before_those_that_are_placed_by_it() -> None:
-    def talks(talk: Conversation) -> None:
+    def conversations(conversation: Conversation) -> None:
         """A group is beside one that is yet to be placed."""
-        talk.group("near", beside=talk.group("three"))
-        talk.group("three", partition=3)
+        conversation.group("near", beside=conversation.group("three"))
+        conversation.group("three", partition=3)
 
     with pytest.raises(ScenarioError, match="'three' is placed after 'near', which is by it"):
-        record(scenario("a/b/c", source="A#b")(talks))
+        record(scenario("a/b/c", source="A#b")(conversations))
 
 
 @pytest.mark.parametrize(
@@ -118,45 +119,45 @@ def test_a_group_is_placed_before_those_that_are_placed_by_it() -> None:
         ("many", "does not tell offsets.topic.num.partitions"),
     ],
 )
-def test_a_script_that_minds_is_not_held_where_its_groups_cannot_be(partitions: str, reason: str) -> None:
-    told = why_not_placeable(script(), description(offsets_topic_num_partitions=partitions))
-    assert told is not None
-    assert reason in told
+def test_a_script_that_minds_is_not_run_where_its_groups_cannot_be(partitions: str, reason: str) -> None:
+    reported = why_not_placeable(script(), description(offsets_topic_num_partitions=partitions))
+    assert reported is not None
+    assert reason in reported
 
 
 def test_a_group_cannot_be_apart_where_there_is_one_partition() -> None:
-    def talks(talk: Conversation) -> None:
+    def conversations(conversation: Conversation) -> None:
         """A group is elsewhere."""
-        far = talk.group("far", apart_from=talk.group("main"))
-        ana = talk.actor("ana")
+        far = conversation.group("far", apart_from=conversation.group("main"))
+        ana = conversation.actor("ana")
         ana.sends(heartbeat(group_id=far, member_id="m", generation_id=1))
         ana.receives(heartbeat_response(error_code="NONE"))
 
-    apart = record(scenario("a/b/c", source="A#b")(talks))
+    apart = record(scenario("a/b/c", source="A#b")(conversations))
     assert "all groups in one partition" in str(
         why_not_placeable(apart, description(offsets_topic_num_partitions="1"))
     )
     assert why_not_placeable(apart, description(offsets_topic_num_partitions="2")) is None
 
 
-def test_whoever_does_not_mind_is_held_anywhere() -> None:
+def test_whoever_does_not_mind_runs_anywhere() -> None:
     assert why_not_placeable(script(is_placed=False), description()) is None
     assert num_partitions(description()) is None
 
 
 @pytest.mark.parametrize("minds", ["appends", "holds"])
 def test_whoever_names_a_partition_by_a_group_has_to_know_how_many_there_are(minds: str) -> None:
-    def talks(talk: Conversation) -> None:
+    def conversations(conversation: Conversation) -> None:
         """Something is done to a group's partition."""
         if minds == "appends":
-            talk.appends(offset_record("orders", 0, 1))
+            conversation.appends(offset_record("orders", 0, 1))
         else:
-            talk.holds(HoldPoint.LOADING, of=talk.group("main"))
-        talk.restarts_coordinator()
-        ana = talk.actor("ana")
+            conversation.holds(Breakpoint.LOADING, of=conversation.group("main"))
+        conversation.restarts_coordinator()
+        ana = conversation.actor("ana")
         ana.sends(heartbeat(member_id="m", generation_id=1))
         ana.receives(heartbeat_response(error_code="NONE"))
 
-    named = record(scenario("a/b/c", source="A#b", needs=NEEDS)(talks))
+    named = record(scenario("a/b/c", source="A#b", needs=NEEDS)(conversations))
     assert why_not_placeable(named, description()) is not None
     assert why_not_placeable(named, description(offsets_topic_num_partitions="1")) is None

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from harness.scenario import (
     ANY,
     NON_EMPTY,
+    Breakpoint,
     Capability,
     Conversation,
-    HoldPoint,
     ScenarioError,
     containing,
     heartbeat,
@@ -42,9 +42,9 @@ def made(function: ScenarioFunction, **sheet: object) -> ScenarioFunction:
     return scenario(**{**facts, **sheet})(function)  # type: ignore[arg-type] # some are wrong on purpose
 
 
-def beat(talk: Conversation) -> None:
+def beat(conversation: Conversation) -> None:
     """A member without a group is told so."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(heartbeat(member_id="nobody", generation_id=1))
     ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
 
@@ -55,9 +55,9 @@ def test_recording_twice_gives_the_same_script() -> None:
 
 
 def test_a_script_survives_json() -> None:
-    def everything(talk: Conversation) -> None:
+    def everything(conversation: Conversation) -> None:
         """Every kind of step and value is written and read again."""
-        ana, bob = talk.stable_group("ana", "bob")
+        ana, bob = conversation.stable_group("ana", "bob")
         answer = ana.repeats(heartbeat(), until=heartbeat_response(error_code=one_of("NONE", "X")))
         ana.sends(heartbeat(generation_id=ana.generation_id - 1))
         ana.stays_parked(for_ms=10)
@@ -70,15 +70,15 @@ def test_a_script_survives_json() -> None:
         )
         ana.sends_bytes(b"\x00\x01", says="two bytes")
         ana.finds_connection_closed()
-        talk.elapses(5)
-        talk.holds(HoldPoint.LOADING)
-        talk.restarts_coordinator({"group.max.size": 1})
-        talk.releases(HoldPoint.LOADING)
-        talk.moves_coordinator()
+        conversation.elapses(5)
+        conversation.holds(Breakpoint.LOADING)
+        conversation.restarts_coordinator({"group.max.size": 1})
+        conversation.releases(Breakpoint.LOADING)
+        conversation.moves_coordinator()
         ana.elsewhere.sends(heartbeat())
-        talk.pauses_coordinator()
-        talk.resumes_coordinator()
-        talk.kills_coordinator()
+        conversation.pauses_coordinator()
+        conversation.resumes_coordinator()
+        conversation.kills_coordinator()
 
     needs = tuple(Capability)
     script = record(made(everything, needs=needs, broker_config={"group.max.size": 2}))
@@ -88,13 +88,13 @@ def test_a_script_survives_json() -> None:
 
 
 def test_what_is_left_out_of_a_request_is_the_actors_own() -> None:
-    talk = Conversation()
-    ana = talk.actor("ana", group_instance_id="i-1")
+    conversation = Conversation()
+    ana = conversation.actor("ana", group_instance_id="i-1")
     ana.sends(join_group())
     ana.receives(join_group_response(error_code="NONE"))
     ana.sends(join_group())
 
-    first, _, second = talk.steps
+    first, _, second = conversation.steps
     assert isinstance(first, Send)
     assert isinstance(second, Send)
     assert (first.fields["member_id"], first.fields["group_instance_id"]) == ("", "i-1")
@@ -102,71 +102,71 @@ def test_what_is_left_out_of_a_request_is_the_actors_own() -> None:
 
 
 def test_a_field_that_the_version_lacks_is_left_out_only_when_nobody_named_it() -> None:
-    talk = Conversation()
-    ana = talk.actor("ana", group_instance_id="i-1")
+    conversation = Conversation()
+    ana = conversation.actor("ana", group_instance_id="i-1")
     ana.sends(heartbeat(version=2, member_id="m", generation_id=1))
-    step = talk.steps[0]
+    step = conversation.steps[0]
     assert isinstance(step, Send)
     assert "group_instance_id" not in step.fields
 
 
 def test_an_answer_goes_to_the_oldest_open_request_of_its_connection() -> None:
-    talk = Conversation()
-    ana = talk.actor("ana")
+    conversation = Conversation()
+    ana = conversation.actor("ana")
     ana.sends(heartbeat(member_id="a", generation_id=1))
     ana.aside.sends(heartbeat(member_id="b", generation_id=1))
     ana.sends(heartbeat(member_id="c", generation_id=1))
     ana.receives(heartbeat_response(error_code="NONE"))
     ana.receives(heartbeat_response(error_code="NONE"))
     ana.aside.receives(heartbeat_response(error_code="NONE"))
-    assert [step.sent_at for step in talk.steps if isinstance(step, Receive)] == [0, 2, 1]
+    assert [step.sent_at for step in conversation.steps if isinstance(step, Receive)] == [0, 2, 1]
 
 
-def faulty(talk: Conversation) -> None:
+def faulty(conversation: Conversation) -> None:
     """No full stop"""
-    talk.elapses(1)
+    conversation.elapses(1)
 
 
-def refers_to_nobody(talk: Conversation) -> None:
+def refers_to_nobody(conversation: Conversation) -> None:
     """A reference to an actor that never joined is refused."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(heartbeat(generation_id=1, member_id=ana.member_id))
     ana.receives(heartbeat_response(error_code="NONE"))
 
 
-def receives_too_much(talk: Conversation) -> None:
+def receives_too_much(conversation: Conversation) -> None:
     """An answer without a request is refused."""
-    talk.actor("ana").receives(heartbeat_response(error_code="NONE"))
+    conversation.actor("ana").receives(heartbeat_response(error_code="NONE"))
 
 
-def receives_another_api(talk: Conversation) -> None:
+def receives_another_api(conversation: Conversation) -> None:
     """An answer of another API is refused."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(heartbeat(generation_id=1, member_id="m"))
     ana.receives(sync_group_response(error_code="NONE"))
 
 
-def expects_a_field_of_another_version(talk: Conversation) -> None:
+def expects_a_field_of_another_version(conversation: Conversation) -> None:
     """A field that the response of that version lacks is refused."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(join_group(version=6))
     ana.receives(join_group_response(protocol_type="consumer"))
 
 
-def restarts(talk: Conversation) -> None:
+def restarts(conversation: Conversation) -> None:
     """A restart that was not announced is refused."""
-    talk.restarts_coordinator()
-    beat(talk)
+    conversation.restarts_coordinator()
+    beat(conversation)
 
 
-def pins_nothing(talk: Conversation) -> None:
+def pins_nothing(conversation: Conversation) -> None:
     """An answer of which nothing is expected is no claim."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(join_group())
     ana.receives(join_group_response(error_code=ANY))
 
 
-def fails(talk: Conversation) -> None:
+def fails(conversation: Conversation) -> None:
     """A function that fails is refused by name."""
     raise ZeroDivisionError
 

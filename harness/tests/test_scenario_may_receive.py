@@ -14,17 +14,17 @@ from harness.wire.schema import API_NAMES, has_version
 
 
 @scenario("classic/heartbeat/perhaps", source="KIP-848")
-def perhaps(talk: Conversation) -> None:
+def perhaps(conversation: Conversation) -> None:
     """It may be answered."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(heartbeat(generation_id=1, member_id="nobody"))
     ana.may_receive(heartbeat_response(error_code="NONE"), within_ms=700)
 
 
 @scenario("classic/heartbeat/surely", source="KIP-848")
-def surely(talk: Conversation) -> None:
+def surely(conversation: Conversation) -> None:
     """It is answered."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(heartbeat(generation_id=1, member_id="nobody"))
     ana.receives(heartbeat_response(error_code="NONE"), within_ms=700)
 
@@ -42,7 +42,7 @@ def test_silence_is_as_the_script_expects_where_an_answer_is_optional(kind: Even
     assert len(against_script(record(surely), ending(record(surely), kind, **nothing))) == 1
 
 
-def test_an_answer_that_comes_is_held_to_what_was_pinned() -> None:
+def test_an_answer_that_comes_is_checked_against_what_was_pinned() -> None:
     wrong = '{"error_code":"UNKNOWN_MEMBER_ID"}'
     script = record(perhaps)
     assert against_script(script, ending(script, EventKind.RESPONSE)) == ()
@@ -50,7 +50,7 @@ def test_an_answer_that_comes_is_held_to_what_was_pinned() -> None:
     assert seen.field == "error_code"
 
 
-def test_it_survives_json_and_is_told_in_words() -> None:
+def test_it_survives_json_and_is_reported_in_words() -> None:
     script = script_from_json(script_to_json(record(perhaps)))
     assert script == record(perhaps)
     step = script.steps[1]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.conduct.plan import select_scripts
+from harness.orchestration.plan import select_scripts
 from harness.runner.applicable import why_not_applicable
 from harness.scenario import (
     Conversation,
@@ -16,18 +16,18 @@ from harness.scenario import (
     sweep,
 )
 from harness.scenario.registry import ScenarioFunction, SweptFunction
-from harness.targets.base import ApiRange, BrokerDescription
+from harness.targets.base.interface import ApiRange, BrokerDescription
 from harness.wire.schema import api_key
 
 BEATS = Sweep(api="Heartbeat", lowest=1, highest=3)
 
 
-def beat(talk: Conversation, version: int) -> None:
+def beat(conversation: Conversation, version: int) -> None:
     """Heartbeat v{version} of nobody is refused.
 
     So it is in v{version} alone.
     """
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(heartbeat(version=version, member_id="nobody", generation_id=1))
     ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
 
@@ -35,8 +35,8 @@ def beat(talk: Conversation, version: int) -> None:
 def swept(function: SweptFunction, versions: Sweep = BEATS) -> SweptFunction:
     """Sweep a function; a copy of it, since the decorator marks what it is given."""
 
-    def copy(talk: Conversation, version: int) -> None:
-        function(talk, version)
+    def copy(conversation: Conversation, version: int) -> None:
+        function(conversation, version)
 
     copy.__doc__ = function.__doc__
     return scenario("classic/test/beat", source="KIP-1", clauses=("HB-05",), sweep=versions)(copy)
@@ -55,27 +55,27 @@ def test_a_sweep_is_a_scenario_for_each_version() -> None:
 
 def test_what_is_not_swept_is_one_scenario() -> None:
     @scenario("classic/test/beat", source="KIP-1")
-    def once(talk: Conversation) -> None:
+    def once(conversation: Conversation) -> None:
         """Heartbeat is refused."""
-        beat(talk, 2)
+        beat(conversation, 2)
 
     assert record_each(once) == (record(once),)
 
 
-def of_another_version(talk: Conversation, version: int) -> None:
+def of_another_version(conversation: Conversation, version: int) -> None:
     """Heartbeat v{version} is sent as v4."""
     assert version < 4
-    beat(talk, 4)
+    beat(conversation, 4)
 
 
-def without_its_version(talk: Conversation, version: int) -> None:
+def without_its_version(conversation: Conversation, version: int) -> None:
     """Some version of Heartbeat is refused."""
-    beat(talk, version)
+    beat(conversation, version)
 
 
-def told_nothing(talk: Conversation) -> None:
+def reported_nothing(conversation: Conversation) -> None:
     """Heartbeat v{version} is refused."""
-    beat(talk, 1)
+    beat(conversation, 1)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def told_nothing(talk: Conversation) -> None:
     [
         (of_another_version, BEATS, "classic/test/beat/v1: it is swept over Heartbeat, and sends none of v1"),
         (without_its_version, BEATS, "its sentence has to name the version"),
-        (told_nothing, BEATS, "classic/test/beat/v1: its function fails: TypeError"),
+        (reported_nothing, BEATS, "classic/test/beat/v1: its function fails: TypeError"),
         (beat, sweep("Heartbeat", 3, 2), "classic/test/beat: its sweep over Heartbeat v3 to v2 has no"),
         (beat, sweep("Heartbeat", 3, 6), "Heartbeat v3 to v6 the codec .* does not know v5, v6"),
         (beat, sweep("Heartbeats", 0, 0), "does not know v0"),
@@ -115,7 +115,7 @@ def test_a_sweep_is_chosen_as_a_whole_or_by_version(pattern: str, chosen: list[s
     assert [name.rsplit("/", 1)[1] for name in select_scripts(scripts, [pattern])] == chosen
 
 
-def test_each_version_is_told_by_itself_what_is_not_served() -> None:
+def test_each_version_is_reported_by_itself_what_is_not_served() -> None:
     key = api_key("Heartbeat")
     broker = BrokerDescription(
         spec="kafka:9.9.9",

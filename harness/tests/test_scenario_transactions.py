@@ -60,32 +60,32 @@ def test_a_request_has_only_fields_of_its_version(api: str, version: int) -> Non
 
 
 @scenario("transactions/test/one", source="TransactionCoordinator#x")
-def a_whole_transaction(talk: Conversation) -> None:
+def a_whole_transaction(conversation: Conversation) -> None:
     """A producer has all builders say what they can, with a topic of its own."""
-    ana = talk.actor("ana")
-    topic = talk.group("topic")
+    ana = conversation.actor("ana")
+    topic = conversation.group("topic")
     ana.sends(init_producer_id())
-    told = ana.receives(init_producer_id_response(error_code="NONE", producer_epoch=0))
+    reported = ana.receives(init_producer_id_response(error_code="NONE", producer_epoch=0))
     ana.sends(create_topic(topic))
     ana.receives(create_topic_response(error_code="NONE"))
     ana.sends(
         txn_offset_commit(
-            producer_id=told["producer_id"],
-            producer_epoch=told["producer_epoch"] + 1,
+            producer_id=reported["producer_id"],
+            producer_epoch=reported["producer_epoch"] + 1,
             topics={topic: {0: (1, None)}},
         )
     )
     ana.receives(txn_offset_commit_response({topic: {0: "NONE"}}))
     ana.sends(
         write_txn_markers(
-            producer_id=told["producer_id"],
-            producer_epoch=told["producer_epoch"],
+            producer_id=reported["producer_id"],
+            producer_epoch=reported["producer_epoch"],
             committed=True,
             topics={"__consumer_offsets": (0,)},
         )
     )
     ana.receives(write_txn_markers_response({"__consumer_offsets": {0: "NONE"}}))
-    ana.sends(end_txn(producer_id=told["producer_id"], producer_epoch=0, committed=False))
+    ana.sends(end_txn(producer_id=reported["producer_id"], producer_epoch=0, committed=False))
     ana.receives(end_txn_response(error_code="NONE"))
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={topic: {0: 1}}))
     ana.receives(offset_commit_response({topic: {0: "NONE"}}))
@@ -93,7 +93,7 @@ def a_whole_transaction(talk: Conversation) -> None:
     ana.receives(delete_topic_response(error_code="NONE"))
 
 
-def test_a_transaction_is_told_in_the_scenarios_own_names() -> None:
+def test_a_transaction_is_reported_in_the_scenarios_own_names() -> None:
     script = record(a_whole_transaction)
     sent = {step.api: step.fields for step in script.steps if isinstance(step, Send)}
 

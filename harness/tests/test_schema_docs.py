@@ -8,7 +8,7 @@ import pytest
 
 from harness.cli.schema_docs import SCHEMAS, schemas_page
 from harness.scenario.script import script_to_json
-from harness.tests.conducted import catalogue
+from harness.tests.completed_runs import catalogue
 from harness.tests.json_schema import complaints
 from harness.tests.spark_records import DIFFERENCE, EVENT, FOOTER, JUDGEMENT, KAFKA, RUN
 from harness.trace.schema import to_content
@@ -28,11 +28,12 @@ def as_written(script_id: str) -> dict[str, Any]:
     return content
 
 
+@pytest.mark.slow
 def test_every_script_of_the_suites_obeys_its_schema() -> None:
     of_script = schema("script")
     found = {name: complaints(as_written(name), of_script) for name in catalogue()}
 
-    assert {name: told for name, told in found.items() if told} == {}
+    assert {name: reported for name, reported in found.items() if reported} == {}
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_what_is_no_script_disobeys_the_schema(spoil: Callable[[dict[str, Any]],
     ],
 )
 def test_a_record_obeys_its_schema(name: str, record: "DataclassInstance") -> None:
-    content = {key: told for key, told in to_content(record).items() if key != "broker_ordinal"}
+    content = {key: reported for key, reported in to_content(record).items() if key != "broker_ordinal"}
 
     assert complaints(content, schema(name)) == []
     assert complaints({**content, "more": 1}, schema(name)) == ["has more"]

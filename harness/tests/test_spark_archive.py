@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no annotations
 import pytest
 
-from harness.report.client_verdicts import client_verdicts
+from harness.report.model.client_verdicts import client_verdicts
 from harness.spark.archive import KINDS, Archive
 from harness.spark.packing import pack
 from harness.tests.spark_archive import (
@@ -43,6 +43,7 @@ def test_a_packed_run_has_all_its_records(tmp_path: Path) -> None:
         "traces": 4,
         "timed_steps": 2,
         "judgements": 4,
+        "attempts": 0,
         "differences": 0,
         "clauses": 0,
         "client_verdicts": 0,
@@ -107,7 +108,7 @@ def test_the_order_of_answers_is_part_of_a_conversation(tmp_path: Path) -> None:
     assert conversation(tmp_path / "a", one, two) != conversation(tmp_path / "b", *turned)
 
 
-def test_a_scenario_that_could_not_be_held_has_no_conversation_to_compare(tmp_path: Path) -> None:
+def test_a_scenario_that_could_not_be_run_has_no_conversation_to_compare(tmp_path: Path) -> None:
     refusal = replace(EVENT, kind=EventKind.NOT_APPLICABLE.value, step=-1)
     archive = packed(tmp_path, finished(tmp_path / "reports", 1, events=[refusal, theirs(EVENT)]))
     found = {row["target"]: (row["is_held"], row["oracle_conversation"]) for row in rows(archive, "traces")}

@@ -66,7 +66,7 @@ def test_answers_that_stay_the_same_are_no_change(spark: SparkSession) -> None:
     assert changes(spark, events, [judged(name) for name in ORDER]) == []
 
 
-def test_a_change_is_told_of_the_first_version_that_has_it(spark: SparkSession) -> None:
+def test_a_change_hears_of_the_first_version_that_has_it(spark: SparkSession) -> None:
     events = [*with_oracle(OLD, GRANTED), *with_oracle(MIDDLE, REFUSED), *with_oracle(NEW, REFUSED)]
 
     (row,) = changes(spark, events, [judged(name) for name in ORDER])
@@ -97,7 +97,7 @@ def test_how_often_a_version_was_polled_is_no_change(spark: SparkSession) -> Non
 
 
 @pytest.mark.parametrize("outcome", ["not applicable", "indeterminate", "harness error"])
-def test_a_version_with_which_nothing_could_be_held_is_passed_over(spark: SparkSession, outcome: str) -> None:
+def test_a_version_with_which_nothing_could_be_run_is_passed_over(spark: SparkSession, outcome: str) -> None:
     events = [*with_oracle(OLD, GRANTED), *with_oracle(NEW, REFUSED)]
 
     (row,) = changes(spark, events, [judged(OLD), judged(MIDDLE, outcome), judged(NEW)])
@@ -180,7 +180,7 @@ def test_a_change_carries_the_behaviours_it_is_attributed_to(spark: SparkSession
     assert (row["behaviours"], row["sources"]) == (["A", "B"], ["KAFKA-1", "KAFKA-2"])
 
 
-def test_a_target_that_all_are_held_against_is_a_neighbour_itself(spark: SparkSession) -> None:
+def test_a_target_that_all_are_compared_with_is_a_neighbour_itself(spark: SparkSession) -> None:
     headers = [replace(header, oracle=None if header.target == OLD else OLD) for header in HEADERS[:2]]
     frames = sources(
         spark,

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from harness.cli import app
 from harness.cli.clients_beside import render_again
 from harness.cli.schema_docs import SCHEMAS
-from harness.report.client_verdicts import client_verdicts
-from harness.report.exit_code import ExitCode
+from harness.report.model.client_verdicts import client_verdicts
+from harness.results.exit_code import ExitCode
 from harness.spark.archive import ARCHIVE, Archive
 from harness.spark.archived import Archived
 from harness.spark.packing import pack
@@ -179,7 +179,7 @@ def test_results_of_clients_stand_in_the_trend_beside_those_of_scenarios(
 
 
 @pytest.mark.spark
-def test_a_change_from_run_to_run_is_told_and_is_flaky_if_all_else_is_the_same(
+def test_a_change_from_run_to_run_is_reported_and_is_flaky_if_all_else_is_the_same(
     spark: SparkSession, nights: Callable[..., Archive]
 ) -> None:
     archive = nights(MadeUpClients(), red())

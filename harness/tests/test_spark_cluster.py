@@ -1,7 +1,6 @@
 """The job on more than this process: a standalone cluster, a Spark Connect server, spark-submit."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from harness.spark.archive import Archive
 from harness.spark.package import write_package
 from harness.spark.trend import TREND_MARTS
+from harness.tests.patience import completed
 from harness.tests.spark_archive import JUDGEMENTS, changed, failing, finished, packed
 from harness.tests.spark_cluster import connect_server, standalone_cluster
 
@@ -36,9 +36,7 @@ def carried_out(command: Sequence[str], cwd: Path) -> None:
     """Make the tables in a process of its own: a session of this one would be lent instead."""
     environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
     environment.pop("PYTHONPATH", None)
-    done = subprocess.run(
-        command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=240
-    )
+    done = completed(command, cwd=cwd, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -43,7 +43,7 @@ def test_every_target_has_every_row(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "standing"),
+    ("outcomes", "status"),
     [
         (("conforms", "diverges"), "differs"),
         (("lenient", "not applicable"), "agreed"),
@@ -53,10 +53,10 @@ def test_every_target_has_every_row(spark: SparkSession) -> None:
     ],
 )
 def test_scenarios_of_a_row_are_taken_together(
-    spark: SparkSession, outcomes: tuple[str, ...], standing: str
+    spark: SparkSession, outcomes: tuple[str, ...], status: str
 ) -> None:
     held = [replace(HELD, scenario_id=f"a/b/{each}", outcome=each) for each in outcomes]
-    assert standings(spark, CLAUSE, *held)["kafka-3.9.2"] == standing
+    assert standings(spark, CLAUSE, *held)["kafka-3.9.2"] == status
 
 
 def test_a_row_that_is_excluded_is_not_lacking(spark: SparkSession) -> None:

@@ -84,14 +84,14 @@ STORIES: tuple[Callable[[Trace], None], ...] = (
 )
 
 
-def told(story: Callable[[Trace], None]) -> list[Event]:
+def reported(story: Callable[[Trace], None]) -> list[Event]:
     trace = Trace()
     story(trace)
     return [replace(event, scenario_id=story.__name__) for event in trace.events]
 
 
 def test_joins_over_many_traces_find_what_the_checker_finds(spark: SparkSession) -> None:
-    events = [event for story in STORIES for event in told(story)]
+    events = [event for story in STORIES for event in reported(story)]
     found = broken_invariants(frame_of(spark, Event, events)).collect()
 
     assert sorted((row.scenario_id, row.invariant, row.party, row.sequence) for row in found) == sorted(

@@ -10,8 +10,9 @@ from pathlib import Path
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no annotations
 import pytest
 
-from harness.report.tables import read_rows
+from harness.report.model.tables import read_rows
 from harness.spark.job import MARTS, build_tables
+from harness.tests.patience import awaited, completed
 from harness.tests.spark_records import DIFFERENCE, EVENT, JUDGEMENT, RUN, finish_run, write_run
 from harness.trace.files import RunFolder
 from harness.trace.schema import TraceError
@@ -53,6 +54,7 @@ def test_the_report_can_read_every_table(tmp_path: Path) -> None:
 
     assert counts == dict.fromkeys(MARTS, 1) | {
         "target_summary": 2,
+        "attempts": 0,
         "behaviour_changes": 0,
         "clause_coverage": 0,
     }
@@ -110,13 +112,13 @@ def test_copies_of_one_run_are_refused(tmp_path: Path) -> None:
         build_tables([folder.path for folder in folders], tmp_path / "tables")
 
 
-def test_what_is_going_on_is_told(tmp_path: Path) -> None:
-    told: list[str] = []
+def test_what_is_going_on_is_reported(tmp_path: Path) -> None:
+    reported: list[str] = []
     folder = write_run(tmp_path)
-    build_tables([folder.path], folder.tables, progress=told.append)
+    build_tables([folder.path], folder.tables, progress=reported.append)
 
-    assert told[:2] == ["starting Spark", "reading 1 run"]
-    assert len(told) == 2 + len(MARTS)
+    assert reported[:2] == ["starting Spark", "reading 1 run"]
+    assert len(reported) == 2 + len(MARTS)
 
 
 def test_the_job_says_nothing_of_its_own_and_leaves_no_process_and_no_file(tmp_path: Path) -> None:
@@ -156,7 +158,7 @@ def test_an_interrupted_start_leaves_no_process_and_no_file(tmp_path: Path) -> N
         while job.poll() is None and not processes_that_name(scratch):
             pass
         job.send_signal(signal.SIGINT)
-        job.communicate(timeout=120)
+        awaited(job)
 
     assert (job.returncode, processes_that_name(scratch), list(scratch.iterdir())) == (130, [], [])
 
@@ -182,12 +184,8 @@ def processes_that_name(path: Path) -> list[str]:
 
 
 def run_python(arguments: list[str], *, cwd: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
+    return completed(
         [sys.executable, "-X", "dev", "-W", "error", *arguments],
         cwd=cwd,
         env=os.environ | {"PYTHONPATH": ROOT} | environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
     )

@@ -94,6 +94,18 @@ def test_the_request_that_a_poll_answers_shifts_nothing_either(spark: SparkSessi
     ]
 
 
+def test_what_the_witness_of_starvation_reported_shifts_nothing_and_is_no_difference(
+    spark: SparkSession,
+) -> None:
+    starved = replace(EVENT, kind=EventKind.STARVED.value, digest="starved")
+    found = aligned(spark, starved, replace(EVENT, sequence=1), theirs(EVENT))
+    of_target = [row for row in found if row["target"] != "reference-3.9.2"]
+    assert [(row["target_kind"], row["is_different"]) for row in of_target[:2]] == [
+        ("response", False),
+        ("starved", False),
+    ]
+
+
 def test_events_of_a_step_are_numbered_in_their_sequence(spark: SparkSession) -> None:
     found = aligned(
         spark, replace(EVENT, sequence=11, note="second"), replace(EVENT, sequence=9, note="first")

@@ -8,7 +8,7 @@ import pytest
 from pyspark.errors import NumberFormatException
 from pyspark.sql import SparkSession
 
-from harness.report.exit_code import ExitCode
+from harness.results.exit_code import ExitCode
 from harness.spark.refusals import refusal_in, system_refusals
 from harness.tests.in_process import CommandLine
 from harness.tests.spark_archive import finished

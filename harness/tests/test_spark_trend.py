@@ -103,7 +103,7 @@ def test_a_table_s_folder_has_nothing_but_its_rows(
     assert [path.suffix for path in (tmp_path / "table").iterdir()] == [".parquet"]
 
 
-def test_the_first_difference_is_told_with_both_error_codes(spark: SparkSession, small: Archive) -> None:
+def test_the_first_difference_is_reported_with_both_error_codes(spark: SparkSession, small: Archive) -> None:
     (row,) = table(spark, small, "first_differences")
 
     assert (row["scenario_id"], row["target"], row["oracle"]) == (WORKS, "kafka-3.9.2", "reference")
@@ -161,7 +161,7 @@ def test_answers_are_counted_by_clause_version_and_error(spark: SparkSession, sm
     assert found == {("HB-01", 4, "NONE"): (2, 11), ("HB-01", 4, "UNKNOWN_MEMBER_ID"): (1, 1)}
 
 
-def test_a_bound_is_told_with_its_narrowest_margin(spark: SparkSession, small: Archive) -> None:
+def test_a_bound_is_reported_with_its_narrowest_margin(spark: SparkSession, small: Archive) -> None:
     margins = {
         row["target"]: (row["limit_ms"], row["least_margin_ms"], row["missed_count"])
         for row in table(spark, small, "timing_margins")
@@ -237,8 +237,10 @@ def versions(reports: Path, digests: Mapping[str, str]) -> RunFolder:
 
 
 def test_the_first_version_that_goes_otherwise_is_named(spark: SparkSession, tmp_path: Path) -> None:
-    told = {"3.10.0": "new", "2.8.1": "old", "3.9.2": "old", "4.0.0": "new"}
-    (row,) = table(spark, packed(tmp_path, versions(tmp_path / "reports", told)), "first_changed_versions")
+    reported = {"3.10.0": "new", "2.8.1": "old", "3.9.2": "old", "4.0.0": "new"}
+    (row,) = table(
+        spark, packed(tmp_path, versions(tmp_path / "reports", reported)), "first_changed_versions"
+    )
 
     assert (row["family"], row["oldest_target"], row["newest_target"]) == (
         "kafka-",
@@ -251,10 +253,10 @@ def test_the_first_version_that_goes_otherwise_is_named(spark: SparkSession, tmp
 
 def test_only_the_runs_that_were_asked_for_count(spark: SparkSession, tmp_path: Path) -> None:
     archive = history(tmp_path, {WORKS: None}, {WORKS: "s1"}, {WORKS: None})
-    told: list[str] = []
-    counts = build_trend(archive, tmp_path / "out", run_ids=["run-1", "run-2"], progress=told.append)
+    reported: list[str] = []
+    counts = build_trend(archive, tmp_path / "out", run_ids=["run-1", "run-2"], progress=reported.append)
 
     assert (counts["verdict_matrix"], counts["run_deltas"]) == (2, 1)
-    assert sum(line.startswith("table ") for line in told) == len(TREND_MARTS)
+    assert sum(line.startswith("table ") for line in reported) == len(TREND_MARTS)
     with pytest.raises(TraceError, match="lacks run-9"):
         build_trend(archive, tmp_path / "out", run_ids=["run-9"])

@@ -17,8 +17,8 @@ LOWEST_AND_HIGHEST: Mapping[str, tuple[int, int]] = MappingProxyType(
         "SyncGroup": (0, 5),
         "Heartbeat": (0, 4),
         "LeaveGroup": (0, 5),
-        "OffsetCommit": (2, 10),
-        "OffsetFetch": (1, 10),
+        "OffsetCommit": (0, 10),
+        "OffsetFetch": (0, 10),
         "OffsetDelete": (0, 0),
         "DescribeGroups": (0, 6),
         "ListGroups": (0, 5),
@@ -55,7 +55,7 @@ def pinned_errors() -> Mapping[tuple[str, int], frozenset[str]]:
             if isinstance(step, Receive | Repeat):
                 expected = to_json(step.fields if isinstance(step, Receive) else step.until)
                 errors.setdefault((step.api, step.api_version), set()).update(_errors_in(expected))
-    return {spoken: frozenset(told) for spoken, told in errors.items()}
+    return {spoken: frozenset(reported) for spoken, reported in errors.items()}
 
 
 def _errors_in(value: Json, *, is_error: bool = False) -> Iterator[str]:

@@ -124,7 +124,7 @@ def test_half_a_frame_and_then_the_end_arrives_so(tapped: Tapped) -> None:
     assert any("20 bytes of a frame that is not whole" in note for note in notes)
 
 
-def test_who_ends_the_connection_is_told(tapped: Tapped) -> None:
+def test_who_ends_the_connection_is_reported(tapped: Tapped) -> None:
     leaving, broker = tapped.open()
     exchange(leaving, broker)
     leaving.close()
@@ -212,7 +212,7 @@ def test_of_a_very_long_frame_all_is_passed_and_the_beginning_kept(tapped: Tappe
     assert tapped.tap.journal.stat().st_size < 1 << 19
 
 
-def test_conversations_are_told_apart(tapped: Tapped) -> None:
+def test_conversations_are_kept_apart(tapped: Tapped) -> None:
     exchange(*tapped.open("one"))
     exchange(*tapped.open("other"))
     exchange(*tapped.open("one"))

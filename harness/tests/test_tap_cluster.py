@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, Producer
 
 from harness.invariants import check
 from harness.tap import Tap
-from harness.targets.base import Lever
+from harness.targets.base.interface import BrokerAction
 from harness.targets.spec import parse_target
 from harness.tests.tapped import RUN_ID
 from harness.trace.events import Event, EventKind
@@ -73,7 +73,7 @@ def test_all_that_clients_and_a_cluster_say_goes_through_the_tap_and_a_death_too
             with Tap(broker.description.bootstrap, tmp_path / "tap") as tap:
                 bootstrap = tap.bootstrap_servers
                 before = await asyncio.to_thread(produced_and_consumed, bootstrap)
-                await stage.pull(Lever.KILL, {})
+                await stage.carry_out(BrokerAction.KILL, {})
                 after = await asyncio.to_thread(produced_and_consumed, bootstrap)
                 events = list(tap.events(run_id=RUN_ID, target="kafka"))
                 assert tap.failure() is None
@@ -82,12 +82,12 @@ def test_all_that_clients_and_a_cluster_say_goes_through_the_tap_and_a_death_too
             await broker.stop()
         return broker.description.bootstrap, [before, after], events
 
-    bootstrap, talks, events = asyncio.run(talked())
+    bootstrap, conversations, events = asyncio.run(talked())
 
-    for talk in talks:
-        assert talk.found == dict.fromkeys(TOPICS, RECORD_COUNT)
-        assert not talk.known & set(bootstrap.split(","))
-    assert [len(talk.known) for talk in talks] == [3, 2]
+    for conversation in conversations:
+        assert conversation.found == dict.fromkeys(TOPICS, RECORD_COUNT)
+        assert not conversation.known & set(bootstrap.split(","))
+    assert [len(conversation.known) for conversation in conversations] == [3, 2]
     produced_on = {(event.connection or "").partition(" ")[2] for event in answers(events, "Produce")}
     assert produced_on <= {"node 1", "node 2", "node 3"}
     assert len(produced_on) > 1

@@ -135,8 +135,8 @@ def test_an_unknown_version_of_api_versions_is_refused_by_the_broker_and_its_ans
     answer = passing.responses.take(
         framed(encode_response("ApiVersions", 0, correlation_id=5, fields=refused))
     )
-    (told,) = items(decode_response("ApiVersions", 0, answer[4:]).fields, "api_keys")
-    assert told["max_version"] == NEWEST_READ[API_KEYS["ApiVersions"]]
+    (reported,) = items(decode_response("ApiVersions", 0, answer[4:]).fields, "api_keys")
+    assert reported["max_version"] == NEWEST_READ[API_KEYS["ApiVersions"]]
 
 
 def test_an_answer_that_cannot_be_read_is_passed_as_it_came_and_said_to_be() -> None:
@@ -156,7 +156,6 @@ CONVERSATION: tuple[tuple[str, int, Fields], ...] = (
 )
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(min_value=1, max_value=60), min_size=1))
 def test_it_makes_no_difference_where_the_bytes_are_cut(cuts: list[int]) -> None:
     asked = b"".join(
@@ -177,7 +176,7 @@ def test_it_makes_no_difference_where_the_bytes_are_cut(cuts: list[int]) -> None
     assert len(cut.moved) == 3
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     st.lists(st.sampled_from([10, 400, FRAME_BYTES_KEPT - 1, FRAME_BYTES_KEPT + 5, 3 * FRAME_BYTES_KEPT])),
     st.integers(min_value=5_000, max_value=1 << 17),

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness.report.exit_code import ExitCode
+from harness.results.exit_code import ExitCode
 from harness.tap.journal import JOURNAL
-from harness.tests.conducted import CHECKOUT
+from harness.tests.completed_runs import CHECKOUT
 from harness.tests.in_process import CommandLine
+from harness.tests.patience import awaited
 from harness.tests.tapped import PATIENCE_S, Line, connected
 from harness.trace.events import EventKind
 from harness.trace.files import RunFolder, read_events
@@ -45,7 +46,7 @@ def tapping(out: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], s
 
 def ended(process: subprocess.Popen[str], how: signal.Signals) -> tuple[int, str]:
     process.send_signal(how)
-    said, _ = process.communicate(timeout=60)
+    said, _ = awaited(process)
     return process.returncode, said
 
 

@@ -9,16 +9,16 @@ from typing import cast
 
 import pytest
 
-from harness.targets.base import CONFORMANCE_CONFIG, Capability, TargetError
+from harness.targets.base.interface import CONFORMANCE_CONFIG, Capability, TargetError
 from harness.targets.containers.engine import engine, owner_lives
 from harness.targets.containers.image import Make, parse_image
 from harness.targets.containers.interface import Membership, Recipe, environment_name, recipe
 from harness.targets.containers.log import LogFollower
 from harness.targets.containers.sdk import Container
 from harness.targets.containers.target import ContainerTarget, container_capabilities
-from harness.targets.properties import CONTROLLER_ID
+from harness.targets.kafka.properties import CONTROLLER_ID
 from harness.targets.spec import parse_target
-from harness.tests.conducted import wait_until
+from harness.tests.patience import wait_until
 
 
 def the_recipe(name: str, *, node_id: int = 1, broker_count: int = 1, **config: str) -> Recipe:
@@ -84,7 +84,7 @@ def test_a_property_and_its_variable_are_one_to_one() -> None:
     assert [as_the_image_reads_it(environment_name(name)) for name in names] == names
 
 
-def test_a_broker_that_is_alone_listens_where_it_is_published_and_is_told_the_conformance_configuration() -> (
+def test_a_broker_that_is_alone_listens_where_it_is_published_and_gets_the_conformance_configuration() -> (
     None
 ):
     environment = the_recipe("apache/kafka:4.3.1", group_max_size="3").environment
@@ -120,19 +120,19 @@ def test_brokers_of_a_cluster_know_each_other_by_name_and_their_controller() -> 
     assert broker["KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR"] == "3"
 
 
-def test_confluents_image_is_told_the_same_as_apaches_of_its_kafka() -> None:
+def test_confluents_image_is_reported_the_same_as_apaches_of_its_kafka() -> None:
     assert the_recipe("confluentinc/cp-kafka:7.9.1") == the_recipe("apache/kafka:3.9.2")
 
 
-def test_redpanda_is_told_by_its_command_line_and_its_first_configuration() -> None:
-    told = the_recipe("redpandadata/redpanda:v25.2.1")
+def test_redpanda_is_reported_by_its_command_line_and_its_first_configuration() -> None:
+    reported = the_recipe("redpandadata/redpanda:v25.2.1")
 
-    assert told.command[:2] == ("redpanda", "start")
-    assert told.command[told.command.index("--advertise-kafka-addr") + 1] == "127.0.0.1:20000"
-    (text,) = told.files.values()
+    assert reported.command[:2] == ("redpanda", "start")
+    assert reported.command[reported.command.index("--advertise-kafka-addr") + 1] == "127.0.0.1:20000"
+    (text,) = reported.files.values()
     assert b"group_initial_rebalance_delay: 0\n" in text
     assert b"group_topic_partitions: 1\n" in text
-    assert not told.environment
+    assert not reported.environment
 
 
 def test_a_container_can_do_what_its_kafka_can() -> None:
@@ -181,7 +181,7 @@ def test_a_container_target_keeps_its_spec_and_is_named_after_it(spec: str, name
     assert (target.spec, target.name) == (spec, name)
 
 
-def test_an_engine_that_does_not_answer_is_told_with_the_remedy(
+def test_an_engine_that_does_not_answer_is_reported_with_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.conduct.run import conduct
-from harness.targets.base import ConnectionLost, Lever, Role, Stage
+from harness.orchestration.run import orchestrate
+from harness.targets.base.interface import BrokerAction, ConnectionLost, Role, Stage
 from harness.targets.containers.broker import ContainerBroker
-from harness.tests.conducted import Quiet, plan_of
+from harness.tests.completed_runs import Quiet, plan_of
 from harness.tests.container_broker import (
     JAVA,
     SCALA,
@@ -16,7 +16,7 @@ from harness.tests.container_broker import (
     ImageOf,
     ask,
     commits,
-    is_told_who_coordinates,
+    knows_the_coordinator,
     still_has,
     with_broker,
 )
@@ -32,15 +32,15 @@ def test_a_cluster_of_three_moves_its_coordinator_and_outlives_it(tmp_path: Path
         elsewhere = await ask(stage, "Heartbeat", 3, STRANGER, Role.OTHER)
         assert elsewhere.text("error_code") == "NOT_COORDINATOR"
         addresses = [broker.address(Role.COORDINATOR)]
-        for lever in (Lever.MOVE, Lever.DISCONNECT):
-            await stage.pull(lever, {})
+        for action in (BrokerAction.MOVE, BrokerAction.DISCONNECT):
+            await stage.carry_out(action, {})
             await still_has(stage, 7)
             addresses.append(broker.address(Role.COORDINATOR))
         with pytest.raises(ConnectionLost):
             await stage.connect(Role.FORMER)
-        await stage.pull(Lever.RECONNECT, {})
-        await is_told_who_coordinates(stage)
-        await stage.pull(Lever.KILL, {})
+        await stage.carry_out(BrokerAction.RECONNECT, {})
+        await knows_the_coordinator(stage)
+        await stage.carry_out(BrokerAction.KILL, {})
         await still_has(stage, 7)
         addresses.append(broker.address(Role.COORDINATOR))
         assert all(one != other for one, other in pairwise(addresses)), "another one coordinates each time"
@@ -61,7 +61,7 @@ def test_a_cluster_of_three_takes_over_from_who_has_no_network_as_the_reference_
     names = ("stable", "static", "preparing-rebalance", "completing-rebalance", "back-again")
     patterns = [f"failover/disconnect/{name}" for name in names]
 
-    run = conduct(plan_of(tmp_path, (f"{image_of(SCALA)}*3",), *patterns), Quiet())
+    run = orchestrate(plan_of(tmp_path, (f"{image_of(SCALA)}*3",), *patterns), Quiet())
 
     judged = {each.scenario_id: each.outcome for each in run.checked.judgements if "x3" in each.target}
     assert judged == dict.fromkeys(patterns, Outcome.CONFORMS)

@@ -12,14 +12,14 @@ from typing import Final, cast
 import pytest
 from testcontainers.core.container import DockerContainer
 
-from harness.conduct.run import conduct
 from harness.diff.model import Judgement
-from harness.report.exit_code import ExitCode
+from harness.orchestration.run import orchestrate
+from harness.results.exit_code import ExitCode
 from harness.runner.drive import Limits
-from harness.targets.base import (
+from harness.targets.base.interface import (
     CONFORMANCE_TOPICS,
-    HoldPoint,
-    Lever,
+    Breakpoint,
+    BrokerAction,
     Stage,
     TargetError,
 )
@@ -27,7 +27,7 @@ from harness.targets.containers.broker import ContainerBroker
 from harness.targets.containers.engine import OWNER_LABEL, SESSION_LABEL, engine, labels_for, remove_leftovers
 from harness.targets.containers.sdk import Container
 from harness.targets.spec import parse_target
-from harness.tests.conducted import Quiet, command_line, plan_of, wait_until
+from harness.tests.completed_runs import Quiet, command_line, plan_of
 from harness.tests.container_broker import (
     JAVA,
     SCALA,
@@ -39,6 +39,7 @@ from harness.tests.container_broker import (
     still_has,
     with_broker,
 )
+from harness.tests.patience import wait_until
 from harness.trace.files import RunFolder, read_events, read_records
 from harness.verdict import Outcome
 from harness.wire.codec import Fields
@@ -114,7 +115,7 @@ def test_a_scenarios_configuration_reaches_the_broker(tmp_path: Path, image_of: 
     assert broker.description.broker_config["group.max.size"] == "3"
 
 
-def test_a_configuration_that_kafka_refuses_is_told_and_leaves_nothing(
+def test_a_configuration_that_kafka_refuses_is_reported_and_leaves_nothing(
     tmp_path: Path, image_of: ImageOf
 ) -> None:
     async def play(broker: ContainerBroker, stage: Stage) -> None:
@@ -148,18 +149,18 @@ def test_a_single_broker_is_restarted_reconfigured_paused_and_killed_over_its_lo
 ) -> None:
     async def play(broker: ContainerBroker, stage: Stage) -> None:
         await commits(stage, 7)
-        for lever, config in (
-            (Lever.RESTART, {}),
-            (Lever.RESTART, {"group.max.size": "3"}),
-            (Lever.KILL, {}),
+        for action, config in (
+            (BrokerAction.RESTART, {}),
+            (BrokerAction.RESTART, {"group.max.size": "3"}),
+            (BrokerAction.KILL, {}),
         ):
-            await stage.pull(lever, config)
+            await stage.carry_out(action, config)
             await still_has(stage, 7)
             assert broker.failure() is None
-        await stage.pull(Lever.PAUSE, {})
+        await stage.carry_out(BrokerAction.PAUSE, {})
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(fetched(stage), 0.5)
-        await stage.pull(Lever.RESUME, {})
+        await stage.carry_out(BrokerAction.RESUME, {})
         await still_has(stage, 7)
 
     with_broker(image_of(version), tmp_path, play)
@@ -172,16 +173,16 @@ def test_a_single_broker_is_restarted_reconfigured_paused_and_killed_over_its_lo
 def test_loading_is_held_until_it_is_released(tmp_path: Path, image_of: ImageOf, version: str) -> None:
     async def play(broker: ContainerBroker, stage: Stage) -> None:
         await commits(stage, 7)
-        await stage.hold(HoldPoint.LOADING)
-        await stage.pull(Lever.RESTART, {})
+        await stage.pause_at(Breakpoint.LOADING)
+        await stage.carry_out(BrokerAction.RESTART, {})
         for _ in range(3):
             answer = await ask(stage, "OffsetFetch", 5, {"group_id": "g", "topics": None})
             assert answer.text("error_code") == "COORDINATOR_LOAD_IN_PROGRESS"
             await stage.elapse(200)
-        await stage.release(HoldPoint.LOADING)
+        await stage.release(Breakpoint.LOADING)
         await still_has(stage, 7)
 
-    with_broker(image_of(version), tmp_path, play, holds=[HoldPoint.LOADING])
+    with_broker(image_of(version), tmp_path, play, holds=[Breakpoint.LOADING])
 
 
 @pytest.mark.broker
@@ -207,7 +208,7 @@ def judgements_of(
     specs: tuple[str, str], directory: Path, *patterns: str, jobs: int = 64
 ) -> dict[str, tuple[Judged, Judged]]:
     """Return the outcome and signature of each scenario with either target."""
-    run = conduct(plan_of(directory, specs, *patterns, limits=Limits(jobs=jobs)), Quiet())
+    run = orchestrate(plan_of(directory, specs, *patterns, limits=Limits(jobs=jobs)), Quiet())
     names = [parse_target(spec).name for spec in specs]
 
     def judged(name: str) -> dict[str, Judged]:

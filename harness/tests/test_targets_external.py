@@ -5,10 +5,13 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from harness.targets.base import BrokerDescription, ConnectionLost, TargetError
-from harness.targets.external import ExternalBroker, ExternalTarget
-from harness.targets.oracle import oracle_for
-from harness.targets.prepare import Endpoint
+from harness.targets.base.interface import BrokerDescription, ConnectionLost, TargetError
+from harness.targets.base.layout import Endpoint, Layout
+from harness.targets.external.guard import Guard
+from harness.targets.external.namespace import Namespace, TopicNames
+from harness.targets.external.run_namespace import RunNamespace
+from harness.targets.external.target import ExternalBroker, ExternalTarget
+from harness.targets.reference.oracle import oracle_for
 
 
 def _description(**broker_config: str) -> BrokerDescription:
@@ -19,6 +22,16 @@ def _description(**broker_config: str) -> BrokerDescription:
         bootstrap="",
         broker_config={name.replace("_", "."): value for name, value in broker_config.items()},
         api_ranges=(),
+    )
+
+
+def _external(port: int) -> RunNamespace:
+    namespace = Namespace.new("run")
+    return RunNamespace(
+        namespace=namespace,
+        guard=Guard(namespace=namespace),
+        layout=Layout(nodes={1: Endpoint(node_id=1, host="127.0.0.1", port=port)}),
+        topics=TopicNames(namespace, ()),
     )
 
 
@@ -44,18 +57,18 @@ class _Listener:
         self._server.close()
 
 
-def _held(talk: Callable[[_Listener, ExternalBroker], Awaitable[None]]) -> None:
-    async def hold() -> None:
+def _held(conversation: Callable[[_Listener, ExternalBroker], Awaitable[None]]) -> None:
+    async def pause_at() -> None:
         listener = _Listener()
         port = await listener.start()
-        broker = ExternalBroker(_description(), Endpoint(node_id=1, host="127.0.0.1", port=port))
+        broker = ExternalBroker(_description(), _external(port))
         try:
-            await talk(listener, broker)
+            await conversation(listener, broker)
         finally:
             await broker.stop()
             listener.stop()
 
-    asyncio.run(hold())
+    asyncio.run(pause_at())
 
 
 async def _until_gone(broker: ExternalBroker) -> None:
@@ -64,8 +77,8 @@ async def _until_gone(broker: ExternalBroker) -> None:
             await asyncio.sleep(0)
 
 
-def test_a_broker_that_goes_away_is_told_once_a_connection_was_lost() -> None:
-    async def talk(listener: _Listener, broker: ExternalBroker) -> None:
+def test_a_broker_that_goes_away_is_reported_once_a_connection_was_lost() -> None:
+    async def conversation(listener: _Listener, broker: ExternalBroker) -> None:
         stage = broker.open_stage("any")
         connection = await stage.connect()
         listener.stop()
@@ -77,21 +90,21 @@ def test_a_broker_that_goes_away_is_told_once_a_connection_was_lost() -> None:
         assert "connection refused" in str(broker.failure())
         await stage.close()
 
-    _held(talk)
+    _held(conversation)
 
 
 def test_a_broker_that_accepts_no_more_is_gone() -> None:
-    async def talk(listener: _Listener, broker: ExternalBroker) -> None:
+    async def conversation(listener: _Listener, broker: ExternalBroker) -> None:
         listener.stop()
         with pytest.raises(ConnectionLost):
             await broker.open_stage("any").connect()
         await _until_gone(broker)
 
-    _held(talk)
+    _held(conversation)
 
 
 def test_a_connection_that_a_broker_closes_is_not_its_end() -> None:
-    async def talk(listener: _Listener, broker: ExternalBroker) -> None:
+    async def conversation(listener: _Listener, broker: ExternalBroker) -> None:
         stage = broker.open_stage("any")
         connection = await stage.connect()
         await listener.hang_up()
@@ -103,10 +116,10 @@ def test_a_connection_that_a_broker_closes_is_not_its_end() -> None:
         assert broker.failure() is None
         await stage.close()
 
-    _held(talk)
+    _held(conversation)
 
 
-def test_a_configuration_that_the_reference_refuses_is_told() -> None:
+def test_a_configuration_that_the_reference_refuses_is_reported() -> None:
     target = ExternalTarget("127.0.0.1", 9092)
     with pytest.raises(TargetError, match=r"external:127\.0\.0\.1:9092 has a configuration that"):
         oracle_for(target, _description(group_max_size="plenty"))

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from harness.targets.base import ApiRange
-from harness.targets.guess import guess_profile
+from harness.targets.base.guess import guess_profile
+from harness.targets.base.interface import ApiRange
 
 _OFFSET_COMMIT, _OFFSET_FETCH, _FIND_COORDINATOR, _JOIN_GROUP = 8, 9, 10, 11
 _DESCRIBE_GROUPS, _LIST_GROUPS, _ADD_OFFSETS_TO_TXN, _DELETE_GROUPS = 15, 16, 25, 42

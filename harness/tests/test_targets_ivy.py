@@ -5,9 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from harness.targets import jars
-from harness.targets.base import TargetError
-from harness.targets.ivy import Coordinates, IvyReport, ivy_jar, ivy_module, parse_ivy_report, proxy_options
+from harness.targets.base.interface import TargetError
+from harness.targets.jars import resolved
+from harness.targets.jars.ivy import (
+    Coordinates,
+    IvyReport,
+    ivy_jar,
+    ivy_module,
+    parse_ivy_report,
+    proxy_options,
+)
 
 _TOOLS_API = Coordinates(organisation="org.apache.kafka", module="kafka-tools-api", revision="4.4.0")
 
@@ -66,7 +73,7 @@ def test_a_jar_that_could_not_be_downloaded_is_named() -> None:
     assert not report.succeeded
 
 
-def test_a_repository_that_does_not_answer_is_told_from_a_module_that_is_not_there() -> None:
+def test_a_repository_that_does_not_answer_is_reported_from_a_module_that_is_not_there() -> None:
     assert parse_ivy_report(_UNREACHABLE, exit_status=1).is_unreachable
 
 
@@ -89,7 +96,21 @@ def test_the_module_file_asks_for_what_is_wanted_and_leaves_out_what_is_excluded
     assert [exclude.get("module") for exclude in module.iter("exclude")] == ["kafka-tools-api"]
 
 
-def test_a_proxy_of_the_environment_is_told_to_java() -> None:
+def test_what_asks_for_other_jars_has_another_name_so_that_ivy_keeps_its_resolutions_apart() -> None:
+    def asking(*modules: Coordinates, excluded: tuple[Coordinates, ...] = ()) -> str | None:
+        info = ET.fromstring(ivy_module(modules, excluded=excluded)).find("info")
+        assert info is not None
+        return info.get("module")
+
+    older, newer, newest = (
+        Coordinates(organisation="org.apache.kafka", module="kafka_2.13", revision=revision)
+        for revision in ("3.0.0", "3.1.0", "(,4.4.0[")
+    )
+    names = [asking(older), asking(newer), asking(newest), asking(newer, excluded=(_TOOLS_API,))]
+    assert len(set(names)) == len(names)
+
+
+def test_a_proxy_of_the_environment_is_reported_to_java() -> None:
     environment = {"https_proxy": "http://proxy.example:3128", "HTTP_PROXY": "proxy.example"}
 
     assert proxy_options(environment) == [
@@ -99,6 +120,12 @@ def test_a_proxy_of_the_environment_is_told_to_java() -> None:
         "-Dhttps.proxyPort=3128",
     ]
     assert proxy_options({}) == []
+
+
+def test_hosts_that_want_no_proxy_are_reported_to_java() -> None:
+    assert proxy_options({"no_proxy": "maven.example, .intra.example"}) == [
+        "-Dhttp.nonProxyHosts=maven.example|*.intra.example|localhost|127.*|[::1]"
+    ]
 
 
 def test_pyspark_ships_an_ivy() -> None:
@@ -116,25 +143,29 @@ def _report(*missing: str, is_unreachable: bool = False) -> IvyReport:
 
 
 def test_only_a_module_known_to_be_dispensable_is_done_without() -> None:
-    assert jars._all_dispensable(_report("kafka-tools-api"))
-    assert not jars._all_dispensable(_report("kafka-tools-api", "kafka-raft"))
-    assert not jars._all_dispensable(_report())
-    assert not jars._all_dispensable(_report("kafka-tools-api", is_unreachable=True))
+    assert resolved._all_dispensable(_report("kafka-tools-api"))
+    assert not resolved._all_dispensable(_report("kafka-tools-api", "kafka-raft"))
+    assert not resolved._all_dispensable(_report())
+    assert not resolved._all_dispensable(_report("kafka-tools-api", is_unreachable=True))
 
 
 @pytest.mark.parametrize(
-    ("report", "told"),
+    ("report", "reported"),
     [
         (_report("kafka_2.13"), "there is no Kafka 4.4.0"),
-        (_report("kafka_2.13", is_unreachable=True), "go online once"),
+        (_report("kafka_2.13", is_unreachable=True), "the jars of Kafka 4.4.0 are not in the cache"),
+        (
+            _report("kafka_2.13", is_unreachable=True),
+            "in the cache: kafka:2.8.2, kafka:3.9.2. Go online once",
+        ),
         (_report("kafka-raft"), "org.apache.kafka:kafka-raft:4.4.0"),
     ],
 )
-def test_a_refusal_says_what_is_wrong_and_what_to_do(report: IvyReport, told: str) -> None:
-    refusal = jars._refusal("4.4.0", report, Path("ivy.log"))
+def test_a_refusal_says_what_is_wrong_and_what_to_do(report: IvyReport, reported: str) -> None:
+    refusal = resolved._refusal("4.4.0", report, Path("ivy.log"), ["2.8.2", "3.9.2"])
 
     assert isinstance(refusal, TargetError)
-    assert told in str(refusal)
+    assert reported in str(refusal)
 
 
 def test_versions_in_the_cache_are_those_that_were_completed_oldest_first(tmp_path: Path) -> None:
@@ -143,4 +174,4 @@ def test_versions_in_the_cache_are_those_that_were_completed_oldest_first(tmp_pa
     for version in ("3.10.0", "3.9.2"):
         (tmp_path / version / "resolved.json").touch()
 
-    assert jars.cached_versions(tmp_path) == ("3.9.2", "3.10.0")
+    assert resolved.cached_versions(tmp_path) == ("3.9.2", "3.10.0")

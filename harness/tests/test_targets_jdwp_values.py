@@ -5,9 +5,9 @@ import struct
 
 import pytest
 
-from harness.targets.base import HoldPoint, TargetError
-from harness.targets.hold_points import code_points
-from harness.targets.jdwp_values import ValueCommand, partition_at
+from harness.targets.base.interface import Breakpoint, TargetError
+from harness.targets.debugger.breakpoints import code_points
+from harness.targets.debugger.jdwp_values import ValueCommand, partition_at
 
 THREAD, FRAME, OBJECT, TYPE, HASH, PARTITION = (bytes([each] * 8) for each in range(1, 7))
 
@@ -48,13 +48,13 @@ def test_the_partition_is_read_off_the_threads_variable() -> None:
     assert asyncio.run(partition_at(agent, THREAD, 1)) == 37
 
 
-def test_what_has_no_partition_is_told() -> None:
+def test_what_has_no_partition_is_reported() -> None:
     with pytest.raises(TargetError, match="has there has no partition"):
         asyncio.run(partition_at(Agent((HASH, "hash")), THREAD, 1))
 
 
 @pytest.mark.parametrize("version", ["2.4.1", "2.8.2", "3.9.2", "4.0.0", "4.3.1"])
-def test_every_load_can_be_told_by_its_partition(version: str) -> None:
-    point = code_points(version, java_coordinator=False)[HoldPoint.LOADING]
+def test_every_load_can_be_reported_by_its_partition(version: str) -> None:
+    point = code_points(version, java_coordinator=False)[Breakpoint.LOADING]
     assert point.partition_in == 1
     assert not point.partitions

@@ -9,11 +9,11 @@ from types import MappingProxyType
 
 import pytest
 
-from harness.targets.base import CONFORMANCE_TOPICS, TargetError
-from harness.targets.dialogue import Dialogue
-from harness.targets.external import ExternalTarget
-from harness.targets.kafka import KafkaTarget
-from harness.targets.local import LocalBroker
+from harness.targets.base.dialogue import Dialogue
+from harness.targets.base.interface import CONFORMANCE_TOPICS, TargetError
+from harness.targets.external.target import ExternalTarget
+from harness.targets.kafka.local import LocalBroker
+from harness.targets.kafka.released import KafkaTarget
 from harness.wire.codec import Fields
 
 pytestmark = pytest.mark.broker
@@ -107,7 +107,7 @@ def test_a_scenarios_configuration_reaches_the_broker_and_an_external_target_rea
     _with_broker(tmp_path, play, {"group.max.size": "3"})
 
 
-def test_a_configuration_that_kafka_refuses_is_told_and_leaves_no_process(tmp_path: Path) -> None:
+def test_a_configuration_that_kafka_refuses_is_reported_and_leaves_no_process(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match=r"offsets\.topic\.num\.partitions"):
         _with_broker(tmp_path, _nothing, {"offsets.topic.num.partitions": "0"})
 
@@ -127,7 +127,7 @@ def test_a_start_that_is_cancelled_leaves_no_process(tmp_path: Path) -> None:
         await begun.wait()
         while not pids:
             await asyncio.sleep(0)
-            pids.extend(_processes_told_of(tmp_path))
+            pids.extend(_processes_reported(tmp_path))
         start.cancel()
         with pytest.raises(asyncio.CancelledError):
             await start
@@ -137,7 +137,7 @@ def test_a_start_that_is_cancelled_leaves_no_process(tmp_path: Path) -> None:
     assert not any(_is_running(pid) for pid in pids)
 
 
-def _processes_told_of(directory: Path) -> list[int]:
+def _processes_reported(directory: Path) -> list[int]:
     return [
         int(entry.name)
         for entry in Path("/proc").iterdir()

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.report.exit_code import ExitCode
-from harness.targets.base import Broker, Connection, ConnectionLost, Frame, Stage, TargetError
-from harness.targets.dialogue import Dialogue
-from harness.targets.inflexible import SPOKEN, InflexibleConnection
-from harness.targets.librdkafka_mock import INFLEXIBLE_SUFFIX, SPEC, claimed_release
+from harness.results.exit_code import ExitCode
+from harness.targets.base.dialogue import Dialogue
+from harness.targets.base.interface import Broker, Connection, ConnectionLost, Frame, Stage, TargetError
+from harness.targets.librdkafka.inflexible import SPOKEN, InflexibleConnection
+from harness.targets.librdkafka.mock import INFLEXIBLE_SUFFIX, SPEC, claimed_release
 from harness.targets.spec import parse_target
 from harness.tests.in_process import CommandLine
 from harness.wire.codec import Fields, decode_request, decode_response, encode_request, encode_response
@@ -33,7 +33,9 @@ JOIN: Fields = {
 Open = Callable[[str], Stage]
 
 
-def with_mock(directory: Path, talk: Callable[[Broker, Open], Awaitable[None]], spec: str = SPEC) -> None:
+def with_mock(
+    directory: Path, conversation: Callable[[Broker, Open], Awaitable[None]], spec: str = SPEC
+) -> None:
     stages: list[Stage] = []
 
     async def run() -> None:
@@ -45,7 +47,7 @@ def with_mock(directory: Path, talk: Callable[[Broker, Open], Awaitable[None]], 
             return stages[-1]
 
         try:
-            await talk(broker, opened)
+            await conversation(broker, opened)
         finally:
             for stage in stages:
                 await stage.close()
@@ -55,9 +57,9 @@ def with_mock(directory: Path, talk: Callable[[Broker, Open], Awaitable[None]], 
 
 
 async def dialogue(stage: Stage) -> Dialogue:
-    talk = Dialogue(await stage.connect())
-    await talk.learn_versions()
-    return talk
+    conversation = Dialogue(await stage.connect())
+    await conversation.learn_versions()
+    return conversation
 
 
 def programs(log: Path) -> set[int]:
@@ -72,20 +74,20 @@ def programs(log: Path) -> set[int]:
     return found
 
 
-def test_it_is_held_against_the_newest_release_of_which_it_claims_an_api(tmp_path: Path) -> None:
-    async def talk(broker: Broker, opened: Open) -> None:
-        told = broker.description
-        assert told.profile == claimed_release(told.api_ranges) == "4.1"
-        assert re.fullmatch(r"mock cluster of librdkafka \d+\.\d+\.\d+\S*", told.implementation)
-        assert any("newest release of which it claims an API" in note for note in told.notes)
+def test_it_is_compared_with_the_newest_release_of_which_it_claims_an_api(tmp_path: Path) -> None:
+    async def conversation(broker: Broker, opened: Open) -> None:
+        reported = broker.description
+        assert reported.profile == claimed_release(reported.api_ranges) == "4.1"
+        assert re.fullmatch(r"mock cluster of librdkafka \d+\.\d+\.\d+\S*", reported.implementation)
+        assert any("newest release of which it claims an API" in note for note in reported.notes)
         assert not broker.shares_coordinator
 
-    with_mock(tmp_path, talk)
+    with_mock(tmp_path, conversation)
 
 
-@pytest.mark.parametrize(("suffix", "is_told"), [("", False), (INFLEXIBLE_SUFFIX, True)])
-def test_the_report_is_told_which_versions_are_spoken_instead(
-    tmp_path: Path, suffix: str, *, is_told: bool
+@pytest.mark.parametrize(("suffix", "is_reported"), [("", False), (INFLEXIBLE_SUFFIX, True)])
+def test_the_report_is_reported_which_versions_are_spoken_instead(
+    tmp_path: Path, suffix: str, *, is_reported: bool
 ) -> None:
     async def notes() -> tuple[str, ...]:
         broker = await parse_target(f"{SPEC}{suffix}").start(
@@ -94,9 +96,9 @@ def test_the_report_is_told_which_versions_are_spoken_instead(
         await broker.stop()
         return broker.description.notes
 
-    told = asyncio.run(notes())
-    assert any("JoinGroup v6 as v5" in note for note in told) is is_told
-    assert sum("no configuration" in note for note in told) == 1
+    reported = asyncio.run(notes())
+    assert any("JoinGroup v6 as v5" in note for note in reported) is is_reported
+    assert sum("no configuration" in note for note in reported) == 1
 
 
 def test_it_takes_no_configuration(tmp_path: Path) -> None:
@@ -108,7 +110,7 @@ def test_it_takes_no_configuration(tmp_path: Path) -> None:
 
 
 def test_each_stage_has_a_cluster_of_its_own_with_the_topics_of_the_suites(tmp_path: Path) -> None:
-    async def talk(broker: Broker, opened: Open) -> None:
+    async def conversation(broker: Broker, opened: Open) -> None:
         stages = [opened(name) for name in ("one", "other")]
         for stage in stages:
             answer = await (await dialogue(stage)).ask("JoinGroup", 3, JOIN)
@@ -117,13 +119,13 @@ def test_each_stage_has_a_cluster_of_its_own_with_the_topics_of_the_suites(tmp_p
         rows = {row.text("name"): len(row.rows("partitions")) for row in topics.rows("topics")}
         assert rows == {"orders": 3, "payments": 2}
 
-    with_mock(tmp_path, talk)
+    with_mock(tmp_path, conversation)
 
 
 def test_a_cluster_that_ends_itself_takes_nobody_with_it(tmp_path: Path) -> None:
     log = tmp_path / "mock.log"
 
-    async def talk(broker: Broker, opened: Open) -> None:
+    async def conversation(broker: Broker, opened: Open) -> None:
         stage = opened("it")
         await dialogue(stage)
         # The first is the program that makes clusters, and every other process a cluster.
@@ -138,13 +140,13 @@ def test_a_cluster_that_ends_itself_takes_nobody_with_it(tmp_path: Path) -> None
         another = opened("another")
         assert (await (await dialogue(another)).ask("FindCoordinator", 2, {"key": "g"})).text("host")
 
-    with_mock(tmp_path, talk)
+    with_mock(tmp_path, conversation)
     assert "ended itself with SIGABRT" in log.read_text(encoding="utf-8")
     assert programs(log) == set()
 
 
-def test_a_program_that_is_gone_is_told(tmp_path: Path) -> None:
-    async def talk(broker: Broker, opened: Open) -> None:
+def test_a_program_that_is_gone_is_reported(tmp_path: Path) -> None:
+    async def conversation(broker: Broker, opened: Open) -> None:
         os.kill(min(programs(tmp_path / "mock.log")), signal.SIGKILL)
         async with asyncio.timeout(10):
             while broker.failure() is None:  # noqa: ASYNC110 - a process sets no event of asyncio's
@@ -153,7 +155,7 @@ def test_a_program_that_is_gone_is_told(tmp_path: Path) -> None:
         with pytest.raises(TargetError, match="makes no cluster"):
             await opened("late").connect()
 
-    with_mock(tmp_path, talk)
+    with_mock(tmp_path, conversation)
 
 
 def test_spoken_to_in_versions_that_it_can_read_it_lets_members_in(tmp_path: Path) -> None:

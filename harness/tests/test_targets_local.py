@@ -10,21 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from harness.targets import cache, checks
-from harness.targets.base import TargetError
-from harness.targets.jars import release_of
-from harness.targets.java import find_java, parse_java_version
-from harness.targets.path import jars_in, profile_of
-from harness.targets.ports import free_port
-from harness.targets.program import Program
-from harness.targets.properties import (
+from harness.targets import checks
+from harness.targets.base.interface import TargetError
+from harness.targets.base.ports import free_port
+from harness.targets.base.program import Program
+from harness.targets.jars import cache, locks
+from harness.targets.jars.java import find_java, parse_java_version
+from harness.targets.jars.resolved import release_of
+from harness.targets.kafka.path import jars_in, profile_of
+from harness.targets.kafka.properties import (
     Ports,
     broker_properties,
     coordinator_properties,
     render_properties,
     uses_kraft,
 )
-from harness.targets.storage import cluster_id_of, new_cluster_id
+from harness.targets.kafka.storage import cluster_id_of, new_cluster_id
+from harness.tests.patience import wait_until
 
 _NEEDS_SETPRIV = pytest.mark.skipif(shutil.which("setpriv") is None, reason="no setpriv here")
 _PORTS = Ports(broker=20001, controller=20002)
@@ -84,7 +86,7 @@ def test_versions_are_compared_as_numbers() -> None:
     assert not uses_kraft("2.8.2")
 
 
-def test_only_the_java_coordinator_is_told_not_to_linger() -> None:
+def test_only_the_java_coordinator_is_reported_not_to_linger() -> None:
     assert "group.coordinator.append.linger.ms" not in coordinator_properties("3.9.2", {})
     assert coordinator_properties("4.0.0", {})["group.coordinator.append.linger.ms"] == "0"
 
@@ -169,7 +171,12 @@ def test_jars_without_a_logging_binding_get_one_from_the_cache_or_a_note(
     _touch(tmp_path / "kafka_2.13-3.9.2.jar")
     assert "no logging binding" in jars_in(tmp_path).notes[0]
 
-    _touch(tmp_path / "cache/3.9.2/libs/slf4j-simple-1.7.36.jar")
+    binding = tmp_path / "cache/3.9.2/libs/slf4j-simple-1.7.36.jar"
+    _touch(binding)
+    assert "no logging binding" in jars_in(tmp_path).notes[0], "it is not the jar that was recorded"
+
+    monkeypatch.setattr(locks, "SHIPPED_LOCK", tmp_path / "lock")
+    locks.write_lock(tmp_path / "lock", {"3.9.2": {binding.name: locks.sha512_of(binding)}})
     assert jars_in(tmp_path).class_path.endswith("/slf4j-simple-1.7.36.jar")
     assert jars_in(tmp_path).notes == ()
 
@@ -188,20 +195,20 @@ def test_what_fails_half_way_leaves_nothing_in_the_cache(tmp_path: Path) -> None
 
 def test_the_cache_waits_for_whoever_holds_its_lock(tmp_path: Path) -> None:
     async def second_waits() -> list[str]:
-        told: list[str] = []
+        reported: list[str] = []
         entered = asyncio.Event()
 
         async def second() -> None:
-            async with cache.locked(tmp_path, "jars", told.append):
+            async with cache.locked(tmp_path, "jars", reported.append):
                 entered.set()
 
-        async with cache.locked(tmp_path, "jars", told.append):
+        async with cache.locked(tmp_path, "jars", reported.append):
             task = asyncio.create_task(second())
-            while not told:  # noqa: ASYNC110 - what is told sets no event
+            while not reported:  # noqa: ASYNC110 - what is told sets no event
                 await asyncio.sleep(0)
             assert not entered.is_set()
         await task
-        return told
+        return reported
 
     assert asyncio.run(second_waits()) == ["waiting for another process to fill the cache"]
 
@@ -228,7 +235,7 @@ def _running(pid: int) -> bool:
     return True
 
 
-def test_a_program_that_ends_by_itself_has_failed_and_its_last_lines_are_told(tmp_path: Path) -> None:
+def test_a_program_that_ends_by_itself_has_failed_and_its_last_lines_are_reported(tmp_path: Path) -> None:
     program = Program(
         [sys.executable, "-c", "print('the last line'); raise SystemExit(3)"],
         log=tmp_path / "program.log",
@@ -262,7 +269,8 @@ def test_a_stopped_program_is_gone_with_its_children_and_has_not_failed(
     child = asyncio.run(stop_once_it_has_a_child())
 
     assert not _running(program.pid)
-    assert grace_s or not _running_and_not_a_zombie(child)
+    if not grace_s:
+        wait_until(lambda: not _running_and_not_a_zombie(child), what="the end of the killed program's child")
     assert program.failure() is None
 
 
@@ -274,7 +282,7 @@ def _running_and_not_a_zombie(pid: int) -> bool:
 def test_the_checks_of_this_machine_each_say_something() -> None:
     found = {check.name: check for check in checks.all_checks()}
 
-    assert list(found) == ["java", "ivy", "cache", "loopback port", "memory"]
+    assert list(found) == ["java", "ivy", "cache", "loopback port", "machine"]
     assert all(check.detail for check in found.values())
     assert all(check.ok or check.remedy for check in found.values())
 
@@ -292,7 +300,7 @@ def test_a_check_without_java_names_the_remedy(monkeypatch: pytest.MonkeyPatch, 
 _STARTS_A_PROGRAM = """\
 import sys
 from pathlib import Path
-from harness.targets.program import Program
+from harness.targets.base.program import Program
 program = Program(["sleep", "60"], log=Path(sys.argv[1]) / "sleep.log", directory=Path(sys.argv[1]))
 pid = program.pid
 """
@@ -303,9 +311,9 @@ _WAITS = "sys.stdin.read()\n"
 
 def _pid_started_by(directory: Path, *, is_killed: bool) -> int:
     """Start a harness that starts a program, and let it be killed or end without stopping the program."""
-    told = f"{_ONCE_IT_RUNS}{_TELLS}{_WAITS}" if is_killed else _TELLS
+    reported = f"{_ONCE_IT_RUNS}{_TELLS}{_WAITS}" if is_killed else _TELLS
     with subprocess.Popen(
-        [sys.executable, "-c", _STARTS_A_PROGRAM + told, directory],
+        [sys.executable, "-c", _STARTS_A_PROGRAM + reported, directory],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as harness:
@@ -320,12 +328,7 @@ def _pid_started_by(directory: Path, *, is_killed: bool) -> int:
 def test_a_harness_that_is_gone_leaves_no_program(tmp_path: Path, *, is_killed: bool) -> None:
     pid = _pid_started_by(tmp_path, is_killed=is_killed)
 
-    async def until_gone() -> None:
-        async with asyncio.timeout(5):
-            while _running_and_not_a_zombie(pid):  # noqa: ASYNC110 - a process sets no event
-                await asyncio.sleep(0)
-
-    asyncio.run(until_gone())
+    wait_until(lambda: not _running_and_not_a_zombie(pid), what="the end of the program")
 
 
 def test_a_paused_program_does_nothing_until_it_goes_on_and_can_be_killed(tmp_path: Path) -> None:

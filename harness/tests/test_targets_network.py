@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from harness.targets.network import CAN_TELL_PROCESSES, LoopbackNetwork
-from harness.targets.ports import free_port
-from harness.targets.properties import HOST
+from harness.targets.base.ports import free_port
+from harness.targets.kafka.network import CAN_TELL_PROCESSES, LoopbackNetwork
+from harness.targets.kafka.properties import HOST
 
 pytestmark = pytest.mark.skipif(not CAN_TELL_PROCESSES, reason="needs Linux's table of connections")
 
@@ -100,9 +100,11 @@ async def echoed(streams: Streams, word: str) -> str:
 async def two_nodes() -> AsyncIterator[tuple[LoopbackNetwork, EchoNode, int, EchoNode, int]]:
     async with echo_node() as first, echo_node() as second:
         network = LoopbackNetwork(lambda: {first.process.pid: 1, second.process.pid: 2})
-        doors = [await network.open_door(number, node.port) for number, node in ((1, first), (2, second))]
+        reserved_ports = [
+            await network.open_port(number, node.port) for number, node in ((1, first), (2, second))
+        ]
         try:
-            yield network, first, doors[0], second, doors[1]
+            yield network, first, reserved_ports[0], second, reserved_ports[1]
         finally:
             await network.close()
 
@@ -158,15 +160,15 @@ def test_what_was_said_without_a_network_is_lost_and_then_all_begins_anew() -> N
     asyncio.run(play())
 
 
-def test_a_door_without_anybody_behind_it_lets_go_whoever_comes() -> None:
+def test_an_io_process_without_anybody_behind_it_lets_go_whoever_comes() -> None:
     async def play() -> None:
         network = LoopbackNetwork(dict)
-        door = await network.open_door(1, free_port())
-        client = await asyncio.open_connection(HOST, door)
+        reserved_port = await network.open_port(1, free_port())
+        client = await asyncio.open_connection(HOST, reserved_port)
         assert await echoed(client, "a") == "closed"
         client[1].close()
         await network.close()
-        assert await is_refused(door)
+        assert await is_refused(reserved_port)
 
     asyncio.run(play())
 
@@ -175,8 +177,8 @@ def test_who_has_just_come_is_let_go_when_the_network_closes() -> None:
     async def play() -> None:
         async with echo_node() as node:
             network = LoopbackNetwork(dict)
-            door = await network.open_door(1, node.port)
-            clients = await asyncio.gather(*(asyncio.open_connection(HOST, door) for _ in range(20)))
+            reserved_port = await network.open_port(1, node.port)
+            clients = await asyncio.gather(*(asyncio.open_connection(HOST, reserved_port) for _ in range(20)))
             await network.close()
             assert {await echoed(client, "a") for client in clients} == {"closed"}
             for _, writer in clients:

@@ -7,8 +7,17 @@ from types import MappingProxyType
 
 import pytest
 
-from harness.targets.base import Broker, ConnectionLost, HoldPoint, Lever, NoAnswer, Role, Stage, TargetError
-from harness.targets.dialogue import Answer, Dialogue
+from harness.targets.base.dialogue import Answer, Dialogue
+from harness.targets.base.interface import (
+    Breakpoint,
+    Broker,
+    BrokerAction,
+    ConnectionLost,
+    NoAnswer,
+    Role,
+    Stage,
+    TargetError,
+)
 from harness.targets.spec import parse_target
 from harness.wire.codec import Fields, encode_request
 
@@ -146,11 +155,11 @@ def test_bytes_that_are_no_request_cost_the_connection() -> None:
 def test_a_held_load_is_answered_as_loading_until_it_is_released() -> None:
     async def play(stage: Stage) -> None:
         await stage.connect()
-        await stage.hold(HoldPoint.LOADING)
-        await stage.pull(Lever.RESTART, {})
+        await stage.pause_at(Breakpoint.LOADING)
+        await stage.carry_out(BrokerAction.RESTART, {})
         answer = await _ask(stage, "JoinGroup", 3, _JOIN)
         assert answer.text("error_code") == "COORDINATOR_LOAD_IN_PROGRESS"
-        await stage.release(HoldPoint.LOADING)
+        await stage.release(Breakpoint.LOADING)
         answer = await _ask(stage, "JoinGroup", 3, _JOIN)
         assert answer.text("error_code") == "NONE"
 
@@ -192,11 +201,13 @@ async def _joined_and_synced(stage: Stage) -> Fields:
     return member
 
 
-@pytest.mark.parametrize("lever", [Lever.MOVE, Lever.KILL, Lever.RESTART])
-def test_whatever_befalls_the_coordinator_the_next_connection_finds_who_knows_the_group(lever: Lever) -> None:
+@pytest.mark.parametrize("action", [BrokerAction.MOVE, BrokerAction.KILL, BrokerAction.RESTART])
+def test_whatever_befalls_the_coordinator_the_next_connection_finds_who_knows_the_group(
+    action: BrokerAction,
+) -> None:
     async def play(stage: Stage) -> None:
         member = await _joined_and_synced(stage)
-        await stage.pull(lever, {})
+        await stage.carry_out(action, {})
         assert (await _ask(stage, "Heartbeat", 2, member)).text("error_code") == "NONE"
 
     _with_stage(play)
@@ -206,7 +217,7 @@ def test_a_connection_stays_with_the_coordinator_that_it_was_opened_to() -> None
     async def play(stage: Stage) -> None:
         member = await _joined_and_synced(stage)
         former = Dialogue(await stage.connect())
-        await stage.pull(Lever.MOVE, {})
+        await stage.carry_out(BrokerAction.MOVE, {})
         assert (await former.ask("Heartbeat", 2, member)).text("error_code") == "NOT_COORDINATOR"
 
     _with_stage(play)
@@ -217,7 +228,7 @@ def test_another_broker_is_one_that_does_not_coordinate() -> None:
         member = await _joined_and_synced(stage)
         elsewhere = Dialogue(await stage.connect(Role.OTHER))
         assert (await elsewhere.ask("Heartbeat", 2, member)).text("error_code") == "NOT_COORDINATOR"
-        await stage.pull(Lever.MOVE, {})
+        await stage.carry_out(BrokerAction.MOVE, {})
         assert (await elsewhere.ask("Heartbeat", 2, member)).text("error_code") == "NONE"
 
     _with_stage(play)
@@ -226,10 +237,10 @@ def test_another_broker_is_one_that_does_not_coordinate() -> None:
 def test_a_restart_may_change_the_configuration_and_a_wrong_one_is_refused_by_name() -> None:
     async def play(stage: Stage) -> None:
         await stage.connect()
-        await stage.pull(Lever.RESTART, {"group.max.session.timeout.ms": "9999"})
+        await stage.carry_out(BrokerAction.RESTART, {"group.max.session.timeout.ms": "9999"})
         assert (await _ask(stage, "JoinGroup", 3, _JOIN)).text("error_code") == "INVALID_SESSION_TIMEOUT"
         with pytest.raises(TargetError, match=r"group\.max\.sizes"):
-            await stage.pull(Lever.RESTART, {"group.max.sizes": "1"})
+            await stage.carry_out(BrokerAction.RESTART, {"group.max.sizes": "1"})
 
     _with_stage(play)
 
@@ -238,7 +249,7 @@ def test_brokers_that_are_killed_one_after_the_other_leave_one_that_is_started_a
     async def play(stage: Stage) -> None:
         member = await _joined_and_synced(stage)
         for _ in range(4):
-            await stage.pull(Lever.KILL, {})
+            await stage.carry_out(BrokerAction.KILL, {})
             assert (await _ask(stage, "Heartbeat", 2, member)).text("error_code") == "NONE"
         with pytest.raises(TargetError, match="no other broker is up"):
             await stage.connect(Role.OTHER)
@@ -250,11 +261,11 @@ def test_a_broker_that_stands_still_answers_when_it_goes_on() -> None:
     async def play(stage: Stage) -> None:
         member = await _joined_and_synced(stage)
         connection = await stage.connect()
-        await stage.pull(Lever.PAUSE, {})
+        await stage.carry_out(BrokerAction.PAUSE, {})
         await connection.send(encode_request("Heartbeat", 2, correlation_id=1, fields=member))
         with pytest.raises(NoAnswer):
             await connection.receive(timeout_ms=500)
-        await stage.pull(Lever.RESUME, {})
+        await stage.carry_out(BrokerAction.RESUME, {})
         assert (await connection.receive(timeout_ms=1)).payload
 
     _with_stage(play)
@@ -267,12 +278,12 @@ def test_a_dead_group_can_be_held_where_there_is_one(profile: str, error: str) -
     async def play(stage: Stage) -> None:
         member = await _joined_and_synced(stage)
         await _ask(stage, "LeaveGroup", 1, {"group_id": "g", "member_id": member["member_id"]})
-        await stage.hold(HoldPoint.DEAD)
+        await stage.pause_at(Breakpoint.DEAD)
         deleting = await stage.connect()
         delete: Fields = {"groups_names": ["g"]}
         await deleting.send(encode_request("DeleteGroups", 1, correlation_id=1, fields=delete))
         assert (await _ask(stage, "Heartbeat", 2, member)).text("error_code") == error
-        await stage.release(HoldPoint.DEAD)
+        await stage.release(Breakpoint.DEAD)
         assert (await deleting.receive(timeout_ms=1)).payload
         assert (await _ask(stage, "Heartbeat", 2, member)).text("error_code") == "UNKNOWN_MEMBER_ID"
 

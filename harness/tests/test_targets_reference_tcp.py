@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.targets.base import Broker, ConnectionLost, Lever, Role, Stage, TargetError
-from harness.targets.dialogue import Answer, Dialogue, NotYet
+from harness.targets.base.dialogue import Answer, Dialogue, NotYet
+from harness.targets.base.interface import Broker, BrokerAction, ConnectionLost, Role, Stage, TargetError
 from harness.targets.spec import parse_target
 from harness.wire.codec import Fields
 
-ALL = frozenset(Lever) - {Lever.LENGTHEN}
+ALL = frozenset(BrokerAction) - {BrokerAction.LENGTHEN}
 JOIN: Fields = {
     "group_id": "g",
     "session_timeout_ms": 30_000,
@@ -23,12 +23,12 @@ JOIN: Fields = {
 Play = Callable[[Broker, Stage], Awaitable[None]]
 
 
-def played(play: Play, spec: str, directory: Path, levers: Collection[Lever] = ALL) -> None:
+def played(play: Play, spec: str, directory: Path, broker_actions: Collection[BrokerAction] = ALL) -> None:
     """Let something be played with a server of the reference."""
 
     async def start_and_stop() -> None:
         broker = await parse_target(spec).start(
-            broker_config={}, directory=directory, progress=lambda _: None, levers=levers
+            broker_config={}, directory=directory, progress=lambda _: None, broker_actions=broker_actions
         )
         stage = broker.open_stage("any")
         try:
@@ -80,20 +80,20 @@ async def committed(stage: Stage) -> int:
 
 
 @pytest.mark.parametrize(
-    ("spec", "levers"),
+    ("spec", "broker_actions"),
     [
-        ("reference-tcp", (Lever.RESTART, Lever.KILL)),
-        ("reference-tcp:3.9.2*3", (Lever.MOVE, Lever.RESTART, Lever.KILL)),
+        ("reference-tcp", (BrokerAction.RESTART, BrokerAction.KILL)),
+        ("reference-tcp:3.9.2*3", (BrokerAction.MOVE, BrokerAction.RESTART, BrokerAction.KILL)),
     ],
 )
 def test_whatever_befalls_a_server_who_coordinates_next_knows_members_and_offsets(
-    spec: str, levers: tuple[Lever, ...], tmp_path: Path
+    spec: str, broker_actions: tuple[BrokerAction, ...], tmp_path: Path
 ) -> None:
     async def play(_: Broker, stage: Stage) -> None:
         member = await member_of(stage)
-        for lever in levers:
-            await stage.pull(lever, {})
-            assert await error_of_heartbeat(stage, member) == "NONE", lever
+        for action in broker_actions:
+            await stage.carry_out(action, {})
+            assert await error_of_heartbeat(stage, member) == "NONE", action
             assert await committed(stage) == 7
 
     played(play, spec, tmp_path)
@@ -103,20 +103,20 @@ def test_of_a_cluster_one_coordinates_and_the_others_say_so(tmp_path: Path) -> N
     async def play(_: Broker, stage: Stage) -> None:
         member = await member_of(stage)
         assert await error_of_heartbeat(stage, member, Role.OTHER) == "NOT_COORDINATOR"
-        await stage.pull(Lever.MOVE, {})
+        await stage.carry_out(BrokerAction.MOVE, {})
         assert await error_of_heartbeat(stage, member, Role.FORMER) == "NOT_COORDINATOR"
 
     played(play, "reference-tcp*3", tmp_path)
 
 
-@pytest.mark.parametrize("lever", [Lever.KILL, Lever.DISCONNECT])
-def test_who_is_gone_is_reached_by_nobody_until_it_is_back(lever: Lever, tmp_path: Path) -> None:
+@pytest.mark.parametrize("action", [BrokerAction.KILL, BrokerAction.DISCONNECT])
+def test_who_is_gone_is_reached_by_nobody_until_it_is_back(action: BrokerAction, tmp_path: Path) -> None:
     async def play(broker: Broker, stage: Stage) -> None:
         member = await member_of(stage)
-        await stage.pull(lever, {})
+        await stage.carry_out(action, {})
         with pytest.raises((ConnectionLost, NotYet)):
             await error_of_heartbeat(stage, member, Role.FORMER)
-        await (broker.mend() if lever is Lever.KILL else stage.pull(Lever.RECONNECT, {}))
+        await (broker.mend() if action is BrokerAction.KILL else stage.carry_out(BrokerAction.RECONNECT, {}))
         assert await error_of_heartbeat(stage, member, Role.FORMER) == "NOT_COORDINATOR"
 
     played(play, "reference-tcp*3", tmp_path)
@@ -126,11 +126,11 @@ def test_who_is_gone_is_reached_by_nobody_until_it_is_back(lever: Lever, tmp_pat
 def test_who_stands_still_answers_when_it_goes_on(spec: str, tmp_path: Path) -> None:
     async def play(_: Broker, stage: Stage) -> None:
         member = await member_of(stage)
-        await stage.pull(Lever.PAUSE, {})
+        await stage.carry_out(BrokerAction.PAUSE, {})
         answer = asyncio.create_task(error_of_heartbeat(stage, member))
         await stage.elapse(300)
         assert not answer.done()
-        await stage.pull(Lever.RESUME, {})
+        await stage.carry_out(BrokerAction.RESUME, {})
         assert await answer == "NONE"
 
     played(play, spec, tmp_path)
@@ -139,7 +139,7 @@ def test_who_stands_still_answers_when_it_goes_on(spec: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("spec", ["reference-tcp", "reference-tcp*3"])
 def test_a_restart_may_change_the_configuration(spec: str, tmp_path: Path) -> None:
     async def play(_: Broker, stage: Stage) -> None:
-        await stage.pull(Lever.RESTART, {"group.max.session.timeout.ms": "20000"})
+        await stage.carry_out(BrokerAction.RESTART, {"group.max.session.timeout.ms": "20000"})
         refused = await ask(stage, "JoinGroup", 3, JOIN)
         assert refused.text("error_code") == "INVALID_SESSION_TIMEOUT"
 
@@ -149,8 +149,8 @@ def test_a_restart_may_change_the_configuration(spec: str, tmp_path: Path) -> No
 def test_a_server_that_was_not_started_to_be_ended_says_so(tmp_path: Path) -> None:
     async def play(_: Broker, stage: Stage) -> None:
         with pytest.raises(TargetError, match="was not started to be started again"):
-            await stage.pull(Lever.KILL, {})
+            await stage.carry_out(BrokerAction.KILL, {})
         with pytest.raises(TargetError, match="no cluster"):
             await stage.connect(Role.OTHER)
 
-    played(play, "reference-tcp", tmp_path, levers=())
+    played(play, "reference-tcp", tmp_path, broker_actions=())

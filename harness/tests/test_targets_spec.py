@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.targets.base import Capability, TargetError
+from harness.targets.base.interface import Capability, TargetError
 from harness.targets.spec import SPEC_FORMS, parse_target
 
 

@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from harness.targets.base import ConnectionLost, Lever, NoAnswer, TargetError
-from harness.targets.ports import free_port
-from harness.targets.tcp import StreamConnection, TcpStage, new_connect_slots
+from harness.targets.base.interface import BrokerAction, ConnectionLost, NoAnswer, TargetError
+from harness.targets.base.ports import free_port
+from harness.targets.base.tcp import StreamConnection, TcpStage, new_connect_slots
 
 _Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-async def _with_server(serve: _Serve, talk: Callable[[StreamConnection], Awaitable[None]]) -> None:
+async def _with_server(serve: _Serve, conversation: Callable[[StreamConnection], Awaitable[None]]) -> None:
     async def serve_and_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await serve(reader, writer)
         writer.close()
@@ -21,7 +21,7 @@ async def _with_server(serve: _Serve, talk: Callable[[StreamConnection], Awaitab
     server = await asyncio.start_server(serve_and_close, "127.0.0.1", 0)
     connection = await StreamConnection.open(*server.sockets[0].getsockname()[:2])
     try:
-        await talk(connection)
+        await conversation(connection)
     finally:
         await connection.close()
         server.close()
@@ -45,38 +45,38 @@ def test_a_frame_comes_back_without_its_size() -> None:
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(await reader.readexactly(4 + 5))
 
-    async def talk(connection: StreamConnection) -> None:
+    async def conversation(connection: StreamConnection) -> None:
         await connection.send(b"hello")
         assert (await connection.receive(timeout_ms=5000)).payload == b"hello"
 
-    asyncio.run(_with_server(echo, talk))
+    asyncio.run(_with_server(echo, conversation))
 
 
 @pytest.mark.parametrize("size", [-1, -(2**31), 100 * 1024 * 1024 + 1, 2**31 - 1])
-def test_an_absurd_size_loses_the_connection_and_is_told(size: int) -> None:
-    async def talk(connection: StreamConnection) -> None:
+def test_an_absurd_size_loses_the_connection_and_is_reported(size: int) -> None:
+    async def conversation(connection: StreamConnection) -> None:
         with pytest.raises(ConnectionLost, match=f"frame of {size} bytes announced"):
             await connection.receive(timeout_ms=5000)
         with pytest.raises(ConnectionLost, match=f"frame of {size} bytes announced"):
             await connection.send(b"")
 
-    asyncio.run(_with_server(_sending(struct.pack(">i", size)), talk))
+    asyncio.run(_with_server(_sending(struct.pack(">i", size)), conversation))
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "reported"),
     [(b"HTTP/1.1 400 Bad Request", "it speaks HTTP"), (b"\x15\x03\x03\x00\x02\x02F", "it speaks TLS")],
 )
-def test_another_protocol_is_called_by_its_name(sent: bytes, told: str) -> None:
-    async def talk(connection: StreamConnection) -> None:
-        with pytest.raises(ConnectionLost, match=told):
+def test_another_protocol_is_called_by_its_name(sent: bytes, reported: str) -> None:
+    async def conversation(connection: StreamConnection) -> None:
+        with pytest.raises(ConnectionLost, match=reported):
             await connection.receive(timeout_ms=5000)
 
-    asyncio.run(_with_server(_sending(sent), talk))
+    asyncio.run(_with_server(_sending(sent), conversation))
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "reported"),
     [
         (b"", "closed by the peer$"),
         (b"\x00\x00", "closed by the peer after 2 bytes of a frame's size"),
@@ -84,21 +84,21 @@ def test_another_protocol_is_called_by_its_name(sent: bytes, told: str) -> None:
         (b"\x00\x00\x00\x05", "closed by the peer after 0 of a frame's 5 bytes"),
     ],
 )
-def test_an_end_says_in_the_middle_of_what_it_came(sent: bytes, told: str) -> None:
-    async def talk(connection: StreamConnection) -> None:
-        with pytest.raises(ConnectionLost, match=told):
+def test_an_end_says_in_the_middle_of_what_it_came(sent: bytes, reported: str) -> None:
+    async def conversation(connection: StreamConnection) -> None:
+        with pytest.raises(ConnectionLost, match=reported):
             await connection.receive(timeout_ms=5000)
 
-    asyncio.run(_with_server(_sending(sent), talk))
+    asyncio.run(_with_server(_sending(sent), conversation))
 
 
 def test_silence_is_no_answer_and_the_connection_goes_on() -> None:
-    async def talk(connection: StreamConnection) -> None:
+    async def conversation(connection: StreamConnection) -> None:
         for _ in range(2):
             with pytest.raises(NoAnswer):
                 await connection.receive(timeout_ms=1)
 
-    asyncio.run(_with_server(_until_closed, talk))
+    asyncio.run(_with_server(_until_closed, conversation))
 
 
 def test_a_frame_whose_rest_comes_after_the_timeout_is_not_torn() -> None:
@@ -107,13 +107,13 @@ def test_a_frame_whose_rest_comes_after_the_timeout_is_not_torn() -> None:
         await reader.readexactly(4)
         writer.write(b"def")
 
-    async def talk(connection: StreamConnection) -> None:
+    async def conversation(connection: StreamConnection) -> None:
         with pytest.raises(NoAnswer):
             await connection.receive(timeout_ms=50)
         await connection.send(b"")
         assert (await connection.receive(timeout_ms=5000)).payload == b"abcdef"
 
-    asyncio.run(_with_server(serve, talk))
+    asyncio.run(_with_server(serve, conversation))
 
 
 def test_a_stage_closes_what_was_left_open_and_has_a_clock_of_its_own() -> None:
@@ -149,4 +149,4 @@ def test_a_stage_over_a_network_refuses_what_it_cannot_do() -> None:
     stage = TcpStage("127.0.0.1", 1, connect_slots=new_connect_slots())
 
     with pytest.raises(TargetError):
-        asyncio.run(stage.pull(Lever.RESTART, {}))
+        asyncio.run(stage.carry_out(BrokerAction.RESTART, {}))

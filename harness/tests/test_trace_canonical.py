@@ -23,19 +23,19 @@ def joined(member_id: str, error_code: str = "NONE", **more: FieldValue) -> dict
     return {"error_code": error_code, "member_id": member_id, **more}
 
 
-def talk(actors: dict[str, str] | None = None) -> Canonicaliser:
+def conversation(actors: dict[str, str] | None = None) -> Canonicaliser:
     return Canonicaliser(groups={"kc-3f2.join.main": "main", "kc-3f2.join.main.x": "x"}, actors=actors)
 
 
 def test_a_member_id_is_named_after_the_actor_that_it_was_given_to() -> None:
-    canon = talk()
+    canon = conversation()
     canon.canonical(actor="ana", api="JoinGroup", fields=joined(ANA_ID, "MEMBER_ID_REQUIRED"))
     later = canon.canonical(actor="bob", api="JoinGroup", fields=joined(BOB_ID, leader=ANA_ID))
     assert later == {"error_code": "NONE", "member_id": "member:bob", "leader": "member:ana"}
 
 
 def test_an_actors_second_id_has_a_number() -> None:
-    canon = talk()
+    canon = conversation()
     canon.canonical(actor="ana", api="JoinGroup", fields=joined("one"))
     again = canon.canonical(actor="ana", api="JoinGroup", fields=joined("two"))
     assert again == {"error_code": "NONE", "member_id": "member:ana#2"}
@@ -43,15 +43,15 @@ def test_an_actors_second_id_has_a_number() -> None:
 
 
 def test_an_error_that_echoes_a_made_up_id_names_nobody() -> None:
-    canon = talk()
+    canon = conversation()
     refused = canon.canonical(actor="ana", api="JoinGroup", fields=joined("nobody", "UNKNOWN_MEMBER_ID"))
     assert refused == {"error_code": "UNKNOWN_MEMBER_ID", "member_id": "nobody"}
     canon.canonical(actor="ana", api="JoinGroup", fields=joined(ANA_ID))
     assert canon.text(ANA_ID) == "member:ana"
 
 
-def test_an_id_that_comes_before_its_owner_was_told_is_recognised_by_its_prefix() -> None:
-    canon = talk(actors={"bob": "bob"})
+def test_an_id_that_comes_before_its_owner_was_given_is_recognised_by_its_prefix() -> None:
+    canon = conversation(actors={"bob": "bob"})
     fields = joined(ANA_ID, members=[{"member_id": ANA_ID}, {"member_id": BOB_ID}])
     named = canon.canonical(actor="ana", api="JoinGroup", fields=fields)
     assert named == joined("member:ana", members=[{"member_id": "member:ana"}, {"member_id": "member:bob"}])
@@ -59,8 +59,8 @@ def test_an_id_that_comes_before_its_owner_was_told_is_recognised_by_its_prefix(
 
 
 @pytest.mark.parametrize("is_reversed", [False, True], ids=["one order", "the other order"])
-def test_ids_that_cannot_be_told_apart_get_one_name_in_whatever_order_they_come(*, is_reversed: bool) -> None:
-    canon = talk(actors={"bob": "bob"})
+def test_ids_that_cannot_be_kept_apart_get_one_name_in_whatever_order_they_come(*, is_reversed: bool) -> None:
+    canon = conversation(actors={"bob": "bob"})
     ids = [MINTED.format("bob", number) for number in (1, 2)]
     members = [{"member_id": one} for one in (reversed(ids) if is_reversed else ids)]
     named = canon.canonical(actor="ana", api="JoinGroup", fields={"members": members})
@@ -68,38 +68,38 @@ def test_ids_that_cannot_be_told_apart_get_one_name_in_whatever_order_they_come(
 
 
 def test_ids_within_a_message_are_named_and_longer_words_are_left_alone() -> None:
-    canon = talk()
+    canon = conversation()
     canon.canonical(actor="ana", api="JoinGroup", fields=joined(ANA_ID))
     said = canon.text(f"Member {ANA_ID} of kc-3f2.join.main is gone, x{ANA_ID} and {BOB_ID}, too")
     assert said == "Member member:ana of group:main is gone, member:xana-* and member:bob-*, too"
 
 
 def test_of_two_groups_the_longer_id_is_not_taken_for_the_shorter() -> None:
-    assert talk().text("kc-3f2.join.main.x") == "group:x"
-    assert talk().text("Group kc-3f2.join.main.x not found") == "Group group:x not found"
+    assert conversation().text("kc-3f2.join.main.x") == "group:x"
+    assert conversation().text("Group kc-3f2.join.main.x not found") == "Group group:x not found"
 
 
 def test_hosts_ports_and_nodes_become_constants_and_none_stays_none() -> None:
     found: dict[str, FieldValue] = {"node_id": 7, "host": "10.1.2.3", "port": 41234, "error_code": "NONE"}
     none: dict[str, FieldValue] = {"node_id": -1, "host": "", "port": -1, "error_code": "NONE"}
-    assert talk().canonical(actor="ana", api="FindCoordinator", fields=found) == {
+    assert conversation().canonical(actor="ana", api="FindCoordinator", fields=found) == {
         "node_id": 0,
         "host": "coordinator",
         "port": 0,
         "error_code": "NONE",
     }
-    assert talk().canonical(actor="ana", api="FindCoordinator", fields=none) == none
+    assert conversation().canonical(actor="ana", api="FindCoordinator", fields=none) == none
 
 
 def test_counters_and_throttle_times_stay() -> None:
     fields: dict[str, FieldValue] = {"throttle_time_ms": 30, "generation_id": 4, "assignment": b"\x01"}
-    canonical = talk().canonical(actor="ana", api="SyncGroup", fields=fields)
+    canonical = conversation().canonical(actor="ana", api="SyncGroup", fields=fields)
     assert canonical == {"throttle_time_ms": 30, "generation_id": 4, "assignment": {"$bytes": "01"}}
 
 
 def test_leaving_members_stay_in_the_order_of_the_request() -> None:
     members = [{"member_id": "z"}, {"member_id": "a"}]
-    assert talk().canonical(actor="ana", api="LeaveGroup", fields={"members": members}) == {
+    assert conversation().canonical(actor="ana", api="LeaveGroup", fields={"members": members}) == {
         "members": members
     }
 
@@ -107,19 +107,19 @@ def test_leaving_members_stay_in_the_order_of_the_request() -> None:
 def test_partitions_are_sorted_by_number_and_not_by_text() -> None:
     partitions = [{"partition_index": index} for index in (10, 9, 100)]
     topics: FieldValue = [{"name": "z", "partitions": []}, {"name": "a", "partitions": partitions}]
-    canonical = talk().canonical(actor="ana", api="OffsetCommit", fields={"topics": topics})
+    canonical = conversation().canonical(actor="ana", api="OffsetCommit", fields={"topics": topics})
     assert canonical_json(canonical).index('"a"') < canonical_json(canonical).index('"z"')
     assert '{"partition_index":9},{"partition_index":10},{"partition_index":100}' in canonical_json(canonical)
 
 
 def test_groups_of_others_are_no_part_of_the_conversation() -> None:
     groups = [{"group_id": "somebody-elses"}, {"group_id": "kc-3f2.join.main"}]
-    canonical = talk().canonical(actor="ana", api="ListGroups", fields={"groups": groups})
+    canonical = conversation().canonical(actor="ana", api="ListGroups", fields={"groups": groups})
     assert canonical == {"groups": [{"group_id": "group:main"}]}
 
 
 def test_topic_ids_are_named_after_the_topic_that_metadata_tells() -> None:
-    canon, topic_id = talk(), str(UUID(int=7))
+    canon, topic_id = conversation(), str(UUID(int=7))
     canon.canonical(
         actor="ana", api="Metadata", fields={"topics": [{"name": "orders", "topic_id": topic_id}]}
     )
@@ -128,7 +128,7 @@ def test_topic_ids_are_named_after_the_topic_that_metadata_tells() -> None:
 
 
 def test_permitted_values_are_named_without_being_learnt() -> None:
-    canon = talk()
+    canon = conversation()
     canon.canonical(actor="ana", api="JoinGroup", fields=joined(ANA_ID))
     assert canon.value(ANA_ID, api="JoinGroup", path="leader") == "member:ana"
     assert canon.value(BOB_ID, api="JoinGroup", path="member_id") == "member:bob-*"
@@ -176,7 +176,7 @@ def test_conversations_that_differ_only_in_ids_have_equal_digests(
 
 
 def test_a_producer_id_is_named_after_the_actor_that_it_was_given_to() -> None:
-    canon = talk()
+    canon = conversation()
     first = canon.canonical(
         actor="ana", api="InitProducerId", fields={"producer_id": 4711, "producer_epoch": 0}
     )
@@ -190,14 +190,14 @@ def test_a_producer_id_is_named_after_the_actor_that_it_was_given_to() -> None:
 
 
 def test_no_producer_id_stays_none() -> None:
-    refused = talk().canonical(
+    refused = conversation().canonical(
         actor="ana", api="InitProducerId", fields={"producer_id": -1, "producer_epoch": -1}
     )
     assert refused == {"producer_id": -1, "producer_epoch": -1}
 
 
 def test_a_topic_of_the_scenarios_own_that_is_made_anew_is_another() -> None:
-    canon = talk()
+    canon = conversation()
     ids = [str(UUID(int=number)) for number in (1, 2)]
     for topic_id in ids:
         topics: list[FieldValue] = [{"name": "kc-3f2.join.main.x", "topic_id": topic_id}]

@@ -70,7 +70,7 @@ def test_an_event_is_on_disk_when_write_returns(path: Path) -> None:
         assert read_events(path).events == (EVENT,)
 
 
-def test_a_torn_last_line_is_left_out_and_told(path: Path) -> None:
+def test_a_torn_last_line_is_left_out_and_reported(path: Path) -> None:
     write(path, 3)
     path.write_bytes(path.read_bytes()[:-5])
     found = read_events(path)
@@ -158,11 +158,11 @@ while True:
     root = Path(__file__).parents[2]
     with subprocess.Popen([sys.executable, "-c", script], cwd=root, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        told = [int(process.stdout.readline()) for _ in range(100)]
+        reported = [int(process.stdout.readline()) for _ in range(100)]
         process.kill()
     found = read_events(path)
 
-    assert len(found.events) > told[-1]
+    assert len(found.events) > reported[-1]
     assert [event.sequence for event in found.events] == list(range(len(found.events)))
 
 
@@ -231,7 +231,7 @@ def test_runs_that_are_made_at_the_same_moment_do_not_hinder_each_other(tmp_path
     assert {path.name for path in tmp_path.iterdir()} == {*names, "latest"}
 
 
-def test_a_full_disk_is_told_with_the_file(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_with_the_file(tmp_path: Path) -> None:
     Path(tmp_path / "events.jsonl").symlink_to("/dev/full")
     writer = EventWriter(tmp_path / "events.jsonl")
     with pytest.raises(OSError, match="No space left") as refused:
@@ -255,7 +255,7 @@ def test_a_whole_file_that_finds_no_room_leaves_none_of_it(
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("run.json", "before")]
 
 
-def test_a_file_that_is_no_folder_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_no_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(TraceError, match="cannot be read: Not a directory"):
         RunFolder(tmp_path / "file").read_run()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.conduct.run import conduct
-from harness.tests.conducted import CHECKOUT, Quiet, plan_of
+from harness.orchestration.run import orchestrate
+from harness.tests.completed_runs import CHECKOUT, Quiet, plan_of
 from harness.trace.files import RunFolder, count_events
 from harness.trace.formats import FORMAT_VERSION
 from harness.trace.schema import TraceError
@@ -15,7 +15,7 @@ from harness.trace.schema import TraceError
 
 @pytest.fixture(name="folder")
 def _folder(tmp_path: Path) -> RunFolder:
-    return conduct(plan_of(tmp_path, ["reference:3.9"], "classic/heartbeat"), Quiet()).folder
+    return orchestrate(plan_of(tmp_path, ["reference:3.9"], "classic/heartbeat"), Quiet()).folder
 
 
 def test_a_run_says_what_it_was(folder: RunFolder) -> None:
@@ -72,5 +72,5 @@ def test_a_run_of_the_first_format_is_still_read(folder: RunFolder) -> None:
 def test_a_run_of_a_later_format_is_refused_as_such(folder: RunFolder) -> None:
     header = json.loads(folder.run_json.read_text())
     folder.run_json.write_text(json.dumps({**header, "format_version": FORMAT_VERSION + 1, "more": 1}))
-    with pytest.raises(TraceError, match="a later harness wrote this run, in format 3"):
+    with pytest.raises(TraceError, match=f"a later harness wrote this run, in format {FORMAT_VERSION + 1}"):
         folder.read_run()

@@ -12,6 +12,7 @@ from harness.diff.model import Difference, Judgement
 from harness.tests.spark_records import EVENT, JUDGEMENT
 from harness.trace.events import Event, EventKind, RunFooter, RunHeader, TraceHeader
 from harness.trace.schema import ColumnType, TraceError, columns, from_json, json_schema, to_json
+from harness.trace.starvation import Starvation
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
@@ -26,7 +27,7 @@ STRATEGIES = {
     bool | None: st.booleans() | st.none(),
     tuple[str, ...]: st.lists(TEXT).map(tuple),
 }
-RECORDS = [Event, TraceHeader, RunHeader, RunFooter, Judgement, Difference]
+RECORDS = [Event, Starvation, TraceHeader, RunHeader, RunFooter, Judgement, Difference]
 
 
 @pytest.mark.parametrize("cls", RECORDS)

@@ -35,7 +35,7 @@ _UUID: Final = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _MINTED: Final = re.compile(rf"(?P<prefix>.*)-{_UUID}", re.DOTALL)
 _MINTED_IN_TEXT: Final = re.compile(rf"[^\s'\"(),;=\[\]]*-{_UUID}")
 _NO_TOPIC: Final = "00000000-0000-0000-0000-000000000000"
-_TOLD_ITS_ID: Final = ("NONE", "MEMBER_ID_REQUIRED")
+_GIVEN_ITS_ID: Final = ("NONE", "MEMBER_ID_REQUIRED")
 _DIGEST_CHARACTERS: Final = 16
 
 
@@ -95,7 +95,7 @@ _SORT_KEYS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
 
 _COORDINATOR_API_KEYS: Final = frozenset((8, 9, 10, 11, 12, 13, 14, 15, 16, 22, 25, 26, 28, 42, 47))
 """ApiVersions is compared for these: what else a broker serves is not the group coordinator's doing."""
-SPOKEN_VERSIONS: Final[Mapping[int, tuple[int, int]]] = {8: (2, 10), 9: (1, 10)}
+SPOKEN_VERSIONS: Final[Mapping[int, tuple[int, int]]] = {8: (0, 10), 9: (0, 10)}
 """Of APIs with versions that the codec does not speak, the least and the greatest that it does.
 
 ApiVersions is compared within these: in other versions no conversation can be held, nor does the reference
@@ -196,9 +196,9 @@ class Canonicaliser:
             return f"group:{self._groups[text]}"
         if _MINTED.fullmatch(text):
             return self._stranger(text)
-        for real in sorted(self._members, key=len, reverse=True):
+        for real in _longest_first(self._members, text):
             text = _replace_word(text, real, self._members[real])
-        for real in sorted(self._groups, key=len, reverse=True):
+        for real in _longest_first(self._groups, text):
             text = _replace_word(text, real, f"group:{self._groups[real]}")
         return _MINTED_IN_TEXT.sub(lambda found: self._stranger(found.group()), text)
 
@@ -207,7 +207,7 @@ class Canonicaliser:
         member_id = fields.get("member_id")
         if not isinstance(member_id, str) or not member_id or member_id in self._members:
             return
-        if fields.get("error_code") in _TOLD_ITS_ID or _MINTED.fullmatch(member_id):
+        if fields.get("error_code") in _GIVEN_ITS_ID or _MINTED.fullmatch(member_id):
             self._name_member(member_id, actor)
 
     def _name_member(self, member_id: str, actor: str) -> str:
@@ -318,7 +318,7 @@ def member_prefixes(prefixes: Iterable[tuple[str, str | None]]) -> dict[str, str
     return {prefix: actors.pop() for prefix, actors in owners.items() if len(actors) == 1}
 
 
-def spelling(member_id: str) -> str:
+def member_id_pattern(member_id: str) -> str:
     """Return how a member id is made: all of it but the random part, for which `*` stands."""
     found = _MINTED.fullmatch(member_id)
     return f"{found['prefix']}-*" if found else member_id
@@ -362,6 +362,11 @@ def _plain(value: FieldValue) -> Json:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_plain(item) for item in value]
     return value
+
+
+def _longest_first(names: Iterable[str], text: str) -> list[str]:
+    """Return the names that a text has in it; most have none."""
+    return sorted((each for each in names if each in text), key=len, reverse=True)
 
 
 def _replace_word(text: str, real: str, name: str) -> str:

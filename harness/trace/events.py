@@ -36,6 +36,8 @@ class EventKind(StrEnum):
     """Time was let pass."""
     CONTROL = "control"
     """The coordinator was restarted, or a held load released."""
+    STARVED = "starved"
+    """The machine kept the harness or the broker from running: a `Starvation`; never compared."""
     POLL = "poll"
     """An answer that did not yet satisfy a bounded poll; never compared, for their number is chance."""
     ABANDONED = "abandoned"
@@ -79,13 +81,13 @@ class Event:
     api_version: int | None
     correlation_id: int | None
     at_ms: float
-    """On the stage's clock, 0 when the conversation began."""
+    """On the stage's clock, 0 when the conversation began; of a starved stretch, its end."""
     elapsed_ms: float | None
-    """Since its request was sent, or for as long as was waited."""
+    """Since its request was sent, or for as long as was waited, or how long a starved stretch lasted."""
     raw: str | None
     """The frame without its length prefix, in hexadecimal digits."""
     fields: str | None
-    """The decoded fields, JSON."""
+    """The decoded fields, JSON; of a starved stretch, its figures."""
     canonical: str | None
     """The fields with chance removed (ids, hosts, orders), JSON; what comparisons look at."""
     digest: str | None

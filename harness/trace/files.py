@@ -10,6 +10,8 @@
     reports/RUN/attributions.jsonl          an Attribution a line; only where versions were compared
     reports/RUN/traces/TARGET/header.json   a list of TraceHeader, one for each broker configuration
     reports/RUN/traces/TARGET/events.jsonl  an Event a line
+    reports/RUN/traces/TARGET/attempt-N/    events.jsonl of what was run again, N from 2
+    reports/RUN/attempts.jsonl              an Attempt a line, of scenarios that were run again
     reports/RUN/tables/TABLE/               Parquet, made of all these by `harness.spark`
     reports/RUN/logs/TARGET/                what brokers logged
 
@@ -25,9 +27,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
+from harness.trace.beside import BrokersOfTarget, fit_brokers, fit_scripts
 from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
 from harness.trace.formats import run_footer_of_today, run_header_of_today, trace_header_of_today
-from harness.trace.schema import RecordT, TraceError, from_content, from_json, to_content, to_json
+from harness.trace.schema import (
+    RecordT,
+    TraceError,
+    from_content,
+    from_json,
+    parsed_json,
+    to_content,
+    to_json,
+)
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -35,6 +46,14 @@ if TYPE_CHECKING:
 _BLOCK_BYTES: Final = 1 << 20
 LATEST: Final = "latest"
 """Name of the link in `reports/`."""
+
+
+_ATTEMPT: Final = "attempt-"
+
+
+def attempt_name(target: str, number: int) -> str:
+    """Name the trace of a further attempt, as `RunFolder.events` takes it."""
+    return f"{target}/{_ATTEMPT}{number}"
 
 
 class EventWriter:
@@ -52,6 +71,8 @@ class EventWriter:
             raise TraceError(f"{path}: its last line is torn; nothing can be appended to it")
         self._path = path
         self._file = path.open("ab")
+        self.size = self._file.tell()
+        """Bytes of the file so far."""
 
     def write(self, event: Event) -> None:
         """Append an event and hand it to the operating system before returning."""
@@ -59,6 +80,7 @@ class EventWriter:
         with _naming(self._path):
             self._file.write(line)
             self._file.flush()
+        self.size += len(line)
 
     def close(self) -> None:
         """Close the file. Idempotent."""
@@ -191,6 +213,11 @@ class RunFolder:
         return self.path / "scripts.json"
 
     @property
+    def brokers_json(self) -> Path:
+        """Which brokers each target's scenarios ran on, and in which order."""
+        return self.path / "brokers.json"
+
+    @property
     def clauses(self) -> Path:
         """The catalogue that scenarios exercise; absent from a run of suites that keep none."""
         return self.path / "clauses.jsonl"
@@ -204,6 +231,11 @@ class RunFolder:
     def differences(self) -> Path:
         """What differed."""
         return self.path / "differences.jsonl"
+
+    @property
+    def attempts(self) -> Path:
+        """What became of each attempt at scenarios that were run again; absent where none was."""
+        return self.path / "attempts.jsonl"
 
     @property
     def attributions(self) -> Path:
@@ -230,6 +262,18 @@ class RunFolder:
     def targets(self) -> tuple[str, ...]:
         """Return the names of the targets that left a trace, in alphabetical order."""
         return tuple(sorted(path.name for path in (self.path / "traces").glob("*") if path.is_dir()))
+
+    def repeats(self, target: str) -> Mapping[int, str]:
+        """Return the further attempts that a target left traces of: number, from 2, to the trace's name."""
+        folders = (self.path / "traces" / target).glob(f"{_ATTEMPT}*")
+        numbers = sorted(
+            int(found) for each in folders if (found := each.name.removeprefix(_ATTEMPT)).isdecimal()
+        )
+        return {number: attempt_name(target, number) for number in numbers}
+
+    def traces(self) -> tuple[str, ...]:
+        """Return the names of all traces, those of further attempts behind their target's."""
+        return tuple(name for target in self.targets() for name in (target, *self.repeats(target).values()))
 
     def write_run(self, header: RunHeader) -> None:
         """Say what the run is; before anything else is written."""
@@ -266,16 +310,43 @@ class RunFolder:
             for index, header in enumerate(content)
         )
 
+    def write_brokers(self, brokers: Mapping[str, object]) -> None:
+        """Say which brokers each target's scenarios run on."""
+        write_whole(self.brokers_json, _pretty(brokers))
+
+    def read_brokers(self) -> Mapping[str, BrokersOfTarget]:
+        """Return which brokers each target's scenarios ran on; nothing where that is not on file.
+
+        Raises:
+            TraceError: the file is damaged.
+        """
+        if not self.brokers_json.is_file():
+            return {}
+        return fit_brokers(_read_json(self.brokers_json), where=str(self.brokers_json))
+
+    def read_broker_configs(self) -> Mapping[str, Mapping[str, Mapping[str, str]]]:
+        """Return by target and scenario id the properties that its broker was given beyond the usual ones."""
+        return {
+            target: {
+                scenario_id: broker.broker_config
+                for broker in reported.brokers
+                for cohort in broker.cohorts
+                for scenario_id in cohort
+            }
+            for target, reported in self.read_brokers().items()
+        }
+
     def write_scripts(self, scripts: Mapping[str, object]) -> None:
         """Keep the scripts that are to be held, each as JSON-like fields."""
         write_whole(self.scripts_json, _pretty(dict(scripts)))
 
     def read_scripts(self) -> Mapping[str, object]:
-        """Read the scripts; the scenario language knows what is in them."""
-        content = _read_json(self.scripts_json)
-        if not isinstance(content, dict):
-            raise TraceError(f"{self.scripts_json}: no JSON object")
-        return content
+        """Read the scripts; the scenario language knows what is in them.
+
+        Raises:
+            TraceError: the file is missing, or something in it cannot be a script.
+        """
+        return fit_scripts(_read_json(self.scripts_json), where=str(self.scripts_json))
 
 
 class _naming:  # noqa: N801 - reads as a verb where it is used
@@ -299,11 +370,7 @@ def _pretty(content: object) -> str:
 
 
 def _read_json(path: Path) -> object:
-    try:
-        content: object = json.loads(_read_bytes(path))
-    except ValueError as error:
-        raise TraceError(f"{path}: no JSON ({error})") from error
-    return content
+    return parsed_json(_read_bytes(path), where=str(path))
 
 
 def _read_bytes(path: Path) -> bytes:

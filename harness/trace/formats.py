@@ -3,9 +3,11 @@
     1   a run's header had a `seed`, which was always 0
     2   it says its format, its shard and what it joins; a trace's header says version, image and a digest of
         the configuration; the footer counts events
+    3   a trace may have `starved` events; a scenario may have several attempts, and a judgement says how
+        often it showed
 
 A baseline may well be older than the harness that reads it, so what is new is filled in, and what was
-dropped is passed over. Of events nothing has changed since 1.
+dropped is passed over. Of events nothing but that has changed since 1.
 """
 
 from hashlib import sha256
@@ -13,7 +15,7 @@ from typing import Final
 
 from harness.trace.schema import TraceError
 
-FORMAT_VERSION: Final = 2
+FORMAT_VERSION: Final = 3
 """What this harness writes."""
 _VERSION_KEY: Final = "format_version"
 _DIGEST_LENGTH: Final = 12

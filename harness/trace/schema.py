@@ -2,20 +2,22 @@
 
 A record class is a dataclass whose fields have only the types that `ColumnType` names. Its annotations and
 the string under a field are the one source; JSON, Parquet and Spark schemas are derived from `columns`.
+A field with a default came later than its class: files that lack it mean the default.
 """
 
 import ast
 import inspect
 import json
 import math
+import re
 import textwrap
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
 from types import NoneType
-from typing import TYPE_CHECKING, Final, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_type_hints
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
 RecordT = TypeVar("RecordT", bound="DataclassInstance")
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 """Of JSON Schema."""
+NESTED_MAX: Final = 100
+"""How deep JSON may be nested; what we write comes to about a dozen."""
+_TOO_DEEP: Final = "JSON that is nested too deep"
+_NO_BRACKETS: Final = re.compile(r"[^\[\]{}]+")
 
 
 class TraceError(Exception):
@@ -50,6 +56,8 @@ class Column:
     nullable: bool
     description: str
     """The string under the field, or nothing."""
+    default: str | float | None = None
+    """What files mean that lack the column; None where none may."""
 
 
 _COLUMN_TYPES: Final[dict[object, ColumnType]] = {
@@ -75,17 +83,25 @@ def _columns(cls: type) -> tuple[Column, ...]:
     hints = get_type_hints(cls)
     descriptions = field_descriptions(cls)
     return tuple(
-        _column(field.name, hints[field.name], descriptions.get(field.name, "")) for field in fields(cls)
+        _column(
+            field.name,
+            hints[field.name],
+            descriptions.get(field.name, ""),
+            None if field.default is MISSING else field.default,
+        )
+        for field in fields(cls)
     )
 
 
-def _column(name: str, hint: object, description: str) -> Column:
+def _column(name: str, hint: object, description: str, default: str | float | None) -> Column:
     nullable = NoneType in get_args(hint)
     if nullable:
         (hint,) = (part for part in get_args(hint) if part is not NoneType)
     if hint not in _COLUMN_TYPES:
         raise TypeError(f"no schema can express the type of `{name}`: {hint}")
-    return Column(name=name, type=_COLUMN_TYPES[hint], nullable=nullable, description=description)
+    return Column(
+        name=name, type=_COLUMN_TYPES[hint], nullable=nullable, description=description, default=default
+    )
 
 
 def field_descriptions(cls: type) -> dict[str, str]:
@@ -158,17 +174,57 @@ def from_json(cls: type[RecordT], line: str | bytes, *, where: str = "a record")
 
     Args:
         cls: the record's class.
-        line: a JSON object with exactly the fields of the class.
+        line: a JSON object with exactly the fields of the class; those with a default may be missing.
         where: file and line for the message, e.g. `events.jsonl:17`.
 
     Raises:
         TraceError: it is no JSON, or a key is missing, unknown, or of another type.
     """
+    return from_content(cls, parsed_json(line, where=where), where=where)
+
+
+def parsed_json(text: str | bytes, *, where: str) -> Any:  # noqa: ANN401 - JSON, which callers know the shape of
+    """Read JSON that is on file, or in a field of a record. The one place that does.
+
+    Raises:
+        TraceError: it is none, or is nested deeper than anything that we write.
+    """
     try:
-        content: object = json.loads(line)
+        content: object = json.loads(text)
     except ValueError as error:
         raise TraceError(f"{where}: no JSON ({error})") from error
-    return from_content(cls, content, where=where)
+    except RecursionError as error:
+        raise TraceError(f"{where}: {_TOO_DEEP}") from error
+    if _is_too_deep(text):
+        raise TraceError(f"{where}: {_TOO_DEEP}")
+    return content
+
+
+def _is_too_deep(text: str | bytes) -> bool:
+    """Tell whether JSON is nested deeper than functions that walk through it can go."""
+    if isinstance(text, bytes):
+        text = text.decode(errors="replace")
+    if text.count("[") + text.count("{") <= NESTED_MAX:
+        return False
+    outside_texts = text.replace("\\\\", "").replace('\\"', "").split('"')[::2]
+    brackets = _NO_BRACKETS.sub("", "".join(outside_texts))
+    for _ in range(NESTED_MAX):
+        if not brackets:
+            return False
+        brackets = brackets.replace("[]", "").replace("{}", "")
+    return bool(brackets)
+
+
+def json_object(text: str | bytes, *, where: str) -> dict[str, Any]:
+    """Read a JSON object that is on file.
+
+    Raises:
+        TraceError: it is none.
+    """
+    content = parsed_json(text, where=where)
+    if not isinstance(content, dict):
+        raise TraceError(f"{where}: no JSON object")
+    return content
 
 
 def from_content(cls: type[RecordT], content: object, *, where: str) -> RecordT:
@@ -179,7 +235,7 @@ def from_content(cls: type[RecordT], content: object, *, where: str) -> RecordT:
         raise TraceError(f"{where}: {complaint}")
     values: dict[str, object] = {}
     for column in columns(cls):
-        value = content[column.name]
+        value = content.get(column.name, column.default)
         if (complaint := _complaint(column, value)) is not None:
             raise TraceError(f"{where}: {complaint}")
         values[column.name] = _as_declared(column, value)
@@ -198,9 +254,9 @@ def _as_declared(column: Column, value: object) -> object:
 
 
 def _key_complaint(cls: "type[DataclassInstance]", found: AbstractSet[object]) -> str | None:
-    names = [column.name for column in columns(cls)]
-    missing = [name for name in names if name not in found]
-    unknown = sorted(str(name) for name in found - set(names))
+    known = columns(cls)
+    missing = [each.name for each in known if each.name not in found and each.default is None]
+    unknown = sorted(str(name) for name in found - {each.name for each in known})
     parts = [f"lacks {', '.join(missing)}"] if missing else []
     parts += [f"has unknown {', '.join(unknown)}"] if unknown else []
     return f"{cls.__name__} {' and '.join(parts)}" if parts else None

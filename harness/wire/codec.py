@@ -8,9 +8,10 @@ from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_reader, entity_writer
+from kio.serial.errors import BufferUnderflow
 from kio.static.primitive import i16, i32
 
-from harness.wire.errors import MalformedResponse, WireError
+from harness.wire.errors import CutShort, MalformedResponse, WireError
 from harness.wire.schema import FieldShape, Shape, api_key, request_shape, response_shape
 
 FieldValue: TypeAlias = (
@@ -73,21 +74,30 @@ def encode_request(
     return buffer.getvalue()
 
 
-def decode_request(api: str, version: int, payload: bytes) -> Decoded:
+def decode_request(api: str, version: int, payload: bytes, *, may_go_on: bool = False) -> Decoded:
     """Read a request frame without its length prefix.
 
+    Args:
+        api: by Kafka's name.
+        version: of the API.
+        payload: the frame.
+        may_go_on: whether bytes may follow the message; brokers pass over them.
+
     Raises:
-        WireError: there is no such version, or the bytes are too short, too long, or not that message.
+        WireError: there is no such version, or the bytes are too long, or not that message.
+        CutShort: they are too short.
     """
     shape = request_shape(api, version)
     assert shape.header is not None
     try:
         header, header_size = entity_reader(shape.header)(payload, 0)
         body, body_size = entity_reader(shape.twin)(payload, header_size)
+    except BufferUnderflow as error:
+        raise CutShort(f"not a {api} v{version} request: {error!r}") from error
     except Exception as error:
         raise WireError(f"not a {api} v{version} request: {error!r}") from error
     rest = len(payload) - header_size - body_size
-    if rest:
+    if rest and not may_go_on:
         raise WireError(f"{rest} bytes are left over behind a {api} v{version} request")
     return Decoded(
         correlation_id=header.correlation_id,

@@ -8,6 +8,10 @@ class WireError(Exception):
     """
 
 
+class CutShort(WireError):  # noqa: N818 - named for the thing that came
+    """Bytes end before the message does that they begin."""
+
+
 class MalformedResponse(WireError):  # noqa: N818 - named for the thing that came
     """A response frame that cannot be decoded.
 

@@ -63,14 +63,23 @@ def may_lead_elsewhere(key: int, version: int) -> bool:
     return version >= ADDRESSED_FROM.get(key, version + 1) or key == API_VERSIONS_KEY
 
 
-def rewritten(key: int, version: int, payload: bytes, relocate: Relocate) -> Rewritten:
+def rewritten(
+    key: int, version: int, payload: bytes, relocate: Relocate, *, newest: Mapping[int, int] = NEWEST_READ
+) -> Rewritten:
     """Return a response with its addresses changed, or with the versions lowered that it promises.
+
+    Args:
+        key: of the API.
+        version: of the request.
+        payload: without its size.
+        relocate: finds the address that stands in for one.
+        newest: by API key, the newest version that may be promised.
 
     Raises:
         WireError: it cannot be read; no address in it has been found.
     """
     if key == API_VERSIONS_KEY:
-        return _with_lower_versions(version, payload)
+        return _with_lower_versions(version, payload, newest)
     if key in _IN_LAST_TAG and not _may_end_with_endpoints(payload):
         return Rewritten(payload=payload, note=None)
     shape, header, body = _read(key, version, payload)
@@ -126,30 +135,30 @@ def _relocated(shape: Shape, entity: Any, relocate: Relocate, moves: dict[str, s
     return dataclasses.replace(entity, **changes) if changes else entity
 
 
-def _with_lower_versions(version: int, payload: bytes) -> Rewritten:
+def _with_lower_versions(version: int, payload: bytes, newest: Mapping[int, int]) -> Rewritten:
     try:
         shape, header, body = _read(API_VERSIONS_KEY, version, payload)
     except WireError:
         # A broker that does not know the version answers in version 0. Source: KIP-511.
         shape, header, body = _read(API_VERSIONS_KEY, 0, payload)
     lowered: list[str] = []
-    kept = tuple(each for entry in body.api_keys for each in _lowered(entry, lowered))
+    kept = tuple(each for entry in body.api_keys for each in _lowered(entry, newest, lowered))
     if not lowered:
         return Rewritten(payload=payload, note=None)
     changed = _write(shape, header, dataclasses.replace(body, api_keys=kept))
     return Rewritten(payload=changed, note="versions that cannot be rewritten: " + ", ".join(lowered))
 
 
-def _lowered(entry: Any, told: list[str]) -> Sequence[Any]:
-    newest = NEWEST_READ.get(entry.api_key)
-    if newest is None or entry.max_version <= newest:
+def _lowered(entry: Any, newest: Mapping[int, int], reported: list[str]) -> Sequence[Any]:
+    most = newest.get(entry.api_key)
+    if most is None or entry.max_version <= most:
         return (entry,)
     api = API_NAMES[entry.api_key]
-    if entry.min_version > newest:
-        told.append(f"{api} is not offered")
+    if entry.min_version > most:
+        reported.append(f"{api} is not offered")
         return ()
-    told.append(f"{api} up to v{newest} instead of v{entry.max_version}")
-    return (dataclasses.replace(entry, max_version=type(entry.max_version)(newest)),)
+    reported.append(f"{api} up to v{most} instead of v{entry.max_version}")
+    return (dataclasses.replace(entry, max_version=type(entry.max_version)(most)),)
 
 
 def _read(key: int, version: int, payload: bytes) -> tuple[Shape, Any, Any]:

@@ -16,13 +16,12 @@ from types import MappingProxyType, UnionType
 from typing import Any, Final
 from uuid import UUID
 
-from kio.index import UnknownEntity
 from kio.schema.errors import ErrorCode
 from kio.schema.index import api_key_map
 from kio.static.primitive import i16, i32, i64
 
 from harness.wire.errors import WireError
-from harness.wire.later_versions import load_request_schema, load_response_schema
+from kio_extension import UnknownEntity, load_request_schema, load_response_schema
 
 _NUMBERS: Final[Mapping[str, tuple[str, Any]]] = MappingProxyType(
     {

@@ -23,7 +23,6 @@ from reference_coordinator.broker.messages import (
     SupportedFeatureKey,
 )
 from reference_coordinator.broker.topics import (
-    OFFSETS_TOPIC,
     SHARE_STATE_TOPIC,
     TRANSACTION_STATE_TOPIC,
     Topic,
@@ -31,6 +30,7 @@ from reference_coordinator.broker.topics import (
     is_legal_topic_name,
 )
 from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import OFFSETS_TOPIC
 from reference_coordinator.core.java import as_int, trim
 from reference_coordinator.core.map_order import partition_for
 from reference_coordinator.core.values import value
@@ -54,7 +54,6 @@ _FIRST_TOPIC_IDS_IN_METADATA_REQUEST: Final = 12
 _CLUSTER_OPERATIONS_VERSIONS: Final = range(8, 11)
 _BROKER_ENDPOINTS: Final = 1
 _CONTROLLER_ENDPOINTS: Final = 2
-DEFAULT_NUM_PARTITIONS: Final = 1
 _TRANSACTION_STATE_PARTITIONS: Final = 50
 # Without an authorizer everything is allowed: one bit for each operation that the resource has.
 _CLUSTER_OPERATIONS: Final = 8096
@@ -114,6 +113,9 @@ def handle_api_versions(
         and _SOFTWARE.fullmatch(request.client_software_version)
     ):
         return ApiVersionsResponse(error_code=Errors.INVALID_REQUEST, api_keys=())
+    error = _error_of_meant_broker(broker, request)
+    if error is not Errors.NONE:
+        return ApiVersionsResponse(error_code=error, api_keys=())
     return _with_features(
         ApiVersionsResponse(
             error_code=Errors.NONE,
@@ -122,6 +124,21 @@ def handle_api_versions(
         broker,
         context,
     )
+
+
+def _error_of_meant_broker(broker: Broker, request: ApiVersionsRequest) -> Errors:
+    """Send away a client that means another broker. Source: KIP-1242, and answers of 4.4.0."""
+    if request.cluster_id is None and request.node_id == -1:
+        return Errors.NONE
+    if request.cluster_id is None or request.node_id == -1:
+        return Errors.INVALID_REQUEST
+    is_meant = (request.cluster_id, request.node_id) == (_CLUSTER_ID, broker.node.node_id)
+    return Errors.NONE if is_meant else Errors.REBOOTSTRAP_REQUIRED
+
+
+def topic_operations() -> int:
+    """What may be done to a topic if everything may. Source: AclEntry#supportedOperations (4.3.1)."""
+    return _TOPIC_OPERATIONS
 
 
 def _with_features(
@@ -239,12 +256,15 @@ def _asked(
 
 
 def create_internal_or_plain_topic(broker: Broker, name: str) -> None:
-    """Create a topic that somebody merely asked for. Source: AutoTopicCreationManager (3.9.2)."""
+    """Create a topic that somebody merely asked for.
+
+    Source: AutoTopicCreationManager#createTopics (3.9.2).
+    """
     internal = {
         OFFSETS_TOPIC: broker.config.offsets_topic_num_partitions,
         TRANSACTION_STATE_TOPIC: _TRANSACTION_STATE_PARTITIONS,
     }
-    broker.topics.create(name, internal.get(name, DEFAULT_NUM_PARTITIONS))
+    broker.topics.create(name, internal.get(name, broker.config.num_partitions))
 
 
 def _shown(broker: Broker, topic: Topic, operations: int) -> MetadataResponseTopic:

@@ -3,16 +3,25 @@
 from typing import Final, assert_never
 
 from reference_coordinator.broker.broker_apis import Broker, handle_describe_cluster
-from reference_coordinator.broker.fetch import DelayedFetch, FetchPurgatory, read_from_log
+from reference_coordinator.broker.fetch import (
+    DelayedFetch,
+    FetchPurgatory,
+    read_from_log,
+    refused_fetch,
+)
+from reference_coordinator.broker.inspection_messages import OfTools
 from reference_coordinator.broker.log_offsets import (
     handle_delete_records,
     handle_list_offsets,
     handle_offset_for_leader_epoch,
 )
 from reference_coordinator.broker.produce import handle_produce
+from reference_coordinator.broker.tool_apis import handle_tool_request
+from reference_coordinator.broker.tool_messages import ToolRequest, ToolResponse
 from reference_coordinator.broker.topic_apis import handle_create_partitions
 from reference_coordinator.broker.transaction_apis import TransactionApis
 from reference_coordinator.core.effects import Respond
+from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis, ResponseToken
 from reference_coordinator.messages import RequestContext
 from reference_coordinator.topic_logs.messages import (
@@ -27,7 +36,7 @@ from reference_coordinator.topic_logs.messages import (
     ProduceRequest,
 )
 
-ClientAnswers = tuple[Respond[ClientResponse], ...]
+ClientAnswers = tuple[Respond[ClientResponse | ToolResponse], ...]
 _NONE: Final[ClientAnswers] = ()
 
 
@@ -40,14 +49,20 @@ class ClientApis:
         self._purgatory = FetchPurgatory()
         self._waiting = self._purgatory.watching
         self._timeouts = broker.cluster.transactions.timeouts
+        self._log_manager = broker.cluster.log_manager
         broker.topics.logs.watch(broker.node.node_id, self._purgatory)
 
-    def handle(
-        self, request: ClientRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
+    def handle(  # noqa: C901 - one flat case a request
+        self,
+        request: ClientRequest | ToolRequest,
+        context: RequestContext,
+        token: ResponseToken,
+        *,
+        now_ms: Millis,
     ) -> ClientAnswers:
         """Take a request; a Fetch may be answered later. Source: KafkaApis#handle (4.3.1)."""
         broker = self._broker
-        response: ClientResponse
+        response: ClientResponse | ToolResponse
         match request:
             case FetchRequest():
                 return self._fetch(request, token, now_ms=now_ms)
@@ -63,6 +78,9 @@ class ClientApis:
                 response = handle_create_partitions(broker, request)
             case DescribeClusterRequest():
                 response = handle_describe_cluster(broker, request, context)
+            case OfTools():
+                response = handle_tool_request(broker, request, context)
+                self._log_manager.wake(broker.config, now_ms=now_ms)
             case _:
                 assert_never(request)
         return (Respond(token=token, response=response), *self.checked())
@@ -83,19 +101,38 @@ class ClientApis:
                 answers.append(Respond(token=delayed.token, response=fetched.response))
         return tuple(answers)
 
+    def refused(self, error: Errors) -> ClientAnswers:
+        """Answer everybody who waits that no partition can be read any more.
+
+        Source: ReplicaManager#completeDelayedOperationsWhenNotPartitionLeader (3.9.2).
+        """
+        return tuple(
+            Respond(token=delayed.token, response=refused_fetch(self._broker, delayed.request, error))
+            for delayed in self._purgatory.take_all()
+        )
+
     def advance(self, *, now_ms: Millis) -> ClientAnswers:
-        """Answer those who have waited long enough. Source: DelayedFetch#onComplete (4.3.1)."""
+        """Look after logs, and answer those who have waited long enough.
+
+        Source: DelayedFetch#onComplete (4.3.1).
+        """
+        self._log_manager.advance(self._broker.config, now_ms=now_ms)
         answers: list[Respond[ClientResponse]] = []
         while (delayed := self._purgatory.pop_due(now_ms)) is not None:
             answers.append(self._completed(delayed))
         return tuple(answers)
 
     def earlier_deadline(self, deadline: Millis | None) -> Millis | None:
-        """Return a deadline, or an earlier one of those who wait or of a transaction that is open."""
+        """Return a deadline, or an earlier one of those who wait, of an open transaction, or of logs."""
         # Asked after every request, and nearly always in vain.
-        if not self._waiting and not self._timeouts:
+        if not self._waiting and not self._timeouts and self._log_manager.next_check_ms is None:
             return deadline
-        deadlines = (deadline, self._purgatory.next_deadline(), self._transactions.next_deadline())
+        deadlines = (
+            deadline,
+            self._purgatory.next_deadline(),
+            self._transactions.next_deadline(),
+            self._log_manager.next_deadline(),
+        )
         return min((each for each in deadlines if each is not None), default=None)
 
     def _completed(self, delayed: DelayedFetch) -> Respond[ClientResponse]:

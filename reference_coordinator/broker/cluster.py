@@ -9,10 +9,15 @@ from types import MappingProxyType
 from typing import Final
 
 from reference_coordinator.broker.cluster_state import ClusterState, Node
-from reference_coordinator.broker.listener import ConnectionId, Listener, Outgoing, Shared
-from reference_coordinator.broker.topics import OFFSETS_TOPIC
+from reference_coordinator.broker.listener import (
+    ConnectionId,
+    HandlerFailed,
+    Listener,
+    Outgoing,
+    Shared,
+)
 from reference_coordinator.core.choices import Choices
-from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.ids import OFFSETS_TOPIC, Millis
 from reference_coordinator.log.batches import StoredPartition
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
@@ -68,6 +73,16 @@ class Cluster:
         """The brokers that are up, be it that they stand still."""
         return tuple(node.node_id for node in self.state.nodes)
 
+    def report_failures(self, handler_failed: HandlerFailed) -> None:
+        """Let somebody hear of requests that cannot be handled; see `Listener`."""
+        for listener in self._listeners.values():
+            listener.handler_failed = handler_failed
+
+    def refuse_topics(self, *, refuses: bool) -> None:
+        """Refuse whoever asks for topics' logs, or serve them again; see `Listener`."""
+        for listener in self._listeners.values():
+            listener.refuse_topics(refuses=refuses)
+
     def is_reachable(self, node_id: int) -> bool:
         """Whether a client can connect to a broker, be it that it stands still."""
         return node_id not in self._down | self._cut_off
@@ -93,6 +108,11 @@ class Cluster:
             return ()
         outgoing = self._listeners[node_id].received(connection, frame, now_ms=now_ms)
         return outgoing + self._published(now_ms=now_ms)
+
+    def is_busy(self, connection: ConnectionId) -> bool:
+        """Whether a request of a connection is in progress, or would have to wait for its broker to go on."""
+        node_id = self._homes[connection]
+        return node_id in self._paused or self._listeners[node_id].is_busy(connection)
 
     def disconnected(self, connection: ConnectionId, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Forget a connection."""
@@ -135,6 +155,14 @@ class Cluster:
         outgoing = self._listeners[node_id].restart(now_ms=now_ms, config=config)
         return outgoing + self._published(now_ms=now_ms)
 
+    def shut_down(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """End all brokers in good order; those that stand still or have no network tell nobody."""
+        return _all(
+            listener.shut_down(now_ms=now_ms)
+            for node_id, listener in self._running()
+            if node_id not in self._cut_off
+        )
+
     def pause(self, node_id: int) -> None:
         """Let a broker stand still: it takes nothing in and lets nothing fall due, and leads all the same."""
         self._paused.setdefault(node_id, [])
@@ -167,9 +195,9 @@ class Cluster:
         outgoing = self._listeners[node_id].rejoin(now_ms=now_ms)
         return outgoing + self._published(now_ms=now_ms)
 
-    def append_foreign(self, partition: int, added: StoredPartition) -> None:
+    def append_external(self, partition: int, added: StoredPartition) -> None:
         """Have records in a log that no coordinator has written."""
-        self.state.log.append_foreign(partition, added)
+        self.state.log.append_external(partition, added)
 
     def hold_loading(self, partitions: frozenset[int] = frozenset()) -> None:
         """Let every log that is to be loaded wait from now on; or some, and those that come after them."""

@@ -8,8 +8,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final, Protocol
 
-from reference_coordinator.broker.topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, Topics
-from reference_coordinator.core.ids import Millis
+from reference_coordinator.broker.log_manager import LogManager
+from reference_coordinator.broker.topics import TRANSACTION_STATE_TOPIC, Topics
+from reference_coordinator.core.ids import OFFSETS_TOPIC, GroupId, Millis, TopicPartition
 from reference_coordinator.core.records import EndTransactionMarker
 from reference_coordinator.core.values import value
 from reference_coordinator.log.offsets_log import OffsetsLog
@@ -53,9 +54,13 @@ class ClusterState:
     def __init__(self, log: OffsetsLog | None = None) -> None:
         """Begin without a broker; a log that has records is that of a topic that is there."""
         self.topics = Topics()
+        self.log_manager = LogManager(self.topics)
+        """Looks after the logs of clients' topics."""
         self.log = OffsetsLog() if log is None else log
         """What was written to `__consumer_offsets`; who becomes a leader loads it."""
         self.transactions = TransactionStore.following(self.log.largest_producer_id())
+        self.zookeeper_offsets: dict[tuple[GroupId, TopicPartition], int] = {}
+        """Those of OffsetCommit v0, which ZooKeeper has and no log."""
         self.version = 0
         """Counts the changes that a broker has to find out about."""
         self.now_ms = Millis(0)

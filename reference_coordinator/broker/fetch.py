@@ -48,6 +48,21 @@ def read_from_log(broker: Broker, request: FetchRequest) -> Fetched:
     return Fetched(response=response, is_satisfied=reading.is_satisfied)
 
 
+def refused_fetch(broker: Broker, request: FetchRequest, error: Errors) -> FetchResponse:
+    """Answer that none of the partitions can be read. Source: DelayedFetch#onComplete (3.9.2)."""
+    return FetchResponse(
+        error_code=Errors.NONE,
+        responses=tuple(
+            FetchableTopicResponse(
+                topic=_name(broker, topic) or "",
+                topic_id=topic.topic_id,
+                partitions=tuple(_refused(each, error) for each in topic.partitions),
+            )
+            for topic in request.topics
+        ),
+    )
+
+
 class _Reading:
     """One pass over the partitions of a request."""
 
@@ -183,6 +198,13 @@ class FetchPurgatory:
                 watching.pop(delayed.token, None)
                 if not watching:
                     del self.watching[partition]
+
+    def take_all(self) -> tuple[DelayedFetch, ...]:
+        """Let nobody wait any longer, and return who did, each once."""
+        waiting = {token: each for found in self.watching.values() for token, each in found.items()}
+        for delayed in waiting.values():
+            self.complete(delayed)
+        return tuple(waiting.values())
 
     def pop_due(self, now_ms: Millis) -> DelayedFetch | None:
         """Take out the first that has waited long enough."""

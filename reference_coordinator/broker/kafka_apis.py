@@ -29,19 +29,17 @@ from reference_coordinator.broker.offset_apis import (
     Finish,
     Forward,
 )
+from reference_coordinator.broker.response_fallbacks import as_far_as_sayable
 from reference_coordinator.broker.routing import route
 from reference_coordinator.broker.topic_apis import handle_create_topics, handle_delete_topics
 from reference_coordinator.broker.transaction_apis import TransactionApis
-from reference_coordinator.broker.unsayable import as_far_as_sayable
+from reference_coordinator.coordinator.coordinator import GroupCoordinator
 from reference_coordinator.core.choices import Choices
 from reference_coordinator.core.effects import AppendRecords, Effect, Permitted, Respond
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import AppendId, Millis, ResponseToken
 from reference_coordinator.core.records import CoordinatorRecord, EndTransactionMarker
-from reference_coordinator.group.coordinator import GroupCoordinator
-from reference_coordinator.group.partitions import Ownership
 from reference_coordinator.log.batches import UnreadableLogError
-from reference_coordinator.log.limits import log_limits
 from reference_coordinator.messages import (
     GroupRequest,
     GroupResponse,
@@ -50,6 +48,8 @@ from reference_coordinator.messages import (
 from reference_coordinator.profile.api_versions import served_ranges
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Behaviour, CoordinatorFamily, Profile
+from reference_coordinator.runtime.limits import log_limits
+from reference_coordinator.runtime.partitions import Ownership
 from reference_coordinator.topic_logs.messages import OfClients
 from reference_coordinator.transactions.messages import (
     AddOffsetsToTxnRequest,
@@ -97,7 +97,7 @@ class KafkaApis:
         self._coordinator = GroupCoordinator(config=config, profile=profile, choices=choices)
         self._finishes: dict[ResponseToken, Finish] = {}
         self._open_appends: dict[AppendId, AppendRecords] = {}
-        self._foreign_counts: dict[int, int] = {}
+        self._external_counts: dict[int, int] = {}
         """How often others had written to each partition when it was loaded."""
         self._reloads = False
         """Whether one has just been found to be out of sync."""
@@ -227,6 +227,19 @@ class KafkaApis:
         self.transactions.write_held_markers()
         return self._settle(self._take_unsettled(), now_ms=now_ms)
 
+    def shut_down(self, *, now_ms: Millis) -> Answers:
+        """Cease to lead anything, if the release does so before it closes connections.
+
+        Source: ReplicationControlManager#handleBrokerInControlledShutdown, BrokerServer#shutdown (3.3.2).
+        """
+        if self.is_cut_off or not self.broker.profile.has(Behaviour.SHUTDOWN_RESIGNS_FIRST):
+            return ()
+        answers: Answers = ()
+        for partition, epoch in tuple(self._leader_epochs.items()):
+            nobody = Leadership(leader=None, epoch=epoch + 1)
+            answers += self._resign(partition, nobody, now_ms=now_ms)
+        return answers + self.clients.refused(Errors.NOT_LEADER_OR_FOLLOWER)
+
     def rejoin(self) -> None:
         """Be one of the cluster again; who leads what by now it finds out when that is published."""
         self.is_cut_off = False
@@ -306,7 +319,7 @@ class KafkaApis:
         """Load one log after the other; whoever holds the first holds them all."""
         answers: Answers = ()
         while (partition := self._coordinator.partition_to_load) is not None and not self._waits(partition):
-            self._foreign_counts[partition] = self.cluster.log.foreign_count(partition)
+            self._external_counts[partition] = self.cluster.log.external_count(partition)
             try:
                 self._coordinator.load(partition, self.cluster.log.read(partition))
             except UnreadableLogError:
@@ -364,9 +377,9 @@ class KafkaApis:
 
     def _is_out_of_sync(self, partition: int) -> bool:
         """Whether a write shows that somebody else wrote before it, and the release looks at that."""
-        foreign_count = self.cluster.log.foreign_count(partition)
-        known = self._foreign_counts.get(partition, 0)
-        return foreign_count != known and self.broker.profile.has(Behaviour.OUT_OF_SYNC_LOG_RELOADED)
+        external_count = self.cluster.log.external_count(partition)
+        known = self._external_counts.get(partition, 0)
+        return external_count != known and self.broker.profile.has(Behaviour.OUT_OF_SYNC_LOG_RELOADED)
 
     def _finish(self, effect: Respond[object]) -> Respond[BrokerResponse]:
         # Effect says object because effects know no messages; the coordinator answers with its own.

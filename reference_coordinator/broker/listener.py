@@ -7,7 +7,7 @@ Source: SocketServer.Processor#processCompletedReceives (3.9.2).
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import count
@@ -15,12 +15,13 @@ from types import MappingProxyType
 from typing import Final, NewType
 
 from reference_coordinator.broker.cluster_state import ClusterState, Node
+from reference_coordinator.broker.error_responses import ABOUT_TOPICS, error_response
 from reference_coordinator.broker.kafka_apis import Answers, KafkaApis
-from reference_coordinator.broker.messages import BrokerResponse
-from reference_coordinator.broker.topics import OFFSETS_TOPIC
+from reference_coordinator.broker.messages import BrokerRequest, BrokerResponse
 from reference_coordinator.core.choices import Choices
 from reference_coordinator.core.effects import Permitted, Respond
-from reference_coordinator.core.ids import Millis, ResponseToken
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import OFFSETS_TOPIC, Millis, ResponseToken
 from reference_coordinator.core.values import value
 from reference_coordinator.log.offsets_log import OffsetsLog
 from reference_coordinator.messages import RequestContext
@@ -38,6 +39,7 @@ from reference_coordinator.wire import (
 
 ConnectionId = NewType("ConnectionId", int)
 _REMEMBERED_CONTEXTS: Final = 256
+_NO_TOKEN: Final = ResponseToken(0)
 _NO_TOPICS: Final[Mapping[str, int]] = MappingProxyType({})
 
 
@@ -71,6 +73,8 @@ class CloseConnection:
 
 
 Outgoing = SendFrame | CloseConnection
+HandlerFailed = Callable[[bytes, Exception], None]
+"""Is told of a request that could not be handled: the frame, and what was raised."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -84,6 +88,7 @@ class _Channel:
 class _InProgress:
     connection: ConnectionId
     header: RequestHeader
+    message: BrokerRequest
 
 
 @value
@@ -130,6 +135,12 @@ class Listener:
         self._shared = _alone(config, topics, log) if shared is None else shared
         self.apis = self._started(config)
         """The broker behind the frames, for who wants to make its writes fail."""
+        self.handler_failed: HandlerFailed | None = None
+        """Where it is set, a request whose handler raises is answered UNKNOWN_SERVER_ERROR, as by Kafka.
+        Otherwise the exception goes on to the caller, who finds a fault of the reference by it."""
+        self.refuses_topics = False
+        """Whether topics' logs cannot be kept for now, so that whoever asks for them is refused."""
+        self._is_up = True
         self._channels: dict[ConnectionId, _Channel] = {}
         self._in_progress: dict[ResponseToken, _InProgress] = {}
 
@@ -147,6 +158,14 @@ class Listener:
         """The API versions that the broker advertises."""
         return self.apis.broker.ranges
 
+    def report_failures(self, handler_failed: HandlerFailed) -> None:
+        """Let somebody hear of requests that cannot be handled, which are answered all the same."""
+        self.handler_failed = handler_failed
+
+    def refuse_topics(self, *, refuses: bool) -> None:
+        """Refuse whoever asks for topics' logs, which cannot be kept for now, or serve them again."""
+        self.refuses_topics = refuses
+
     def connected(self, *, client_host: str) -> ConnectionId:
         """Open a connection from an address, e.g. `127.0.0.1`; groups show it as Java prints it."""
         connection = ConnectionId(next(self._shared.connection_ids))
@@ -163,6 +182,11 @@ class Listener:
         if channel.is_muted:
             return found_out
         return found_out + self._process(deque((connection,)), now_ms=now_ms)
+
+    def is_busy(self, connection: ConnectionId) -> bool:
+        """Whether a request of a connection is in progress."""
+        channel = self._channels.get(connection)
+        return channel is not None and channel.is_muted
 
     def disconnected(self, connection: ConnectionId, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Forget a connection. Its request in progress goes on, and its answer is dropped."""
@@ -182,10 +206,17 @@ class Listener:
         """Let the broker find out what has changed in its cluster."""
         return self._send(self.apis.publish(now_ms=now_ms), now_ms=now_ms)
 
+    def shut_down(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """Shut the broker down: those who wait are told, if the release does so, and connections close."""
+        for channel in self._channels.values():
+            channel.waiting.clear()
+        return self._send(self.apis.shut_down(now_ms=now_ms), now_ms=now_ms) + self.stop()
+
     def stop(self) -> tuple[Outgoing, ...]:
         """End the broker without a word: its connections close, and what it did not write is lost."""
         closed = tuple(self._close(each, "the broker ended") for each in tuple(self._channels))
         self._in_progress.clear()
+        self._is_up = False
         return closed
 
     def cut_off(self) -> None:
@@ -201,8 +232,9 @@ class Listener:
     def restart(
         self, *, now_ms: Millis, config: GroupCoordinatorConfig | None = None
     ) -> tuple[Outgoing, ...]:
-        """End the broker and start it over its log, perhaps with another configuration."""
-        closed = self.stop()
+        """Shut the broker down and start it over its log, perhaps with another configuration."""
+        closed = self.shut_down(now_ms=now_ms) if self._is_up else ()
+        self._is_up = True
         former = self.apis
         self.apis = self._started(former.broker.config if config is None else config)
         self.apis.holds_loading, self.apis.held_partitions = former.holds_loading, former.held_partitions
@@ -259,16 +291,28 @@ class Listener:
     ) -> Answers:
         request = read_request(frame, ranges=self.ranges)
         token = ResponseToken(next(self._shared.tokens))
-        self._in_progress[token] = _InProgress(connection=connection, header=request.header)
+        header, message = request.header, request.message
+        self._in_progress[token] = _InProgress(connection=connection, header=header, message=message)
         channel.is_muted = True
-        header = request.header
+        if self.refuses_topics and isinstance(message, ABOUT_TOPICS):
+            return _failed(token, message, header, Errors.KAFKA_STORAGE_ERROR)
         context = _context(header.api_version, header.client_id, channel.client_host)
-        return self.apis.handle(request.message, context, token, now_ms=now_ms)
+        try:
+            return self.apis.handle(message, context, token, now_ms=now_ms)
+        except Exception as error:
+            if self.handler_failed is None:
+                raise
+            self.handler_failed(frame, error)
+            return _failed(token, message, header)
 
     def _outgoing(self, answers: Answers, unmuted: deque[ConnectionId]) -> list[Outgoing]:
         outgoing: list[Outgoing] = []
         for answer in answers:
-            answered = self._in_progress.pop(answer.token)
+            answered = self._in_progress.pop(answer.token, None)
+            if answered is None:
+                # Its handler failed half way, and that was its answer.
+                assert self.handler_failed is not None, "a request is answered once"
+                continue
             channel = self._channels.get(answered.connection)
             if channel is None:
                 continue
@@ -290,12 +334,34 @@ class Listener:
             frame = write_response(answered.header, answer.response)
             permitted = _all_permitted_frames(answered, answer) if answer.permitted else ()
         except UnwritableResponseError as error:
-            return self._close(answered.connection, str(error))
+            return self._instead(answered, error)
         return SendFrame(connection=answered.connection, frame=frame, permitted=permitted)
+
+    def _instead(self, answered: _InProgress, unwritable: UnwritableResponseError) -> Outgoing:
+        """Answer with an error where the answer has no bytes, as a text beyond 32767 bytes has none.
+
+        Source: KafkaApis#handle, RequestHandlerHelper#handleError (4.3.1).
+        """
+        try:
+            (answer,) = _failed(_NO_TOKEN, answered.message, answered.header)
+            frame = write_response(answered.header, answer.response)
+        except (UnwritableResponseError, KeyError):
+            return self._close(answered.connection, str(unwritable))
+        return SendFrame(connection=answered.connection, frame=frame)
 
     def _close(self, connection: ConnectionId, reason: str) -> CloseConnection:
         del self._channels[connection]
         return CloseConnection(connection=connection, reason=reason)
+
+
+def _failed(
+    token: ResponseToken,
+    message: BrokerRequest,
+    header: RequestHeader,
+    error: Errors = Errors.UNKNOWN_SERVER_ERROR,
+) -> Answers:
+    response = error_response(message, error, api_version=header.api_version)
+    return (Respond(token=token, response=response),)
 
 
 def _alone(config: GroupCoordinatorConfig, topics: Mapping[str, int], log: OffsetsLog | None) -> Shared:

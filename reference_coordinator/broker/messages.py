@@ -3,6 +3,7 @@
 They are to `kafka_apis` what `messages` are to the coordinator.
 """
 
+from reference_coordinator.broker.tool_messages import ToolRequest, ToolResponse
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis, TopicId
 from reference_coordinator.core.values import value
@@ -20,6 +21,10 @@ class ApiVersionsRequest:
 
     client_software_name: str = ""
     client_software_version: str = ""
+    cluster_id: str | None = None
+    """Of the cluster that the client means; from v5 on, together with the broker."""
+    node_id: int = -1
+    """Of the broker that it means."""
     unsupported: bool = False
     """The request came in a version that the broker does not have, and was not read."""
 
@@ -128,14 +133,23 @@ class MetadataResponse:
 
 
 @value
+class CreatableReplicaAssignment:
+    """The brokers that are to have a partition, the one that leads first."""
+
+    partition_index: int
+    broker_ids: tuple[int, ...]
+
+
+@value
 class CreatableTopic:
     """A topic to create; -1 leaves a number to the broker."""
 
     name: str
     num_partitions: int
     replication_factor: int
-    has_assignments: bool = False
-    """Replicas were placed by hand, which the reference does not do."""
+    assignments: tuple[CreatableReplicaAssignment, ...] = ()
+    """Where replicas are wanted; they say how many partitions there are."""
+    configs: tuple[tuple[str, str | None], ...] = ()
 
 
 @value
@@ -148,6 +162,17 @@ class CreateTopicsRequest:
 
 
 @value
+class CreatableTopicConfigs:
+    """How a topic that was created is configured."""
+
+    name: str
+    value: str | None
+    read_only: bool
+    config_source: int
+    is_sensitive: bool
+
+
+@value
 class CreatableTopicResult:
     """How it went for one topic."""
 
@@ -157,7 +182,7 @@ class CreatableTopicResult:
     topic_id: TopicId | None = None
     num_partitions: int = -1
     replication_factor: int = -1
-    configs: tuple[()] = ()
+    configs: tuple[CreatableTopicConfigs, ...] = ()
 
 
 @value
@@ -236,6 +261,7 @@ BrokerRequest = (
     | FindCoordinatorRequest
     | TransactionRequest
     | ClientRequest
+    | ToolRequest
     | GroupRequest
 )
 """Everything that a connection may ask."""
@@ -248,6 +274,7 @@ BrokerResponse = (
     | FindCoordinatorResponse
     | TransactionResponse
     | ClientResponse
+    | ToolResponse
     | GroupResponse
 )
 """Everything that a connection may be told."""

@@ -177,8 +177,8 @@ def handle_txn_offset_commit(
         answered = (
             (_commit_key(topic, topics, uses_ids=uses_ids), topic.partitions) for topic in response.topics
         )
-        told = _commit_topics(builder.merge(answered))
-        return TxnOffsetCommitResponse(topics=_without_loading(told) if hides_loading else told)
+        reported = _commit_topics(builder.merge(answered))
+        return TxnOffsetCommitResponse(topics=_without_loading(reported) if hides_loading else reported)
 
     return Forward(request=replace(request, topics=left), finish=finish)
 

@@ -1,9 +1,11 @@
 """`__consumer_offsets` as clients read it: the coordinator's records as the bytes that a release writes."""
 
+from bisect import bisect_left
+from collections.abc import Sequence
+
 from reference_coordinator.broker.broker_apis import Broker
-from reference_coordinator.broker.topics import OFFSETS_TOPIC
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import TopicPartition
+from reference_coordinator.core.ids import OFFSETS_TOPIC, TopicPartition
 from reference_coordinator.core.records import EndTransactionMarker
 from reference_coordinator.log.batches import LogBatch, UnwritableBatchError
 from reference_coordinator.log.conversion import to_record_batch
@@ -15,18 +17,24 @@ def offsets_log_of_leader(broker: Broker, partition: int) -> PartitionLog | Erro
 
     Who waits for more of it is answered when the time is up: the coordinator's log tells nobody of writes.
     """
-    log = broker.topics.logs.log(TopicPartition(OFFSETS_TOPIC, partition))
+    log, kept = broker.topics.logs.log(TopicPartition(OFFSETS_TOPIC, partition)), broker.cluster.log
+    if log.compactions != kept.compactions(partition):
+        log = broker.topics.logs.renew(TopicPartition(OFFSETS_TOPIC, partition))
+        log.compactions = kept.compactions(partition)
     try:
-        for batch in broker.cluster.log.batches(partition)[log.batches_mirrored :]:
+        for batch in _from(kept.batches(partition), log.log_end_offset):
             _mirror(broker, log, batch)
     except UnwritableBatchError:
         return Errors.KAFKA_STORAGE_ERROR
-    log.log_end_offset = broker.cluster.log.end_offset(partition)
+    log.log_end_offset = kept.end_offset(partition)
     return log
 
 
+def _from(batches: Sequence[LogBatch], offset: int) -> Sequence[LogBatch]:
+    return batches[bisect_left(batches, offset, key=lambda batch: batch.base_offset) :]
+
+
 def _mirror(broker: Broker, log: PartitionLog, batch: LogBatch) -> None:
-    log.batches_mirrored += 1
     if batch.records:
         last = batch.records[-1]
         is_commit = last.is_commit if isinstance(last, EndTransactionMarker) and batch.is_marker else None

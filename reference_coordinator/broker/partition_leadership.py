@@ -2,9 +2,8 @@
 
 from reference_coordinator.broker.broker_apis import Broker
 from reference_coordinator.broker.offsets_topic import offsets_log_of_leader
-from reference_coordinator.broker.topics import OFFSETS_TOPIC
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import TopicPartition
+from reference_coordinator.core.ids import OFFSETS_TOPIC, TopicPartition
 from reference_coordinator.topic_logs.partition_log import PartitionLog
 
 NO_EPOCH = -1

@@ -1,28 +1,34 @@
 """Produce: batches of clients into the logs of partitions."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from reference_coordinator.broker.broker_apis import Broker
 from reference_coordinator.broker.partition_leadership import log_of_leader
+from reference_coordinator.broker.topics import Topic
 from reference_coordinator.broker.transaction_apis import TransactionApis
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import TopicPartition
 from reference_coordinator.messages import RequestContext
 from reference_coordinator.profile.behaviours import Behaviour
-from reference_coordinator.topic_logs.batch import BatchHeader, read_header
+from reference_coordinator.profile.topic_configs import MAX_MESSAGE_BYTES
+from reference_coordinator.topic_logs.batch import BatchHeader, keyless_records, read_header
 from reference_coordinator.topic_logs.messages import (
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
+    RecordError,
     TopicProduceResponse,
     Unanswered,
 )
 from reference_coordinator.topic_logs.partition_log import PartitionLog
+from reference_coordinator.topic_logs.settings import LogSettings, log_settings
 
 _ALL: Final = -1
 _NO_ACKS: Final = 0
 _REPLICAS: Final = 1
+_ERRORS_SHOWN: Final = 3
 _FIRST_ABORTABLE: Final = 11
 _FIRST_IMPLICIT_ADD: Final = 12
 _ADMIN_CLIENT: Final = "__admin_client"
@@ -102,13 +108,20 @@ class _Append:
     ) -> PartitionProduceResponse:
         epoch = self._broker.cluster.leader_epoch(*partition)
         index, start_offset = partition.partition, log.log_start_offset
+        log.settings = self._settings(partition.topic)
         if self._lacks_replicas():
             return _refused(index, Errors.NOT_ENOUGH_REPLICAS, log_start_offset=start_offset)
+        keyless = keyless_records(records) if log.settings.is_compacted else ()
+        if keyless:
+            return _without_keys(partition, keyless, log_start_offset=start_offset)
         try:
-            appended = log.append_as_leader(records, header, leader_epoch=epoch)
+            now_ms = self._broker.cluster.now_ms
+            appended = log.append_as_leader(records, header, leader_epoch=epoch, now_ms=now_ms)
         except CoordinatorError as refusal:
             return _refused(index, refusal.error, log_start_offset=start_offset)
         self._broker.topics.logs.changed(partition)
+        is_compacted = log.settings.is_compacted
+        self._broker.cluster.log_manager.wake(self._broker.config, now_ms=now_ms, is_compacted=is_compacted)
         return PartitionProduceResponse(
             index=index,
             error_code=Errors.NONE,
@@ -131,9 +144,18 @@ class _Append:
             # The records of a coordinator are not taken as bytes: an administrator is told that it may not.
             is_admin = self._context.client_id == _ADMIN_CLIENT
             return Errors.TOPIC_AUTHORIZATION_FAILED if is_admin else Errors.INVALID_TOPIC_EXCEPTION
-        if header.size_bytes > broker.config.message_max_bytes:
+        if header.size_bytes > self._max_message_bytes(known):
             return Errors.MESSAGE_TOO_LARGE
         return Errors.NONE
+
+    def _settings(self, topic: str) -> LogSettings:
+        known = self._broker.topics.get(topic)
+        return log_settings(self._broker.config, () if known is None else known.configs)
+
+    def _max_message_bytes(self, topic: Topic | None) -> int:
+        """How large a batch the topic takes. Source: UnifiedLog#analyzeAndValidateRecords (4.3.1)."""
+        configured = {} if topic is None else dict(topic.configs)
+        return int(configured.get(MAX_MESSAGE_BYTES, self._broker.config.message_max_bytes))
 
     def _lacks_replicas(self) -> bool:
         """Source: Partition#appendRecordsToLeader (4.3.1)."""
@@ -166,6 +188,26 @@ class _Append:
 
 def _refused(index: int, error: Errors, *, log_start_offset: int = -1) -> PartitionProduceResponse:
     return PartitionProduceResponse(index=index, error_code=error, log_start_offset=log_start_offset)
+
+
+def _without_keys(
+    partition: TopicPartition, keyless: Sequence[int], *, log_start_offset: int
+) -> PartitionProduceResponse:
+    """Refuse a batch for a topic that is compacted, since it has records without keys.
+
+    Source: LogValidator#validateKey, LogValidator#processRecordErrors (4.3.1).
+    """
+    topic, index = partition
+    why = f"Compacted topic cannot accept message without key in topic partition {topic}-{index}."
+    shown = ", ".join(f"RecordError(batchIndex={each}, message='{why}')" for each in keyless[:_ERRORS_SHOWN])
+    return PartitionProduceResponse(
+        index=index,
+        error_code=Errors.INVALID_RECORD,
+        log_start_offset=log_start_offset,
+        record_errors=tuple(RecordError(batch_index=each, batch_index_error_message=why) for each in keyless),
+        error_message=f"One or more records have been rejected due to {len(keyless)} record errors in total, "
+        f"and only showing the first three errors at most: [{shown}]",
+    )
 
 
 def _failure(response: ProduceResponse) -> str | None:

@@ -12,6 +12,7 @@ from reference_coordinator.broker.offset_apis import (
     handle_txn_offset_commit,
 )
 from reference_coordinator.broker.transaction_apis import TransactionApis
+from reference_coordinator.broker.zookeeper_offsets import handle_offsets_of_version_0
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.messages import (
     DeleteGroupsRequest,
@@ -34,6 +35,8 @@ def route(
 ) -> GroupResponse | Forward:
     """Answer what the broker can answer by itself, and hand on the rest. Source: KafkaApis#handle (4.3.1)."""
     topics, profile = broker.topics, broker.profile
+    if context.api_version == 0 and isinstance(request, OffsetCommitRequest | OffsetFetchRequest):
+        return handle_offsets_of_version_0(broker, request, context)
     match request:
         case SyncGroupRequest() if _lacks_mandatory_protocol(request, context):
             return SyncGroupResponse(

@@ -3,15 +3,14 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from reference_coordinator.core.ids import TopicId
+from reference_coordinator.core.ids import OFFSETS_TOPIC, TopicId
 from reference_coordinator.core.values import value
 from reference_coordinator.topic_logs.logs import TopicLogs
 
-OFFSETS_TOPIC: Final = "__consumer_offsets"
 TRANSACTION_STATE_TOPIC: Final = "__transaction_state"
 SHARE_STATE_TOPIC: Final = "__share_group_state"
 _INTERNAL: Final = frozenset({OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC, SHARE_STATE_TOPIC})
@@ -26,6 +25,8 @@ class Topic:
     topic_id: TopicId
     """Made of the name and how often it was created, so that every run gives a topic the same id."""
     num_partitions: int
+    configs: tuple[tuple[str, str], ...] = ()
+    """What it was configured with, by name."""
 
     @property
     def is_internal(self) -> bool:
@@ -65,6 +66,12 @@ class Topics:
         topic = self._by_name[name]
         assert num_partitions > topic.num_partitions, name
         self._by_name[name] = replace(topic, num_partitions=num_partitions)
+
+    def configure(self, name: str, configs: Mapping[str, str]) -> Topic:
+        """Let a topic that is there be configured so, and in no other way."""
+        topic = replace(self._by_name[name], configs=tuple(sorted(configs.items())))
+        self._by_name[name] = topic
+        return topic
 
     def get(self, name: str) -> Topic | None:
         """Return the topic of that name."""

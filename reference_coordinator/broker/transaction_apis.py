@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, assert_never
 
 from reference_coordinator.broker.cluster_state import ClusterState
-from reference_coordinator.broker.topics import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from reference_coordinator.broker.topics import TRANSACTION_STATE_TOPIC
 from reference_coordinator.broker.transaction_partitions import (
     append_end_txn_marker,
     marker_result,
@@ -16,6 +16,7 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
+    OFFSETS_TOPIC,
     Millis,
     ProducerEpoch,
     ProducerId,
@@ -228,8 +229,8 @@ class TransactionApis:
             self._schedule_timeout(request.transactional_id)
         if markers is not None:
             self._write(markers)
-        told = _fenced(response.error_code, context, _FIRST_FENCED_INIT_PRODUCER_ID)
-        return replace(response, error_code=told)
+        reported = _fenced(response.error_code, context, _FIRST_FENCED_INIT_PRODUCER_ID)
+        return replace(response, error_code=reported)
 
     def _handle_add_partitions_to_txn(
         self, request: AddPartitionsToTxnRequest, context: RequestContext
@@ -240,8 +241,8 @@ class TransactionApis:
             errors = take_part(self._coordinator, self.cluster.topics, asked)
             self._schedule_timeout(asked.transactional_id)
             since = _FIRST_FENCED_ADD_PARTITIONS
-            told = {each: _fenced(error, context, since) for each, error in errors.items()}
-            results.append(result_of(asked.transactional_id, told))
+            reported = {each: _fenced(error, context, since) for each, error in errors.items()}
+            results.append(result_of(asked.transactional_id, reported))
         return AddPartitionsToTxnResponse(results_by_transaction=tuple(results))
 
     def _handle_add_offsets_to_txn(

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+from reference_coordinator.core.family import CoordinatorFamily
 from reference_coordinator.core.ids import MemberId
 from reference_coordinator.core.map_order import in_java_hash_map_order, in_scala_hash_map_order
-from reference_coordinator.profile.behaviours import CoordinatorFamily
 
 _WORD_MASK: Final = 0xFFFFFFFFFFFFFFFF
 _GOLDEN_GAMMA: Final = 0x9E3779B97F4A7C15

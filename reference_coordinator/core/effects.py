@@ -1,12 +1,16 @@
 """All that ever leaves the coordinator: answers, and records to append."""
 
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from reference_coordinator.core.ids import AppendId, ProducerEpoch, ProducerId, ResponseToken
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.core.values import value
 
 ResponseT_co = TypeVar("ResponseT_co", covariant=True)
+
+
+ALL_REPLICAS: Final = -1
+NO_REPLICAS: Final = 0
 
 
 @value
@@ -46,6 +50,8 @@ class AppendRecords:
     records: tuple[CoordinatorRecord, ...]
     producer: Producer | None = None
     """Set where the records are part of a transaction; the log refuses an epoch below one that it saw."""
+    required_acks: int = ALL_REPLICAS
+    """How many replicas have to have them, as in a Produce request; 0 asks for none beside the leader's."""
 
 
 Effect = Respond[object] | AppendRecords

@@ -150,9 +150,11 @@ class CoordinatorError(Exception):
     the caller of the coordinator.
     """
 
-    def __init__(self, error: Errors) -> None:
-        super().__init__(error.name)
+    def __init__(self, error: Errors, message: str | None = None) -> None:
+        super().__init__(message or error.name)
         self.error = error
+        self.message = message
+        """What the few APIs say that have a field for it."""
 
 
 class IllegalStateError(Exception):

@@ -31,6 +31,10 @@ NO_PRODUCER_EPOCH: Final = ProducerEpoch(-1)
 """Source: RecordBatch.NO_PRODUCER_EPOCH."""
 
 
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+"""Source: Topic.GROUP_METADATA_TOPIC_NAME."""
+
+
 class TopicPartition(NamedTuple):
     """One partition of a topic."""
 

@@ -73,6 +73,10 @@ class StoreError(Exception):
     """A batch could not be stored, or nobody knows whether it was; nothing more is taken."""
 
 
+class StoreFullError(StoreError):
+    """There is no room; what is there is as it was, and the next write may find some."""
+
+
 class UnwritableBatchError(Exception):
     """A batch cannot be written in Kafka's format; the store is as it was."""
 

@@ -34,11 +34,15 @@ class _Plan:
     """Where the oldest open transaction begins."""
 
 
-def compact(batches: Sequence[RecordBatch], *, now_ms: Millis) -> tuple[RecordBatch, ...]:
+def compact(
+    batches: Sequence[RecordBatch], *, now_ms: Millis, delete_retention_ms: Millis = DELETE_RETENTION_MS
+) -> tuple[RecordBatch, ...]:
     """Return what remains of closed segments' batches, oldest first.
 
-    Tombstones and markers that may go are given a day first, from the compaction on that finds them.
+    Tombstones and markers that may go are given a day first, or as long as is said, from the compaction on
+    that finds them.
     """
+    horizon_ms = Millis(now_ms + delete_retention_ms)
     plan = _plan(batches)
     kept: list[RecordBatch] = []
     needed_markers: set[int] = set()
@@ -46,9 +50,9 @@ def compact(batches: Sequence[RecordBatch], *, now_ms: Millis) -> tuple[RecordBa
         if plan.first_open is not None and batch.base_offset >= plan.first_open:
             kept.append(batch)
         elif batch.is_control:
-            kept.extend(_kept_marker(batch, plan, batch.base_offset in needed_markers, now_ms))
+            kept.extend(_kept_marker(batch, plan, batch.base_offset in needed_markers, now_ms, horizon_ms))
         elif batch.base_offset not in plan.aborted:
-            remaining = tuple(_kept_records(batch, plan, now_ms))
+            remaining = tuple(_kept_records(batch, plan, now_ms, horizon_ms))
             kept.extend(remaining)
             needed_markers.update(plan.marker_of.get(each.base_offset, -1) for each in remaining)
     return tuple(kept)
@@ -83,20 +87,22 @@ def _kept_marker(
     plan: _Plan,
     has_records: bool,  # noqa: FBT001 - private, and asked right where it is called
     now_ms: Millis,
+    horizon_ms: Millis,
 ) -> Iterator[RecordBatch]:
     """A marker stays while its transaction has records, and a day more; a producer's last for good."""
     is_last = plan.last_of_producer[batch.producer_id] == batch.base_offset
     if has_records or is_last:
         yield batch
     elif batch.delete_horizon_ms is None:
-        yield replace(batch, delete_horizon_ms=Millis(now_ms + DELETE_RETENTION_MS))
+        yield replace(batch, delete_horizon_ms=horizon_ms)
     elif now_ms < batch.delete_horizon_ms:
         yield batch
 
 
-def _kept_records(batch: RecordBatch, plan: _Plan, now_ms: Millis) -> Iterator[RecordBatch]:
-    horizon_ms = batch.delete_horizon_ms
-    has_expired = horizon_ms is not None and now_ms >= horizon_ms
+def _kept_records(
+    batch: RecordBatch, plan: _Plan, now_ms: Millis, horizon_ms: Millis
+) -> Iterator[RecordBatch]:
+    has_expired = batch.delete_horizon_ms is not None and now_ms >= batch.delete_horizon_ms
     records = tuple(
         record
         for record in batch.records
@@ -104,8 +110,8 @@ def _kept_records(batch: RecordBatch, plan: _Plan, now_ms: Millis) -> Iterator[R
     )
     if not records:
         return
-    if horizon_ms is None and any(record.value is None for record in records):
-        yield replace(batch, records=records, delete_horizon_ms=Millis(now_ms + DELETE_RETENTION_MS))
+    if batch.delete_horizon_ms is None and any(record.value is None for record in records):
+        yield replace(batch, records=records, delete_horizon_ms=horizon_ms)
     else:
         yield batch if records == batch.records else replace(batch, records=records)
 

@@ -92,7 +92,10 @@ def to_log_batch(
 def _record(batch: LogBatch, offset: int, record: CoordinatorRecord, profile: Profile) -> Record:
     if isinstance(record, EndTransactionMarker):
         epoch = batch.coordinator_epoch or 0
-        key, value = control_key(is_commit=record.is_commit), _MARKER_VERSION + epoch.to_bytes(4, "big")
+        key, value = (
+            control_key(is_commit=record.is_commit),
+            _MARKER_VERSION + epoch.to_bytes(4, "big", signed=True),
+        )
     else:
         key, value = write_record(record, profile)  # type: ignore[assignment] # a tombstone has no value
     return Record(offset=offset, timestamp_ms=batch.timestamp_ms, key=key, value=value)

@@ -19,23 +19,26 @@ from reference_coordinator.log.batches import (
     LogBatch,
     RecordStore,
     StoredPartition,
-    StoreError,
     UnreadableRecord,
 )
 from reference_coordinator.log.cleaning import clean, finish_cleaning
 from reference_coordinator.log.conversion import to_log_batch, to_record_batch
 from reference_coordinator.log.files import DiskFiles, Files
+from reference_coordinator.log.full_disk import Disk, append_whole
 from reference_coordinator.log.placing import num_partitions_of
 from reference_coordinator.log.record_batch import RecordBatch, encode_batch
 from reference_coordinator.log.segments import (
     DERIVED_SUFFIXES,
     PartitionLog,
     Segment,
+    ends_path,
     partition_name,
     partitions_in,
     read_partition,
     segment_name,
+    throw_if_missing,
 )
+from reference_coordinator.log.synced import SyncedEnds, read_ends
 from reference_coordinator.profile.profiles import Profile
 
 DEFAULT_SEGMENT_BYTES: Final = 104_857_600
@@ -52,7 +55,7 @@ class LockedDirectoryError(Exception):
 
 
 @dataclass(slots=True)
-class _Partition:
+class _PartitionFiles:
     directory: Path
     active: Segment
     closed: tuple[Segment, ...] = ()
@@ -88,14 +91,17 @@ def read_directory(
     """Return what a directory has, by partition, and where; nothing is changed.
 
     Raises:
-        DamagedLogError: bytes are wrong elsewhere than at the end of a partition.
+        DamagedLogError: bytes are wrong elsewhere than at the end of a partition, or one is missing.
         OSError: it cannot be read.
     """
     stored: dict[int, StoredPartition] = {}
     logs: dict[int, PartitionLog] = {}
-    for partition, path in partitions_in(files, directory).items():
+    ends = read_ends(files, ends_path(directory))
+    found = partitions_in(files, directory)
+    throw_if_missing(directory, ends, found.values())
+    for partition, path in found.items():
         reading = _Reading(partition, profile)
-        logs[partition] = read_partition(files, path, reading.visit)
+        logs[partition] = read_partition(files, path, reading.visit, synced_end=ends.get(path.name, 0))
         stored[partition] = reading.result(logs[partition])
     return stored, logs
 
@@ -113,6 +119,7 @@ class DirectoryStore(RecordStore):
         segment_bytes: int = DEFAULT_SEGMENT_BYTES,
         now_ms: Callable[[], Millis] | None = None,
         files: Files | None = None,
+        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Open a directory, which may be empty, not be there yet, or be a broker's.
 
@@ -125,6 +132,7 @@ class DirectoryStore(RecordStore):
             now_ms: the clock by which compaction lets tombstones go; without one, segments are only
                 compacted on request.
             files: the file system.
+            tell: is told when the disk has no room, and when it has some again.
 
         Raises:
             LockedDirectoryError: it is in use.
@@ -136,18 +144,16 @@ class DirectoryStore(RecordStore):
         self._profile = profile
         self.num_partitions = 0
         """Those that are there, or will be made with the first append."""
-        self._codec = codec
-        self._segment_bytes = segment_bytes
-        self._now_ms = now_ms
+        self._codec, self._segment_bytes, self._now_ms = codec, segment_bytes, now_ms
         self._files = DiskFiles() if files is None else files
-        self._failure: str | None = None
+        self._disk = Disk(directory, tell)
         self._stored: dict[int, StoredPartition] = {}
-        self._partitions: dict[int, _Partition] = {}
+        self._partitions: dict[int, _PartitionFiles] = {}
         self.notices: tuple[str, ...] = ()
         """What had to be cut off, for a person to read."""
-        self._files.make_directory(directory)
-        self._files.sync_directory(directory.parent)
+        self._make_directory(directory)
         self._lock = _lock(directory) if files is None else None
+        self._ends = SyncedEnds(self._files, ends_path(directory))
         try:
             self._open(num_partitions)
         except BaseException:
@@ -162,26 +168,23 @@ class DirectoryStore(RecordStore):
 
     @override
     def append(self, partition: int, batch: LogBatch) -> None:
-        self._throw_if_failed()
         leader_epoch = self._partitions[partition].leader_epoch if partition in self._partitions else 0
         stored = to_record_batch(batch, self._profile, codec=self._codec, partition_leader_epoch=leader_epoch)
-        try:
+        with self._disk.writing():
             self._append(partition, stored)
-        except OSError as error:
-            raise self._failed(error) from error
 
     @override
     def delete(self) -> None:
-        self._throw_if_failed()
-        try:
+        with self._disk.writing():
+            for partition in self._partitions.values():
+                self._ends.forget(partition.directory.name)
+            self._ends.sync()
             for partition in self._partitions.values():
                 doomed = partition.directory.with_name(f"{partition.directory.name}{_DELETED_SUFFIX}")
                 self._remove_all(doomed)
                 self._files.rename(partition.directory, doomed)
                 self._files.sync_directory(self._directory)
                 self._remove_all(doomed)
-        except OSError as error:
-            raise self._failed(error) from error
         self._partitions.clear()
 
     def compact(self, *, now_ms: Millis) -> None:
@@ -190,14 +193,11 @@ class DirectoryStore(RecordStore):
         Raises:
             StoreError: the disk failed.
         """
-        self._throw_if_failed()
-        try:
+        with self._disk.writing():
             for partition in self._partitions.values():
                 if partition.active.size:
                     self._roll(partition)
                 self._clean(partition, now_ms)
-        except OSError as error:
-            raise self._failed(error) from error
 
     def close(self) -> None:
         """Let another process have the directory."""
@@ -206,14 +206,18 @@ class DirectoryStore(RecordStore):
             os.close(self._lock)
             self._lock = None
 
+    def _make_directory(self, directory: Path) -> None:
+        self._files.make_directory(directory)
+        self._files.sync_directory(directory.parent)
+
     def _open(self, num_partitions: int | None) -> None:
         for path in partitions_in(self._files, self._directory).values():
             finish_cleaning(self._files, path)
-        if partitions_in(self._files, self._directory):
-            self._files.remove(self._directory / _CLEAN_SHUTDOWN)
-            self._files.sync_directory(self._directory)
         self._stored, logs = read_directory(self._directory, self._profile, self._files)
         self.num_partitions = num_partitions_of(self._stored, configured=num_partitions)
+        if logs:
+            self._files.remove(self._directory / _CLEAN_SHUTDOWN)
+            self._files.sync_directory(self._directory)
         for partition, log in logs.items():
             self._take(partition, log)
         cuts = [log.cut for log in logs.values() if log.cut is not None]
@@ -221,14 +225,15 @@ class DirectoryStore(RecordStore):
             self._files.truncate(cut.path, cut.position)
             self._files.sync(cut.path)
         self.notices = tuple(f"{cut} was cut off" for cut in cuts)
+        self._ends.begin({partition_name(partition): log.end_offset for partition, log in logs.items()})
 
     def _take(self, partition: int, log: PartitionLog) -> None:
         directory = partitions_in(self._files, self._directory)[partition]
         if log.segments:
             *closed, active = log.segments
-            taken = _Partition(directory, active, tuple(closed))
+            taken = _PartitionFiles(directory, active, tuple(closed))
         else:
-            taken = _Partition(directory, self._new_segment(directory, 0))
+            taken = _PartitionFiles(directory, self._new_segment(directory, 0))
         self._partitions[partition] = taken
 
     def _append(self, partition: int, stored: RecordBatch) -> None:
@@ -241,7 +246,7 @@ class DirectoryStore(RecordStore):
             self._roll(found)
             if self._now_ms is not None:
                 self._clean(found, self._now_ms())
-        self._files.append(found.active.path, content)
+        append_whole(self._files, found.active.path, content, size=found.active.size)
         self._files.sync(found.active.path)
         found.active = Segment(
             base_offset=found.active.base_offset,
@@ -249,15 +254,16 @@ class DirectoryStore(RecordStore):
             size=found.active.size + len(content),
             next_offset=stored.next_offset,
         )
+        self._ends.grew(found.directory.name, stored.next_offset)
 
     def _make_partitions(self) -> None:
         """Make all partitions at once, as Kafka makes a topic; the last one first, which says how many."""
-        for partition in reversed(range(self.num_partitions)):
-            if partition not in self._partitions:
-                directory = self._directory / partition_name(partition)
-                self._files.make_directory(directory)
-                self._files.sync_directory(self._directory)
-                self._partitions[partition] = _Partition(directory, self._new_segment(directory, 0))
+        made = [each for each in reversed(range(self.num_partitions)) if each not in self._partitions]
+        for partition in made:
+            directory = self._directory / partition_name(partition)
+            self._make_directory(directory)
+            self._partitions[partition] = _PartitionFiles(directory, self._new_segment(directory, 0))
+        self._ends.begin({partition_name(partition): 0 for partition in made})
 
     def _new_segment(self, directory: Path, base_offset: int) -> Segment:
         path = directory / segment_name(base_offset)
@@ -265,13 +271,16 @@ class DirectoryStore(RecordStore):
         self._files.sync_directory(directory)
         return Segment(base_offset=base_offset, path=path, size=0, next_offset=base_offset)
 
-    def _roll(self, partition: _Partition) -> None:
+    def _roll(self, partition: _PartitionFiles) -> None:
         self._drop_derived(partition.directory)
         closed = partition.active
+        # Compaction may take what is before this end, which has to be noted by then.
+        self._ends.note(partition.directory.name, closed.next_offset)
+        self._ends.sync()
         partition.active = self._new_segment(partition.directory, closed.next_offset)
         partition.closed = (*partition.closed, closed)
 
-    def _clean(self, partition: _Partition, now_ms: Millis) -> None:
+    def _clean(self, partition: _PartitionFiles, now_ms: Millis) -> None:
         if partition.closed:
             self._drop_derived(partition.directory)
             cleaned = clean(self._files, partition.directory, partition.closed, now_ms=now_ms)
@@ -285,14 +294,6 @@ class DirectoryStore(RecordStore):
     def _remove_all(self, directory: Path) -> None:
         for name in self._files.names(directory):
             self._files.remove(directory / name)
-
-    def _throw_if_failed(self) -> None:
-        if self._failure is not None:
-            raise StoreError(self._failure)
-
-    def _failed(self, error: OSError) -> StoreError:
-        self._failure = f"{self._directory} cannot be written: {error}"
-        return StoreError(self._failure)
 
 
 def _lock(directory: Path) -> int:

@@ -1,11 +1,19 @@
 """The few things that the store does to a file system, so that a test can fail at each of them."""
 
 import os
+from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from typing_extensions import override
+
+_OPEN_MAX: Final = 128
+"""How many files stay open: fewer than a process may have, whatever else it has open."""
+
+
+class UnsyncedError(OSError):
+    """Nobody knows whether what was written is on the disk, and asking again does not tell."""
 
 
 class Files(Protocol):
@@ -29,6 +37,9 @@ class Files(Protocol):
     def append(self, path: Path, content: bytes) -> None:
         """Write behind the end of a file."""
 
+    def write_at(self, path: Path, position: int, content: bytes) -> None:
+        """Write in place of what is there."""
+
     def truncate(self, path: Path, size: int) -> None:
         """Cut a file off."""
 
@@ -39,20 +50,21 @@ class Files(Protocol):
         """Remove a file, if it is there."""
 
     def sync(self, path: Path) -> None:
-        """Return when the content of a file is on the disk."""
+        """Return when the content of a file is on the disk; raises UnsyncedError if nobody knows."""
 
     def sync_directory(self, path: Path) -> None:
-        """Return when the names in a directory are on the disk."""
+        """Return when the names in a directory are on the disk; raises UnsyncedError if nobody knows."""
 
     def close(self) -> None:
         """Let go of what is open."""
 
 
 class DiskFiles(Files):
-    """The real ones; a file that is appended to stays open."""
+    """The real ones; the files that were appended to latest stay open."""
 
     def __init__(self) -> None:
-        self._open: dict[Path, int] = {}
+        self._open: OrderedDict[Path, int] = OrderedDict()
+        """The one that was used last is the last."""
 
     @override
     def names(self, directory: Path) -> tuple[str, ...]:
@@ -72,7 +84,7 @@ class DiskFiles(Files):
     @override
     def create(self, path: Path) -> None:
         self._close(path)
-        self._open[path] = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
+        self._keep_open(path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644))
 
     @override
     def append(self, path: Path, content: bytes) -> None:
@@ -80,6 +92,15 @@ class DiskFiles(Files):
         left = memoryview(content)
         while left:
             left = left[os.write(descriptor, left) :]
+
+    @override
+    def write_at(self, path: Path, position: int, content: bytes) -> None:
+        # A descriptor of its own: one that is open for appending minds no position.
+        descriptor = os.open(path, os.O_WRONLY)
+        try:
+            os.pwrite(descriptor, content, position)
+        finally:
+            os.close(descriptor)
 
     @override
     def truncate(self, path: Path, size: int) -> None:
@@ -99,13 +120,13 @@ class DiskFiles(Files):
 
     @override
     def sync(self, path: Path) -> None:
-        os.fsync(self._descriptor(path))
+        _sync(self._descriptor(path))
 
     @override
     def sync_directory(self, path: Path) -> None:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            os.fsync(descriptor)
+            _sync(descriptor)
         finally:
             os.close(descriptor)
 
@@ -117,10 +138,27 @@ class DiskFiles(Files):
     def _descriptor(self, path: Path) -> int:
         found = self._open.get(path)
         if found is None:
-            found = self._open[path] = os.open(path, os.O_WRONLY | os.O_APPEND)
+            found = os.open(path, os.O_WRONLY | os.O_APPEND)
+            self._keep_open(path, found)
+        else:
+            self._open.move_to_end(path)
         return found
+
+    def _keep_open(self, path: Path, descriptor: int) -> None:
+        self._open[path] = descriptor
+        if len(self._open) > _OPEN_MAX:
+            # What was written and not synced is synced by whoever opens it again.
+            _, oldest = self._open.popitem(last=False)
+            os.close(oldest)
 
     def _close(self, path: Path) -> None:
         descriptor = self._open.pop(path, None)
         if descriptor is not None:
             os.close(descriptor)
+
+
+def _sync(descriptor: int) -> None:
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        raise UnsyncedError(error.errno, error.strerror) from error

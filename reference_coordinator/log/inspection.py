@@ -3,15 +3,16 @@
 from collections.abc import Mapping
 from operator import itemgetter
 
-from reference_coordinator.classic.group import ClassicGroup
+from reference_coordinator.coordinator.loader import Loader
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.errors import IllegalStateError
-from reference_coordinator.core.ids import GroupId, Millis, ProducerId
+from reference_coordinator.core.ids import GroupId, Millis, ProducerId, TopicPartition
 from reference_coordinator.core.values import value
-from reference_coordinator.group.loader import Loader
-from reference_coordinator.group.shard import Shard
+from reference_coordinator.groups.classic.group import ClassicGroup
+from reference_coordinator.groups.classic.lookups import as_classic_group
 from reference_coordinator.log.batches import StoredPartition
-from reference_coordinator.offsets.values import OffsetAndMetadata, TopicPartition
+from reference_coordinator.offsets.shard import CoordinatorShard
+from reference_coordinator.offsets.values import OffsetAndMetadata
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
 
@@ -90,18 +91,21 @@ def _load_partition(
     partition: int, found: StoredPartition, profile: Profile, *, num_partitions: int
 ) -> tuple[LoadedGroup, ...]:
     config = GroupCoordinatorConfig(offsets_topic_num_partitions=num_partitions)
-    shard = Shard(config=config, profile=profile, choices=DeterministicChoices())
+    shard = CoordinatorShard(config=config, profile=profile, choices=DeterministicChoices())
     loader = Loader(shard=shard, partition=partition)
     loader.replay(record for batch in found.batches for record in batch.records)
     loader.finish()
     pending: dict[GroupId, list[LoadedOffset]] = {}
     for producer_id, group_id, place, offset in shard.offsets.transactions.by_producer():
         pending.setdefault(group_id, []).append(_offset(place, offset, producer_id))
-    groups = (_group(shard, group, tuple(pending.get(group.group_id, ()))) for group in shard.groups())
+    groups = (
+        _group(shard, group, tuple(pending.get(group.group_id, ())))
+        for group in map(as_classic_group, shard.groups())
+    )
     return tuple(sorted(groups, key=lambda group: group.group_id))
 
 
-def _group(shard: Shard, group: ClassicGroup, pending: tuple[LoadedOffset, ...]) -> LoadedGroup:
+def _group(shard: CoordinatorShard, group: ClassicGroup, pending: tuple[LoadedOffset, ...]) -> LoadedGroup:
     offsets = sorted(shard.offsets.of_group(group.group_id).items(), key=itemgetter(0))
     return LoadedGroup(
         offsets_partition=shard.partition_for(group.group_id),

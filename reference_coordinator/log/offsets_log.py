@@ -9,10 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from reference_coordinator.broker.topics import OFFSETS_TOPIC
 from reference_coordinator.core.effects import AppendRecords, Producer
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import NO_PRODUCER_EPOCH, Millis, ProducerEpoch, ProducerId
+from reference_coordinator.core.ids import NO_PRODUCER_EPOCH, OFFSETS_TOPIC, Millis, ProducerEpoch, ProducerId
 from reference_coordinator.core.records import (
     CoordinatorRecord,
     EndTransactionMarker,
@@ -29,10 +28,13 @@ from reference_coordinator.log.batches import (
     UnreadableRecord,
     UnwritableBatchError,
 )
+from reference_coordinator.log.memory import compacted, count_records
 
 _FIRST_STRICT_TRANSACTION_VERSION: Final = 2
 _SHORT_MAX: Final = 2**15 - 1
 _NO_COORDINATOR_EPOCH: Final = -1
+_COMPACTED_FROM: Final = 1024
+"""How many records a partition has when it is compacted first; later, twice as many as were left."""
 _PartitionOfProducer = tuple[str, int, ProducerId]
 
 
@@ -54,13 +56,31 @@ class MarkerHeader:
 
 
 @dataclass(slots=True)
-class _Partition:
+class _PartitionLog:
     batches: list[LogBatch]
     end_offset: int
     timestamp_ms: Millis
     """The latest that a record brought; those that bring none have it too."""
     unreadable: UnreadableRecord | None
-    foreign_count: int = 0
+    external_count: int = 0
+    num_records: int = 0
+    compacted_from: int = _COMPACTED_FROM
+    """How many records it has when it is compacted the next time."""
+    compactions: int = 0
+
+    def add(self, batches: Iterable[LogBatch]) -> None:
+        """Take in batches, and leave out what was overwritten once there may be as much of it as of the rest.
+
+        Kafka compacts segments that are full, and half of which was overwritten. Nobody counts on the rest.
+        """
+        added = tuple(batches)
+        self.batches.extend(added)
+        self.num_records += count_records(added)
+        if self.num_records >= self.compacted_from:
+            self.batches = compacted(self.batches)
+            self.num_records = count_records(self.batches)
+            self.compacted_from = max(_COMPACTED_FROM, 2 * self.num_records)
+            self.compactions += 1
 
 
 class OffsetsLog:
@@ -69,12 +89,17 @@ class OffsetsLog:
     def __init__(self, store: RecordStore | None = None) -> None:
         """Begin with what the store has, or with nothing, and nowhere to keep it."""
         self._store = store
-        self._partitions: dict[int, _Partition] = {}
+        self._partitions: dict[int, _PartitionLog] = {}
         self._producers: dict[_PartitionOfProducer, ProducerState] = {}
-        self.records: list[CoordinatorRecord] = []
-        """Those of all partitions: first what the store had, then what was appended, oldest first."""
         for partition, stored in sorted(store.load().items()) if store else ():
             self._restore(partition, stored)
+
+    @property
+    def records(self) -> list[CoordinatorRecord]:
+        """By partition, oldest first, of all that can be read; what was overwritten may be missing."""
+        found = (self._partitions[partition] for partition in self.partitions())
+        readable = (each for each in found if each.unreadable is None or each.external_count)
+        return [record for each in readable for batch in each.batches for record in batch.records]
 
     def append(self, append: AppendRecords) -> Errors:
         """Take in records, unless their producer's epoch is older than one that was seen.
@@ -93,23 +118,22 @@ class OffsetsLog:
             self._data_written(append.partition, producer)
         return error
 
-    def append_foreign(self, partition: int, added: StoredPartition) -> None:
+    def append_external(self, partition: int, added: StoredPartition) -> None:
         """Take in what somebody else has written; whoever coordinates the partition is not told.
 
         Source: ReplicaManager#appendRecords (4.3.1).
         """
         assert self._store is None, "a store has what a coordinator writes, and nothing else"
         found = self._partition(partition)
-        found.batches.extend(added.batches)
+        found.add(added.batches)
         found.end_offset = added.end_offset
         found.unreadable = found.unreadable or added.unreadable
-        found.foreign_count += 1
-        self.records.extend(record for batch in added.batches for record in batch.records)
+        found.external_count += 1
 
-    def foreign_count(self, partition: int) -> int:
+    def external_count(self, partition: int) -> int:
         """How often somebody else has written to a partition."""
         found = self._partitions.get(partition)
-        return 0 if found is None else found.foreign_count
+        return 0 if found is None else found.external_count
 
     def append_marker(self, topic: str, marker: EndTransactionMarker, header: MarkerHeader) -> Errors:
         """Take in the end of a transaction.
@@ -156,6 +180,11 @@ class OffsetsLog:
         found = self._partitions.get(partition)
         return () if found is None else tuple(found.batches)
 
+    def compactions(self, partition: int) -> int:
+        """How often overwritten records of a partition were left out."""
+        found = self._partitions.get(partition)
+        return 0 if found is None else found.compactions
+
     def end_offset(self, partition: int) -> int:
         """Where the partition's next record will stand. Source: UnifiedLog#logEndOffset (4.3.1)."""
         found = self._partitions.get(partition)
@@ -175,7 +204,6 @@ class OffsetsLog:
         if self._store is not None:
             with suppress(StoreError):  # which then takes nothing more
                 self._store.delete()
-        self.records.clear()
         self._partitions.clear()
         for known in [each for each in self._producers if each[0] == OFFSETS_TOPIC]:
             del self._producers[known]
@@ -222,23 +250,20 @@ class OffsetsLog:
                 return Errors.KAFKA_STORAGE_ERROR
             except UnwritableBatchError:
                 return Errors.UNKNOWN_SERVER_ERROR
-        found.batches.append(batch)
+        found.add((batch,))
         found.end_offset += len(records)
         found.timestamp_ms = batch.timestamp_ms
-        self.records.extend(records)
         return Errors.NONE
 
-    def _partition(self, partition: int) -> _Partition:
-        return self._partitions.setdefault(partition, _Partition([], 0, Millis(0), None))
+    def _partition(self, partition: int) -> _PartitionLog:
+        return self._partitions.setdefault(partition, _PartitionLog([], 0, Millis(0), None))
 
     def _restore(self, partition: int, stored: StoredPartition) -> None:
         """Source: ProducerStateManager#update (4.3.1)."""
         timestamp_ms = max((batch.timestamp_ms for batch in stored.batches), default=Millis(0))
-        self._partitions[partition] = _Partition(
-            list(stored.batches), stored.end_offset, timestamp_ms, stored.unreadable
-        )
-        if stored.unreadable is None:
-            self.records.extend(record for batch in stored.batches for record in batch.records)
+        found = _PartitionLog([], stored.end_offset, timestamp_ms, stored.unreadable)
+        found.add(stored.batches)
+        self._partitions[partition] = found
         for batch in stored.batches:
             if batch.producer is not None and batch.coordinator_epoch is not None:
                 self._marker_written(OFFSETS_TOPIC, partition, batch.producer, batch.coordinator_epoch)

@@ -33,7 +33,7 @@ LOG_OVERHEAD: Final = 12
 MAGIC: Final = 2
 NO_SEQUENCE: Final = -1
 MAGIC_AT: Final = 16
-_CRC_AT: Final = 17
+CRC_AT: Final = 17
 ATTRIBUTES_AT: Final = 21
 CODEC_MASK: Final = 0x07
 _LOG_APPEND_TIME: Final = 0x08
@@ -112,7 +112,7 @@ def encode_batch(batch: RecordBatch) -> bytes:
             len(batch.records),
         )
     )
-    struct.pack_into(">I", header, _CRC_AT, crc32c(content, crc32c(bytes(header[ATTRIBUTES_AT:]))))
+    struct.pack_into(">I", header, CRC_AT, crc32c(content, crc32c(bytes(header[ATTRIBUTES_AT:]))))
     return bytes(header) + content
 
 

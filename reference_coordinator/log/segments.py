@@ -7,14 +7,19 @@ Source: LogFileUtils, LogLoader, LogSegment#recover (4.3.1).
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from reference_coordinator.broker.topics import OFFSETS_TOPIC
+from crc32c import crc32c
+from typing_extensions import override
+
+from reference_coordinator.core.ids import OFFSETS_TOPIC
 from reference_coordinator.core.values import value
 from reference_coordinator.log.files import Files
 from reference_coordinator.log.record_batch import (
+    ATTRIBUTES_AT,
+    CRC_AT,
     HEADER,
     MAGIC,
     MAGIC_AT,
@@ -28,12 +33,23 @@ CLEANED_SUFFIX: Final = ".log.cleaned"
 SWAP_SUFFIX: Final = ".log.swap"
 DERIVED_SUFFIXES: Final = (".index", ".timeindex", ".txnindex", ".snapshot")
 """Files that Kafka makes of the segments, and makes anew where they are missing."""
+ENDS_NAME: Final = f"{OFFSETS_TOPIC}.synced"
+"""The file that says how far each partition was on the disk."""
+_REMEDY: Final = (
+    "put back a copy of the whole directory, or begin with another one: what is damaged was acknowledged, "
+    "and nothing of it was changed"
+)
 _OFFSET_DIGITS: Final = 20
 _PARTITION: Final = re.compile(rf"{re.escape(OFFSETS_TOPIC)}-(0|[1-9]\d*)")
 
 
 class DamagedLogError(Exception):
-    """Stored bytes are not what was written; the message says where."""
+    """Stored bytes are not what was written; the message says where, and what can be done."""
+
+    @override
+    def __str__(self) -> str:
+        """Say what is wrong, and what can be done."""
+        return f"{self.args[0]}; {_REMEDY}"
 
 
 @value
@@ -106,11 +122,43 @@ def base_offsets(files: Files, directory: Path, suffix: str = LOG_SUFFIX) -> tup
     return tuple(sorted(int(name) for name in names if name.isdecimal()))
 
 
-def read_partition(files: Files, directory: Path, visit: Callable[[RecordBatch], None]) -> PartitionLog:
-    """Read all segments of a partition, one batch at a time; nothing is changed.
+def ends_path(directory: Path) -> Path:
+    """Return where it is said how far the partitions of a directory were on the disk.
+
+    A directory that is a partition itself has a place in the one around it.
+    """
+    is_partition = _PARTITION.fullmatch(directory.name) is not None
+    return (directory.parent if is_partition else directory) / ENDS_NAME
+
+
+def throw_if_missing(directory: Path, ends: Mapping[str, int], found: Iterable[Path]) -> None:
+    """Refuse a directory that lacks a partition which was there.
 
     Raises:
-        DamagedLogError: bytes are wrong elsewhere than at the end.
+        DamagedLogError: one is missing.
+    """
+    if not _PARTITION.fullmatch(directory.name):
+        missing = sorted(set(ends) - {path.name for path in found})
+        if missing:
+            raise DamagedLogError(
+                f"{directory / missing[0]} is missing, which had everything before offset {ends[missing[0]]} "
+                f"(remove {directory / ENDS_NAME} if it was taken away on purpose)"
+            )
+
+
+def read_partition(
+    files: Files, directory: Path, visit: Callable[[RecordBatch], None], *, synced_end: int = 0
+) -> PartitionLog:
+    """Read all segments of a partition, one batch at a time; nothing is changed.
+
+    Args:
+        files: the file system.
+        directory: the partition's.
+        visit: is given each batch.
+        synced_end: the offset up to which it was on the disk for certain.
+
+    Raises:
+        DamagedLogError: bytes are wrong elsewhere than at the end, or before what was on the disk.
     """
     bases = base_offsets(files, directory)
     segments: list[Segment] = []
@@ -123,20 +171,36 @@ def read_partition(files: Files, directory: Path, visit: Callable[[RecordBatch],
                 f"{path} begins before offset {next_offset}, up to which the segment before it goes"
             )
         segment, cut = read_segment(
-            files.read(path), path, base_offset, visit, is_last=base_offset == bases[-1]
+            files.read(path),
+            path,
+            base_offset,
+            visit,
+            is_last=base_offset == bases[-1],
+            synced_end=synced_end,
         )
         segments.append(segment)
         next_offset = segment.next_offset
+    if next_offset < synced_end:
+        place = segments[-1].path if segments else directory
+        raise DamagedLogError(
+            f"{place} ends before offset {next_offset}, but everything before offset {synced_end} was written"
+        )
     return PartitionLog(segments=tuple(segments), cut=cut)
 
 
 def read_segment(
-    content: bytes, path: Path, base_offset: int, visit: Callable[[RecordBatch], None], *, is_last: bool
+    content: bytes,
+    path: Path,
+    base_offset: int,
+    visit: Callable[[RecordBatch], None],
+    *,
+    is_last: bool,
+    synced_end: int = 0,
 ) -> tuple[Segment, Cut | None]:
     """Read one segment, of which only the last may end in the middle of a batch.
 
     Raises:
-        DamagedLogError: bytes are wrong elsewhere.
+        DamagedLogError: bytes are wrong elsewhere, or before what was on the disk.
     """
     data = memoryview(content)
     position, next_offset = 0, base_offset
@@ -144,9 +208,17 @@ def read_segment(
     while position < len(data):
         try:
             batch, end = decode_batch(data, position)
-            _throw_if_out_of_order(batch, next_offset)
+            throw_if_out_of_order(batch, next_offset)
+            if is_last and next_offset < synced_end < batch.next_offset:
+                # A batch ended there. Only compaction takes such ends, and never from the last segment.
+                raise OutOfOrderError(f"it begins with offset {batch.base_offset}, but {next_offset} is next")
         except BadBatchError as error:
-            if not is_last or _is_followed(data, position, next_offset):
+            if (
+                not is_last
+                or next_offset < synced_end
+                or not is_torn(data, position, error)
+                or _is_followed(data, position, next_offset)
+            ):
                 raise DamagedLogError(f"{path} is damaged at {position}: {error}") from error
             cut = Cut(path=path, position=position, length=len(data) - position, reason=str(error))
             break
@@ -156,9 +228,29 @@ def read_segment(
     return segment, cut
 
 
-def _throw_if_out_of_order(batch: RecordBatch, next_offset: int) -> None:
+class OutOfOrderError(BadBatchError):
+    """A whole batch whose offsets cannot be those that it was written with."""
+
+
+def is_torn(data: memoryview, position: int, error: BadBatchError) -> bool:
+    """Whether the rest of a file may be an append that was cut off: it is no batch, and never was one.
+
+    A checksum leaves out the first fields of a batch. What has the right one and does not fit otherwise was
+    whole, and one of these fields is damaged.
+    """
+    if isinstance(error, OutOfOrderError):
+        return False
+    rest = data[position:]
+    if len(rest) < HEADER.size:
+        return True
+    crc = int.from_bytes(rest[CRC_AT:ATTRIBUTES_AT], "big")
+    return crc != crc32c(rest[ATTRIBUTES_AT:])
+
+
+def throw_if_out_of_order(batch: RecordBatch, next_offset: int) -> None:
+    """Refuse a batch that begins before the end of the one before it."""
     if batch.base_offset < next_offset:
-        raise BadBatchError(f"it begins with offset {batch.base_offset}, but {next_offset} is next")
+        raise OutOfOrderError(f"it begins with offset {batch.base_offset}, but {next_offset} is next")
 
 
 def _is_followed(data: memoryview, position: int, next_offset: int) -> bool:

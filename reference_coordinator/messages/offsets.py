@@ -16,6 +16,9 @@ from reference_coordinator.core.values import value
 DEFAULT_RETENTION_TIME_MS: Final = Millis(-1)
 """Source: OffsetCommitRequest.DEFAULT_RETENTION_TIME."""
 
+DEFAULT_TIMESTAMP_MS: Final = Millis(-1)
+"""Source: OffsetCommitRequest.DEFAULT_TIMESTAMP (3.9.2)."""
+
 
 @value
 class OffsetCommitRequestPartition:
@@ -25,6 +28,8 @@ class OffsetCommitRequestPartition:
     committed_offset: int
     committed_leader_epoch: int = -1
     committed_metadata: str | None = ""
+    commit_timestamp_ms: Millis = DEFAULT_TIMESTAMP_MS
+    """OffsetCommit v1; -1 stands for the broker's time."""
 
 
 @value
@@ -97,7 +102,7 @@ class OffsetFetchRequestGroup:
 
 @value
 class OffsetFetchRequest:
-    """Asks for committed offsets; OffsetFetch v1 to v7 bring exactly one group."""
+    """Asks for committed offsets; OffsetFetch v0 to v7 bring exactly one group."""
 
     groups: tuple[OffsetFetchRequestGroup, ...]
     require_stable: bool = False

@@ -1,13 +1,10 @@
 """OffsetDelete: a group forgets some offsets."""
 
-from reference_coordinator.classic.group import ClassicGroup
-from reference_coordinator.classic.state import ClassicGroupState
-from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.ids import ResponseToken
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import ResponseToken, TopicPartition
 from reference_coordinator.core.records import OffsetCommitTombstone
-from reference_coordinator.group.appends import AnswerStored
-from reference_coordinator.group.removal import cleanup_group_metadata
-from reference_coordinator.group.shard import Shard
+from reference_coordinator.groups.classic.lookups import as_classic_group
+from reference_coordinator.groups.group import Group
 from reference_coordinator.messages import (
     OffsetDeleteRequest,
     OffsetDeleteRequestTopic,
@@ -15,12 +12,14 @@ from reference_coordinator.messages import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
-from reference_coordinator.offsets.answers import each_partition_once
-from reference_coordinator.offsets.values import TopicPartition
+from reference_coordinator.offsets.expiration import cleanup_group_metadata
+from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.runtime.answer_stored import AnswerStored
+from reference_coordinator.runtime.partition_answers import each_partition_once
 
 
-def delete_offsets(shard: Shard, request: OffsetDeleteRequest, token: ResponseToken) -> None:
+def delete_offsets(shard: CoordinatorShard, request: OffsetDeleteRequest, token: ResponseToken) -> None:
     """Forget offsets of topics that nobody in the group reads.
 
     Raises:
@@ -44,44 +43,41 @@ def delete_offsets(shard: Shard, request: OffsetDeleteRequest, token: ResponseTo
     if not shard.profile.has(Behaviour.DELETION_AWAITS_APPEND):
         # Where there is nothing to forget, an empty group is not looked at, and stays.
         if deletable:
-            cleanup_group_metadata(shard, group, deletable)
+            cleanup_group_metadata(shard, as_classic_group(group), deletable)
         shard.respond(token, response)
         return
     committed = shard.offsets.of_group(group.group_id)
     records = tuple(
         OffsetCommitTombstone(group_id=group.group_id, topic=each.topic, partition=each.partition)
         for each in deletable
-        if each in committed or shard.offsets.transactions.has(group.group_id, each)
+        if each in committed or shard.offsets.transactions.contains(group.group_id, each)
     )
     if not records:
         shard.respond(token, response)
         return
-    stored = AnswerStored(token=token, request=request, response=response)
+    stored = AnswerStored(shard=shard, token=token, request=request, response=response)
     shard.append(group.group_id, records, stored, replays=True)
 
 
-def validate_offset_delete(shard: Shard, request: OffsetDeleteRequest) -> ClassicGroup:
+def validate_offset_delete(shard: CoordinatorShard, request: OffsetDeleteRequest) -> Group:
     """Find the group and refuse it if it is in use by others than consumers.
 
     Raises:
         CoordinatorError: GROUP_ID_NOT_FOUND or NON_EMPTY_GROUP.
 
-    Source: ClassicGroup#validateOffsetDelete (4.3.1), GroupCoordinator#handleDeleteOffsets (3.9.2).
+    Source: OffsetMetadataManager#validateOffsetDelete (4.3.1), GroupCoordinator#handleDeleteOffsets (3.9.2).
     """
     group = shard.group(request.group_id)
-    if group is None or group.state is ClassicGroupState.DEAD:
-        raise CoordinatorError(Errors.GROUP_ID_NOT_FOUND)
-    if group.state is not ClassicGroupState.EMPTY and not group.uses_consumer_group_protocol:
-        raise CoordinatorError(Errors.NON_EMPTY_GROUP)
+    group.validate_offset_delete()
     return group
 
 
-def _is_read(group: ClassicGroup, topic: str) -> bool:
+def _is_read(group: Group, topic: str) -> bool:
     # Empty consumer groups subscribe to nothing; one that never had a generation cannot tell.
-    return group.state is not ClassicGroupState.EMPTY and group.is_subscribed_to_topic(topic)
+    return not group.is_empty and group.is_subscribed_to_topic(topic)
 
 
-def _response_topic(group: ClassicGroup, topic: OffsetDeleteRequestTopic) -> OffsetDeleteResponseTopic:
+def _response_topic(group: Group, topic: OffsetDeleteRequestTopic) -> OffsetDeleteResponseTopic:
     read = _is_read(group, topic.name)
     error = Errors.GROUP_SUBSCRIBED_TO_TOPIC if read else Errors.NONE
     return OffsetDeleteResponseTopic(

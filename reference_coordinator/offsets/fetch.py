@@ -1,9 +1,8 @@
 """OffsetFetch: what a group has committed."""
 
-from reference_coordinator.classic.group import ClassicGroup
-from reference_coordinator.classic.state import ClassicGroupState
-from reference_coordinator.core.errors import Errors
-from reference_coordinator.group.shard import Shard
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.ids import TopicPartition
+from reference_coordinator.groups.group import Group
 from reference_coordinator.messages import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
@@ -11,13 +10,14 @@ from reference_coordinator.messages import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
-from reference_coordinator.offsets.answers import each_partition_once
-from reference_coordinator.offsets.values import OffsetAndMetadata, TopicPartition
+from reference_coordinator.offsets.shard import CoordinatorShard
+from reference_coordinator.offsets.values import OffsetAndMetadata
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
+from reference_coordinator.runtime.partition_answers import each_partition_once
 
 
 def fetch_offsets(
-    shard: Shard, request: OffsetFetchRequestGroup, *, require_stable: bool
+    shard: CoordinatorShard, request: OffsetFetchRequestGroup, *, require_stable: bool
 ) -> OffsetFetchResponseGroup:
     """A group's offsets; a group that is not there has none, which is no error.
 
@@ -49,20 +49,19 @@ def fetch_offsets(
     )
 
 
-def fetch_error(request: OffsetFetchRequestGroup, error: Errors) -> OffsetFetchResponseGroup:
-    """A fetch refused as a whole. Source: OffsetFetchResponse#groupError (4.3.1)."""
-    return OffsetFetchResponseGroup(group_id=request.group_id, topics=(), error_code=error)
-
-
 def _group_for_readers(
-    shard: Shard, request: OffsetFetchRequestGroup, *, require_stable: bool
-) -> ClassicGroup | None:
+    shard: CoordinatorShard, request: OffsetFetchRequestGroup, *, require_stable: bool
+) -> Group | None:
     # A fetch that wants offsets stable is a write to the Java coordinator, and sees what writers see.
-    group = shard.group(request.group_id) if require_stable else shard.committed_group(request.group_id)
-    return None if group is None or group.state is ClassicGroupState.DEAD else group
+    try:
+        group = shard.group(request.group_id, committed=not require_stable)
+        group.validate_offset_fetch()
+    except CoordinatorError:
+        return None
+    return group
 
 
-def _all_committed(shard: Shard, group: ClassicGroup | None) -> tuple[OffsetFetchRequestTopic, ...]:
+def _all_committed(shard: CoordinatorShard, group: Group | None) -> tuple[OffsetFetchRequestTopic, ...]:
     if group is None:
         return ()
     by_topic: dict[str, list[int]] = {}
@@ -75,7 +74,7 @@ def _all_committed(shard: Shard, group: ClassicGroup | None) -> tuple[OffsetFetc
 
 
 def _fetch_partition(
-    shard: Shard, group: ClassicGroup | None, partition: TopicPartition, *, require_stable: bool
+    shard: CoordinatorShard, group: Group | None, partition: TopicPartition, *, require_stable: bool
 ) -> OffsetFetchResponsePartition:
     if group is None:
         return _answer(partition, None)
@@ -84,15 +83,17 @@ def _fetch_partition(
     return _answer(partition, shard.offsets.of_group(group.group_id).get(partition))
 
 
-def _is_unstable(shard: Shard, group: ClassicGroup, partition: TopicPartition) -> bool:
+def _is_unstable(shard: CoordinatorShard, group: Group, partition: TopicPartition) -> bool:
     """Whether what is committed may be about to be replaced.
 
-    Source: GroupMetadata#hasPendingOffsetCommitsForTopicPartition (3.9.2),
+    Decided in: GroupMetadata#hasPendingOffsetCommitsForTopicPartition (3.9.2),
     OffsetMetadataManager#hasPendingTransactionalOffsets (4.3.1).
     """
     is_scala = shard.profile.coordinator is CoordinatorFamily.SCALA
-    is_on_its_way = is_scala and shard.offsets.is_pending(group.group_id, partition)
-    return is_on_its_way or shard.offsets.transactions.has(group.group_id, partition)
+    is_on_its_way = is_scala and shard.offsets.has_pending_offset_commits_for_topic_partition(
+        group.group_id, partition
+    )
+    return is_on_its_way or shard.offsets.transactions.contains(group.group_id, partition)
 
 
 def _answer(

@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reference_coordinator.core.ids import GroupId
+from reference_coordinator.core.ids import GroupId, TopicPartition
 from reference_coordinator.offsets.transactional import TransactionalOffsets
-from reference_coordinator.offsets.values import OffsetAndMetadata, TopicPartition
-
-__all__ = ["OffsetAndMetadata", "OffsetStore", "TopicPartition"]
+from reference_coordinator.offsets.values import OffsetAndMetadata
 
 
 @dataclass(slots=True)
@@ -34,7 +32,7 @@ class OffsetStore:
     def put_if_newer(self, group_id: GroupId, partition: TopicPartition, offset: OffsetAndMetadata) -> None:
         """Let an offset be committed unless one that stands later in the log already is."""
         current = self._committed.get(group_id, {}).get(partition)
-        if current is None or current.is_older_than(offset):
+        if current is None or current.older_than(offset):
             self.put(group_id, partition, offset)
 
     def put(self, group_id: GroupId, partition: TopicPartition, offset: OffsetAndMetadata) -> None:
@@ -59,7 +57,9 @@ class OffsetStore:
         self._pending.pop(group_id, None)
         self.transactions.forget_group(group_id)
 
-    def prepare_commit(self, group_id: GroupId, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+    def prepare_offset_commit(
+        self, group_id: GroupId, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    ) -> None:
         """Note offsets on their way to the log. Source: GroupMetadata#prepareOffsetCommit (3.9.2)."""
         self._pending.setdefault(group_id, {}).update(offsets)
 
@@ -68,7 +68,7 @@ class OffsetStore:
     ) -> None:
         """End the way of an offset, or of whatever is on the way for a partition.
 
-        Source: GroupMetadata#failPendingOffsetWrite (3.9.2).
+        Decided in: GroupMetadata#failPendingOffsetWrite (3.9.2).
         """
         pending = self._pending.get(group_id, {})
         if offset is None or pending.get(partition) == offset:
@@ -76,7 +76,9 @@ class OffsetStore:
         if not pending:
             self._pending.pop(group_id, None)
 
-    def is_pending(self, group_id: GroupId, partition: TopicPartition) -> bool:
+    def has_pending_offset_commits_for_topic_partition(
+        self, group_id: GroupId, partition: TopicPartition
+    ) -> bool:
         """Whether an offset is on its way.
 
         Source: GroupMetadata#hasPendingOffsetCommitsForTopicPartition (3.9.2).

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from reference_coordinator.classic.group import ClassicGroup
-from reference_coordinator.classic.state import ClassicGroupState
+from typing_extensions import override
+
 from reference_coordinator.core.effects import Producer
 from reference_coordinator.core.errors import Errors, IllegalStateError
 from reference_coordinator.core.ids import (
@@ -14,14 +14,16 @@ from reference_coordinator.core.ids import (
     Millis,
     ProducerId,
     ResponseToken,
+    TopicPartition,
 )
 from reference_coordinator.core.java import as_long
 from reference_coordinator.core.map_order import utf16_length
 from reference_coordinator.core.records import OffsetCommitRecord
 from reference_coordinator.core.values import value
-from reference_coordinator.group.append_errors import maybe_convert_offset_commit_error
-from reference_coordinator.group.appends import AnswerStored, OffsetsStored
-from reference_coordinator.group.shard import Shard
+from reference_coordinator.groups.classic.group import ClassicGroup
+from reference_coordinator.groups.classic.lookups import as_classic_group
+from reference_coordinator.groups.classic.state import ClassicGroupState
+from reference_coordinator.groups.group import Group
 from reference_coordinator.messages import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -30,10 +32,19 @@ from reference_coordinator.messages import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
-from reference_coordinator.messages.offsets import DEFAULT_RETENTION_TIME_MS
-from reference_coordinator.offsets.answers import ResponseTopics, Verdicts, commit_topics, with_none_replaced
-from reference_coordinator.offsets.values import OffsetAndMetadata, TopicPartition
+from reference_coordinator.messages.offsets import DEFAULT_RETENTION_TIME_MS, DEFAULT_TIMESTAMP_MS
+from reference_coordinator.offsets.shard import CoordinatorShard
+from reference_coordinator.offsets.values import OffsetAndMetadata
 from reference_coordinator.profile.profiles import Behaviour, CoordinatorFamily
+from reference_coordinator.runtime.answer_stored import AnswerStored
+from reference_coordinator.runtime.append_errors import maybe_convert_offset_commit_error
+from reference_coordinator.runtime.appends import Continuation
+from reference_coordinator.runtime.partition_answers import (
+    ResponseTopics,
+    Verdicts,
+    commit_topics,
+    with_none_replaced,
+)
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 CommitResponse = OffsetCommitResponse | TxnOffsetCommitResponse
@@ -43,7 +54,7 @@ CommitResponse = OffsetCommitResponse | TxnOffsetCommitResponse
 class Commit:
     """Offsets that may be stored, since who brings them has been looked at."""
 
-    group: ClassicGroup
+    group: Group
     token: ResponseToken
     request: OffsetCommitRequest | TxnOffsetCommitRequest
     retention_time_ms: Millis = DEFAULT_RETENTION_TIME_MS
@@ -53,7 +64,38 @@ class Commit:
     """Makes the API's response."""
 
 
-def store_offsets(shard: Shard, commit: Commit) -> None:
+@value
+class OffsetsStored(Continuation):
+    """Committed offsets were to be written."""
+
+    shard: CoordinatorShard
+    group: ClassicGroup
+    token: ResponseToken
+    response: CommitResponse
+    """What to answer on success; a failure replaces its NONEs."""
+    offsets: Offsets
+    producer_id: ProducerId
+    """Whose transaction they are part of, if they are."""
+    record_offset: int
+    """Where in the log they will stand."""
+
+    @override
+    def append_completed(self, error: Errors) -> None:
+        """Answer a commit to the Scala coordinator, now that it is written or could not be.
+
+        Decided in: GroupMetadataManager#createPutCacheCallback (3.9.2).
+        """
+        if self.group.state is not ClassicGroupState.DEAD:
+            for partition, offset in self.offsets.items():
+                _settle(self.shard, self, partition, offset, error)
+        response = self.response
+        if error is not Errors.NONE:
+            reported = maybe_convert_offset_commit_error(error)
+            response = replace(response, topics=with_none_replaced(response.topics, reported))
+        self.shard.respond(self.token, response)
+
+
+def store_offsets(shard: CoordinatorShard, commit: Commit) -> None:
     """Refuse what carries too much metadata, write the rest, and answer when it is written.
 
     Raises:
@@ -74,53 +116,48 @@ def store_offsets(shard: Shard, commit: Commit) -> None:
         raise IllegalStateError("a transactional batch has no producer epoch")
     group_id = commit.group.group_id
     producer_id = NO_PRODUCER_ID if producer is None else producer.producer_id
-    records = tuple(_record(group_id, producer_id, *item) for item in accepted.items())
     match shard.profile.coordinator:
         case CoordinatorFamily.JAVA:
-            stored = AnswerStored(token=commit.token, request=commit.request, response=response)
+            # A partition that is named twice is written twice.
+            records = tuple(_record(group_id, producer_id, *each) for each in accepted)
+            stored = AnswerStored(shard=shard, token=commit.token, request=commit.request, response=response)
             shard.append(group_id, records, stored, replays=True, producer=producer)
         case CoordinatorFamily.SCALA:
             stays = shard.profile.has(Behaviour.REJECTED_COMMIT_STAYS_PENDING)
-            prepare_commit(shard, group_id, producer_id, offsets if stays else accepted)
+            last = dict(accepted)
+            records = tuple(_record(group_id, producer_id, *each) for each in last.items())
+            prepare_offset_commit(shard, group_id, producer_id, offsets if stays else last)
             offsets_stored = OffsetsStored(
-                group=commit.group,
+                shard=shard,
+                group=as_classic_group(commit.group),
                 token=commit.token,
                 response=response,
-                offsets=accepted,
+                offsets=last,
                 producer_id=producer_id,
                 record_offset=shard.log_end_offset(group_id),
             )
             shard.append(group_id, records, offsets_stored, producer=producer)
 
 
-def prepare_commit(shard: Shard, group_id: GroupId, producer_id: ProducerId, offsets: Offsets) -> None:
+def prepare_offset_commit(
+    shard: CoordinatorShard, group_id: GroupId, producer_id: ProducerId, offsets: Offsets
+) -> None:
     """Note offsets that are on their way.
 
     Source: GroupMetadata#prepareOffsetCommit and #prepareTxnOffsetCommit (3.9.2).
     """
     if producer_id == NO_PRODUCER_ID:
-        shard.offsets.prepare_commit(group_id, offsets)
+        shard.offsets.prepare_offset_commit(group_id, offsets)
     else:
-        shard.offsets.transactions.prepare(producer_id, group_id, offsets)
-
-
-def offsets_stored(shard: Shard, stored: OffsetsStored, error: Errors) -> None:
-    """Answer a commit to the Scala coordinator, now that it is written or could not be.
-
-    Source: GroupMetadataManager#createPutCacheCallback (3.9.2).
-    """
-    if stored.group.state is not ClassicGroupState.DEAD:
-        for partition, offset in stored.offsets.items():
-            _settle(shard, stored, partition, offset, error)
-    response = stored.response
-    if error is not Errors.NONE:
-        told = maybe_convert_offset_commit_error(error)
-        response = replace(response, topics=with_none_replaced(response.topics, told))
-    shard.respond(stored.token, response)
+        shard.offsets.transactions.prepare_txn_offset_commit(producer_id, group_id, offsets)
 
 
 def _settle(
-    shard: Shard, stored: OffsetsStored, partition: TopicPartition, offset: OffsetAndMetadata, error: Errors
+    shard: CoordinatorShard,
+    stored: OffsetsStored,
+    partition: TopicPartition,
+    offset: OffsetAndMetadata,
+    error: Errors,
 ) -> None:
     group_id, producer_id = stored.group.group_id, stored.producer_id
     transactions = shard.offsets.transactions
@@ -130,45 +167,48 @@ def _settle(
             shard.offsets.put(group_id, partition, located)
         shard.offsets.forget_pending(group_id, partition, offset)
     elif error is Errors.NONE:
-        transactions.appended(producer_id, group_id, partition, offset, record_offset=stored.record_offset)
+        transactions.on_txn_offset_commit_append(
+            producer_id, group_id, partition, offset, record_offset=stored.record_offset
+        )
     else:
-        transactions.fail(producer_id, group_id, partition)
+        transactions.fail_pending_txn_offset_commit(producer_id, group_id, partition)
 
 
 def _judge_partitions(
-    shard: Shard, topics: Iterable[OffsetCommitRequestTopic], retention_time_ms: Millis
-) -> tuple[Verdicts, dict[TopicPartition, OffsetAndMetadata]]:
-    """A verdict an occurrence in request order, and what is to be stored; the last one counts."""
+    shard: CoordinatorShard, topics: Iterable[OffsetCommitRequestTopic], retention_time_ms: Millis
+) -> tuple[Verdicts, list[tuple[TopicPartition, OffsetAndMetadata]]]:
+    """A verdict an occurrence in request order, and what is to be stored, where a partition's last counts."""
     verdicts: Verdicts = []
-    accepted: dict[TopicPartition, OffsetAndMetadata] = {}
+    accepted: list[tuple[TopicPartition, OffsetAndMetadata]] = []
     for each, offset in _offsets(shard, topics, retention_time_ms):
         if utf16_length(offset.metadata) > shard.config.offset_metadata_max_bytes:
             verdicts.append((each, Errors.OFFSET_METADATA_TOO_LARGE))
         else:
             verdicts.append((each, Errors.NONE))
-            accepted[each] = offset
+            accepted.append((each, offset))
     return verdicts, accepted
 
 
 def _offsets(
-    shard: Shard, topics: Iterable[OffsetCommitRequestTopic], retention_time_ms: Millis
+    shard: CoordinatorShard, topics: Iterable[OffsetCommitRequestTopic], retention_time_ms: Millis
 ) -> Iterable[tuple[TopicPartition, OffsetAndMetadata]]:
     for topic in topics:
         for partition in topic.partitions:
             named = TopicPartition(topic=topic.name, partition=partition.partition_index)
-            yield named, _offset_from_request(shard, partition, retention_time_ms)
+            yield named, _from_request(shard, partition, retention_time_ms)
 
 
-def _offset_from_request(
-    shard: Shard, partition: OffsetCommitRequestPartition, retention_time_ms: Millis
+def _from_request(
+    shard: CoordinatorShard, partition: OffsetCommitRequestPartition, retention_time_ms: Millis
 ) -> OffsetAndMetadata:
-    """Source: OffsetAndMetadata#fromRequest (4.3.1)."""
+    """Source: OffsetAndMetadata#fromRequest (4.3.1, and 3.9.2 of the timestamp)."""
+    keeps_time = partition.commit_timestamp_ms == DEFAULT_TIMESTAMP_MS
     keeps_default = retention_time_ms == DEFAULT_RETENTION_TIME_MS
     return OffsetAndMetadata(
         offset=partition.committed_offset,
         leader_epoch=partition.committed_leader_epoch,
         metadata=partition.committed_metadata or "",
-        commit_timestamp_ms=shard.now_ms,
+        commit_timestamp_ms=shard.now_ms if keeps_time else partition.commit_timestamp_ms,
         expire_timestamp_ms=None if keeps_default else Millis(as_long(shard.now_ms + retention_time_ms)),
     )
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from reference_coordinator.core.ids import GroupId, ProducerId
-from reference_coordinator.offsets.values import OffsetAndMetadata, TopicPartition
+from reference_coordinator.core.ids import GroupId, ProducerId, TopicPartition
+from reference_coordinator.offsets.values import OffsetAndMetadata
 
 Offsets = dict[TopicPartition, OffsetAndMetadata]
 
@@ -22,7 +22,7 @@ class TransactionalOffsets:
 
     _by_producer: dict[ProducerId, dict[GroupId, Offsets]] = field(default_factory=dict)
 
-    def prepare(
+    def prepare_txn_offset_commit(
         self, producer_id: ProducerId, group_id: GroupId, offsets: Mapping[TopicPartition, OffsetAndMetadata]
     ) -> None:
         """Note offsets, be they in the log already or on their way.
@@ -31,7 +31,7 @@ class TransactionalOffsets:
         """
         self._by_producer.setdefault(producer_id, {}).setdefault(group_id, {}).update(offsets)
 
-    def appended(
+    def on_txn_offset_commit_append(
         self,
         producer_id: ProducerId,
         group_id: GroupId,
@@ -48,7 +48,9 @@ class TransactionalOffsets:
         if offsets.get(partition) == offset:
             offsets[partition] = replace(offset, record_offset=record_offset)
 
-    def fail(self, producer_id: ProducerId, group_id: GroupId, partition: TopicPartition) -> None:
+    def fail_pending_txn_offset_commit(
+        self, producer_id: ProducerId, group_id: GroupId, partition: TopicPartition
+    ) -> None:
         """Forget a partition's offset, whichever it is, since one could not be written.
 
         Source: GroupMetadata#failPendingTxnOffsetCommit (3.9.2).
@@ -64,7 +66,7 @@ class TransactionalOffsets:
         groups = self._by_producer.get(producer_id, {})
         return {group_id: groups.pop(group_id) for group_id in tuple(groups) if wanted(group_id)}
 
-    def forget(self, group_id: GroupId, partition: TopicPartition) -> None:
+    def clear(self, group_id: GroupId, partition: TopicPartition) -> None:
         """Forget a partition's offsets, of whatever producers.
 
         Source: OpenTransactions#clear (4.3.1), GroupMetadata#removeOffsets (3.9.2).
@@ -84,13 +86,13 @@ class TransactionalOffsets:
     def partitions(self, group_id: GroupId) -> tuple[TopicPartition, ...]:
         """The partitions of a group that have offsets.
 
-        Source: OpenTransactions#forEachTopicPartition (4.3.1).
+        Decided in: OpenTransactions#forEachTopicPartition (4.3.1).
         """
         return tuple(
             dict.fromkeys(each for groups in self._by_producer.values() for each in groups.get(group_id, {}))
         )
 
-    def has(self, group_id: GroupId, partition: TopicPartition) -> bool:
+    def contains(self, group_id: GroupId, partition: TopicPartition) -> bool:
         """Whether a partition has offsets. Source: OpenTransactions#contains (4.3.1)."""
         return any(partition in groups.get(group_id, {}) for groups in self._by_producer.values())
 

@@ -1,15 +1,14 @@
 """The end of a transaction: its offsets count, or are forgotten."""
 
 from reference_coordinator.core.errors import IllegalStateError
-from reference_coordinator.core.ids import GroupId
+from reference_coordinator.core.ids import GroupId, TopicPartition
 from reference_coordinator.core.map_order import topic_partitions_in_scala_map_order
 from reference_coordinator.core.records import EndTransactionMarker
-from reference_coordinator.group.shard import Shard
+from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.offsets.transactional import Offsets
-from reference_coordinator.offsets.values import TopicPartition
 
 
-def complete_transaction(shard: Shard, marker: EndTransactionMarker) -> None:
+def replay_end_transaction_marker(shard: CoordinatorShard, marker: EndTransactionMarker) -> None:
     """Let a transaction's offsets count, or forget them.
 
     Source: OffsetMetadataManager#replayEndTransactionMarker (4.3.1),
@@ -28,7 +27,7 @@ def complete_transaction(shard: Shard, marker: EndTransactionMarker) -> None:
             return
 
 
-def complete_pending_txn_offset_commit(shard: Shard, group_id: GroupId, offsets: Offsets) -> None:
+def complete_pending_txn_offset_commit(shard: CoordinatorShard, group_id: GroupId, offsets: Offsets) -> None:
     """Let one group's offsets of a transaction count, unless later ones already do.
 
     Raises:

@@ -1,17 +1,9 @@
-"""A partition, and an offset committed for it."""
+"""An offset committed for a partition."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.core.values import value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class TopicPartition:
-    """A partition that a group may have an offset for."""
-
-    topic: str
-    partition: int
 
 
 @value
@@ -27,7 +19,7 @@ class OffsetAndMetadata:
     record_offset: int | None = field(default=None, compare=False)
     """Where in the log it stands; None while it is on its way there."""
 
-    def is_older_than(self, other: "OffsetAndMetadata") -> bool:
+    def older_than(self, other: "OffsetAndMetadata") -> bool:
         """Whether it stands before another in the log.
 
         Source: CommitRecordMetadataAndOffset#olderThan (3.9.2).

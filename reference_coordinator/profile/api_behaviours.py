@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from reference_coordinator.profile.behaviour import Behaviour, CoordinatorFamily, Row, Span, since, until
+from reference_coordinator.core.family import CoordinatorFamily
+from reference_coordinator.profile.behaviour import Behaviour, Row, Span, since, until
 
 OF_KAFKA_APIS: Final = (
     Row(
@@ -53,6 +54,13 @@ OF_KAFKA_APIS: Final = (
         spans=(Span(since=(3, 5, 0), until=(3, 9, 2)), Span(since=(4, 0, 0), until=(4, 0, 2))),
         meaning="OffsetFetch v1 answers a group's error with no topics, and so with no error at all.",
         source="OffsetFetchResponse#<init> (3.9.1), #groupError (3.9.2)",
+    ),
+    Row(
+        behaviour=Behaviour.FIRST_OFFSETS_IN_ZOOKEEPER,
+        spans=until(3, 3, 0),
+        meaning="OffsetCommit v0 and OffsetFetch v0 keep offsets in ZooKeeper, apart from the group; "
+        "a broker without ZooKeeper answers UNSUPPORTED_VERSION.",
+        source="KafkaApis#commitOffsetsToZookeeper, #handleOffsetFetchRequestFromZookeeper (3.9.2)",
     ),
     Row(
         behaviour=Behaviour.TXN_COMMIT_HIDES_LOADING,

@@ -39,9 +39,19 @@ class Api(IntEnum):
     WRITE_TXN_MARKERS = 27
     TXN_OFFSET_COMMIT = 28
     CREATE_PARTITIONS = 37
+    DESCRIBE_CONFIGS = 32
+    DESCRIBE_LOG_DIRS = 35
     DELETE_GROUPS = 42
+    INCREMENTAL_ALTER_CONFIGS = 44
     OFFSET_DELETE = 47
+    DESCRIBE_QUORUM = 55
     DESCRIBE_CLUSTER = 60
+    DESCRIBE_TRANSACTIONS = 65
+    LIST_TRANSACTIONS = 66
+    CONSUMER_GROUP_HEARTBEAT = 68
+    CONSUMER_GROUP_DESCRIBE = 69
+    LIST_CONFIG_RESOURCES = 74
+    DESCRIBE_TOPIC_PARTITIONS = 75
 
 
 @value
@@ -127,7 +137,7 @@ _ADVERTISED: Final[Mapping[Api, _Advertised]] = MappingProxyType(
         Api.SYNC_GROUP: (((2, 4, 0), 0, 4), ((2, 5, 0), 0, 5)),
         Api.DESCRIBE_GROUPS: (((2, 4, 0), 0, 5), ((4, 0, 0), 0, 6)),
         Api.LIST_GROUPS: (((2, 4, 0), 0, 3), ((2, 6, 0), 0, 4), ((3, 8, 0), 0, 5)),
-        Api.API_VERSIONS: (((2, 4, 0), 0, 3), ((3, 9, 0), 0, 4)),
+        Api.API_VERSIONS: (((2, 4, 0), 0, 3), ((3, 9, 0), 0, 4), ((4, 4, 0), 0, 5)),
         Api.CREATE_TOPICS: (
             ((2, 4, 0), 0, 5),
             ((2, 7, 0), 0, 6),
@@ -185,6 +195,34 @@ _ADVERTISED: Final[Mapping[Api, _Advertised]] = MappingProxyType(
         Api.DELETE_GROUPS: (((2, 4, 0), 0, 2), ((4, 4, 0), 0, 3)),
         Api.OFFSET_DELETE: (((2, 4, 0), 0, 0),),
         Api.DESCRIBE_CLUSTER: (((2, 4, 0), 0, -1), ((2, 8, 0), 0, 0), ((3, 7, 0), 0, 1), ((4, 0, 0), 0, 2)),
+        Api.DESCRIBE_CONFIGS: (
+            ((2, 4, 0), 0, 2),
+            ((2, 6, 0), 0, 3),
+            ((2, 8, 0), 0, 4),
+            ((4, 0, 0), 1, 4),
+        ),
+        Api.DESCRIBE_LOG_DIRS: (
+            ((2, 4, 0), 0, 1),
+            ((2, 6, 0), 0, 2),
+            ((3, 2, 0), 0, 3),
+            ((3, 3, 0), 0, 4),
+            ((4, 0, 0), 1, 4),
+            ((4, 3, 0), 1, 5),
+        ),
+        # Brokers have it with KRaft alone; profiles of older releases are those with ZooKeeper.
+        Api.DESCRIBE_QUORUM: (((2, 4, 0), 0, -1), ((3, 3, 0), 0, 1), ((3, 9, 0), 0, 2)),
+        Api.INCREMENTAL_ALTER_CONFIGS: (((2, 4, 0), 0, 1),),
+        Api.DESCRIBE_TRANSACTIONS: (((2, 4, 0), 0, -1), ((3, 0, 0), 0, 0)),
+        Api.LIST_TRANSACTIONS: (
+            ((2, 4, 0), 0, -1),
+            ((3, 0, 0), 0, 0),
+            ((3, 8, 0), 0, 1),
+            ((4, 1, 0), 0, 2),
+        ),
+        Api.CONSUMER_GROUP_HEARTBEAT: (((2, 4, 0), 0, -1), ((3, 7, 0), 0, 0), ((4, 0, 0), 0, 1)),
+        Api.CONSUMER_GROUP_DESCRIBE: (((2, 4, 0), 0, -1), ((3, 8, 0), 0, 0), ((4, 0, 0), 0, 1)),
+        Api.LIST_CONFIG_RESOURCES: (((2, 4, 0), 0, -1), ((3, 7, 0), 0, 0), ((4, 1, 0), 0, 1)),
+        Api.DESCRIBE_TOPIC_PARTITIONS: (((2, 4, 0), 0, -1), ((3, 8, 0), 0, 0)),
     }
 )
 """Each release's ranges from the one where they changed; up to -1 stands for an API to come.
@@ -198,11 +236,8 @@ _DECODABLE: Final[Mapping[Api, VersionRange]] = MappingProxyType(
         Api.FETCH: VersionRange(min_version=4, max_version=18),
         Api.LIST_OFFSETS: VersionRange(min_version=1, max_version=11),
         Api.OFFSET_FOR_LEADER_EPOCH: VersionRange(min_version=2, max_version=4),
-        Api.OFFSET_COMMIT: VersionRange(min_version=2, max_version=10),
-        Api.OFFSET_FETCH: VersionRange(min_version=1, max_version=10),
         Api.CREATE_TOPICS: VersionRange(min_version=2, max_version=7),
-        Api.DELETE_TOPICS: VersionRange(min_version=1, max_version=6),
-        Api.WRITE_TXN_MARKERS: VersionRange(min_version=1, max_version=2),
+        Api.DESCRIBE_CONFIGS: VersionRange(min_version=1, max_version=4),
     }
 )
 """Where fewer versions can be read than Kafka had; what cannot be read is not advertised."""

@@ -3,22 +3,13 @@
 from enum import Enum, auto, unique
 from typing import Final
 
+from reference_coordinator.core.family import CoordinatorFamily
 from reference_coordinator.core.values import value
 
 OLDEST: Final = (2, 4, 0)
 """The first release that has a profile."""
 
 Version = tuple[int, int, int]
-
-
-@unique
-class CoordinatorFamily(Enum):
-    """Which of Kafka's two implementations of the group coordinator serves."""
-
-    SCALA = "scala"
-    """kafka.coordinator.group, the default until 3.9."""
-    JAVA = "java"
-    """org.apache.kafka.coordinator.group, by choice from 3.7, the only one of 4.x."""
 
 
 @unique
@@ -62,6 +53,7 @@ class Behaviour(Enum):
     DUPLICATE_PARTITIONS_ANSWERED_EACH = auto()
     COMMIT_V9_NAMES_MISSING_GROUP = auto()
     STATES_FILTER_TRIMMED = auto()
+    STATES_FILTER_DESCRIBES_GROUPS = auto()
     TOMBSTONED_GROUP_LOSES_OFFSETS = auto()
     EMPTIED_SIMPLE_GROUP_STAYS = auto()
     TOO_LARGE_WRITE_LEAVES_BATCH_OPEN = auto()
@@ -72,6 +64,9 @@ class Behaviour(Enum):
 
     PARTITION_EPOCHS_TRACKED = auto()
     OUT_OF_SYNC_LOG_RELOADED = auto()
+    SHUTDOWN_RESIGNS_FIRST = auto()
+    LOADED_MEMBERS_COUNT_AS_STATIC = auto()
+    LOADED_GROUP_LOSES_TIMESTAMP = auto()
 
     SYNC_V4_INTERNAL_ERROR_UNANSWERED = auto()
     EMPTY_UNKNOWN_TOPIC_ANSWERED = auto()
@@ -88,6 +83,7 @@ class Behaviour(Enum):
     LEAVE_BEFORE_V3_NEEDS_MEMBER = auto()
     GROUPS_OUTLIVE_THEIR_LOG = auto()
     TXN_COMMIT_HIDES_LOADING = auto()
+    FIRST_OFFSETS_IN_ZOOKEEPER = auto()
 
     TXN_COMMIT_CHECKS_MEMBER = auto()
     TXN_COMMIT_CHECKED_AS_COMMIT = auto()

@@ -6,6 +6,7 @@ patch release may bring what the next minor release's first patch lacks: hence s
 
 from typing import Final
 
+from reference_coordinator.core.family import CoordinatorFamily
 from reference_coordinator.profile.api_behaviours import OF_KAFKA_APIS
 from reference_coordinator.profile.behaviour import (
     JAVA,
@@ -13,7 +14,6 @@ from reference_coordinator.profile.behaviour import (
     REFUSING_TOO_LARGE_WRITES,
     SCALA,
     Behaviour,
-    CoordinatorFamily,
     Row,
     Span,
     Version,
@@ -156,6 +156,13 @@ _BY_RELEASE: Final = (
         spans=since(3, 8, 0),
         meaning="The states filter of ListGroups ignores case.",
         source="GroupCoordinator#handleListGroups (3.8.0)",
+    ),
+    Row(
+        behaviour=Behaviour.STATES_FILTER_DESCRIBES_GROUPS,
+        spans=(Span(until=(3, 8, 0), family=CoordinatorFamily.SCALA),),
+        meaning="ListGroups with a states filter describes every group, and fails as a whole if one of them "
+        "cannot be described.",
+        source="GroupCoordinator#handleListGroups (2.6.0, 3.8.0)",
     ),
     Row(
         behaviour=Behaviour.SESSION_TIMEOUT_CHECKED_BEFORE_COORDINATOR,

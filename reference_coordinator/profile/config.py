@@ -42,6 +42,11 @@ class GroupCoordinatorConfig:
     Source: GroupCoordinatorConfig (4.3.1), whose bounds these are.
     """
 
+    group_coordinator_append_linger_ms: int = _property("group.coordinator.append.linger.ms", 0, at_least=-1)
+    """`group.coordinator.append.linger.ms`: how long the Java coordinator gathers writes; -1 is as 0 here.
+
+    Not Kafka's default, which is 10 before 4.0, then 5, and by now -1: it writes once no other request waits.
+    """
     group_initial_rebalance_delay_ms: int = _property(
         "group.initial.rebalance.delay.ms", 3_000, at_least=INT_MIN
     )
@@ -65,17 +70,38 @@ class GroupCoordinatorConfig:
     offsets_topic_num_partitions: int = _property("offsets.topic.num.partitions", 50, at_least=1)
     """`offsets.topic.num.partitions`: the partitions of `__consumer_offsets`."""
 
+    log_cleaner_backoff_ms: int = _property("log.cleaner.backoff.ms", 15_000, at_least=0, at_most=LONG_MAX)
+    """`log.cleaner.backoff.ms`: how long the cleaner sleeps when no log is to be compacted."""
+    log_retention_bytes: int = _property("log.retention.bytes", -1, at_least=-LONG_MAX - 1, at_most=LONG_MAX)
+    """`log.retention.bytes`: how large a log may grow whose topic says nothing of it; negative: any size."""
+    log_retention_check_interval_ms: int = _property(
+        "log.retention.check.interval.ms", 300_000, at_least=1, at_most=LONG_MAX
+    )
+    """`log.retention.check.interval.ms`: how often topics' logs are looked through for old segments."""
+    log_segment_bytes: int = _property("log.segment.bytes", 1 << 30, at_least=14)
+    """`log.segment.bytes`: how large a segment may grow whose topic says nothing of it."""
     message_max_bytes: int = _property("message.max.bytes", 1_048_588, at_least=0)
     """`message.max.bytes`: the largest batch that the log takes."""
     min_insync_replicas: int = _property("min.insync.replicas", 1, at_least=1)
     """`min.insync.replicas`: the replicas that a write needs; there is one."""
+    num_partitions: int = _property("num.partitions", 1, at_least=1)
+    """`num.partitions`: the partitions of a topic whose creator names no number."""
     offsets_topic_compression_codec: int = _property("offsets.topic.compression.codec", 0, at_least=0)
     """`offsets.topic.compression.codec`: how the log is compressed, by Kafka's number; nobody sees it."""
+    socket_request_max_bytes: int = _property("socket.request.max.bytes", 104_857_600, at_least=1)
+    """`socket.request.max.bytes`: the largest request that a connection may bring."""
 
     @property
     def offsets_retention_ms(self) -> Millis:
         """How long offsets outlive their last use."""
         return Millis(self.offsets_retention_minutes * _MILLIS_PER_MINUTE)
+
+    named: frozenset[str] = field(default=frozenset(), compare=False)
+    """Properties that the broker was given, be it with their defaults: it tells them as its own."""
+
+    def reported(self) -> dict[str, str]:
+        """Every property and its value, as Kafka tells them."""
+        return {name: str(getattr(self, each)) for name, (each, _) in _properties().items()}
 
     @classmethod
     def property_names(cls) -> tuple[str, ...]:
@@ -99,14 +125,15 @@ class GroupCoordinatorConfig:
                 raise ConfigError(_unknown(name, tuple(declared)))
             field_name, bounds = declared[name]
             values[field_name] = _parse(bounds, text)
-        return cls(**values)
+        return cls(**values, named=frozenset(properties))
 
 
 def _properties() -> dict[str, tuple[str, _Property]]:
     found: dict[str, tuple[str, _Property]] = {}
     for each in fields(GroupCoordinatorConfig):
-        declared: _Property = each.metadata["property"]
-        found[declared.name] = (each.name, declared)
+        declared: _Property | None = each.metadata.get("property")
+        if declared is not None:
+            found[declared.name] = (each.name, declared)
     return found
 
 

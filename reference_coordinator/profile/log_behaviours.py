@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from reference_coordinator.profile.behaviour import JAVA, Behaviour, CoordinatorFamily, Row, Span, since
+from reference_coordinator.core.family import CoordinatorFamily
+from reference_coordinator.profile.behaviour import JAVA, Behaviour, Row, Span, since
 
 OF_THE_LOG: Final = (
     Row(

@@ -2,10 +2,10 @@
 
 from typing import Final
 
+from reference_coordinator.core.family import CoordinatorFamily
 from reference_coordinator.profile.behaviour import (
     SCALA,
     Behaviour,
-    CoordinatorFamily,
     Row,
     Span,
     since,

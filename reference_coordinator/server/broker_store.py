@@ -5,8 +5,7 @@ is lost with it. A transaction's decision is on the disk before the first of its
 writes it to `__transaction_state` first: it happens in all of its partitions, or in none.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Final, cast
@@ -14,17 +13,21 @@ from typing import Final, cast
 from typing_extensions import override
 
 from reference_coordinator.broker.cluster_state import ClusterState
-from reference_coordinator.broker.topics import OFFSETS_TOPIC, Topic
+from reference_coordinator.broker.topics import Topic
 from reference_coordinator.core.ids import (
+    OFFSETS_TOPIC,
     Millis,
     ProducerEpoch,
     ProducerId,
     TopicPartition,
     TransactionalId,
 )
-from reference_coordinator.log.batches import LogBatch, RecordStore, StoredPartition, StoreError
+from reference_coordinator.log.batches import LogBatch, RecordStore, StoredPartition
 from reference_coordinator.log.files import DiskFiles, Files
+from reference_coordinator.log.full_disk import Disk
 from reference_coordinator.log.offsets_log import OffsetsLog
+from reference_coordinator.log.segments import LOG_SUFFIX, DamagedLogError
+from reference_coordinator.log.synced import SyncedEnds
 from reference_coordinator.server.journal import Journal, Json
 from reference_coordinator.server.topic_files import TopicFiles
 from reference_coordinator.topic_logs.logs import Watcher
@@ -33,12 +36,14 @@ from reference_coordinator.transactions.metadata import TransactionMetadata
 from reference_coordinator.transactions.state import TransactionState
 
 JOURNAL_NAME: Final = "reference.jsonl"
+_ENDS_NAME: Final = "reference.synced"
 _NO_NODE: Final = 0
 _IDS_OF_A_START: Final = 1 << 20
 """How many producer ids each start has for itself: those that were given out and not used show nowhere."""
 _DECIDED: Final = frozenset({TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT})
 _COMPLETE: Final = frozenset({TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
 _TOPIC: Final = "topic "
+_CONFIGS: Final = "configs "
 _CREATED: Final = "created "
 _BEGINS: Final = "begins "
 _TRANSACTION: Final = "transaction "
@@ -48,16 +53,18 @@ _STARTS: Final = "starts"
 class BrokerStore(Watcher):
     """Keeps a broker that is alone in a directory, which another store has locked."""
 
-    def __init__(self, directory: Path, *, files: Files | None = None) -> None:
+    def __init__(
+        self, directory: Path, *, files: Files | None = None, tell: Callable[[str], None] = lambda _: None
+    ) -> None:
         self._directory = directory
         self._files = DiskFiles() if files is None else files
-        self._logs = TopicFiles(self._files, directory)
+        self._logs: TopicFiles
         self._journal: Journal
         self._state: ClusterState
         self._kept: dict[str, Topic] = {}
         """Topics as they are on the disk."""
         self._dirty: set[TopicPartition] = set()
-        self._failure: str | None = None
+        self._disk = Disk(directory, tell)
 
     def restore(self, log: OffsetsLog, topics: Mapping[str, int], *, num_partitions: int) -> ClusterState:
         """Return what the directory has, with topics that a broker is to begin with.
@@ -72,9 +79,15 @@ class BrokerStore(Watcher):
             OSError: it cannot be read.
             StoreError: it cannot be written.
         """
-        self._journal = Journal(self._files, self._directory / JOURNAL_NAME)
+        ends = SyncedEnds(self._files, self._directory / _ENDS_NAME)
+        self._logs = TopicFiles(self._files, self._directory, ends)
+        self._throw_if_without_journal()
+        ends.begin({})
+        self._journal = Journal(self._files, self._directory / JOURNAL_NAME, ends)
         self._state = state = ClusterState(log)
+        state.topics.logs.are_saved = True
         self._restore_topics()
+        self._logs.begin()
         self._restore_transactions()
         begins_with = {OFFSETS_TOPIC: num_partitions} if log.partitions() else {}
         for name, partition_count in {**begins_with, **topics}.items():
@@ -103,9 +116,10 @@ class BrokerStore(Watcher):
         """Return when all that may be told is on the disk.
 
         Raises:
+            StoreFullError: there is no room; it may be tried again.
             StoreError: nobody knows what is, and nothing may be told any more.
         """
-        with self._failing():
+        with self._disk.writing():
             self._save()
 
     def close(self) -> None:
@@ -115,30 +129,28 @@ class BrokerStore(Watcher):
     def _save(self) -> None:
         self._save_topics()
         self._journal.sync()
-        for partition in self._dirty:
+        for partition in tuple(self._dirty):
             if self._state.topics.has_partition(*partition):
                 log = self._state.topics.logs.log(partition)
                 self._logs.write(partition, log)
                 self._journal.put(f"{_BEGINS}{_named(partition)}", log.log_start_offset or None)
-        self._dirty.clear()
+            self._dirty.discard(partition)
         self._note_transactions(are_marked=True)
         self._journal.sync()
 
+    def _throw_if_without_journal(self) -> None:
+        """Refuse topics' logs that nothing is known of, rather than begin as if there were none."""
+        names = self._files.names(self._directory)
+        logs = [name for name in names if name.endswith(LOG_SUFFIX)]
+        if logs and JOURNAL_NAME not in names:
+            raise DamagedLogError(
+                f"{self._directory / JOURNAL_NAME} is missing, which says whose logs {logs[0]} and others are"
+            )
+
     def _decide(self) -> None:
-        with self._failing():
+        with self._disk.writing():
             self._note_transactions(are_marked=False)
             self._journal.sync()
-
-    @contextmanager
-    def _failing(self) -> Iterator[None]:
-        """Take nothing more after an error of the disk."""
-        if self._failure is not None:
-            raise StoreError(self._failure)
-        try:
-            yield
-        except OSError as error:
-            self._failure = f"{self._directory} cannot be written: {error}"
-            raise StoreError(self._failure) from error
 
     def _save_topics(self) -> None:
         now = {topic.name: topic for topic in self._state.topics}
@@ -147,6 +159,7 @@ class BrokerStore(Watcher):
         gone = [topic for name, topic in self._kept.items() if _is_other(topic, now.get(name))]
         for topic in gone:
             self._journal.put(f"{_TOPIC}{topic.name}", None)
+            self._journal.put(f"{_CONFIGS}{topic.name}", None)
         self._journal.sync()
         for topic in gone:
             del self._kept[topic.name]
@@ -166,6 +179,7 @@ class BrokerStore(Watcher):
         for topic in topics:
             self._journal.put(f"{_CREATED}{topic.name}", self._state.topics.creations[topic.name])
             self._journal.put(f"{_TOPIC}{topic.name}", topic.num_partitions)
+            self._journal.put(f"{_CONFIGS}{topic.name}", dict(topic.configs) or None)
 
     def _restore_topics(self) -> None:
         topics = self._state.topics
@@ -173,7 +187,9 @@ class BrokerStore(Watcher):
         for name, creations in self._journal.items(_CREATED):
             topics.creations[name] = _number(creations) - (name in counts)
         for name, num_partitions in counts.items():
-            topic = self._kept[name] = topics.create(name, _number(num_partitions))
+            topics.create(name, _number(num_partitions))
+            configs = cast("dict[str, str]", self._journal.get(f"{_CONFIGS}{name}") or {})
+            topic = self._kept[name] = topics.configure(name, configs)
             for partition in _partitions(topic):
                 log = topics.logs.log(partition)
                 self._logs.read(partition, log)

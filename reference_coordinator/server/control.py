@@ -10,6 +10,7 @@ comes behind.
 
 import socket
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -49,7 +50,8 @@ class Control:
             answer = self._status()
         except (CommandError, ConfigError) as error:
             answer = f"error {error}"
-        self.socket.sendto(answer.encode(), sender)
+        with suppress(OSError):  # from who asked and is gone
+            self.socket.sendto(answer.encode(), sender)
         return outgoing
 
     def _status(self) -> str:
@@ -62,17 +64,17 @@ class Control:
             return _NOTHING
         if len(words) < 2:
             raise CommandError(f"a deed and a broker are wanted, not {' '.join(words)!r}")
-        deed, node_id, rest = words[0], self._node_id(words[1]), words[2:]
-        if deed == "restart":
+        action, node_id, rest = words[0], self._node_id(words[1]), words[2:]
+        if action == "restart":
             return self._restart(node_id, rest, now_ms=now_ms)
-        if deed not in self._deeds or rest:
+        if action not in self._actions or rest:
             raise CommandError(f"nobody knows how to {' '.join(words)!r}")
-        if deed in _DEEDS_TO_THE_LIVING and node_id not in self.cluster.node_ids_up:
+        if action in _ACTIONS_ON_LIVING_BROKERS and node_id not in self.cluster.node_ids_up:
             raise CommandError(f"broker {node_id} is down")
-        return self._deeds[deed](node_id, now_ms)
+        return self._actions[action](node_id, now_ms)
 
     @property
-    def _deeds(self) -> Mapping[str, Callable[[int, Millis], tuple[Outgoing, ...]]]:
+    def _actions(self) -> Mapping[str, Callable[[int, Millis], tuple[Outgoing, ...]]]:
         cluster = self.cluster
         return {
             "kill": lambda node_id, now_ms: cluster.kill(node_id, now_ms=now_ms),
@@ -104,4 +106,4 @@ class Control:
         return int(word)
 
 
-_DEEDS_TO_THE_LIVING: Final = frozenset({"kill", "move", "disconnect"})
+_ACTIONS_ON_LIVING_BROKERS: Final = frozenset({"kill", "move", "disconnect"})

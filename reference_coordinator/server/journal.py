@@ -12,7 +12,9 @@ from typing import TypeAlias
 from crc32c import crc32c
 
 from reference_coordinator.log.files import Files
+from reference_coordinator.log.full_disk import append_whole
 from reference_coordinator.log.segments import DamagedLogError
+from reference_coordinator.log.synced import SyncedEnds
 
 Json: TypeAlias = "str | int | bool | None | list[Json] | dict[str, Json]"
 """What a key stands for; None for nothing."""
@@ -22,15 +24,22 @@ _NEW_SUFFIX = ".new"
 class Journal:
     """Keys and what they stand for, there for good once `sync` has returned."""
 
-    def __init__(self, files: Files, path: Path) -> None:
-        """Open a file, which need not be there.
+    def __init__(self, files: Files, path: Path, ends: SyncedEnds) -> None:
+        """Open a file, which need not be there if nothing says that it was.
+
+        Args:
+            files: the file system.
+            path: the file.
+            ends: say how many of its bytes were on the disk.
 
         Raises:
-            DamagedLogError: a line that is not the last cannot be read.
+            DamagedLogError: a line that is not the last cannot be read, or one that was on the disk.
             OSError: the file cannot be read or written.
         """
         self._files = files
         self._path = path
+        self._ends = ends
+        self._size = 0
         self.notice: str | None = None
         """What had to be cut off, for a person to read."""
         self._values = self._read()
@@ -65,18 +74,21 @@ class Journal:
         """
         if self._unwritten:
             content = "".join(self._unwritten).encode()
+            append_whole(self._files, self._path, content, size=self._size)
             self._unwritten.clear()
-            self._files.append(self._path, content)
             self._files.sync(self._path)
+            self._size += len(content)
+            self._ends.grew(self._path.name, self._size)
 
     def _read(self) -> dict[str, Json]:
         values: dict[str, Json] = {}
-        if self._path.name not in self._files.names(self._path.parent):
-            return values
-        lines = self._files.read(self._path).splitlines(keepends=True)
+        synced_end = self._ends.ends.get(self._path.name, 0)
+        is_there = self._path.name in self._files.names(self._path.parent)
+        lines = self._files.read(self._path).splitlines(keepends=True) if is_there else []
+        position = 0
         for number, line in enumerate(lines, start=1):
             entry = _entry(line)
-            if entry is None and number < len(lines):
+            if entry is None and (number < len(lines) or position < synced_end):
                 raise DamagedLogError(f"{self._path} is damaged in line {number}, which is no entry")
             if entry is None:
                 self.notice = (
@@ -84,17 +96,25 @@ class Journal:
                 )
             else:
                 values.update(entry)
+            position += len(line)
+        if position < synced_end:
+            what = f"ends after {position} of {synced_end} bytes" if is_there else "is missing"
+            raise DamagedLogError(f"{self._path} {what}")
         return {key: value for key, value in values.items() if value is not None}
 
     def _write_anew(self) -> None:
         """Leave out what counts no more; whenever the process ends, one of both files is there."""
         new = self._path.with_name(f"{self._path.name}{_NEW_SUFFIX}")
         self._files.create(new)
-        content = "".join(_line(key, value) for key, value in self._values.items())
-        self._files.append(new, content.encode())
+        content = "".join(_line(key, value) for key, value in self._values.items()).encode()
+        self._files.append(new, content)
         self._files.sync(new)
+        self._ends.note(self._path.name, 0)
+        self._ends.sync()
         self._files.rename(new, self._path)
         self._files.sync_directory(self._path.parent)
+        self._size = len(content)
+        self._ends.grew(self._path.name, self._size)
 
 
 def _line(key: str, value: Json) -> str:

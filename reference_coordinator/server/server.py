@@ -7,28 +7,32 @@ import contextlib
 import logging
 import selectors
 import socket
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
-from reference_coordinator.broker.cluster import Cluster
-from reference_coordinator.broker.listener import ConnectionId, Listener, Outgoing, SendFrame
+from reference_coordinator.broker.listener import (
+    ConnectionId,
+    HandlerFailed,
+    Outgoing,
+    SendFrame,
+)
 from reference_coordinator.core.ids import Millis
-from reference_coordinator.server import door
+from reference_coordinator.log.batches import StoreFullError
+from reference_coordinator.server import io_process
+from reference_coordinator.server.answers import Answers
+from reference_coordinator.server.streams import Stream
 
-_SIZE_BYTES: Final = 4
-_REQUEST_MAX_BYTES: Final = 100 * 1024 * 1024
-"""Kafka's `socket.request.max.bytes`."""
+_SLICE_S: Final = 0.02
+"""How long requests are handled before who else has sent some is looked after."""
+_SAVE_AGAIN_S: Final = 0.5
+_FRAME_BYTES_LOGGED: Final = 4096
 _RECEIVE_BYTES: Final = 1 << 18
-_BACKLOG: Final = 512
 _MILLIS_PER_SECOND: Final = 1000
 _LOST: Final = "the process with the clients' sockets has ended"
 _LOGGER: Final = logging.getLogger(__name__)
 
-ListenerFactory = Callable[[str, int], Listener]
-"""Makes the listener when host and port are known; clients are told these."""
 Connect = Callable[[int, str], ConnectionId | None]
 """Opens a connection that came by a port, the first being 0, from an address; None where nobody is there."""
 
@@ -36,8 +40,17 @@ Connect = Callable[[int, str], ConnectionId | None]
 class Served(Protocol):
     """A listener, or several of a cluster. See `Listener` for each of them."""
 
+    def report_failures(self, handler_failed: HandlerFailed) -> None:
+        """Let somebody hear of requests that cannot be handled."""
+
+    def is_busy(self, connection: ConnectionId) -> bool:
+        """Whether a request of a connection is in progress, so that no other is to come."""
+
     def received(self, connection: ConnectionId, frame: bytes, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Take a frame."""
+
+    def refuse_topics(self, *, refuses: bool) -> None:
+        """Refuse whoever asks for topics' logs, or serve them again."""
 
     def disconnected(self, connection: ConnectionId, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Forget a connection."""
@@ -47,6 +60,9 @@ class Served(Protocol):
 
     def next_deadline(self) -> Millis | None:
         """Return when `advance` is due."""
+
+    def shut_down(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+        """End in good order, and tell those who wait."""
 
 
 class Commands(Protocol):
@@ -60,7 +76,7 @@ class Commands(Protocol):
         """Do what is told; returns what comes of it for clients."""
 
 
-class DoorLostError(Exception):
+class IoProcessLostError(Exception):
     """The process with the sockets has ended, and nobody can be served any more."""
 
 
@@ -69,6 +85,8 @@ class Server:
 
     What comes in at once is handled at once: the clock is read, the listener asked for its next deadline and
     the link written to a single time, however many frames there were. What they have changed is saved before.
+    No connection keeps others waiting for longer than one request and a slice of time, since their requests
+    are handled in turn, and none is read from while it does not read its answers.
     """
 
     def __init__(
@@ -78,6 +96,7 @@ class Server:
         *,
         link: socket.socket,
         ports: Sequence[int],
+        request_max_bytes: int,
         commands: Commands | None = None,
     ) -> None:
         self.port = ports[0]
@@ -87,12 +106,19 @@ class Server:
         """Has what answers tell of outlive the process; called before they leave it."""
         self._listener = listener
         self._connect = connect
+        self._request_max_bytes = request_max_bytes
         self._commands = commands
         self._link = link
-        self._unpacking = door.Unpacking()
-        self._streams: dict[int, _Stream] = {}
-        self._numbers: dict[ConnectionId, int] = {}
-        self._unsent: dict[ConnectionId, list[bytes]] = {}
+        self._unpacking = io_process.Unpacking()
+        self._streams: dict[int, Stream] = {}
+        self._stream_of: dict[ConnectionId, Stream] = {}
+        self._queue: deque[Stream] = deque()
+        """Connections whose next request can be handled."""
+        self._touched: dict[int, Stream] = {}
+        """Those that were, or that have sent something, since it was last decided who is read from."""
+        self._answers = Answers()
+        self._withheld: Answers | None = None
+        """Those that tell of what cannot be saved for now."""
         self._parcels: list[bytes] = []
         self._wake, self._woken = socket.socketpair()
         self._selector = selectors.DefaultSelector()
@@ -102,30 +128,50 @@ class Server:
             self._selector.register(commands.socket, selectors.EVENT_READ)
         # The log outlives the process, so the time in it is everybody's; between starts it never goes back.
         self._began_ms = (time.time() - time.monotonic()) * _MILLIS_PER_SECOND
+        self._advance_again_ms = Millis(0)
+        listener.report_failures(_log_failure)
 
     def run(self) -> None:
         """Serve until somebody calls `stop`.
 
         Raises:
-            DoorLostError: the process with the sockets has ended.
+            IoProcessLostError: the process with the sockets has ended.
             StoreError: what was changed cannot be saved, and nobody was told of it.
         """
         while True:
-            ready = self._selector.select(self._until_deadline_s())
+            ready = self._selector.select(0 if self._queue else self._until_deadline_s())
             if any(key.fileobj is self._woken for key, _ in ready):
+                self._shut_down()
                 return
             now_ms = self.now_ms()
             for key, _ in ready:
                 if key.fileobj is self._link:
                     self._take_in(now_ms=now_ms)
                 elif self._commands is not None:
-                    self._carry_out(self._commands.obey(now_ms=now_ms))
-            deadline_ms = self._listener.next_deadline()
+                    self._obey(self._commands, now_ms=now_ms)
+            self._handle_queued(now_ms=now_ms)
+            deadline_ms = self._next_deadline()
             if deadline_ms is not None and deadline_ms <= now_ms:
-                self._carry_out(self._listener.advance(now_ms=now_ms))
-            if self.save is not None:
-                self.save()
+                self._advance(now_ms=now_ms)
+            self._save()
             self._send_all()
+
+    def _shut_down(self) -> None:
+        """Let who waits be answered, as far as the release does so, and hang up when the door has it all."""
+        try:
+            outgoing = self._listener.shut_down(now_ms=self.now_ms())
+        except Exception:
+            _LOGGER.exception("those who wait cannot be answered before the end")
+            outgoing = ()
+        # Connections close when the door ends, and that is no news.
+        self._carry_out(each for each in outgoing if isinstance(each, SendFrame))
+        self._save()
+        self._send_all()
+        # A door that finds nobody to send to would end before it has read what is for clients.
+        with contextlib.suppress(ConnectionError):
+            self._link.shutdown(socket.SHUT_WR)
+            while self._link.recv(_RECEIVE_BYTES):
+                pass
 
     def stop(self) -> None:
         """Make `run` return soon; any thread and any signal handler may call it, at any time."""
@@ -138,8 +184,15 @@ class Server:
             each.close()
 
     def _until_deadline_s(self) -> float | None:
+        deadline_ms = self._next_deadline()
+        until_s = None if deadline_ms is None else max(deadline_ms - self.now_ms(), 0) / _MILLIS_PER_SECOND
+        if self._withheld is None:
+            return until_s
+        return _SAVE_AGAIN_S if until_s is None else min(until_s, _SAVE_AGAIN_S)
+
+    def _next_deadline(self) -> Millis | None:
         deadline_ms = self._listener.next_deadline()
-        return None if deadline_ms is None else max(deadline_ms - self.now_ms(), 0) / _MILLIS_PER_SECOND
+        return None if deadline_ms is None else max(deadline_ms, self._advance_again_ms)
 
     def now_ms(self) -> Millis:
         """The server's clock."""
@@ -148,186 +201,160 @@ class Server:
     def _take_in(self, *, now_ms: Millis) -> None:
         data = self._link.recv(_RECEIVE_BYTES)
         if not data:
-            raise DoorLostError(_LOST)
+            raise IoProcessLostError(_LOST)
         for kind, number, content in self._unpacking.parcels(data):
-            if kind == door.OPENED:
+            stream = self._streams.get(number)
+            if kind == io_process.OPENED:
                 self._connected(number, content.decode())
-            elif number in self._streams:
-                stream = self._streams[number]
-                if kind == door.BYTES:
-                    self._received(stream, content, now_ms=now_ms)
-                else:
-                    self._disconnected(stream.connection, now_ms=now_ms)
+            elif stream is None:
+                continue
+            elif kind == io_process.BYTES:
+                stream.take(content)
+                self._enqueue(stream)
+            elif kind == io_process.TAKEN:
+                stream.confirmed()
+                self._enqueue(stream)
+            else:
+                self._disconnected(stream, now_ms=now_ms)
 
     def _connected(self, number: int, origin: str) -> None:
         acceptor, _, client_host = origin.partition(" ")
         connection = self._connect(int(acceptor), client_host)
         if connection is None:
-            self._parcels.append(door.header(door.CLOSED, number, 0))
+            self._answers.close(number)
             return
-        self._streams[number] = _Stream(connection)
-        self._numbers[connection] = number
+        stream = Stream(connection, number, request_max_bytes=self._request_max_bytes)
+        self._streams[number] = self._stream_of[connection] = stream
 
-    def _received(self, stream: "_Stream", data: bytes, *, now_ms: Millis) -> None:
+    def _enqueue(self, stream: Stream) -> None:
+        """Let a connection's next request be handled, unless something has to happen before."""
+        self._touched[stream.number] = stream
+        if stream.is_queued or stream.is_blocked or not (stream.frames or stream.fault):
+            return
+        if not self._listener.is_busy(stream.connection):
+            stream.is_queued = True
+            self._queue.append(stream)
+
+    def _handle_queued(self, *, now_ms: Millis) -> None:
+        """Handle requests, one of each connection in turn, for a slice of time."""
+        end_s = time.monotonic() + _SLICE_S
+        while self._queue:
+            stream = self._queue.popleft()
+            stream.is_queued = False
+            if stream.number not in self._streams:
+                continue
+            self._handle_next(stream, now_ms=now_ms)
+            if stream.number in self._streams:
+                self._enqueue(stream)
+            if time.monotonic() > end_s:
+                break
+        for stream in self._touched.values():
+            self._pause_or_resume(stream)
+        self._touched.clear()
+
+    def _handle_next(self, stream: Stream, *, now_ms: Millis) -> None:
         connection = stream.connection
-        for frame in stream.frames(data):
-            self._carry_out(self._listener.received(connection, frame, now_ms=now_ms))
-        if stream.fault is not None and connection in self._numbers:
-            self._close(connection, stream.fault)
+        if not stream.frames:
+            self._close(connection, stream.fault or "")
             self._carry_out(self._listener.disconnected(connection, now_ms=now_ms))
+            return
+        frame = stream.next_frame()
+        try:
+            outgoing = self._listener.received(connection, frame, now_ms=now_ms)
+        except Exception as error:  # noqa: BLE001 - a fault of ours costs the connection, and nobody else's
+            _log_failure(frame, error)
+            if connection in self._stream_of:
+                self._close(connection, f"its request failed: {error!r}")
+                self._carry_out(self._listener.disconnected(connection, now_ms=now_ms))
+            return
+        self._carry_out(outgoing)
 
-    def _disconnected(self, connection: ConnectionId, *, now_ms: Millis) -> None:
-        del self._streams[self._numbers.pop(connection)]
-        self._unsent.pop(connection, None)
-        self._carry_out(self._listener.disconnected(connection, now_ms=now_ms))
+    def _pause_or_resume(self, stream: Stream) -> None:
+        if stream.number not in self._streams:
+            return
+        is_busy = stream.is_blocked or self._listener.is_busy(stream.connection)
+        pauses = stream.pauses(is_busy=is_busy)
+        if pauses != stream.is_paused:
+            stream.is_paused = pauses
+            self._parcels.append(
+                io_process.header(io_process.PAUSE if pauses else io_process.RESUME, stream.number, 0)
+            )
+
+    def _obey(self, commands: Commands, *, now_ms: Millis) -> None:
+        self._carry_out(commands.obey(now_ms=now_ms))
+        for stream in tuple(self._streams.values()):
+            self._enqueue(stream)
+
+    def _advance(self, *, now_ms: Millis) -> None:
+        try:
+            self._carry_out(self._listener.advance(now_ms=now_ms))
+        except Exception:
+            _LOGGER.exception("what was due cannot be done; it is tried again in a second")
+            self._advance_again_ms = Millis(now_ms + _MILLIS_PER_SECOND)
+
+    def _disconnected(self, stream: Stream, *, now_ms: Millis) -> None:
+        del self._streams[stream.number], self._stream_of[stream.connection]
+        self._answers.forget(stream.number)
+        self._carry_out(self._listener.disconnected(stream.connection, now_ms=now_ms))
 
     def _carry_out(self, outgoing: Iterable[Outgoing]) -> None:
         for each in outgoing:
             if isinstance(each, SendFrame):
-                unsent = self._unsent.setdefault(each.connection, [])
-                unsent.append(len(each.frame).to_bytes(_SIZE_BYTES, "big"))
-                unsent.append(each.frame)
+                self._send(each)
             else:
                 self._close(each.connection, each.reason)
 
+    def _send(self, answer: SendFrame) -> None:
+        stream = self._stream_of[answer.connection]
+        self._answers.add(stream.number, answer.frame)
+        stream.sent(len(answer.frame))
+        if stream.wants_confirmation and not stream.awaits_confirmation:
+            stream.awaits_confirmation = True
+            self._answers.confirm(stream.number)
+        self._enqueue(stream)
+
     def _close(self, connection: ConnectionId, reason: str) -> None:
         _LOGGER.warning("connection %d is closed: %s", connection, reason)
-        self._pack(connection, self._unsent.pop(connection, ()))
-        number = self._numbers.pop(connection)
-        del self._streams[number]
-        self._parcels.append(door.header(door.CLOSED, number, 0))
+        stream = self._stream_of.pop(connection)
+        del self._streams[stream.number]
+        self._answers.close(stream.number)
 
-    def _pack(self, connection: ConnectionId, parts: Iterable[bytes]) -> None:
-        content = b"".join(parts)
-        self._parcels.append(door.header(door.BYTES, self._numbers[connection], len(content)))
-        self._parcels.append(content)
+    def _save(self) -> None:
+        """Have what the answers tell of on the disk, or withhold them until it can be.
+
+        Meanwhile nobody is told anything else of it, and what has nothing to do with it is answered.
+        """
+        if self.save is None:
+            return
+        try:
+            self.save()
+        except StoreFullError:
+            if self._withheld is None:
+                self._withheld, self._answers = self._answers, Answers()
+                self._listener.refuse_topics(refuses=True)
+                for number in self._withheld.numbers() & self._streams.keys():
+                    self._streams[number].is_withheld = True
+        else:
+            if self._withheld is not None:
+                self._listener.refuse_topics(refuses=False)
+                self._parcels += self._withheld.parcels()
+                for number in self._withheld.numbers() & self._streams.keys():
+                    self._streams[number].is_withheld = False
+                    self._enqueue(self._streams[number])
+                self._withheld = None
 
     def _send_all(self) -> None:
-        for connection, parts in self._unsent.items():
-            self._pack(connection, parts)
-        self._unsent.clear()
+        self._parcels += self._answers.parcels()
+        self._answers = Answers()
         # The door always reads, so that this does not wait for anybody who waits for it.
         try:
             self._link.sendall(b"".join(self._parcels))
         except ConnectionError as error:
-            raise DoorLostError(_LOST) from error
+            raise IoProcessLostError(_LOST) from error
         self._parcels.clear()
 
 
-class _Stream:
-    """What a connection's client sends, cut into frames."""
-
-    def __init__(self, connection: ConnectionId) -> None:
-        self.connection = connection
-        self.fault: str | None = None
-        """Why the rest of the bytes are no frames."""
-        self._incomplete = bytearray()
-        self._wanted_bytes = 0
-
-    def frames(self, data: bytes) -> list[bytes]:
-        """Return the frames that these bytes complete."""
-        if self._incomplete:
-            self._incomplete += data
-            if len(self._incomplete) < self._wanted_bytes:
-                return []
-            data = bytes(self._incomplete)
-        frames, position, size = _cut(data)
-        self._incomplete = bytearray(data[position:])
-        self._wanted_bytes = _SIZE_BYTES + size
-        if not 0 <= size <= _REQUEST_MAX_BYTES:
-            self.fault = f"a request of {size} bytes was announced"
-        return frames
-
-
-def _cut(stream: bytes) -> tuple[list[bytes], int, int]:
-    """Return the whole frames, where the first that is not begins, and what size it announces, if it does."""
-    frames: list[bytes] = []
-    position, length, size = 0, len(stream), 0
-    while length - position >= _SIZE_BYTES:
-        begin = position + _SIZE_BYTES
-        size = int.from_bytes(stream[position:begin], "big", signed=True)
-        if not 0 <= size <= min(length - begin, _REQUEST_MAX_BYTES):
-            return frames, position, size
-        position = begin + size
-        frames.append(stream[begin:position])
-    return frames, position, 0
-
-
-@contextlib.contextmanager
-def serving(make_listener: ListenerFactory, *, host: str, port: int) -> Iterator[Server]:
-    """Listen on an address, port 0 being a free one, for as long as the context is open.
-
-    Clients are accepted from now on, and served while somebody runs the server.
-
-    Raises:
-        OSError: the address cannot be listened on.
-    """
-    with _door(host, [port]) as (link, ports):
-        listener = make_listener(host, ports[0])
-        server = Server(
-            listener,
-            lambda _, client_host: listener.connected(client_host=client_host),
-            link=link,
-            ports=ports,
-        )
-        try:
-            yield server
-        finally:
-            server.close()
-
-
-@contextlib.contextmanager
-def serving_cluster(
-    make_cluster: Callable[[Sequence[int]], Cluster],
-    make_commands: Callable[[Cluster], Commands | None],
-    *,
-    host: str,
-    ports: Sequence[int],
-) -> Iterator[Server]:
-    """Listen on a port for each broker of a cluster, as `serving` does for one.
-
-    Raises:
-        OSError: an address cannot be listened on.
-    """
-    with _door(host, ports) as (link, bound_ports):
-        cluster = make_cluster(bound_ports)
-        node_ids = cluster.node_ids_up
-
-        def connect(acceptor: int, client_host: str) -> ConnectionId | None:
-            node_id = node_ids[acceptor]
-            if not cluster.is_reachable(node_id):
-                return None
-            return cluster.connected(node_id, client_host=client_host)
-
-        server = Server(cluster, connect, link=link, ports=bound_ports, commands=make_commands(cluster))
-        try:
-            yield server
-        finally:
-            server.close()
-
-
-@contextlib.contextmanager
-def _door(host: str, ports: Sequence[int]) -> Iterator[tuple[socket.socket, tuple[int, ...]]]:
-    """Open a door, which ends when the link to it is closed; yields the link, and the ports that it is at."""
-    with contextlib.ExitStack() as opened:
-        acceptors = [opened.enter_context(_acceptor(host, port)) for port in ports]
-        bound_ports = tuple(each.getsockname()[1] for each in acceptors)
-        link, doors_link = socket.socketpair()
-        opened.enter_context(doors_link)
-        passed = [each.fileno() for each in (doors_link, *acceptors)]
-        process = subprocess.Popen(  # noqa: S603 - a program of ours, and numbers
-            [sys.executable, "-I", "-S", door.__file__, *map(str, passed)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            pass_fds=passed,
-        )
-    try:
-        yield link, bound_ports
-    finally:
-        link.close()
-        process.wait()
-
-
-def _acceptor(host: str, port: int) -> socket.socket:
-    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    return socket.create_server(address, family=family, backlog=_BACKLOG)
+def _log_failure(frame: bytes, error: Exception) -> None:
+    """Say which request a handler failed on, so that it can be sent again."""
+    shown = frame[:_FRAME_BYTES_LOGGED].hex()
+    _LOGGER.error("a request of %d bytes cannot be handled: %s", len(frame), shown, exc_info=error)

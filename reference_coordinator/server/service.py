@@ -14,12 +14,13 @@ from reference_coordinator.broker.listener import Listener, Shared
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.core.values import value
-from reference_coordinator.log.keeping import kept_log
+from reference_coordinator.log.persistence import kept_log
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
 from reference_coordinator.server.broker_store import BrokerStore
 from reference_coordinator.server.control import Control
-from reference_coordinator.server.server import Commands, Server, serving, serving_cluster
+from reference_coordinator.server.server import Commands, Server
+from reference_coordinator.server.serving import serving, serving_cluster
 
 _MILLIS_PER_SECOND: Final = 1000
 
@@ -70,12 +71,17 @@ def _forgetful(options: Options) -> AbstractContextManager[Server]:
             topics=options.topics,
         )
 
-    return serving(make_listener, host=options.host, port=options.port)
+    return serving(
+        make_listener,
+        host=options.host,
+        port=options.port,
+        request_max_bytes=options.config.socket_request_max_bytes,
+    )
 
 
 @contextmanager
 def _kept(options: Options, directory: Path, tell: Callable[[str], None]) -> Iterator[Server]:
-    store = BrokerStore(directory)
+    store = BrokerStore(directory, tell=tell)
     with (
         kept_log(
             directory,
@@ -108,7 +114,12 @@ def _kept(options: Options, directory: Path, tell: Callable[[str], None]) -> Ite
             listener.write_held_markers(now_ms=now_ms)
             return listener
 
-        with serving(make_listener, host=options.host, port=options.port) as server:
+        with serving(
+            make_listener,
+            host=options.host,
+            port=options.port,
+            request_max_bytes=options.config.socket_request_max_bytes,
+        ) as server:
             server.save = store.save
             yield server
 
@@ -136,5 +147,11 @@ def _cluster(options: Options) -> Iterator[Server]:
                 return None
             return Control(cluster, datagrams, dict(options.properties))
 
-        with serving_cluster(make_cluster, make_commands, host=options.host, ports=ports) as server:
+        with serving_cluster(
+            make_cluster,
+            make_commands,
+            host=options.host,
+            ports=ports,
+            request_max_bytes=options.config.socket_request_max_bytes,
+        ) as server:
             yield server

@@ -32,6 +32,8 @@ class CrashingDisk(Files):
     steps: int = 0
     unsynced_bytes_of: list[int] = field(default_factory=list)
     """By step, how many bytes it was about to write."""
+    written: Path | None = None
+    """What the last write was to."""
     _names: _Names = field(default_factory=dict)
     _durable_names: _Names = field(default_factory=dict)
     _directories: set[Path] = field(default_factory=set)
@@ -54,6 +56,8 @@ class CrashingDisk(Files):
 
     @override
     def read(self, path: Path) -> bytes:
+        if path not in self._names:
+            raise FileNotFoundError(path)
         return bytes(self._names[path].content)
 
     @override
@@ -68,8 +72,20 @@ class CrashingDisk(Files):
 
     @override
     def append(self, path: Path, content: bytes) -> None:
+        self.written = path
         taken = self._step(len(content))
         self._names[path].content += content[:taken]
+        if taken is not None:
+            raise Crashed
+
+    @override
+    def write_at(self, path: Path, position: int, content: bytes) -> None:
+        self.written = path
+        taken = self._step(len(content))
+        written = content[:taken]
+        found = self._names[path].content
+        found[:] = found.ljust(position, b"\0")
+        found[position : position + len(written)] = written
         if taken is not None:
             raise Crashed
 

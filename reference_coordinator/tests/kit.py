@@ -5,6 +5,7 @@ from itertools import count
 
 import pytest
 
+from reference_coordinator.coordinator.coordinator import GroupCoordinator
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.effects import AppendRecords, Effect, Respond
 from reference_coordinator.core.errors import Errors
@@ -19,7 +20,6 @@ from reference_coordinator.core.ids import (
 )
 from reference_coordinator.core.map_order import partition_for
 from reference_coordinator.core.records import CoordinatorRecord, EndTransactionMarker
-from reference_coordinator.group.coordinator import GroupCoordinator
 from reference_coordinator.messages import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
-from reference_coordinator.broker.topics import OFFSETS_TOPIC
 from reference_coordinator.core.effects import AppendRecords, Producer
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import (
     NO_PRODUCER_ID,
+    OFFSETS_TOPIC,
     AppendId,
     GenerationId,
     GroupId,
@@ -30,6 +30,7 @@ from reference_coordinator.log.batches import StoredPartition
 from reference_coordinator.log.directory import DirectoryStore
 from reference_coordinator.log.inspection import LoadedGroup, load_log
 from reference_coordinator.log.offsets_log import MarkerHeader, OffsetsLog
+from reference_coordinator.log.segments import ENDS_NAME
 from reference_coordinator.profile.profiles import profile_for
 
 GROUP = GroupId("g")
@@ -126,3 +127,8 @@ def groups_in(log: OffsetsLog, profile: str = "4.4") -> tuple[LoadedGroup, ...]:
         for partition in log.partitions()
     }
     return load_log(stored, profile_for(profile), num_partitions=1).groups
+
+
+def never_noted(directory: Path) -> None:
+    """Have a directory as a kill leaves it in the middle of an append, which was not acknowledged."""
+    (directory / ENDS_NAME).unlink()

@@ -200,13 +200,13 @@ def test_only_java_writes_a_tombstone_for_a_simple_group(profile: str, *, writes
 
 
 @pytest.mark.parametrize(
-    ("profile", "told", "state"),
+    ("profile", "reported", "state"),
     [(SCALA, Errors.NONE, "Dead"), (JAVA, Errors.UNKNOWN_SERVER_ERROR, "Empty")],
 )
-def test_a_deletion_that_cannot_be_written_fails_on_java(profile: str, told: Errors, state: str) -> None:
+def test_a_deletion_that_cannot_be_written_fails_on_java(profile: str, reported: Errors, state: str) -> None:
     broker = Broker(profile)
     broker.send(commit({0: 1}))
     broker.append_error = Errors.MESSAGE_TOO_LARGE
 
-    assert broker.delete("g") == {"g": told}
+    assert broker.delete("g") == {"g": reported}
     assert broker.state() == state

@@ -2,10 +2,10 @@
 
 import pytest
 
+from kio_extension import load_request_schema, load_response_schema
 from reference_coordinator.profile.api_versions import Api, VersionRange, served_ranges
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.wire_broker import WireBroker
-from reference_coordinator.wire.later_versions import load_request_schema, load_response_schema
 
 KAFKA_3_9_2 = {
     Api.PRODUCE: (0, 11),
@@ -36,6 +36,16 @@ KAFKA_3_9_2 = {
     Api.CREATE_PARTITIONS: (0, 3),
     Api.OFFSET_DELETE: (0, 0),
     Api.DESCRIBE_CLUSTER: (0, 1),
+    Api.DESCRIBE_CONFIGS: (0, 4),
+    Api.DESCRIBE_LOG_DIRS: (0, 4),
+    Api.DESCRIBE_QUORUM: (0, 2),
+    Api.INCREMENTAL_ALTER_CONFIGS: (0, 1),
+    Api.DESCRIBE_TRANSACTIONS: (0, 0),
+    Api.LIST_TRANSACTIONS: (0, 1),
+    Api.CONSUMER_GROUP_HEARTBEAT: (0, 0),
+    Api.CONSUMER_GROUP_DESCRIBE: (0, 0),
+    Api.LIST_CONFIG_RESOURCES: (0, 0),
+    Api.DESCRIBE_TOPIC_PARTITIONS: (0, 0),
 }
 KAFKA_4_3_1 = KAFKA_3_9_2 | {
     Api.PRODUCE: (0, 13),
@@ -52,21 +62,31 @@ KAFKA_4_3_1 = KAFKA_3_9_2 | {
     Api.END_TXN: (0, 5),
     Api.WRITE_TXN_MARKERS: (1, 2),
     Api.TXN_OFFSET_COMMIT: (0, 5),
+    Api.DESCRIBE_CONFIGS: (1, 4),
+    Api.DESCRIBE_LOG_DIRS: (1, 5),
+    Api.LIST_TRANSACTIONS: (0, 2),
+    Api.CONSUMER_GROUP_HEARTBEAT: (0, 1),
+    Api.CONSUMER_GROUP_DESCRIBE: (0, 1),
+    Api.LIST_CONFIG_RESOURCES: (0, 1),
+}
+KAFKA_4_4_0 = KAFKA_4_3_1 | {
+    Api.API_VERSIONS: (0, 5),
+    Api.TXN_OFFSET_COMMIT: (0, 6),
+    Api.DELETE_GROUPS: (0, 3),
 }
 NOT_DECODED_BELOW = {
     Api.PRODUCE: 3,
     Api.FETCH: 4,
     Api.LIST_OFFSETS: 1,
     Api.OFFSET_FOR_LEADER_EPOCH: 2,
-    Api.OFFSET_COMMIT: 2,
-    Api.OFFSET_FETCH: 1,
     Api.CREATE_TOPICS: 2,
-    Api.DELETE_TOPICS: 1,
-    Api.WRITE_TXN_MARKERS: 1,
+    Api.DESCRIBE_CONFIGS: 1,
 }
 
 
-@pytest.mark.parametrize(("version", "observed"), [("3.9.2", KAFKA_3_9_2), ("4.3.1", KAFKA_4_3_1)])
+@pytest.mark.parametrize(
+    ("version", "observed"), [("3.9.2", KAFKA_3_9_2), ("4.3.1", KAFKA_4_3_1), ("4.4.0", KAFKA_4_4_0)]
+)
 def test_a_profile_advertises_what_the_release_was_seen_to_advertise(
     version: str, observed: dict[Api, tuple[int, int]]
 ) -> None:
@@ -93,8 +113,8 @@ def test_a_profile_advertises_what_the_release_was_seen_to_advertise(
         ("2.4", Api.SYNC_GROUP, (0, 4)),
         ("3.1", Api.LEAVE_GROUP, (0, 4)),
         ("3.4", Api.FIND_COORDINATOR, (0, 4)),
-        ("2.4", Api.OFFSET_FETCH, (1, 6)),
-        ("3.7", Api.OFFSET_COMMIT, (2, 9)),
+        ("2.4", Api.OFFSET_FETCH, (0, 6)),
+        ("3.7", Api.OFFSET_COMMIT, (0, 9)),
         ("4.1", Api.OFFSET_COMMIT, (2, 9)),
         ("4.2", Api.OFFSET_COMMIT, (2, 10)),
         ("2.4", Api.LIST_GROUPS, (0, 3)),
@@ -103,7 +123,8 @@ def test_a_profile_advertises_what_the_release_was_seen_to_advertise(
         ("2.4", Api.TXN_OFFSET_COMMIT, (0, 2)),
         ("2.5", Api.TXN_OFFSET_COMMIT, (0, 3)),
         ("2.7", Api.ADD_OFFSETS_TO_TXN, (0, 2)),
-        ("2.8", Api.WRITE_TXN_MARKERS, (1, 1)),
+        ("2.4", Api.WRITE_TXN_MARKERS, (0, 0)),
+        ("2.8", Api.WRITE_TXN_MARKERS, (0, 1)),
         ("3.8", Api.INIT_PRODUCER_ID, (0, 5)),
         ("4.3", Api.TXN_OFFSET_COMMIT, (0, 5)),
         ("4.4", Api.TXN_OFFSET_COMMIT, (0, 6)),
@@ -129,29 +150,27 @@ def test_an_api_is_not_served_before_the_release_that_brought_it() -> None:
     assert Api.DESCRIBE_CLUSTER not in served_ranges(profile_for("2.7"))
 
 
-def test_an_api_of_which_no_version_can_be_read_is_not_served() -> None:
-    assert Api.WRITE_TXN_MARKERS not in served_ranges(profile_for("2.7"))
-
-
 SOFTWARE = {"client_software_name": "tests", "client_software_version": "1"}
 
 
 @pytest.mark.parametrize(("version", "level"), [("3.9.2", None), ("4.0", 2), ("4.3.1", 2)])
-def test_producers_are_told_of_transactions_of_version_2_where_the_release_has_them(
+def test_producers_hear_of_transactions_of_version_2_where_the_release_has_them(
     version: str, level: int | None
 ) -> None:
-    told = WireBroker(version).connect().ask("api_versions", 4, **SOFTWARE)
+    reported = WireBroker(version).connect().ask("api_versions", 4, **SOFTWARE)
 
-    finalized = [(each.name, each.max_version_level) for each in told.finalized_features]
+    finalized = [(each.name, each.max_version_level) for each in reported.finalized_features]
     assert finalized == ([] if level is None else [("transaction.version", level)])
-    assert (told.finalized_features_epoch < 0) == (level is None)
+    assert (reported.finalized_features_epoch < 0) == (level is None)
 
 
 @pytest.mark.parametrize(("api_version", "supported"), [(3, []), (4, [("transaction.version", 0, 2)])])
-def test_who_cannot_read_that_a_level_may_be_0_is_not_told_which_levels_there_are(
+def test_who_cannot_read_that_a_level_may_be_0_is_not_reported_which_levels_there_are(
     api_version: int, supported: list[tuple[str, int, int]]
 ) -> None:
-    told = WireBroker("4.3.1").connect().ask("api_versions", api_version, **SOFTWARE)
+    reported = WireBroker("4.3.1").connect().ask("api_versions", api_version, **SOFTWARE)
 
-    assert [(each.name, each.min_version, each.max_version) for each in told.supported_features] == supported
-    assert [each.name for each in told.finalized_features] == ["transaction.version"]
+    assert [
+        (each.name, each.min_version, each.max_version) for each in reported.supported_features
+    ] == supported
+    assert [each.name for each in reported.finalized_features] == ["transaction.version"]

@@ -38,7 +38,7 @@ def test_an_id_of_a_group_that_could_not_be_written_works_on_scala_only(profile:
 
 
 @pytest.mark.parametrize("instance", [None, "i"])
-def test_on_java_a_first_member_is_told_that_its_group_could_not_be_written(
+def test_on_java_a_first_member_is_reported_that_its_group_could_not_be_written(
     instance: str | None,
 ) -> None:
     broker = failing(JAVA)

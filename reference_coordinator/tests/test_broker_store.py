@@ -82,7 +82,25 @@ def test_topics_are_there_with_their_ids_and_what_was_deleted_is_not() -> None:
     assert TopicClient(broker).values(topic="doomed") == []
 
 
-def test_what_a_kill_left_of_a_batch_is_cut_off_and_told() -> None:
+def test_topics_are_configured_as_they_were() -> None:
+    disk = CrashingDisk()
+    broker = KeptBroker(disk)
+    configured = {"name": "plain", "num_partitions": 1, "replication_factor": 1}
+    configs = ({"name": "retention.ms", "value": "5"},)
+    broker.connect().ask("create_topics", 7, topics=({**configured, "configs": configs},))
+
+    topic = restarted(disk).state.topics.get("plain")
+    assert topic is not None
+    assert topic.configs == (("retention.ms", "5"),)
+
+    broker.connect().ask("delete_topics", 4, topic_names=("plain",), timeout=1000)
+    broker.connect().ask("create_topics", 7, topics=(configured,))
+    again = restarted(disk).state.topics.get("plain")
+    assert again is not None
+    assert again.configs == ()
+
+
+def test_what_a_kill_left_of_a_batch_is_cut_off_and_reported() -> None:
     disk = CrashingDisk()
     TopicClient(KeptBroker(disk)).produce(batch(b"a"))
     disk.append(LOG, batch(b"b")[:-3])
@@ -249,9 +267,9 @@ def test_producer_ids_are_given_out_once() -> None:
     ids = set()
     for broker in (KeptBroker(disk), restarted(disk)):
         for _ in range(2):
-            told = broker.connect().ask(
+            reported = broker.connect().ask(
                 "init_producer_id", 1, transactional_id=None, transaction_timeout=60_000
             )
-            ids.add(told.producer_id)
+            ids.add(reported.producer_id)
 
     assert len(ids) == 4

@@ -2,10 +2,10 @@ from itertools import product
 
 import pytest
 
-from reference_coordinator.classic.group import ClassicGroup
-from reference_coordinator.classic.state import VALID_PREVIOUS_STATES, ClassicGroupState
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.ids import GroupId, Millis
+from reference_coordinator.groups.classic.group import ClassicGroup
+from reference_coordinator.groups.classic.state import VALID_PREVIOUS_STATES, ClassicGroupState
 from reference_coordinator.profile.profiles import profile_for
 
 

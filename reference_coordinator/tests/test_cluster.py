@@ -15,23 +15,23 @@ TRANSACTION = 1
 
 def commit(client: ClusterClient, offset: int, group_id: str = "g") -> int:
     partition = {"partition_index": 0, "committed_offset": offset, "committed_metadata": ""}
-    told = client.ask(
+    reported = client.ask(
         "offset_commit",
         5,
         group_id=group_id,
         generation_id_or_member_epoch=-1,
         topics=({"name": "orders", "partitions": (partition,)},),
     )
-    error: int = told.topics[0].partitions[0].error_code
+    error: int = reported.topics[0].partitions[0].error_code
     return error
 
 
 def fetch(client: ClusterClient, group_id: str = "g") -> tuple[int, int]:
     topics = ({"name": "orders", "partition_indexes": (0,)},)
-    told = client.ask("offset_fetch", 7, group_id=group_id, topics=topics, require_stable=True)
-    if told.error_code:
-        return -1, told.error_code
-    partition = told.topics[0].partitions[0]
+    reported = client.ask("offset_fetch", 7, group_id=group_id, topics=topics, require_stable=True)
+    if reported.error_code:
+        return -1, reported.error_code
+    partition = reported.topics[0].partitions[0]
     return partition.committed_offset, partition.error_code
 
 
@@ -41,9 +41,9 @@ def test_every_broker_names_all_and_who_leads() -> None:
 
     for node_id in (1, 2, 3):
         client = cluster.client(node_id)
-        told = client.ask("metadata", 7, topics=({"name": "__consumer_offsets"},))
-        assert [each.node_id for each in told.brokers] == [1, 2, 3]
-        partitions = told.topics[0].partitions
+        reported = client.ask("metadata", 7, topics=({"name": "__consumer_offsets"},))
+        assert [each.node_id for each in reported.brokers] == [1, 2, 3]
+        partitions = reported.topics[0].partitions
         assert [(each.leader_id, each.leader_epoch) for each in partitions] == [(1, 0), (3, 1)]
         assert (client.coordinator("g"), client.coordinator("h")) == (3, 1)
         assert client.coordinator("x", TRANSACTION) == 1
@@ -55,8 +55,8 @@ def test_a_broker_that_does_not_lead_says_so(profile: str) -> None:
 
     assert cluster.client(2).heartbeat("m") == Errors.NOT_COORDINATOR
     assert cluster.client(1).heartbeat("m") == Errors.UNKNOWN_MEMBER_ID
-    told = cluster.client(2).ask("list_groups", 2)
-    assert (told.error_code, told.groups) == (0, ())
+    reported = cluster.client(2).ask("list_groups", 2)
+    assert (reported.error_code, reported.groups) == (0, ())
 
 
 @both
@@ -114,8 +114,8 @@ def test_a_kill_closes_connections_and_another_takes_over(profile: str) -> None:
     assert cluster.cluster.coordinator_id == 2
     assert cluster.client(2).heartbeat(member_id) == Errors.NONE
     assert fetch(cluster.client(2), "h") == (7, Errors.NONE)
-    told = cluster.client(3).ask("metadata", 7, topics=())
-    assert [each.node_id for each in told.brokers] == [2, 3]
+    reported = cluster.client(3).ask("metadata", 7, topics=())
+    assert [each.node_id for each in reported.brokers] == [2, 3]
 
 
 @both
@@ -203,8 +203,8 @@ def test_a_move_to_where_it_is_changes_nothing() -> None:
     cluster.move(1)
 
     assert parked.frames() == []
-    told = cluster.client(2).ask("metadata", 7, topics=({"name": "__consumer_offsets"},))
-    assert [each.leader_epoch for each in told.topics[0].partitions] == [0, 0]
+    reported = cluster.client(2).ask("metadata", 7, topics=({"name": "__consumer_offsets"},))
+    assert [each.leader_epoch for each in reported.topics[0].partitions] == [0, 0]
 
 
 @both
@@ -225,8 +225,8 @@ class Producer:
 
     def __init__(self, cluster: WireCluster, node_id: int = 1) -> None:
         self.client = cluster.client(node_id)
-        told = self.client.ask("init_producer_id", 1, transactional_id="x", transaction_timeout=60_000)
-        self.ids = {"producer_id": told.producer_id, "producer_epoch": told.producer_epoch}
+        reported = self.client.ask("init_producer_id", 1, transactional_id="x", transaction_timeout=60_000)
+        self.ids = {"producer_id": reported.producer_id, "producer_epoch": reported.producer_epoch}
         added = self.client.ask("add_offsets_to_txn", 1, transactional_id="x", group_id="g", **self.ids)
         assert added.error_code == Errors.NONE
         partition = {"partition_index": 0, "committed_offset": 42, "committed_metadata": ""}
@@ -294,11 +294,11 @@ def test_a_client_that_writes_markers_has_to_ask_the_leader(profile: str) -> Non
     topic = {"name": "__consumer_offsets", "partition_indexes": (G,)}
     written = {"transaction_result": True, "topics": (topic,), "coordinator_epoch": 0, **producer.ids}
 
-    told = [
+    reported = [
         cluster.client(each).ask("write_txn_markers", 1, markers=(written,)).markers[0] for each in (2, 1)
     ]
 
-    errors = [each.topics[0].partitions[0].error_code for each in told]
+    errors = [each.topics[0].partitions[0].error_code for each in reported]
     assert errors == [Errors.NOT_LEADER_OR_FOLLOWER, Errors.NONE]
 
 

@@ -15,8 +15,8 @@ def commit(offset: int) -> dict[str, object]:
 
 def committed(cluster: WireCluster, node_id: int) -> int:
     topics = ({"name": "orders", "partition_indexes": (0,)},)
-    told = cluster.client(node_id).ask("offset_fetch", 3, group_id="g", topics=topics)
-    offset: int = told.topics[0].partitions[0].committed_offset
+    reported = cluster.client(node_id).ask("offset_fetch", 3, group_id="g", topics=topics)
+    offset: int = reported.topics[0].partitions[0].committed_offset
     return offset
 
 
@@ -119,3 +119,20 @@ def test_a_broker_without_a_network_takes_itself_for_the_coordinator(profile: st
     assert coordinates() == [True, True]
     cluster.reconnect(1)
     assert coordinates() == [False, False]
+
+
+@pytest.mark.parametrize(("loses_network", "answers"), [(False, 1), (True, 0)])
+def test_a_broker_without_a_network_tells_nobody_when_it_shuts_down(
+    loses_network: bool,  # noqa: FBT001 - a case
+    answers: int,
+) -> None:
+    cluster = WireCluster("3.9")
+    cluster.client(1).is_member()
+    bob = cluster.client(1)
+    bob.join()
+    if loses_network:
+        cluster.disconnect(1)
+
+    cluster.take(cluster.cluster.shut_down(now_ms=cluster.now_ms))
+
+    assert len(bob.frames()) == answers

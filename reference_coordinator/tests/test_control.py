@@ -18,7 +18,7 @@ NOW = Millis(0)
 TIMEOUT_S = 10
 
 
-class Told:
+class Reported:
     """A cluster of three, and somebody who tells it things."""
 
     def __init__(self) -> None:
@@ -49,18 +49,18 @@ class Told:
         self._telling.close()
 
 
-@pytest.fixture(name="told")
-def told_cluster() -> Iterator[Told]:
-    told = Told()
+@pytest.fixture(name="reported")
+def controlled_cluster() -> Iterator[Reported]:
+    reported = Reported()
     try:
-        yield told
+        yield reported
     finally:
-        told.close()
+        reported.close()
 
 
-def test_each_command_is_answered_by_who_coordinates_and_who_is_up(told: Told) -> None:
+def test_each_command_is_answered_by_who_coordinates_and_who_is_up(reported: Reported) -> None:
     said = [
-        told.tell(command)
+        reported.tell(command)
         for command in ("status", "move 3", "kill 3", "restart 3", "disconnect 1", "reconnect 1", "restart 1")
     ]
 
@@ -75,9 +75,9 @@ def test_each_command_is_answered_by_who_coordinates_and_who_is_up(told: Told) -
     ]
 
 
-def test_a_broker_that_stands_still_is_up(told: Told) -> None:
-    assert told.tell("pause 1") == "ok 1 1,2,3"
-    assert told.tell("resume 1") == "ok 1 1,2,3"
+def test_a_broker_that_stands_still_is_up(reported: Reported) -> None:
+    assert reported.tell("pause 1") == "ok 1 1,2,3"
+    assert reported.tell("resume 1") == "ok 1 1,2,3"
 
 
 @pytest.mark.parametrize(
@@ -93,19 +93,21 @@ def test_a_broker_that_stands_still_is_up(told: Told) -> None:
         ("restart 1 group.max.sizes=1", "error "),
     ],
 )
-def test_what_makes_no_sense_is_refused_and_changes_nothing(told: Told, command: str, said: str) -> None:
-    assert told.tell(command).startswith(said)
-    assert told.tell("status") == "ok 1 1,2,3"
+def test_what_makes_no_sense_is_refused_and_changes_nothing(
+    reported: Reported, command: str, said: str
+) -> None:
+    assert reported.tell(command).startswith(said)
+    assert reported.tell("status") == "ok 1 1,2,3"
 
 
-def test_what_is_down_is_not_killed_again(told: Told) -> None:
-    told.tell("kill 2")
+def test_what_is_down_is_not_killed_again(reported: Reported) -> None:
+    reported.tell("kill 2")
 
-    assert told.tell("kill 2") == "error broker 2 is down"
-    assert told.tell("move 2") == "error broker 2 is down"
+    assert reported.tell("kill 2") == "error broker 2 is down"
+    assert reported.tell("move 2") == "error broker 2 is down"
 
 
-def test_a_restart_may_bring_another_configuration(told: Told) -> None:
-    told.tell("restart 2 group.max.size=1")
+def test_a_restart_may_bring_another_configuration(reported: Reported) -> None:
+    reported.tell("restart 2 group.max.size=1")
 
-    assert told.cluster.listener(2).apis.broker.config.group_max_size == 1
+    assert reported.cluster.listener(2).apis.broker.config.group_max_size == 1

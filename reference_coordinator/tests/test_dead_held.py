@@ -40,7 +40,7 @@ def release(broker: Broker) -> None:
     broker.settle(broker.coordinator.release_dead(now_ms=broker.now))
 
 
-def test_whoever_talks_to_a_dead_group_is_told_that_nobody_coordinates_it() -> None:
+def test_whoever_writes_to_a_dead_group_is_reported_that_nobody_coordinates_it() -> None:
     """GroupCoordinatorTest#testHeartbeatDeadGroup, #testOffsetCommitDeadGroup and their like (3.9.2)."""
     broker, _ = held(SCALA, "g")
 
@@ -89,7 +89,7 @@ def test_expiry_does_not_remove_what_is_held() -> None:
     assert not call.is_parked
 
 
-def test_a_deletion_that_finds_nothing_to_delete_is_not_held() -> None:
+def test_a_deletion_that_finds_nothing_to_delete_is_not_run() -> None:
     broker = Broker(SCALA)
     broker.coordinator.hold_dead()
 

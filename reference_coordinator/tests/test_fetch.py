@@ -4,7 +4,12 @@ import pytest
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.tests.wire_broker import WireBroker
-from reference_coordinator.tests.wire_topic_client import TopicClient, batch, values_of
+from reference_coordinator.tests.wire_topic_client import (
+    LOGS_ARE_CHECKED_AT_MS,
+    TopicClient,
+    batch,
+    values_of,
+)
 
 
 @pytest.fixture
@@ -89,7 +94,7 @@ def test_who_finds_nothing_waits_until_something_comes(client: TopicClient) -> N
     producer.produce(batch(b"a"))
 
     assert values_of(client.fetched().records) == [b"a"]
-    assert client.broker.listener.next_deadline() is None
+    assert client.broker.listener.next_deadline() == LOGS_ARE_CHECKED_AT_MS
 
 
 def test_who_waits_is_answered_in_time_with_what_there_is(client: TopicClient) -> None:
@@ -102,7 +107,7 @@ def test_who_waits_is_answered_in_time_with_what_there_is(client: TopicClient) -
     client.broker.elapse(1)
 
     assert values_of(client.fetched().records) == [b"a"]
-    assert client.broker.listener.next_deadline() is None
+    assert client.broker.listener.next_deadline() == LOGS_ARE_CHECKED_AT_MS
 
 
 def test_enough_is_as_much_as_was_asked_for(client: TopicClient) -> None:

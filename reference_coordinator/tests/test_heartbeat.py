@@ -52,7 +52,7 @@ def test_the_last_member_that_falls_silent_empties_the_group(profile: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("profile", "told"),
+    ("profile", "reported"),
     [
         ("2.6.0", Errors.REBALANCE_IN_PROGRESS),
         ("2.6.1", Errors.NONE),
@@ -60,15 +60,15 @@ def test_the_last_member_that_falls_silent_empties_the_group(profile: str) -> No
         (JAVA, Errors.NONE),
     ],
 )
-def test_a_heartbeat_before_the_sync_is_fine_from_2_6_1(profile: str, told: Errors) -> None:
+def test_a_heartbeat_before_the_sync_is_fine_from_2_6_1(profile: str, reported: Errors) -> None:
     broker = Broker(profile)
     (ana,) = joined_members(broker, join())
     broker.elapse(SESSION_MS // 2)
-    assert broker.send(heartbeat(ana)).error is told
+    assert broker.send(heartbeat(ana)).error is reported
 
     broker.elapse(SESSION_MS // 2)
 
-    lives = told is Errors.NONE
+    lives = reported is Errors.NONE
     assert broker.state() == ("CompletingRebalance" if lives else "Empty")
 
 
@@ -101,14 +101,14 @@ def test_checks_come_in_kafkas_order(profile: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("profile", "told"),
+    ("profile", "reported"),
     [("2.8.2", Errors.NONE), (SCALA, Errors.UNKNOWN_MEMBER_ID), (JAVA, Errors.UNKNOWN_MEMBER_ID)],
 )
-def test_an_unknown_instance_id_is_refused_from_3_0(profile: str, told: Errors) -> None:
+def test_an_unknown_instance_id_is_refused_from_3_0(profile: str, reported: Errors) -> None:
     broker = Broker(profile)
     (ana,) = stable_group(broker, join())
 
-    assert broker.send(heartbeat(ana, instance="nosuch")).error is told
+    assert broker.send(heartbeat(ana, instance="nosuch")).error is reported
 
 
 @both
@@ -125,19 +125,19 @@ def test_a_heartbeat_of_another_generation_does_not_keep_the_session(profile: st
 
 @both
 @pytest.mark.parametrize(
-    ("generation", "told"),
+    ("generation", "reported"),
     [
         (0, Errors.REBALANCE_IN_PROGRESS),
         (-1, Errors.ILLEGAL_GENERATION),
         (1, Errors.ILLEGAL_GENERATION),
     ],
 )
-def test_a_parked_member_is_of_generation_0_at_first(profile: str, generation: int, told: Errors) -> None:
+def test_a_parked_member_is_of_generation_0_at_first(profile: str, generation: int, reported: Errors) -> None:
     broker = Broker(profile)
     parked_members(broker, join())
     member_id = broker.describe().members[0].member_id
 
-    assert broker.send(heartbeat(member_id, generation)).error is told
+    assert broker.send(heartbeat(member_id, generation)).error is reported
 
 
 @both

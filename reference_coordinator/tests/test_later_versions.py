@@ -101,9 +101,9 @@ def test_a_transactional_commit_by_topic_id_is_judged_by_name_and_answered_by_id
     producer = Producer(WireBroker("4.4"))
     known, unknown = orders(producer), UUID(int=1)
 
-    told = commits(producer, (unknown, 0), (known, 0), (known, 99), (None, 0))
+    reported = commits(producer, (unknown, 0), (known, 0), (known, 99), (None, 0))
 
-    assert told == {
+    assert reported == {
         (unknown, 0): Errors.UNKNOWN_TOPIC_ID,
         (known, 0): Errors.NONE,
         (known, 99): Errors.UNKNOWN_TOPIC_OR_PARTITION,

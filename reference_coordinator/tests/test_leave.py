@@ -93,12 +93,12 @@ def test_each_leaver_is_judged_by_itself(profile: str) -> None:
     assert [each.member_id for each in broker.describe().members] == [ana]
 
 
-@pytest.mark.parametrize(("profile", "told"), [("2.8.2", Errors.NONE), (SCALA, UNKNOWN), (JAVA, UNKNOWN)])
-def test_a_dynamic_member_with_an_unknown_instance_id_stays_from_3_0(profile: str, told: Errors) -> None:
+@pytest.mark.parametrize(("profile", "reported"), [("2.8.2", Errors.NONE), (SCALA, UNKNOWN), (JAVA, UNKNOWN)])
+def test_a_dynamic_member_with_an_unknown_instance_id_stays_from_3_0(profile: str, reported: Errors) -> None:
     broker = Broker(profile)
     (ana,) = stable_group(broker, join())
 
-    assert broker.send(leave((ana, "nosuch"))).leave_errors == [told]
+    assert broker.send(leave((ana, "nosuch"))).leave_errors == [reported]
 
 
 @pytest.mark.parametrize("profile", [SCALA, JAVA])

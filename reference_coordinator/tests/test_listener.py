@@ -121,7 +121,7 @@ def test_a_restart_cuts_connections_and_forgets_what_was_not_written(broker: Wir
 
     broker.restart()
 
-    assert (client.frames(), client.close_reason()) == ([], "the broker ended")
+    assert client.close_reason() == "the broker ended"
     client.reconnect()
     (group,) = client.ask("describe_groups", 0, groups=("g",)).groups
     assert group.group_state == "Dead"

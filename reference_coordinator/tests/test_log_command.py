@@ -17,6 +17,7 @@ from reference_coordinator.tests.log_kit import (
     committed,
     end,
     in_transaction,
+    never_noted,
     opened,
     segment_of,
 )
@@ -138,7 +139,7 @@ def test_what_is_not_there_is_said(
     assert str(tmp_path / name) in capsys.readouterr().err
 
 
-def test_a_part_of_a_log_needs_to_be_told_how_many_parts_there_are(
+def test_a_part_of_a_log_needs_to_know_how_many_parts_there_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store, log = opened(tmp_path, num_partitions=7)
@@ -146,6 +147,9 @@ def test_a_part_of_a_log_needs_to_be_told_how_many_parts_there_are(
     store.close()
     (tmp_path / "__consumer_offsets-6").rename(tmp_path / "elsewhere")
 
+    assert load(tmp_path) == 65
+    assert "__consumer_offsets-6 is missing" in capsys.readouterr().err
+    never_noted(tmp_path)
     assert load(tmp_path) == 65
     assert "--partitions N" in capsys.readouterr().err
     assert load(tmp_path, "--partitions", "7") == 0

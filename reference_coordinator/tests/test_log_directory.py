@@ -14,9 +14,9 @@ from reference_coordinator.core.ids import AppendId, Millis, ProducerEpoch
 from reference_coordinator.log.batches import LogBatch, StoreError, UnreadableLogError
 from reference_coordinator.log.conversion import to_record_batch
 from reference_coordinator.log.directory import DirectoryStore, LockedDirectoryError
-from reference_coordinator.log.files import DiskFiles
-from reference_coordinator.log.keeping import kept_log
+from reference_coordinator.log.files import DiskFiles, UnsyncedError
 from reference_coordinator.log.offsets_log import OffsetsLog
+from reference_coordinator.log.persistence import kept_log
 from reference_coordinator.log.placing import MisplacedGroupError
 from reference_coordinator.log.record_batch import Record, RecordBatch, encode_batch
 from reference_coordinator.log.segments import DamagedLogError
@@ -31,6 +31,7 @@ from reference_coordinator.tests.log_kit import (
     end,
     in_transaction,
     marker,
+    never_noted,
     opened,
     segment_of,
 )
@@ -71,6 +72,7 @@ def test_records_of_one_append_are_one_batch_that_is_there_or_not(tmp_path: Path
     store.close()
     path = segment_of(tmp_path)
     path.write_bytes(path.read_bytes()[:-1])
+    never_noted(tmp_path)
 
     assert reread(tmp_path) == []
 
@@ -94,7 +96,7 @@ def test_producers_are_remembered(tmp_path: Path) -> None:
     assert list(log.read(0)) == [in_transaction(1), marker(is_commit=True)]
 
 
-def test_a_torn_tail_is_cut_off_and_told_of(tmp_path: Path) -> None:
+def test_a_torn_tail_is_cut_off_and_reported(tmp_path: Path) -> None:
     (path,) = written(tmp_path)
     whole = path.read_bytes()
     path.write_bytes(whole + whole[:100])
@@ -109,9 +111,12 @@ def test_a_torn_tail_is_cut_off_and_told_of(tmp_path: Path) -> None:
     assert opened(tmp_path)[0].notices == ()
 
 
-def test_a_last_batch_with_a_wrong_checksum_is_taken_for_torn(tmp_path: Path) -> None:
+def test_a_last_batch_with_a_wrong_checksum_is_taken_for_torn_if_it_was_not_acknowledged(
+    tmp_path: Path,
+) -> None:
     (path,) = written(tmp_path)
     path.write_bytes(path.read_bytes()[:-1] + b"!")
+    never_noted(tmp_path)
 
     store, log = opened(tmp_path)
 
@@ -177,7 +182,7 @@ def test_all_partitions_are_made_at_once(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("__consumer_offsets-*/*.log"))) == 3
 
 
-def test_how_many_partitions_there_are_is_told_by_the_directory(tmp_path: Path) -> None:
+def test_how_many_partitions_there_are_is_reported_by_the_directory(tmp_path: Path) -> None:
     profile = profile_for("4.4")
     for partitions, expected in ((None, 50), (7, 7)):
         directory = tmp_path / str(expected)
@@ -187,7 +192,7 @@ def test_how_many_partitions_there_are_is_told_by_the_directory(tmp_path: Path) 
                 assert append(kept.log, committed(1, group="g"), partition=103 % expected) is Errors.NONE
 
 
-def test_groups_that_are_elsewhere_than_they_should_be_are_told(tmp_path: Path) -> None:
+def test_groups_that_are_elsewhere_than_they_should_be_are_reported(tmp_path: Path) -> None:
     store, log = opened(tmp_path, num_partitions=4)
     append(log, committed(1, group="g"), partition=3)
     store.close()
@@ -232,14 +237,14 @@ def test_a_deleted_log_is_gone_for_good(tmp_path: Path) -> None:
 
 
 class FailingFiles(DiskFiles):
-    """A disk that is full, or broken."""
+    """A disk that takes what is written, and does not say whether it is there."""
 
     is_broken = False
 
     @override
     def sync(self, path: Path) -> None:
         if self.is_broken:
-            raise OSError(28, "No space left on device")
+            raise UnsyncedError(28, "No space left on device")
         super().sync(path)
 
 
@@ -267,7 +272,7 @@ def test_what_does_not_fit_its_format_is_refused_and_nothing_else(tmp_path: Path
     assert reread(tmp_path) == [committed(2)]
 
 
-def with_foreign_record(directory: Path, key: bytes, value: bytes) -> None:
+def with_external_record(directory: Path, key: bytes, value: bytes) -> None:
     """Write a record, one that is not ours, and another."""
     good = LogBatch(base_offset=0, timestamp_ms=Millis(0), records=(committed(1),))
     batches = [
@@ -286,7 +291,7 @@ def with_foreign_record(directory: Path, key: bytes, value: bytes) -> None:
 
 
 def test_a_record_of_an_unknown_type_is_skipped_and_kept(tmp_path: Path) -> None:
-    with_foreign_record(tmp_path, b"\0\x63key", b"\0\0")
+    with_external_record(tmp_path, b"\0\x63key", b"\0\0")
 
     store, log = opened(tmp_path)
     assert list(log.read_with_offsets(0)) == [(0, committed(1)), (2, committed(2))]
@@ -298,7 +303,7 @@ def test_a_record_of_an_unknown_type_is_skipped_and_kept(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("profile", ["3.9", "4.4"])
 def test_a_record_that_cannot_be_read_fails_its_partition(profile: str, tmp_path: Path) -> None:
-    with_foreign_record(tmp_path, b"\0\2\0\1g", b"\0\x4d")
+    with_external_record(tmp_path, b"\0\2\0\1g", b"\0\x4d")
 
     store, log = opened(tmp_path, profile)
     store.close()

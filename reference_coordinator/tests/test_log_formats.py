@@ -240,7 +240,7 @@ def test_unknown_types_are_skipped(profile: str) -> None:
         ("4.4", (None, b""), "no key"),
     ],
 )
-def test_what_no_loader_reads_is_told(profile: str, record: tuple[bytes | None, bytes], said: str) -> None:
+def test_what_no_loader_reads_is_found(profile: str, record: tuple[bytes | None, bytes], said: str) -> None:
     with pytest.raises(UnreadableRecordError, match=said):
         read(*record, profile)
 
@@ -302,7 +302,7 @@ def test_what_no_codec_made_is_refused(codec: int) -> None:
         codecs.decompress(codecs._XERIAL_HEADER + b"\0\0\0\x09abc", codec)
 
 
-def test_every_changed_byte_of_a_batch_is_noticed() -> None:
+def test_every_changed_byte_of_a_batch_is_found() -> None:
     written = encode_batch(replace(BATCH, records=BATCH.records[1:]))
     # Base offset and leader epoch stand before what the checksum covers.
     for position in (*range(8, 12), *range(16, len(written))):

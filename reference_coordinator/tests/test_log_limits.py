@@ -27,10 +27,10 @@ from reference_coordinator.core.records import (
 )
 from reference_coordinator.log.batches import LogBatch
 from reference_coordinator.log.conversion import to_record_batch
-from reference_coordinator.log.limits import batch_bytes, log_limits
 from reference_coordinator.log.record_batch import encode_batch
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import profile_for
+from reference_coordinator.runtime.limits import log_limits, size_in_bytes
 from reference_coordinator.tests.kit import JAVA, Broker, join, parked_members
 
 GROUP = GroupId("g" * 100)
@@ -104,7 +104,7 @@ def test_sizes_are_those_of_the_bytes(profile: str, records: tuple[CoordinatorRe
     batch = LogBatch(base_offset=0, timestamp_ms=Millis(0), records=records)
     written = encode_batch(to_record_batch(batch, profile_for(profile)))
 
-    assert batch_bytes(records, profile_for(profile)) == len(written)
+    assert size_in_bytes(records, profile_for(profile)) == len(written)
 
 
 def test_a_marker_is_as_large_as_its_bytes() -> None:
@@ -117,7 +117,7 @@ def test_a_marker_is_as_large_as_its_bytes() -> None:
     )
     profile = profile_for("4.4")
 
-    assert batch_bytes([marker], profile) == len(encode_batch(to_record_batch(batch, profile)))
+    assert size_in_bytes([marker], profile) == len(encode_batch(to_record_batch(batch, profile)))
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_a_name_of_a_time_is_known_since_a_version(client: TopicClient, version:
     assert client.list_offset(-3, version=version).error_code == error
 
 
-def test_who_asks_for_a_partition_twice_or_for_none_is_told_so(client: TopicClient) -> None:
+def test_who_asks_for_a_partition_twice_or_for_none_gets_that_answer(client: TopicClient) -> None:
     wanted = {"partition_index": 0, "current_leader_epoch": -1, "timestamp": -1}
     topics = ({"name": "orders", "partitions": (wanted, wanted)},)
 
@@ -135,9 +135,9 @@ def test_partitions_cannot_be_taken_away(client: TopicClient) -> None:
 
 
 def test_a_cluster_describes_its_brokers(client: TopicClient) -> None:
-    told = client.client.ask("describe_cluster", 1, endpoint_type=1)
+    reported = client.client.ask("describe_cluster", 1, endpoint_type=1)
     other = client.client.ask("describe_cluster", 1, endpoint_type=2)
 
-    assert [(each.broker_id, each.host, each.port) for each in told.brokers] == [(1, "localhost", 9092)]
-    assert (told.error_code, told.controller_id) == (Errors.NONE, 1)
+    assert [(each.broker_id, each.host, each.port) for each in reported.brokers] == [(1, "localhost", 9092)]
+    assert (reported.error_code, reported.controller_id) == (Errors.NONE, 1)
     assert (other.error_code, other.brokers) == (Errors.MISMATCHED_ENDPOINT_TYPE, ())

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import ClassVar
 
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -15,9 +15,9 @@ from hypothesis.stateful import (
     rule,
 )
 
-from reference_coordinator.classic.state import ClassicGroupState
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis
+from reference_coordinator.groups.classic.state import ClassicGroupState
 from reference_coordinator.messages import GroupRequest, JoinGroupResponse
 from reference_coordinator.tests.calls import Call
 from reference_coordinator.tests.kit import (
@@ -251,7 +251,5 @@ TestCoordinatorMachine = CoordinatorMachine.TestCase
 TestCoordinatorMachine.settings = settings(
     max_examples=60,
     stateful_step_count=40,
-    deadline=None,
     derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
 )

@@ -103,14 +103,14 @@ def test_groups_of_others_than_consumers_must_be_empty(profile: str) -> None:
     assert broker.send(offset_delete(0)).error is NONE
 
 
-@pytest.mark.parametrize(("profile", "told"), [(SCALA, NONE), (JAVA, Errors.UNKNOWN_SERVER_ERROR)])
-def test_an_offset_deletion_that_cannot_be_written_fails_on_java(profile: str, told: Errors) -> None:
+@pytest.mark.parametrize(("profile", "reported"), [(SCALA, NONE), (JAVA, Errors.UNKNOWN_SERVER_ERROR)])
+def test_an_offset_deletion_that_cannot_be_written_fails_on_java(profile: str, reported: Errors) -> None:
     broker = Broker(profile)
     broker.send(commit({0: 1, 1: 2}))
     broker.append_error = Errors.MESSAGE_TOO_LARGE
 
-    assert broker.send(offset_delete(0)).error is told
-    assert broker.fetch(0) == [(-1 if told is NONE else 1, NONE)]
+    assert broker.send(offset_delete(0)).error is reported
+    assert broker.fetch(0) == [(-1 if reported is NONE else 1, NONE)]
 
 
 @both
@@ -121,12 +121,14 @@ def test_a_first_rebalance_counts_as_reading_everything(profile: str) -> None:
     assert errors_of(broker.send(offset_delete(0))) == [Errors.GROUP_SUBSCRIBED_TO_TOPIC]
 
 
-@pytest.mark.parametrize(("profile", "told"), [(SCALA, [NONE, NONE]), (JAVA, [NONE, NONE, NONE])])
-def test_a_partition_that_is_named_twice_is_answered_once_by_scala(profile: str, told: list[Errors]) -> None:
+@pytest.mark.parametrize(("profile", "reported"), [(SCALA, [NONE, NONE]), (JAVA, [NONE, NONE, NONE])])
+def test_a_partition_that_is_named_twice_is_answered_once_by_scala(
+    profile: str, reported: list[Errors]
+) -> None:
     broker = Broker(profile)
     broker.send(commit({0: 1, 1: 2}))
 
-    assert errors_of(broker.send(offset_delete(0, 1, 0))) == told
+    assert errors_of(broker.send(offset_delete(0, 1, 0))) == reported
     assert broker.fetch(0, 1) == [(-1, NONE), (-1, NONE)]
 
 

@@ -39,7 +39,7 @@ def test_a_commit_of_nobody_makes_a_simple_group(profile: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("profile", "version", "told"),
+    ("profile", "version", "reported"),
     [
         (SCALA, 8, Errors.ILLEGAL_GENERATION),
         (SCALA, 9, Errors.ILLEGAL_GENERATION),
@@ -49,13 +49,13 @@ def test_a_commit_of_nobody_makes_a_simple_group(profile: str) -> None:
 )
 @pytest.mark.parametrize("generation", [0, 5])
 def test_a_generation_of_no_group_is_refused(
-    profile: str, version: int, told: Errors, generation: int
+    profile: str, version: int, reported: Errors, generation: int
 ) -> None:
     broker = Broker(profile)
 
     refused = broker.send(commit({0: 7, 1: 8}, generation=generation), version=version)
 
-    assert refused.commit_errors == [told, told]
+    assert refused.commit_errors == [reported, reported]
     assert broker.listed() == []
 
 
@@ -71,7 +71,7 @@ def test_in_an_empty_group_only_the_sign_of_the_generation_counts(profile: str) 
 
 
 @pytest.mark.parametrize(
-    ("profile", "told"),
+    ("profile", "reported"),
     [
         ("2.8.2", NONE),
         ("3.0", Errors.UNKNOWN_MEMBER_ID),
@@ -81,12 +81,12 @@ def test_in_an_empty_group_only_the_sign_of_the_generation_counts(profile: str) 
         (JAVA, NONE),
     ],
 )
-def test_ids_in_a_simple_commit_are_ignored_except_in_3_0_to_3_2(profile: str, told: Errors) -> None:
+def test_ids_in_a_simple_commit_are_ignored_except_in_3_0_to_3_2(profile: str, reported: Errors) -> None:
     broker = Broker(profile)
     broker.send(commit({0: 1}))
 
-    assert broker.send(commit({0: 2}, member_id="x")).commit_errors == [told]
-    assert broker.send(commit({0: 2}, instance="i")).commit_errors == [told]
+    assert broker.send(commit({0: 2}, member_id="x")).commit_errors == [reported]
+    assert broker.send(commit({0: 2}, instance="i")).commit_errors == [reported]
     assert broker.send(commit({0: 2})).commit_errors == [NONE]
 
 
@@ -127,15 +127,15 @@ def test_before_the_sync_checks_come_in_kafkas_order(profile: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("profile", "told"),
+    ("profile", "reported"),
     [("2.8.2", NONE), (SCALA, Errors.UNKNOWN_MEMBER_ID), (JAVA, Errors.UNKNOWN_MEMBER_ID)],
 )
-def test_an_unknown_instance_id_is_refused_from_3_0(profile: str, told: Errors) -> None:
+def test_an_unknown_instance_id_is_refused_from_3_0(profile: str, reported: Errors) -> None:
     broker = Broker(profile)
     (ana,) = stable_group(broker, join())
 
     committing = commit({0: 1}, member_id=ana, generation=1, instance="nosuch")
-    assert broker.send(committing).commit_errors == [told]
+    assert broker.send(committing).commit_errors == [reported]
 
 
 @both
@@ -252,14 +252,14 @@ def test_on_scala_an_offset_being_written_is_unstable() -> None:
         (Errors.NOT_LEADER_OR_FOLLOWER, Errors.NOT_COORDINATOR, Errors.NOT_COORDINATOR),
     ],
 )
-def test_a_commit_that_cannot_be_written_is_told_by_family(
+def test_a_commit_that_cannot_be_written_is_reported_by_family(
     failure: Errors, scala: Errors, java: Errors
 ) -> None:
-    for profile, told, state in ((SCALA, scala, "Empty"), (JAVA, java, "Dead")):
+    for profile, reported, state in ((SCALA, scala, "Empty"), (JAVA, java, "Dead")):
         broker = Broker(profile)
         broker.append_error = failure
 
-        assert broker.send(commit({0: 1, 1: 2})).commit_errors == [told, told]
+        assert broker.send(commit({0: 1, 1: 2})).commit_errors == [reported, reported]
         assert broker.fetch(0, stable=True) == [(-1, NONE)]
         assert broker.state() == state
 

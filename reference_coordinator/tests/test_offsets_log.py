@@ -2,10 +2,9 @@
 
 import pytest
 
-from reference_coordinator.broker.topics import OFFSETS_TOPIC
 from reference_coordinator.core.effects import AppendRecords, Producer
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import AppendId, ProducerEpoch, ProducerId
+from reference_coordinator.core.ids import OFFSETS_TOPIC, AppendId, ProducerEpoch, ProducerId
 from reference_coordinator.core.records import EndTransactionMarker
 from reference_coordinator.log.offsets_log import MarkerHeader, OffsetsLog
 from reference_coordinator.tests.log_kit import FORGOTTEN, append, committed, end, in_transaction

@@ -5,10 +5,10 @@ import pytest
 from reference_coordinator.core.effects import AppendRecords, Effect
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import MemberId
-from reference_coordinator.log.limits import log_limits
 from reference_coordinator.messages import OffsetFetchResponse
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import profile_for
+from reference_coordinator.runtime.limits import log_limits
 from reference_coordinator.tests.kit import Broker, commit, fetch, heartbeat, join, leave, stable_group, sync
 
 SMALL_LOG = {
@@ -66,7 +66,7 @@ def test_a_request_that_writes_nothing_waits_for_an_empty_batch(profile: str, *,
         ("4.1.2", False),
     ],
 )
-def test_a_write_waits_in_the_open_batch_until_it_is_told_so(profile: str, *, waits: bool) -> None:
+def test_a_write_waits_in_the_open_batch_until_it_gets_that_answer(profile: str, *, waits: bool) -> None:
     broker, ana = after_too_large_a_sync(profile)
 
     call = broker.send(sync(ana, 3, assignments={ana: b"a"}))
@@ -84,7 +84,7 @@ def test_what_is_refused_is_refused_at_once() -> None:
     assert broker.send(join("nobody")).error is Errors.UNKNOWN_MEMBER_ID
 
 
-def test_a_join_that_is_parked_is_told_after_a_while() -> None:
+def test_a_join_that_is_parked_is_reported_after_a_while() -> None:
     broker, _ = after_too_large_a_sync("3.9.2-java")
     minted = broker.send(join()).join
     assert minted.error_code is Errors.MEMBER_ID_REQUIRED
@@ -136,7 +136,7 @@ def test_a_group_whose_creation_was_too_large_may_be_there(profile: str, *, is_k
     ("profile", "error"),
     [("3.7-java", Errors.MESSAGE_TOO_LARGE), ("4.4", Errors.UNKNOWN_SERVER_ERROR)],
 )
-def test_before_3_8_a_leaver_is_told_what_the_log_said(profile: str, error: Errors) -> None:
+def test_before_3_8_a_leaver_is_reported_what_the_log_said(profile: str, error: Errors) -> None:
     broker = SmallLog(profile, SMALL_LOG)
     (ana,) = stable_group(broker, join())
     broker.properties = {**SMALL_LOG, "message.max.bytes": "50"}
@@ -157,7 +157,7 @@ def test_a_fetch_of_what_is_stable_is_sent_elsewhere_since_4_0(profile: str, err
     assert call.as_(OffsetFetchResponse).groups[0].error_code is error
 
 
-def test_of_two_restarts_that_wait_for_the_log_the_second_is_told_its_own_id() -> None:
+def test_of_two_restarts_that_wait_for_the_log_the_second_is_reported_its_own_id() -> None:
     broker = SmallLog("3.9.2-java", SMALL_LOG)
     (ana,) = stable_group(broker, join(instance="seat"))
     assert broker.send(sync(ana, 1, assignments={ana: LARGE})).sync.error_code is Errors.NONE
@@ -168,3 +168,100 @@ def test_of_two_restarts_that_wait_for_the_log_the_second_is_told_its_own_id() -
     broker.send(commit({0: 7}, group="b" * 300))
 
     assert second.join.member_id not in {ana, first.join.member_id}
+
+
+LINGER_MS = 300
+TOO_LARGE = commit({0: 7}, metadata="m" * 3_000, group="large")
+LINGERING = SMALL_LOG | {"group.coordinator.append.linger.ms": str(LINGER_MS)}
+
+
+def lingering(profile: str) -> tuple[SmallLog, MemberId]:
+    """A group of one member, with nothing left to be written."""
+    broker = SmallLog(profile, LINGERING)
+    minted = broker.send(join()).join.member_id
+    joined = broker.send(join(minted))
+    broker.elapse(10_000)
+    synced = broker.send(sync(minted, 1, assignments={minted: b"a"}))
+    broker.elapse(LINGER_MS)
+    assert (joined.error, synced.error) == (Errors.NONE, Errors.NONE)
+    return broker, minted
+
+
+@pytest.mark.parametrize("profile", ["3.8-java", "3.9.2-java", "4.0.0", "4.0.2", "4.4"])
+def test_a_write_is_answered_when_its_batch_is_written(profile: str) -> None:
+    broker, ana = lingering(profile)
+
+    written = broker.send(commit({0: 7}, member_id=ana, generation=1))
+    waiting = broker.send(heartbeat(ana, 1))
+    broker.elapse(LINGER_MS - 1)
+    assert [written.is_parked, waiting.is_parked] == [True, True]
+    assert broker.fetch(0)[0][0] == -1
+    broker.elapse(1)
+
+    assert (written.commit_errors, waiting.error) == ([Errors.NONE], Errors.NONE)
+    assert broker.fetch(0)[0][0] != -1
+
+
+@pytest.mark.parametrize("linger_ms", ["-1", "0"])
+@pytest.mark.parametrize("profile", ["3.9.2-java", "4.4"])
+def test_without_a_linger_a_write_is_answered_at_once(profile: str, linger_ms: str) -> None:
+    broker = SmallLog(profile, SMALL_LOG | {"group.coordinator.append.linger.ms": linger_ms})
+
+    assert broker.send(commit({0: 7}, group="simple")).commit_errors == [Errors.NONE]
+
+
+def test_the_scala_coordinator_gathers_nothing() -> None:
+    broker = SmallLog("3.9.2", LINGERING)
+
+    assert broker.send(commit({0: 7}, group="simple")).commit_errors == [Errors.NONE]
+
+
+@pytest.mark.parametrize(
+    ("profile", "waits"), [("3.8-java", True), ("3.9.2-java", True), ("4.0.0", False), ("4.0.2", False)]
+)
+def test_what_waits_for_an_empty_batch_fails_with_it(profile: str, *, waits: bool) -> None:
+    broker, ana = lingering(profile)
+    assert broker.send(TOO_LARGE).commit_errors == [Errors.UNKNOWN_SERVER_ERROR]
+
+    first = broker.send(heartbeat(ana, 1))
+    assert first.is_parked is waits
+    broker.elapse(LINGER_MS)
+
+    assert first.error is (Errors.UNKNOWN_SERVER_ERROR if waits else Errors.NONE)
+    assert broker.send(heartbeat(ana, 1)).error is Errors.NONE
+
+
+@pytest.mark.parametrize("profile", ["3.9.2-java", "4.0.1", "4.0.2", "4.4"])
+def test_a_write_too_large_does_not_touch_what_was_gathered(profile: str) -> None:
+    broker, ana = lingering(profile)
+
+    written = broker.send(commit({0: 7}, member_id=ana, generation=1))
+    assert broker.send(TOO_LARGE).commit_errors == [Errors.UNKNOWN_SERVER_ERROR]
+    broker.elapse(LINGER_MS)
+
+    assert written.commit_errors == [Errors.NONE]
+    assert broker.fetch(0, group="large")[0][0] == -1
+
+
+@pytest.mark.parametrize("profile", ["3.9.2-java", "4.0.1"])
+def test_a_write_is_written_with_the_empty_batch_before_it(profile: str) -> None:
+    broker, ana = lingering(profile)
+    broker.send(TOO_LARGE)
+    broker.elapse(LINGER_MS - 1)
+
+    written = broker.send(commit({0: 7}, member_id=ana, generation=1))
+    broker.elapse(1)
+
+    assert written.commit_errors == [Errors.NONE]
+
+
+def test_a_batch_that_was_written_answers_nobody_twice() -> None:
+    broker, ana = lingering("3.9.2-java")
+    calls = [broker.send(commit({0: 7}, member_id=ana, generation=1)), broker.send(heartbeat(ana, 1))]
+
+    broker.elapse(LINGER_MS)
+    broker.send(heartbeat(ana, 1))
+    broker.elapse(2 * TIMEOUT_MS)
+
+    assert [each.is_parked for each in calls] == [False, False]
+    assert broker.send(heartbeat(ana, 1)).error is Errors.NONE

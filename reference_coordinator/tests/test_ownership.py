@@ -50,7 +50,7 @@ def fetch_all(broker: Broker) -> Errors:
     return call.as_(OffsetFetchResponse).groups[0].error_code
 
 
-def told_by_every_api(broker: Broker) -> dict[str, object]:
+def given_by_every_api(broker: Broker) -> dict[str, object]:
     deleted = broker.send(DeleteGroupsRequest(groups_names=(GroupId("g"),)))
     described = broker.describe(version=5)
     left = broker.send(leave("m"))
@@ -72,7 +72,7 @@ def told_by_every_api(broker: Broker) -> dict[str, object]:
 def test_a_new_broker_is_nobodys_coordinator(profile: str) -> None:
     no = Errors.NOT_COORDINATOR
 
-    assert told_by_every_api(Broker(profile, owned=False)) == {
+    assert given_by_every_api(Broker(profile, owned=False)) == {
         "join": no,
         "sync": no,
         "heartbeat": no,
@@ -93,7 +93,7 @@ def test_a_new_broker_is_nobodys_coordinator(profile: str) -> None:
 def test_a_loading_coordinator_says_so_to_nearly_all(profile: str, of_sync: Errors) -> None:
     wait = Errors.COORDINATOR_LOAD_IN_PROGRESS
 
-    assert told_by_every_api(loading(profile)) == {
+    assert given_by_every_api(loading(profile)) == {
         "join": wait,
         "sync": of_sync,
         "heartbeat": Errors.NONE,
@@ -114,7 +114,7 @@ def test_only_scala_echoes_the_member_id_with_a_coordinators_error(profile: str,
 
 
 @pytest.mark.parametrize(
-    ("profile", "told"),
+    ("profile", "reported"),
     [
         (SCALA, Errors.NOT_COORDINATOR),
         ("3.7-java", Errors.NOT_COORDINATOR),
@@ -122,8 +122,8 @@ def test_only_scala_echoes_the_member_id_with_a_coordinators_error(profile: str,
         (JAVA, Errors.INVALID_SESSION_TIMEOUT),
     ],
 )
-def test_a_bad_session_timeout_comes_first_on_java_from_3_8(profile: str, told: Errors) -> None:
-    assert Broker(profile, owned=False).send(join("m", session_ms=1)).error is told
+def test_a_bad_session_timeout_comes_first_on_java_from_3_8(profile: str, reported: Errors) -> None:
+    assert Broker(profile, owned=False).send(join("m", session_ms=1)).error is reported
 
 
 @both
@@ -163,8 +163,8 @@ def test_unloading_answers_who_waits_to_sync(profile: str) -> None:
     assert call.error is Errors.NOT_COORDINATOR
 
 
-@pytest.mark.parametrize(("profile", "told"), [(SCALA, Errors.NONE), (JAVA, Errors.NOT_COORDINATOR)])
-def test_a_write_that_unloading_overtakes_is_refused_on_java(profile: str, told: Errors) -> None:
+@pytest.mark.parametrize(("profile", "reported"), [(SCALA, Errors.NONE), (JAVA, Errors.NOT_COORDINATOR)])
+def test_a_write_that_unloading_overtakes_is_refused_on_java(profile: str, reported: Errors) -> None:
     broker = Broker(profile)
     broker.holds_appends = True
     call = broker.send(commit({0: 1}))
@@ -173,7 +173,7 @@ def test_a_write_that_unloading_overtakes_is_refused_on_java(profile: str, told:
 
     broker.release()
 
-    assert call.commit_errors == [told]
+    assert call.commit_errors == [reported]
 
 
 @both

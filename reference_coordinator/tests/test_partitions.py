@@ -7,7 +7,6 @@ import pytest
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId
-from reference_coordinator.group.partitions import Ownership
 from reference_coordinator.messages import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
@@ -18,6 +17,7 @@ from reference_coordinator.messages import (
     OffsetFetchRequestGroup,
     OffsetFetchResponse,
 )
+from reference_coordinator.runtime.partitions import Ownership
 from reference_coordinator.tests.kit import (
     JAVA,
     SCALA,
@@ -59,7 +59,7 @@ def reloading(profile: str) -> Broker:
     return broker
 
 
-def told(broker: Broker, group: str) -> Errors:
+def reported(broker: Broker, group: str) -> Errors:
     """What an OffsetCommit, which says what it finds, is told."""
     (error,) = broker.send(commit({0: 1}, group=group)).commit_errors
     return error
@@ -81,14 +81,14 @@ def test_a_partition_that_awaits_its_turn_is_nobodys_on_scala_from_2_8_1(
 ) -> None:
     """CoordinatorRuntimeTest#testScheduleLoading (4.3.1): on Java, all of them are loading at once."""
     broker = reloading(profile)
-    assert (told(broker, "b"), told(broker, "a")) == (LOADING, queued)
+    assert (reported(broker, "b"), reported(broker, "a")) == (LOADING, queued)
 
     broker.coordinator.load(B, broker.read(B))
     broker.settle(broker.coordinator.finish_loading(B, now_ms=broker.now))
-    assert (told(broker, "b"), told(broker, "a")) == (Errors.NONE, LOADING)
+    assert (reported(broker, "b"), reported(broker, "a")) == (Errors.NONE, LOADING)
 
     broker.finish_loading()
-    assert told(broker, "a") is Errors.NONE
+    assert reported(broker, "a") is Errors.NONE
 
 
 @pytest.mark.parametrize(("profile", "groups"), [(SCALA, ["b"]), (JAVA, [])])
@@ -211,14 +211,14 @@ def test_scala_takes_an_epoch_again_but_none_that_is_past(profile: str) -> None:
     broker = broker_of_two(profile, owned=False)
     broker.take_over(B, epoch=5)
     broker.unload(B, epoch=4)
-    assert told(broker, "b") is Errors.NONE
+    assert reported(broker, "b") is Errors.NONE
 
     broker.unload(B, epoch=5)
-    assert told(broker, "b") is NOT_OURS
+    assert reported(broker, "b") is NOT_OURS
     broker.take_over(B, epoch=4)
-    assert told(broker, "b") is NOT_OURS
+    assert reported(broker, "b") is NOT_OURS
     broker.take_over(B, epoch=5)
-    assert told(broker, "b") is Errors.NONE
+    assert reported(broker, "b") is Errors.NONE
     assert broker.fetch(0, group="b") == [(1, Errors.NONE)]
 
 
@@ -226,10 +226,10 @@ def test_before_2_8_1_epochs_are_not_looked_at() -> None:
     broker = broker_of_two("2.8.0", owned=False)
     broker.take_over(B, epoch=5)
     broker.unload(B, epoch=4)
-    assert told(broker, "b") is NOT_OURS
+    assert reported(broker, "b") is NOT_OURS
 
     broker.take_over(B, epoch=3)
-    assert told(broker, "b") is Errors.NONE
+    assert reported(broker, "b") is Errors.NONE
 
 
 def test_java_takes_no_epoch_twice_and_forgets_it_with_the_partition() -> None:
@@ -237,12 +237,12 @@ def test_java_takes_no_epoch_twice_and_forgets_it_with_the_partition() -> None:
     broker = broker_of_two(JAVA, owned=False)
     broker.take_over(B, epoch=5)
     broker.unload(B, epoch=5)
-    assert told(broker, "b") is Errors.NONE
+    assert reported(broker, "b") is Errors.NONE
 
     broker.unload(B, epoch=6)
-    assert told(broker, "b") is NOT_OURS
+    assert reported(broker, "b") is NOT_OURS
     broker.take_over(B, epoch=0)
-    assert told(broker, "b") is Errors.NONE
+    assert reported(broker, "b") is Errors.NONE
 
 
 def test_a_newer_epoch_does_not_load_what_is_loaded_but_outdates_what_is_older() -> None:
@@ -262,7 +262,7 @@ def test_a_topic_that_is_no_more_unloads_whatever_the_epoch(profile: str) -> Non
 
     broker.unload(B, epoch=None)
 
-    assert told(broker, "b") is NOT_OURS
+    assert reported(broker, "b") is NOT_OURS
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_a_log_that_cannot_be_read_is_empty_on_scala_and_nobodys_on_java(
     assert broker.coordinator.ownership(B) is ownership
     assert broker.listed() == ["a"]
     assert broker.fetch(0, group="b") == ([(-1, Errors.NONE)] if profile == SCALA else [])
-    assert (told(broker, "a"), told(broker, "b")) == (Errors.NONE, error)
+    assert (reported(broker, "a"), reported(broker, "b")) == (Errors.NONE, error)
 
 
 def test_what_was_read_of_a_log_that_could_not_be_read_to_its_end_is_forgotten() -> None:
@@ -303,7 +303,7 @@ def test_java_loads_again_after_a_failure_in_a_newer_epoch_only() -> None:
     broker.finish_loading()
 
     broker.take_over(B, epoch=2)
-    assert told(broker, "b") is NOT_OURS
+    assert reported(broker, "b") is NOT_OURS
     broker.take_over(B, epoch=3)
     assert broker.fetch(0, group="b") == [(7, Errors.NONE)]
 
@@ -321,7 +321,7 @@ def test_a_log_that_others_wrote_to_is_loaded_anew(profile: str) -> None:
     broker.settle(broker.coordinator.log_out_of_sync(A, now_ms=broker.now))
 
     assert (writes.commit_errors, parked.error, elsewhere.is_parked) == ([NOT_OURS], NOT_OURS, True)
-    assert told(broker, "a") is LOADING
+    assert reported(broker, "a") is LOADING
     broker.finish_loading()
     assert broker.send(heartbeat(bob, group="a")).error is Errors.NONE
 
@@ -341,7 +341,7 @@ def test_offsets_expire_in_owned_partitions_alone(profile: str) -> None:
 
 
 @both
-def test_a_marker_during_the_load_is_told_by_the_log(profile: str) -> None:
+def test_a_marker_during_the_load_is_reported_by_the_log(profile: str) -> None:
     broker = broker_of_two(profile)
     broker.send(txn_commit({0: 42}, group="b"))
     broker.unload(B, epoch=1)
@@ -357,11 +357,11 @@ def test_a_marker_during_the_load_is_told_by_the_log(profile: str) -> None:
 def test_scala_lets_go_of_a_partition_when_the_load_before_is_done(profile: str, answer: Errors) -> None:
     broker = reloading(profile)
     broker.unload(B, epoch=3)
-    assert told(broker, "b") is answer
+    assert reported(broker, "b") is answer
 
     broker.finish_loading()
 
-    assert (told(broker, "b"), told(broker, "a")) == (NOT_OURS, Errors.NONE)
+    assert (reported(broker, "b"), reported(broker, "a")) == (NOT_OURS, Errors.NONE)
 
 
 @pytest.mark.parametrize("profile", ["2.8.0", SCALA])

@@ -62,6 +62,15 @@ def test_a_batch_that_is_none_is_refused(
     assert client.produce(records, version=version).error is error
 
 
+def test_a_topic_may_take_other_batches_than_its_broker(client: TopicClient) -> None:
+    change = {"name": "max.message.bytes", "config_operation": 0, "value": "100"}
+    resource = {"resource_type": 2, "resource_name": "orders", "configs": (change,)}
+    client.client.ask("incremental_alter_configs", 1, resources=(resource,))
+
+    assert client.produce(batch(b"a" * 100)).error is Errors.MESSAGE_TOO_LARGE
+    assert client.produce(batch(b"a")).error is Errors.NONE
+
+
 def test_no_records_at_all_close_the_connection(client: TopicClient) -> None:
     client.client.send("produce", 9, acks=1, topic_data=one("orders", 0, None))
 
@@ -124,7 +133,7 @@ def numbered(sequence: int, *, epoch: int = 0, count: int = 1) -> bytes:
     return batch(*[b"a"] * count, producer=(7, epoch), sequence=sequence)
 
 
-def test_a_repeated_batch_is_told_where_it_is_and_not_written_again(client: TopicClient) -> None:
+def test_a_repeated_batch_is_reported_where_it_is_and_not_written_again(client: TopicClient) -> None:
     for sequence in range(6):
         client.produce(numbered(sequence))
 

@@ -148,9 +148,9 @@ def test_a_malformed_subscription_wedges_the_group_from_2_7_to_4_3(profile: str,
 
     assert call.is_parked is stuck
     member_id = broker.describe().members[0].member_id
-    told = [broker.send(heartbeat(member_id, generation)).error for generation in (0, 1)]
+    reported = [broker.send(heartbeat(member_id, generation)).error for generation in (0, 1)]
     in_first = Errors.REBALANCE_IN_PROGRESS if stuck or profile == "2.4.1" else Errors.NONE
-    assert told == [Errors.ILLEGAL_GENERATION, in_first]
+    assert reported == [Errors.ILLEGAL_GENERATION, in_first]
 
 
 @pytest.mark.parametrize("profile", ["2.7", SCALA, "4.3"])

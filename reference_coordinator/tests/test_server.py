@@ -15,7 +15,7 @@ from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import profile_for
-from reference_coordinator.server.server import serving
+from reference_coordinator.server.serving import serving
 from reference_coordinator.tests.wire_client import read_response, request_frame
 
 TIMEOUT_S = 10
@@ -171,13 +171,27 @@ def test_a_parked_client_that_goes_away_harms_nobody(port: int) -> None:
         assert read_response("join_group", 3, other.receive()).generation_id == 1
 
 
-def test_a_server_stops_with_clients_parked() -> None:
-    with server() as port:
+@pytest.mark.parametrize(("profile", "is_reported"), [("2.8.2", False), ("3.9", True)])
+def test_a_server_stops_with_clients_parked(profile: str, *, is_reported: bool) -> None:
+    with server(profile) as port:
         elect(port)
-        client = Client(port)
-        client.send(JOIN)
-    with client:
-        assert client.is_closed()
+        member, newcomer = Client(port), Client(port)
+        member.send(JOIN)
+        member_id = read_response("join_group", 3, member.receive()).member_id
+        assignment = ({"member_id": member_id, "assignment": b"a"},)
+        of_member: Any = {"group_id": "g", "generation_id": 1, "member_id": member_id}
+        member.send(request_frame("sync_group", 0, **of_member, assignments=assignment))
+        member.receive()
+        newcomer.send(JOIN)
+        errors = None
+        while errors != Errors.REBALANCE_IN_PROGRESS:
+            member.send(request_frame("heartbeat", 0, **of_member))
+            errors = read_response("heartbeat", 0, member.receive()).error_code
+    with member, newcomer:
+        if is_reported:
+            answer = read_response("join_group", 3, newcomer.receive())
+            assert answer.error_code == Errors.NOT_COORDINATOR
+        assert newcomer.is_closed()
 
 
 @pytest.mark.filterwarnings("ignore:(read|open)_text is deprecated:DeprecationWarning")

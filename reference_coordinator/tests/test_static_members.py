@@ -37,7 +37,7 @@ def test_a_follower_that_restarts_takes_its_place_without_a_rebalance(profile: s
 
 
 @both
-def test_a_leader_that_restarts_is_told_its_old_id_until_version_8(profile: str) -> None:
+def test_a_leader_that_restarts_is_reported_its_old_id_until_version_8(profile: str) -> None:
     broker = Broker(profile)
     ana, _ = stable_group(broker, join(instance="i"), join())
 

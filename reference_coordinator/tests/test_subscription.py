@@ -1,7 +1,7 @@
 import pytest
 
-from reference_coordinator.classic.subscription import SubscriptionSchemaError, subscribed_topics
 from reference_coordinator.core.errors import IllegalStateError
+from reference_coordinator.groups.classic.subscription import SubscriptionSchemaError, subscribed_topics
 from reference_coordinator.tests.kit import subscription
 
 

@@ -101,7 +101,7 @@ def test_the_assignment_of_a_past_generation_comes_too_late(profile: str) -> Non
 
 @both
 @pytest.mark.parametrize(
-    ("failure", "told"),
+    ("failure", "reported"),
     [
         (Errors.NOT_ENOUGH_REPLICAS, Errors.COORDINATOR_NOT_AVAILABLE),
         (Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.COORDINATOR_NOT_AVAILABLE),
@@ -112,7 +112,7 @@ def test_the_assignment_of_a_past_generation_comes_too_late(profile: str) -> Non
     ],
 )
 def test_an_assignment_that_cannot_be_written_sends_everybody_back(
-    profile: str, failure: Errors, told: Errors
+    profile: str, failure: Errors, reported: Errors
 ) -> None:
     broker = Broker(profile)
     ana, bob = joined_members(broker, join(), join())
@@ -121,20 +121,20 @@ def test_an_assignment_that_cannot_be_written_sends_everybody_back(
 
     of_ana = broker.send(sync(ana))
 
-    assert (of_ana.error, of_bob.error) == (told, told)
+    assert (of_ana.error, of_bob.error) == (reported, reported)
     assert broker.state() == "PreparingRebalance"
 
 
 @pytest.mark.parametrize(
-    ("profile", "told"),
+    ("profile", "reported"),
     [(SCALA, Errors.REBALANCE_IN_PROGRESS), (JAVA, Errors.COORDINATOR_NOT_AVAILABLE)],
 )
-def test_a_write_that_timed_out_is_told_by_family(profile: str, told: Errors) -> None:
+def test_a_write_that_timed_out_is_reported_by_family(profile: str, reported: Errors) -> None:
     broker = Broker(profile)
     (ana,) = joined_members(broker, join())
     broker.append_error = Errors.REQUEST_TIMED_OUT
 
-    assert broker.send(sync(ana)).error is told
+    assert broker.send(sync(ana)).error is reported
 
 
 @both
@@ -162,7 +162,7 @@ def test_checks_come_in_kafkas_order(profile: str) -> None:
 
 
 @both
-def test_in_a_rebalance_a_valid_sync_is_told_so(profile: str) -> None:
+def test_in_a_rebalance_a_valid_sync_gets_that_answer(profile: str) -> None:
     broker = Broker(profile)
     ana, bob = stable_group(broker, join(), join())
     broker.send(join(ana))
@@ -181,20 +181,20 @@ def test_an_empty_group_knows_nobody(profile: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("profile", "told"),
+    ("profile", "reported"),
     [(SCALA, Errors.INCONSISTENT_GROUP_PROTOCOL), (JAVA, Errors.REBALANCE_IN_PROGRESS)],
 )
-def test_before_any_protocol_is_selected_only_java_minds_none(profile: str, told: Errors) -> None:
+def test_before_any_protocol_is_selected_only_java_minds_none(profile: str, reported: Errors) -> None:
     broker = Broker(profile)
     parked_members(broker, join())
     member_id = broker.describe().members[0].member_id
 
-    assert broker.send(sync(member_id, 0, kind="consumer", name="range")).error is told
+    assert broker.send(sync(member_id, 0, kind="consumer", name="range")).error is reported
     assert broker.send(sync(member_id, 0)).error is Errors.REBALANCE_IN_PROGRESS
 
 
 @pytest.mark.parametrize(
-    ("profile", "told"),
+    ("profile", "reported"),
     [
         ("2.8.2", Errors.NONE),
         ("3.0", Errors.UNKNOWN_MEMBER_ID),
@@ -202,11 +202,11 @@ def test_before_any_protocol_is_selected_only_java_minds_none(profile: str, told
         (JAVA, Errors.UNKNOWN_MEMBER_ID),
     ],
 )
-def test_an_unknown_instance_id_is_refused_from_3_0(profile: str, told: Errors) -> None:
+def test_an_unknown_instance_id_is_refused_from_3_0(profile: str, reported: Errors) -> None:
     broker = Broker(profile)
     (ana,) = stable_group(broker, join())
 
-    assert broker.send(sync(ana, instance="nosuch")).error is told
+    assert broker.send(sync(ana, instance="nosuch")).error is reported
 
 
 @both

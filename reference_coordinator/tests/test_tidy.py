@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 50
-PACKAGES = ["harness", "reference_coordinator", "suites"]
+PACKAGES = ["harness", "kio_extension", "reference_coordinator", "suites"]
 
 
 def modules() -> Iterator[Path]:

@@ -1,4 +1,4 @@
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reference_coordinator.core.ids import Millis
@@ -92,7 +92,6 @@ def test_a_key_that_was_cancelled_is_free_for_another_deadline() -> None:
     assert fired(timers, 100) == [(5, "new")]
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from("abc"), st.one_of(st.none(), st.integers(min_value=0, max_value=6))),

@@ -56,15 +56,19 @@ def test_a_transaction_that_ends_elsewhere_wakes_who_waits_for_it() -> None:
     cluster = WireCluster()
     cluster.move(2)
     coordinator, leader, reader = cluster.client(2), cluster.client(1), cluster.client(1)
-    told = coordinator.ask("init_producer_id", 1, transactional_id="x", transaction_timeout=60_000)
-    names = {"producer_id": told.producer_id, "producer_epoch": told.producer_epoch, "transactional_id": "x"}
+    reported = coordinator.ask("init_producer_id", 1, transactional_id="x", transaction_timeout=60_000)
+    names = {
+        "producer_id": reported.producer_id,
+        "producer_epoch": reported.producer_epoch,
+        "transactional_id": "x",
+    }
     coordinator.ask(
         "add_partitions_to_txn",
         3,
         v3_and_below_topics=({"name": "orders", "partitions": (0,)},),
         **{f"v3_and_below_{name}": value for name, value in names.items()},
     )
-    producer = (told.producer_id, told.producer_epoch)
+    producer = (reported.producer_id, reported.producer_epoch)
     records = batch(b"a", producer=producer, sequence=0, is_transactional=True)
     assert produce(leader, records, transactional_id="x") == Errors.NONE
     send_fetch(reader, max_wait=500)
@@ -78,8 +82,12 @@ def test_a_transaction_that_ends_elsewhere_wakes_who_waits_for_it() -> None:
 def test_a_transaction_is_aborted_in_time_by_who_coordinates_it_then() -> None:
     cluster = WireCluster()
     coordinator = cluster.client(1)
-    told = coordinator.ask("init_producer_id", 1, transactional_id="x", transaction_timeout=1_000)
-    names = {"producer_id": told.producer_id, "producer_epoch": told.producer_epoch, "transactional_id": "x"}
+    reported = coordinator.ask("init_producer_id", 1, transactional_id="x", transaction_timeout=1_000)
+    names = {
+        "producer_id": reported.producer_id,
+        "producer_epoch": reported.producer_epoch,
+        "transactional_id": "x",
+    }
     coordinator.ask("add_offsets_to_txn", 1, group_id="g", **names)
     cluster.move(2)
 

@@ -7,6 +7,7 @@ import pytest
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.tests.wire_broker import WireBroker
 from reference_coordinator.tests.wire_topic_client import (
+    LOGS_ARE_CHECKED_AT_MS,
     PRODUCE_VERSION,
     TopicClient,
     Written,
@@ -23,12 +24,14 @@ class Producer(TopicClient):
     def __init__(self, broker: WireBroker, *, name: str = "x", timeout_ms: int = 60_000) -> None:
         super().__init__(broker)
         self.client.ask("find_coordinator", 1, key=name, key_type=1)
-        told = self.client.ask("init_producer_id", 1, transactional_id=name, transaction_timeout=timeout_ms)
-        assert told.error_code == Errors.NONE
+        reported = self.client.ask(
+            "init_producer_id", 1, transactional_id=name, transaction_timeout=timeout_ms
+        )
+        assert reported.error_code == Errors.NONE
         self.names: dict[str, Any] = {
             "transactional_id": name,
-            "producer_id": told.producer_id,
-            "producer_epoch": told.producer_epoch,
+            "producer_id": reported.producer_id,
+            "producer_epoch": reported.producer_epoch,
         }
         self.sequence = 0
 
@@ -37,8 +40,8 @@ class Producer(TopicClient):
         old = {f"v3_and_below_{name}": value for name, value in self.names.items()}
         topics = ({"name": topic, "partitions": partitions or (0,)},)
         answer = self.client.ask("add_partitions_to_txn", 3, v3_and_below_topics=topics, **old)
-        (told,) = answer.results_by_topic_v3_and_below
-        return [each.partition_error_code for each in told.results_by_partition]
+        (reported,) = answer.results_by_topic_v3_and_below
+        return [each.partition_error_code for each in reported.results_by_partition]
 
     def write(self, value: bytes, *, time_ms: int = 0, version: int = PRODUCE_VERSION) -> Written:
         """Write one record in the transaction."""
@@ -82,11 +85,11 @@ def test_an_open_transaction_is_held_back_from_who_minds_it(broker: WireBroker, 
     ended = reader.fetch(isolation_level=COMMITTED)
     assert values_of(ended.records) == [b"before", b"a", b"behind"]
     assert ended.last_stable_offset == 4
-    told = [(each.producer_id, each.first_offset) for each in ended.aborted_transactions]
-    assert told == ([] if committed else [(producer.names["producer_id"], 1)])
+    reported = [(each.producer_id, each.first_offset) for each in ended.aborted_transactions]
+    assert reported == ([] if committed else [(producer.names["producer_id"], 1)])
 
 
-def test_who_reads_behind_an_aborted_transaction_is_not_told_of_it(broker: WireBroker) -> None:
+def test_who_reads_behind_an_aborted_transaction_is_not_reported_it(broker: WireBroker) -> None:
     producer, reader = Producer(broker), TopicClient(broker)
     producer.add()
     producer.write(b"a")
@@ -97,7 +100,7 @@ def test_who_reads_behind_an_aborted_transaction_is_not_told_of_it(broker: WireB
     assert reader.fetch(2, isolation_level=COMMITTED).aborted_transactions == ()
 
 
-def test_a_transaction_is_told_of_as_far_as_one_reads(broker: WireBroker) -> None:
+def test_a_transaction_hears_of_as_far_as_one_reads(broker: WireBroker) -> None:
     first, second, reader = Producer(broker), Producer(broker, name="y"), TopicClient(broker)
     first.add()
     second.add()
@@ -138,7 +141,7 @@ def test_a_transaction_that_stays_open_is_aborted_in_the_end(broker: WireBroker)
     assert (answer.last_stable_offset, len(answer.aborted_transactions)) == (2, 1)
     assert producer.write(b"b").error is not Errors.NONE
     assert producer.end(committed=True) != Errors.NONE
-    assert broker.listener.next_deadline() is None
+    assert broker.listener.next_deadline() == LOGS_ARE_CHECKED_AT_MS
 
 
 def test_a_transaction_that_has_ended_leaves_no_deadline(broker: WireBroker) -> None:
@@ -156,8 +159,8 @@ def test_who_takes_over_has_the_open_transaction_aborted(broker: WireBroker) -> 
     producer.add()
     producer.write(b"a")
 
-    told = reader.client.ask("init_producer_id", 1, transactional_id="x", transaction_timeout=60_000)
-    assert told.error_code == Errors.CONCURRENT_TRANSACTIONS
+    reported = reader.client.ask("init_producer_id", 1, transactional_id="x", transaction_timeout=60_000)
+    assert reported.error_code == Errors.CONCURRENT_TRANSACTIONS
     Producer(broker)
 
     assert len(reader.fetch(isolation_level=COMMITTED).aborted_transactions) == 1
@@ -203,11 +206,11 @@ def test_brokers_ask_for_several_transactions_at_once(broker: WireBroker) -> Non
 
     answer = producer.client.ask("add_partitions_to_txn", 5, transactions=transactions)
 
-    told = [
+    reported = [
         [each.partition_error_code for each in result.topic_results[0].results_by_partition]
         for result in answer.results_by_transaction
     ]
-    assert told == [[Errors.NONE, Errors.TRANSACTION_ABORTABLE], [Errors.TRANSACTION_ABORTABLE] * 2]
+    assert reported == [[Errors.NONE, Errors.TRANSACTION_ABORTABLE], [Errors.TRANSACTION_ABORTABLE] * 2]
 
 
 def test_the_end_of_a_transaction_in_a_topic_that_is_no_more_is_the_end(broker: WireBroker) -> None:

@@ -86,25 +86,25 @@ def test_a_producer_that_barred_itself_never_ends() -> None:
         ("end", 2, Errors.PRODUCER_FENCED),
     ],
 )
-def test_a_wrong_epoch_is_told_as_the_version_knows_it(api: str, version: int, error: Errors) -> None:
+def test_a_wrong_epoch_is_reported_as_the_version_knows_it(api: str, version: int, error: Errors) -> None:
     producer = Producer(WireBroker("3.9"))
 
-    told = (
+    reported = (
         producer.add(version, producer_epoch=9)
         if api == "add"
         else producer.end(version, producer_epoch=9).error_code
     )
 
-    assert told == error
+    assert reported == error
 
 
 @pytest.mark.parametrize(
     ("version", "error"), [(3, Errors.INVALID_PRODUCER_EPOCH), (4, Errors.PRODUCER_FENCED)]
 )
-def test_a_fenced_start_is_told_as_the_version_knows_it(version: int, error: Errors) -> None:
+def test_a_fenced_start_is_reported_as_the_version_knows_it(version: int, error: Errors) -> None:
     producer = Producer(WireBroker("3.9"))
 
-    told = producer.client.ask(
+    reported = producer.client.ask(
         "init_producer_id",
         version,
         transactional_id="x",
@@ -113,17 +113,21 @@ def test_a_fenced_start_is_told_as_the_version_knows_it(version: int, error: Err
         producer_epoch=9,
     )
 
-    assert told.error_code == error
+    assert reported.error_code == error
 
 
 def test_half_a_producer_is_no_request() -> None:
     client = WireBroker("3.9").connect()
 
-    told = client.ask(
+    reported = client.ask(
         "init_producer_id", 3, transactional_id="x", transaction_timeout=1, producer_id=7, producer_epoch=-1
     )
 
-    assert (told.error_code, told.producer_id, told.producer_epoch) == (Errors.INVALID_REQUEST, -1, -1)
+    assert (reported.error_code, reported.producer_id, reported.producer_epoch) == (
+        Errors.INVALID_REQUEST,
+        -1,
+        -1,
+    )
 
 
 def test_before_somebody_looked_for_it_there_is_no_transaction_coordinator() -> None:
@@ -131,9 +135,9 @@ def test_before_somebody_looked_for_it_there_is_no_transaction_coordinator() -> 
     broker.elect()
     client = broker.connect()
 
-    told = client.ask("init_producer_id", 1, transactional_id="x", transaction_timeout=60_000)
+    reported = client.ask("init_producer_id", 1, transactional_id="x", transaction_timeout=60_000)
 
-    assert told.error_code == Errors.NOT_COORDINATOR
+    assert reported.error_code == Errors.NOT_COORDINATOR
 
 
 def test_a_client_may_write_the_end_itself() -> None:
@@ -152,7 +156,7 @@ def test_markers_are_answered_once_a_producer_and_partition() -> None:
     missing = ({"name": "missing", "partition_indexes": (1, 2, 1)},)
     marker = {"producer_epoch": 0, "transaction_result": True, "coordinator_epoch": 0}
 
-    told = client.ask(
+    reported = client.ask(
         "write_txn_markers",
         1,
         markers=(
@@ -164,7 +168,7 @@ def test_markers_are_answered_once_a_producer_and_partition() -> None:
 
     assert [
         (each.producer_id, [[one.partition_index for one in topic.partitions] for topic in each.topics])
-        for each in told.markers
+        for each in reported.markers
     ] == [(7, [[1, 2]])]
 
 
@@ -194,7 +198,7 @@ def test_while_the_group_loads_its_markers_wait_in_java(profile: str, held: Erro
         ("4.4", 2, Errors.COORDINATOR_LOAD_IN_PROGRESS),
     ],
 )
-def test_old_producers_are_not_told_of_the_load(profile: str, version: int, error: Errors) -> None:
+def test_old_producers_are_not_reported_the_load(profile: str, version: int, error: Errors) -> None:
     broker = WireBroker(profile, offsets_topic_num_partitions="1")
     producer = Producer(broker)
     producer.add()
@@ -211,12 +215,12 @@ def test_partitions_that_do_not_exist_are_refused_beside_others() -> None:
         {"partition_index": index, "committed_offset": 1, "committed_metadata": ""} for index in (9, 0)
     )
 
-    told = producer.commit(
+    reported = producer.commit(
         topics=({"name": "orders", "partitions": partitions}, {"name": "none", "partitions": partitions})
     )
 
     unknown = Errors.UNKNOWN_TOPIC_OR_PARTITION
-    assert sorted(told) == sorted([unknown, Errors.NONE, unknown, unknown])
+    assert sorted(reported) == sorted([unknown, Errors.NONE, unknown, unknown])
     assert producer.commit(topics=({"name": "none", "partitions": partitions},)) == [unknown, unknown]
 
 
@@ -229,11 +233,14 @@ def test_a_deleted_topic_takes_its_offsets_along_and_comes_back_as_another() -> 
     client = producer.client
     former = client.ask("metadata", 12, topics=None).topics[0].topic_id
 
-    told = client.ask("delete_topics", 1, topic_names=("orders", "none"), timeout=1)
+    reported = client.ask("delete_topics", 1, topic_names=("orders", "none"), timeout=1)
     topic = {"name": "orders", "num_partitions": 3, "replication_factor": 1, "assignments": (), "configs": ()}
     client.ask("create_topics", 4, topics=(topic,), timeout=1)
 
-    assert [each.error_code for each in told.responses] == [Errors.NONE, Errors.UNKNOWN_TOPIC_OR_PARTITION]
+    assert [each.error_code for each in reported.responses] == [
+        Errors.NONE,
+        Errors.UNKNOWN_TOPIC_OR_PARTITION,
+    ]
     assert producer.fetch() == -1
     topics = {each.name: each.topic_id for each in client.ask("metadata", 12, topics=None).topics}
     assert topics["orders"] != former
@@ -247,8 +254,8 @@ def test_a_topic_that_is_named_twice_in_one_request_is_refused_once_and_stays() 
 
     def refused(*asked: tuple[str | None, object]) -> list[tuple[str | None, object, Errors]]:
         named = tuple({"name": name, "topic_id": topic_id} for name, topic_id in asked)
-        told = client.ask("delete_topics", 6, topics=named, timeout=1).responses
-        return [(each.name, each.topic_id, each.error_code) for each in told]
+        reported = client.ask("delete_topics", 6, topics=named, timeout=1).responses
+        return [(each.name, each.topic_id, each.error_code) for each in reported]
 
     orders, invalid = topics["orders"], Errors.INVALID_REQUEST
     assert refused(("orders", None), ("orders", None)) == [("orders", None, invalid)]

@@ -106,9 +106,9 @@ def test_a_missing_group_is_judged_by_release(
         txn_commit({0: 1}, member_id="nobody", generation=3, group="d"),
     ]
 
-    told = [broker.send(each).commit_errors for each in asked]
+    reported = [broker.send(each).commit_errors for each in asked]
 
-    assert told == [[generation], [zero], [member], [of_both]]
+    assert reported == [[generation], [zero], [member], [of_both]]
 
 
 @both
@@ -159,7 +159,7 @@ def test_instance_member_and_generation_are_checked_from_2_5_on(profile: str) ->
     former, _ = stable_group(broker, join(instance="i"), join())
     current = broker.send(join(instance="i")).join.member_id
 
-    told = [
+    reported = [
         broker.send(txn_commit({0: 1}, member_id=member, instance=instance, generation=generation))
         for member, instance, generation in (
             (former, "i", 0),
@@ -170,7 +170,9 @@ def test_instance_member_and_generation_are_checked_from_2_5_on(profile: str) ->
     ]
 
     checked = [Errors.FENCED_INSTANCE_ID, UNKNOWN, ILLEGAL, Errors.NONE]
-    assert [each.commit_errors[0] for each in told] == ([Errors.NONE] * 4 if profile == "2.4" else checked)
+    assert [each.commit_errors[0] for each in reported] == (
+        [Errors.NONE] * 4 if profile == "2.4" else checked
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,12 +187,12 @@ def test_who_is_named_by_half_is_refused_from_3_0_on(profile: str, errors: list[
     broker = Broker(profile)
     (ana,) = stable_group(broker, join())
 
-    told = [
+    reported = [
         broker.send(txn_commit({0: 1}, member_id=member, instance=instance, generation=generation))
         for member, instance, generation in ((ana, None, -1), ("", None, 1), (ana, "x", 1), ("", None, 2))
     ]
 
-    assert [each.commit_errors[0] for each in told] == errors
+    assert [each.commit_errors[0] for each in reported] == errors
 
 
 @both

@@ -11,10 +11,10 @@ from typing import Any
 from kio.schema.index import api_key_map
 from kio.serial import entity_reader, entity_writer
 
+from kio_extension import load_request_schema, load_response_schema
 from reference_coordinator.broker.messages import BrokerRequest, BrokerResponse
 from reference_coordinator.profile.api_versions import Api, ApiRanges
 from reference_coordinator.wire import RequestHeader, read_request, write_response
-from reference_coordinator.wire.later_versions import load_request_schema, load_response_schema
 
 _KEYS = {name: key for key, name in api_key_map.items()}
 _ZEROS = {"string": "", "bytes": b"", "bool": False, "uuid": None}
@@ -88,6 +88,8 @@ def _value(field: dataclasses.Field[Any], value: Any) -> Any:
     nested = _nested(field.type)
     if isinstance(value, tuple) and nested is not None:
         return tuple(build(nested, item) for item in value)
+    if isinstance(value, dict) and nested is not None:
+        return build(nested, value)
     if field.metadata.get("kafka_type", "").startswith("timedelta"):
         return timedelta(milliseconds=value)
     return value

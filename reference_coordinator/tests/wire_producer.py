@@ -13,12 +13,12 @@ class Producer:
         self.client: WireClient = broker.connect()
         broker.elect()
         self.client.ask("find_coordinator", 1, key="x", key_type=1)
-        told = self.client.ask("init_producer_id", 1, transactional_id="x", transaction_timeout=60_000)
-        assert told.error_code == Errors.NONE
+        reported = self.client.ask("init_producer_id", 1, transactional_id="x", transaction_timeout=60_000)
+        assert reported.error_code == Errors.NONE
         self.names: dict[str, Any] = {
             "transactional_id": "x",
-            "producer_id": told.producer_id,
-            "producer_epoch": told.producer_epoch,
+            "producer_id": reported.producer_id,
+            "producer_epoch": reported.producer_epoch,
         }
 
     def add(self, version: int = 1, **others: Any) -> Any:

@@ -7,6 +7,8 @@ from reference_coordinator.core.ids import Millis, ProducerEpoch, ProducerId
 from reference_coordinator.log.record_batch import Record, RecordBatch, decode_batch, encode_batch
 from reference_coordinator.tests.wire_broker import WireBroker
 
+LOGS_ARE_CHECKED_AT_MS = 300_000
+"""When a broker first looks for what is too old; it is due as soon as there is a topic's log."""
 PRODUCE_VERSION = 9
 FETCH_VERSION = 11
 

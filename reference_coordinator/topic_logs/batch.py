@@ -107,6 +107,18 @@ def validate_batch(header: BatchHeader) -> Errors:
     return Errors.NONE
 
 
+def keyless_records(records: bytes) -> tuple[int, ...]:
+    """Return which records of a batch have no key, counted from 0; nothing if they cannot be read.
+
+    Source: LogValidator#validateKey (4.3.1).
+    """
+    try:
+        decoded, _ = decode_batch(memoryview(records), 0)
+    except BadBatchError:
+        return ()
+    return tuple(at for at, record in enumerate(decoded.records) if record.key is None)
+
+
 def stamped(records: bytes, *, base_offset: int, leader_epoch: int) -> bytes:
     """Return a batch with its place in the log, which its checksum leaves out.
 

@@ -1,5 +1,6 @@
 """All logs of a cluster's topics, and who is to be told when one of them changes."""
 
+from collections.abc import Iterator
 from typing import Protocol
 
 from reference_coordinator.core.ids import TopicPartition
@@ -19,6 +20,14 @@ class TopicLogs:
     def __init__(self) -> None:
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._watchers: dict[int, Watcher] = {}
+        self.are_saved = False
+        """Whether somebody keeps logs on a disk, so that nothing may leave the memory before it is there."""
+
+    def __iter__(self) -> Iterator[tuple[TopicPartition, PartitionLog]]:
+        return iter(self._logs.items())
+
+    def __len__(self) -> int:
+        return len(self._logs)
 
     def watch(self, node_id: int, watcher: Watcher) -> None:
         """Let a broker hear of changes, in place of whom it was before a restart."""
@@ -28,8 +37,14 @@ class TopicLogs:
         """Return the log of a partition, which exists."""
         found = self._logs.get(partition)
         if found is None:
-            found = self._logs[partition] = PartitionLog()
+            found = self.renew(partition)
         return found
+
+    def renew(self, partition: TopicPartition) -> PartitionLog:
+        """Begin the log of a partition anew, and return it; nobody is told."""
+        log = self._logs[partition] = PartitionLog()
+        log.saved_until = 0 if self.are_saved else None
+        return log
 
     def changed(self, partition: TopicPartition) -> None:
         """Tell who waits that something was written to a log."""

@@ -41,6 +41,14 @@ class ProduceRequest(OfClients):
 
 
 @value
+class RecordError:
+    """What is wrong with one record of a batch."""
+
+    batch_index: int
+    batch_index_error_message: str | None
+
+
+@value
 class PartitionProduceResponse:
     """Where a partition's records are."""
 
@@ -50,7 +58,7 @@ class PartitionProduceResponse:
     log_append_time: Millis | None = None
     """Only of a batch that was there already; else records keep the time that their producer gave them."""
     log_start_offset: int = -1
-    record_errors: tuple[()] = ()
+    record_errors: tuple[RecordError, ...] = ()
     error_message: str | None = None
 
 

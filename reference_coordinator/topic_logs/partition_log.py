@@ -1,7 +1,7 @@
 """The log of one partition: batches by offset, open transactions, and those that were aborted."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import Millis, ProducerEpoch, ProducerId
@@ -17,7 +17,9 @@ from reference_coordinator.topic_logs.batch import (
     timestamps,
     validate_batch,
 )
+from reference_coordinator.topic_logs.log_segments import LogSegment, LogSegments
 from reference_coordinator.topic_logs.producers import ProducerStateEntry
+from reference_coordinator.topic_logs.settings import LogSettings
 
 NO_OFFSET = -1
 NO_EPOCH = -1
@@ -81,8 +83,15 @@ class PartitionLog:
         self.log_start_offset = 0
         self.log_end_offset = 0
         """Where the next record will stand; the high watermark, too."""
-        self.batches_mirrored = 0
-        """Of a coordinator's log, how many batches have come from there."""
+        self.compactions = 0
+        """Of a coordinator's log, how often it had been compacted when this one was begun."""
+        self.settings = LogSettings()
+        """What of its topic's configuration decides which records stay."""
+        self.segments = LogSegments()
+        self.cleaned_until = 0
+        """Up to where it was compacted. Source: LogCleanerManager#cleanableOffsets (4.3.1)."""
+        self.saved_until: int | None = None
+        """Up to where batches are on the disk, where they are kept on one: others stay in memory."""
         self._batches: list[StoredBatch] = []
         self._last_offsets: list[int] = []
         self._producers: dict[ProducerId, ProducerStateEntry] = {}
@@ -96,7 +105,9 @@ class PartitionLog:
         """Up to where all is decided. Source: UnifiedLog#lastStableOffset (4.3.1)."""
         return next(iter(self._ongoing.values()), self.log_end_offset)
 
-    def append_as_leader(self, records: bytes, header: BatchHeader, *, leader_epoch: int) -> Appended:
+    def append_as_leader(
+        self, records: bytes, header: BatchHeader, *, leader_epoch: int, now_ms: Millis | None = None
+    ) -> Appended:
         """Write a producer's batch, unless it is there already.
 
         Raises:
@@ -109,13 +120,15 @@ class PartitionLog:
             raise CoordinatorError(error)
         if not header.has_producer_id:
             delta, timestamp_ms = header.last_offset_delta, header.max_timestamp_ms
-            return Appended(base_offset=self._append(records, delta, timestamp_ms, leader_epoch))
+            base_offset = self._append(records, delta, timestamp_ms, leader_epoch, now_ms)
+            return Appended(base_offset=base_offset)
         producer = self._producers.get(header.producer_id, ProducerStateEntry())
         duplicate = producer.find_duplicate_batch(header)
         if duplicate is not None:
             return Appended(base_offset=duplicate.first_offset, timestamp_ms=duplicate.timestamp_ms)
         producer.validate_data_batch(header)
-        base_offset = self._append(records, header.last_offset_delta, header.max_timestamp_ms, leader_epoch)
+        delta, timestamp_ms = header.last_offset_delta, header.max_timestamp_ms
+        base_offset = self._append(records, delta, timestamp_ms, leader_epoch, now_ms)
         producer.data_appended(header, base_offset)
         self._producers[header.producer_id] = producer
         if header.is_transactional:
@@ -146,7 +159,7 @@ class PartitionLog:
             coordinator_epoch=coordinator_epoch,
             now_ms=now_ms,
         )
-        offset = self._append(content, 0, now_ms, leader_epoch)
+        offset = self._append(content, 0, now_ms, leader_epoch, now_ms)
         producer.marker_appended(marker.producer_epoch, coordinator_epoch)
         self._producers[marker.producer_id] = producer
         self._complete(marker.producer_id, offset, is_commit=marker.is_commit)
@@ -227,8 +240,8 @@ class PartitionLog:
         """Find the first record that is not older. Source: UnifiedLog#fetchOffsetByTimestamp (4.3.1)."""
         end = self.last_stable_offset if is_committed else self.log_end_offset
         for batch in self._batches:
-            if batch.max_timestamp_ms >= timestamp_ms:
-                found = _first_not_before(batch, timestamp_ms)
+            if batch.max_timestamp_ms >= timestamp_ms and batch.last_offset >= self.log_start_offset:
+                found = _first_not_before(batch, timestamp_ms, self.log_start_offset)
                 return found if found.offset < end else OffsetOfTimestamp()
         return OffsetOfTimestamp()
 
@@ -241,7 +254,7 @@ class PartitionLog:
         return (
             OffsetOfTimestamp()
             if youngest is None
-            else _first_not_before(youngest, youngest.max_timestamp_ms)
+            else _first_not_before(youngest, youngest.max_timestamp_ms, self.log_start_offset)
         )
 
     def end_offset_for_epoch(self, leader_epoch: int, *, current_epoch: int) -> tuple[int, int]:
@@ -271,10 +284,32 @@ class PartitionLog:
         Source: UnifiedLog#maybeIncrementLogStartOffset (4.3.1).
         """
         self.log_start_offset = max(self.log_start_offset, offset)
-        gone = bisect_left(self._last_offsets, self.log_start_offset)
+        self.trim()
+
+    def delete_segments(
+        self, is_deletable: Callable[[LogSegment, LogSegment | None], bool], *, now_ms: Millis
+    ) -> None:
+        """Delete segments from the oldest on; see `LogSegments.delete_while`."""
+        begins = self.segments.delete_while(is_deletable, self.log_end_offset, now_ms)
+        self.delete_records(begins)
+
+    def trim(self) -> None:
+        """Let go of what is before the log's start, unless it has to be written to a disk first."""
+        until = self.log_start_offset if self.saved_until is None else self._least_saved()
+        gone = bisect_left(self._last_offsets, until)
         del self._batches[:gone], self._last_offsets[:gone]
-        gone = bisect_left(self._marker_offsets, self.log_start_offset)
+        gone = bisect_left(self._marker_offsets, until)
         del self._aborted[:gone], self._marker_offsets[:gone]
+
+    def batches_before(self, offset: int) -> Sequence[StoredBatch]:
+        """Return the batches that end before an offset."""
+        return self._batches[: bisect_left(self._last_offsets, offset)]
+
+    def replace_before(self, offset: int, cleaned: Sequence[StoredBatch]) -> None:
+        """Put what compaction has left in the place of the batches that end before an offset."""
+        count = bisect_left(self._last_offsets, offset)
+        self._batches[:count] = cleaned
+        self._last_offsets[:count] = (each.last_offset for each in cleaned)
 
     def _complete(self, producer_id: ProducerId, marker_offset: int, *, is_commit: bool) -> None:
         """Source: ProducerStateManager#completeTxn, TransactionIndex#append (4.3.1)."""
@@ -290,23 +325,41 @@ class PartitionLog:
                 )
             )
 
+    def _least_saved(self) -> int:
+        return min(self.log_start_offset, self.saved_until or 0)
+
     def _from(self, offset: int) -> Iterator[StoredBatch]:
         for at in range(bisect_left(self._last_offsets, offset), len(self._batches)):
             yield self._batches[at]
 
-    def _append(self, content: bytes, last_delta: int, max_timestamp_ms: Millis, leader_epoch: int) -> int:
+    def _append(
+        self,
+        content: bytes,
+        last_delta: int,
+        max_timestamp_ms: Millis,
+        leader_epoch: int,
+        now_ms: Millis | None = None,
+    ) -> int:
+        """Write a batch, in a new segment if the active one is full or old; without a time, a restored one.
+
+        Source: UnifiedLog#append, UnifiedLog#maybeRoll (4.3.1).
+        """
         base_offset = self.log_end_offset
+        size, last_offset, at_ms = len(content), base_offset + last_delta, now_ms or Millis(0)
+        if self.segments.active.should_roll(self.settings, size, max_timestamp_ms, last_offset, at_ms):
+            self.segments.roll(base_offset, now_ms=at_ms)
+        self.segments.active.appended(size, max_timestamp_ms, now_ms)
         self._batches.append(
             StoredBatch(
                 base_offset=base_offset,
-                last_offset=base_offset + last_delta,
+                last_offset=last_offset,
                 max_timestamp_ms=max_timestamp_ms,
                 leader_epoch=leader_epoch,
                 content=stamped(content, base_offset=base_offset, leader_epoch=leader_epoch),
             )
         )
-        self._last_offsets.append(base_offset + last_delta)
-        self.log_end_offset = base_offset + last_delta + 1
+        self._last_offsets.append(last_offset)
+        self.log_end_offset = last_offset + 1
         return base_offset
 
     def _collect_aborted_transactions(
@@ -323,9 +376,14 @@ class PartitionLog:
         return tuple(found)
 
 
-def _first_not_before(batch: StoredBatch, timestamp_ms: Millis) -> OffsetOfTimestamp:
+def _first_not_before(batch: StoredBatch, timestamp_ms: Millis, start_offset: int) -> OffsetOfTimestamp:
+    """Source: LogSegment#findOffsetByTimestamp (4.3.1)."""
     at = next(
-        ((offset, each) for offset, each in timestamps(batch.content) if each >= timestamp_ms),
-        (batch.base_offset, batch.max_timestamp_ms),
+        (
+            (offset, each)
+            for offset, each in timestamps(batch.content)
+            if each >= timestamp_ms and offset >= start_offset
+        ),
+        (max(batch.base_offset, start_offset), batch.max_timestamp_ms),
     )
     return OffsetOfTimestamp(offset=at[0], timestamp_ms=at[1], leader_epoch=batch.leader_epoch)

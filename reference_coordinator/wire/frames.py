@@ -10,11 +10,11 @@ from typing import Final
 from kio.schema.request_header.v1.header import RequestHeader as LegacyRequestHeader
 from kio.static.protocol import RequestPayload, ResponsePayload
 
+from kio_extension import load_request_schema, load_response_schema
 from reference_coordinator.broker.messages import ApiVersionsRequest, BrokerRequest, BrokerResponse
 from reference_coordinator.core.values import value
 from reference_coordinator.profile.api_versions import Api, ApiRanges
 from reference_coordinator.wire.entities import MalformedRequestError, describe
-from reference_coordinator.wire.later_versions import load_request_schema, load_response_schema
 from reference_coordinator.wire.reading import read_entity, skip_tags
 from reference_coordinator.wire.requests import request_message
 from reference_coordinator.wire.responses import response_shape

@@ -20,6 +20,29 @@ _Tags: TypeAlias = tuple[tuple[int, bytes], ...]
 _ONE_BYTE_VARINTS: Final = 0x80
 """A varint below this is a byte of its own, as nearly all lengths are."""
 _NO_TAGS: Final[_Tags] = ()
+_TEXT_BYTES_MAX: Final = 0x7FFF
+"""Source: MessageDataGenerator#generateVariableLengthReader (4.3.1)."""
+ELEMENTS_MAX: Final = 50_000
+"""What the arrays of one request may have together. Kafka takes more: this server has one thread, and what
+it takes in at once is what others wait for."""
+
+
+class _Elements:
+    """Counts what the arrays of the request that is being read have."""
+
+    left = ELEMENTS_MAX
+
+
+def _take_elements(length: int, frame: bytes, position: int) -> None:
+    """Refuse an array before room is made for it.
+
+    Source: MessageDataGenerator#generateVariableLengthReader (4.3.1).
+    """
+    if length > len(frame) - position:
+        raise MalformedRequestError(f"{length} elements were announced in {len(frame) - position} bytes")
+    _Elements.left -= length
+    if _Elements.left < 0:
+        raise MalformedRequestError(f"a request has more than {ELEMENTS_MAX} elements")
 
 
 class ReadEntity(dict[str, Any]):
@@ -36,6 +59,7 @@ def read_entity(entity: Any, frame: bytes, offset: int) -> tuple[ReadEntity, int
     Raises:
         MalformedRequestError: the bytes are not that structure.
     """
+    _Elements.left = ELEMENTS_MAX
     try:
         return _entity_reader(entity)(frame, offset)
     except MalformedRequestError:
@@ -47,6 +71,7 @@ def read_entity(entity: Any, frame: bytes, offset: int) -> tuple[ReadEntity, int
 
 def skip_tags(frame: bytes, offset: int) -> int:
     """Return the offset behind a section of tagged fields; `MalformedRequestError` where there is none."""
+    _Elements.left = ELEMENTS_MAX
     try:
         return _read_unknown_tags(frame, offset)[1]
     except Exception as error:
@@ -66,6 +91,7 @@ def _read_unknown_tags(frame: bytes, offset: int) -> tuple[_Tags, int]:
     count, position = _read_unsigned_varint(frame, offset)
     if not count:
         return _NO_TAGS, position
+    _take_elements(count, frame, position)
     tags: list[tuple[int, bytes]] = []
     for _ in range(count):
         tag, position = _read_unsigned_varint(frame, position)
@@ -92,6 +118,7 @@ def _fixed(layout: str) -> _Reader:
     return read
 
 
+_read_int8: Final = _fixed(">b")
 _read_int16: Final = _fixed(">h")
 _read_int32: Final = _fixed(">i")
 
@@ -121,7 +148,11 @@ def _read_legacy_text(frame: bytes, offset: int) -> tuple[str | None, int]:
 
 def _read_compact_text(frame: bytes, offset: int) -> tuple[str | None, int]:
     content, position = _read_compact_bytes(frame, offset)
-    return None if content is None else str(content, "utf-8", MENDED), position
+    if content is None:
+        return None, position
+    if len(content) > _TEXT_BYTES_MAX:
+        raise MalformedRequestError(f"a text of {len(content)} bytes is longer than {_TEXT_BYTES_MAX}")
+    return str(content, "utf-8", MENDED), position
 
 
 def _read_uuid(frame: bytes, offset: int) -> tuple[Any, int]:
@@ -132,7 +163,7 @@ def _read_uuid(frame: bytes, offset: int) -> tuple[Any, int]:
 _FIXED: Final[Mapping[str, _Reader]] = MappingProxyType(
     {
         "bool": _fixed(">?"),
-        "int8": _fixed(">b"),
+        "int8": _read_int8,
         "int16": _read_int16,
         "int32": _read_int32,
         "int64": _fixed(">q"),
@@ -182,6 +213,8 @@ def _field_reader(shape: FieldShape, *, flexible: bool) -> _Reader:
     read_item: _Reader
     if shape.entity is not None:
         read_item = _entity_reader(shape.entity)
+        if not shape.is_array:
+            return _nullable_entity_reader(read_item)
     elif shape.kafka_type in _FIXED:
         read_item = _FIXED[shape.kafka_type]
     else:
@@ -189,6 +222,16 @@ def _field_reader(shape: FieldShape, *, flexible: bool) -> _Reader:
         if shape.is_array:
             read_item = _refusing_null(read_item, shape.name)
     return _array_reader(read_item, flexible=flexible) if shape.is_array else read_item
+
+
+def _nullable_entity_reader(read_entity_there: _Reader) -> _Reader:
+    """Return what reads a structure that may be missing, which a byte before it tells."""
+
+    def read(frame: bytes, offset: int) -> tuple[Any, int]:
+        is_there, position = _read_int8(frame, offset)
+        return read_entity_there(frame, position) if is_there >= 0 else (None, position)
+
+    return read
 
 
 def _array_reader(read_item: _Reader, *, flexible: bool) -> _Reader:
@@ -200,6 +243,7 @@ def _array_reader(read_item: _Reader, *, flexible: bool) -> _Reader:
             length, position = _read_int32(frame, offset)
         if length < 0:
             return None, position
+        _take_elements(length, frame, position)
         items: list[Any] = []
         for _ in range(length):
             item, position = read_item(frame, position)

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from reference_coordinator.broker.messages import (
     ApiVersionsRequest,
     BrokerRequest,
+    CreatableReplicaAssignment,
     CreatableTopic,
     CreateTopicsRequest,
     DeleteTopicsRequest,
@@ -41,6 +42,18 @@ from reference_coordinator.messages import (
 )
 from reference_coordinator.profile.api_versions import Api
 from reference_coordinator.wire.reading import ReadEntity
+from reference_coordinator.wire.tools import (
+    consumer_group_describe,
+    consumer_group_heartbeat,
+    describe_configs,
+    describe_log_dirs,
+    describe_quorum,
+    describe_topic_partitions,
+    describe_transactions,
+    incremental_alter_configs,
+    list_config_resources,
+    list_transactions,
+)
 from reference_coordinator.wire.topic_logs import (
     create_partitions,
     delete_records,
@@ -75,6 +88,8 @@ def _api_versions(body: ReadEntity, _: int) -> ApiVersionsRequest:
     return ApiVersionsRequest(
         client_software_name=body.get("client_software_name", ""),
         client_software_version=body.get("client_software_version", ""),
+        cluster_id=body.get("cluster_id", None),
+        node_id=body.get("node_id", -1),
     )
 
 
@@ -99,7 +114,13 @@ def _create_topics(body: ReadEntity, _: int) -> CreateTopicsRequest:
                 name=topic["name"],
                 num_partitions=topic["num_partitions"],
                 replication_factor=topic["replication_factor"],
-                has_assignments=bool(topic["assignments"]),
+                assignments=tuple(
+                    CreatableReplicaAssignment(
+                        partition_index=each["partition_index"], broker_ids=each["broker_ids"]
+                    )
+                    for each in topic["assignments"]
+                ),
+                configs=tuple((each["name"], each["value"]) for each in topic["configs"]),
             )
             for topic in body["topics"]
         ),
@@ -198,8 +219,8 @@ def _delete_groups(body: ReadEntity, _: int) -> DeleteGroupsRequest:
 def _offset_commit(body: ReadEntity, _: int) -> OffsetCommitRequest:
     return OffsetCommitRequest(
         group_id=body["group_id"],
-        generation_id_or_member_epoch=body["generation_id_or_member_epoch"],
-        member_id=body["member_id"],
+        generation_id_or_member_epoch=body.get("generation_id_or_member_epoch", -1),
+        member_id=body.get("member_id", ""),
         group_instance_id=body.get("group_instance_id", None),
         retention_time_ms=body.get("retention_time", -1),
         topics=tuple(
@@ -219,6 +240,7 @@ def _offset_commit_partition(partition: ReadEntity) -> OffsetCommitRequestPartit
         committed_offset=partition["committed_offset"],
         committed_leader_epoch=partition.get("committed_leader_epoch", -1),
         committed_metadata=partition["committed_metadata"],
+        commit_timestamp_ms=partition.get("commit_timestamp", -1),
     )
 
 
@@ -309,5 +331,15 @@ _MESSAGES: Final[Mapping[Api, _Mapping]] = MappingProxyType(
         Api.DELETE_GROUPS: _delete_groups,
         Api.OFFSET_DELETE: _offset_delete,
         Api.DESCRIBE_CLUSTER: describe_cluster,
+        Api.DESCRIBE_CONFIGS: describe_configs,
+        Api.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs,
+        Api.DESCRIBE_TRANSACTIONS: describe_transactions,
+        Api.LIST_TRANSACTIONS: list_transactions,
+        Api.CONSUMER_GROUP_HEARTBEAT: consumer_group_heartbeat,
+        Api.CONSUMER_GROUP_DESCRIBE: consumer_group_describe,
+        Api.LIST_CONFIG_RESOURCES: list_config_resources,
+        Api.DESCRIBE_TOPIC_PARTITIONS: describe_topic_partitions,
+        Api.DESCRIBE_LOG_DIRS: describe_log_dirs,
+        Api.DESCRIBE_QUORUM: describe_quorum,
     }
 )

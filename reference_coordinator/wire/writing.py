@@ -24,8 +24,11 @@ _ONE_BYTE_VARINTS: Final = 0x80
 _NO_TAGS: Final = b"\0"
 _ONE_BYTE: Final = tuple(bytes((value,)) for value in range(_ONE_BYTE_VARINTS))
 _NO_TOPIC_ID: Final = bytes(16)
+_MISSING: Final = b"\xff"
+_PRESENT: Final = b"\x01"
 
 _write_int16: Final = struct.Struct(">h").pack
+_write_uint16: Final = struct.Struct(">H").pack
 _write_int32: Final = struct.Struct(">i").pack
 _write_int64: Final = struct.Struct(">q").pack
 _NOT_THROTTLED: Final = _write_int32(0)
@@ -91,11 +94,13 @@ _FIXED: Final[Mapping[str, _Writer]] = MappingProxyType(
         "bool": struct.Struct(">?").pack,
         "int8": struct.Struct(">b").pack,
         "int16": _write_int16,
+        "uint16": _write_uint16,
         "int32": _write_int32,
         "int64": _write_int64,
         "error_code": _write_int16,
         "uuid": _write_uuid,
         "datetime_i64": _write_instant,
+        "timedelta_i32": _write_int32,
     }
 )
 _VARIABLE: Final[Mapping[tuple[str, bool], _Writer]] = MappingProxyType(
@@ -160,8 +165,9 @@ def _getter(names: tuple[str, ...]) -> Callable[[Any], Iterable[Any]]:
 def _field_writer(shape: FieldShape, *, flexible: bool) -> _Writer:
     write_item: _Writer
     if shape.entity is not None:
-        assert shape.is_array, "no response served here has a structure that is not in an array"
         write_item = _entity_writer(shape.entity)
+        if not shape.is_array:
+            return _nullable_entity_writer(write_item)
     elif shape.kafka_type in _FIXED:
         write_item = _FIXED[shape.kafka_type]
     else:
@@ -172,6 +178,15 @@ def _field_writer(shape: FieldShape, *, flexible: bool) -> _Writer:
         return write_item
     write_array = _array_writer(write_item, flexible=flexible)
     return write_array if shape.is_nullable else _refusing_null(write_array, shape.name)
+
+
+def _nullable_entity_writer(write_entity_there: _Writer) -> _Writer:
+    """Return what writes a structure that may be missing, which a byte before it tells."""
+
+    def write(value: Any) -> bytes:
+        return _MISSING if value is None else _PRESENT + write_entity_there(value)
+
+    return write
 
 
 def _array_writer(write_item: _Writer, *, flexible: bool) -> _Writer:

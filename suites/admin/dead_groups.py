@@ -27,9 +27,9 @@ from harness.scenario import (
 )
 
 
-def _bereaved(talk: Conversation) -> Actor:
+def _bereaved(conversation: Conversation) -> Actor:
     """Return a member, with id and generation, whose group has been deleted together with an offset."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     ana.sends(offset_commit(topics={"orders": {0: 7}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
     ana.sends(leave_group())
@@ -44,38 +44,38 @@ def _bereaved(talk: Conversation) -> Actor:
     source="GroupMetadataManager#classicGroupHeartbeat",
     clauses=("CO-19", "HB-04"),
 )
-def a_heartbeat_to_a_dead_group_is_unknown(talk: Conversation) -> None:
+def a_heartbeat_to_a_dead_group_is_unknown(conversation: Conversation) -> None:
     """A heartbeat to a deleted group, as to one that never was, is told UNKNOWN_MEMBER_ID."""
-    ana = _bereaved(talk)
+    ana = _bereaved(conversation)
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(heartbeat(group_id=talk.group("never")))
+    ana.sends(heartbeat(group_id=conversation.group("never")))
     ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
 
 
 @scenario("admin/dead/sync", source="GroupMetadataManager#classicGroupSync", clauses=("CO-18", "VF-09"))
-def a_sync_to_a_dead_group_is_unknown(talk: Conversation) -> None:
+def a_sync_to_a_dead_group_is_unknown(conversation: Conversation) -> None:
     """A SyncGroup to a deleted group, as to one that never was, is told UNKNOWN_MEMBER_ID."""
-    ana = _bereaved(talk)
+    ana = _bereaved(conversation)
 
     ana.sends(sync_group())
     ana.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
-    ana.sends(sync_group(group_id=talk.group("never")))
+    ana.sends(sync_group(group_id=conversation.group("never")))
     ana.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
 
 
 @scenario("admin/dead/leave", source="GroupMetadataManager#classicGroupLeave", clauses=("LV-03", "CO-22"))
-def a_leave_from_a_dead_group_is_unknown(talk: Conversation) -> None:
+def a_leave_from_a_dead_group_is_unknown(conversation: Conversation) -> None:
     """LeaveGroup from a deleted group, as from one that never was, says UNKNOWN_MEMBER_ID of each member."""
-    ana = _bereaved(talk)
+    ana = _bereaved(conversation)
     unknown = leave_group_response(
         error_code="NONE", members=({"member_id": ana.member_id, "error_code": "UNKNOWN_MEMBER_ID"},)
     )
 
     ana.sends(leave_group())
     ana.receives(unknown)
-    ana.sends(leave_group(group_id=talk.group("never")))
+    ana.sends(leave_group(group_id=conversation.group("never")))
     ana.receives(unknown)
     ana.sends(leave_group(members=()))
     ana.receives(leave_group_response(error_code="NONE", members=()))
@@ -87,13 +87,13 @@ def a_leave_from_a_dead_group_is_unknown(talk: Conversation) -> None:
     clauses=("CO-21", "VF-11"),
     sweep=sweep("LeaveGroup", 0, 2),
 )
-def a_low_version_leave_from_a_dead_group_is_unknown(talk: Conversation, version: int) -> None:
+def a_low_version_leave_from_a_dead_group_is_unknown(conversation: Conversation, version: int) -> None:
     """LeaveGroup v{version} puts the UNKNOWN_MEMBER_ID of a deleted group on top."""
-    ana = _bereaved(talk)
+    ana = _bereaved(conversation)
 
     ana.sends(leave_group(version=version))
     ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(leave_group(version=version, group_id=talk.group("never")))
+    ana.sends(leave_group(version=version, group_id=conversation.group("never")))
     ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
 
 
@@ -102,9 +102,9 @@ def a_low_version_leave_from_a_dead_group_is_unknown(talk: Conversation, version
     source="GroupMetadataManager#classicGroupJoinToClassicGroup",
     clauses=("CO-16", "CO-17", "JG-48"),
 )
-def a_former_member_cannot_rejoin_a_dead_group(talk: Conversation) -> None:
+def a_former_member_cannot_rejoin_a_dead_group(conversation: Conversation) -> None:
     """A JoinGroup with a member id to a dead group is told UNKNOWN_MEMBER_ID, and makes no group."""
-    ana = _bereaved(talk)
+    ana = _bereaved(conversation)
 
     ana.sends(join_group())
     ana.receives(
@@ -112,17 +112,17 @@ def a_former_member_cannot_rejoin_a_dead_group(talk: Conversation) -> None:
     )
     ana.sends(join_group(group_instance_id="seat-a"))
     ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
-    ana.sends(join_group(group_id=talk.group("never")))
+    ana.sends(join_group(group_id=conversation.group("never")))
     ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
 
     ana.repeats(describe_groups(), until=GONE)
 
 
 @scenario("admin/dead/join-anew", source="GroupMetadataManager#classicGroupJoin", clauses=("RB-25", "JG-02"))
-def a_deleted_group_begins_again(talk: Conversation) -> None:
+def a_deleted_group_begins_again(conversation: Conversation) -> None:
     """Whoever joins a deleted group anew is the leader of its first generation."""
-    ana = _bereaved(talk)
-    bob = talk.actor("bob")
+    ana = _bereaved(conversation)
+    bob = conversation.actor("bob")
 
     bob.obtains_member_id()
     bob.sends(join_group())
@@ -137,9 +137,9 @@ def a_deleted_group_begins_again(talk: Conversation) -> None:
     source="OffsetMetadataManager#validateOffsetCommit",
     clauses=("OC-02", "OC-04", "OC-07"),
 )
-def a_member_commits_to_a_dead_group_in_vain(talk: Conversation) -> None:
+def a_member_commits_to_a_dead_group_in_vain(conversation: Conversation) -> None:
     """A member's commit to an Empty group is UNKNOWN_MEMBER_ID, and ILLEGAL_GENERATION once it is gone."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     ana.sends(leave_group())
     ana.receives(leave_group_response(error_code="NONE"))
 
@@ -149,29 +149,29 @@ def a_member_commits_to_a_dead_group_in_vain(talk: Conversation) -> None:
     ana.receives(delete_groups_response("NONE"))
     ana.sends(offset_commit(topics={"orders": {0: 1}}))
     ana.receives(offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
-    ana.sends(offset_commit(group_id=talk.group("never"), generation_id=0, topics={"orders": {0: 1}}))
+    ana.sends(offset_commit(group_id=conversation.group("never"), generation_id=0, topics={"orders": {0: 1}}))
     ana.receives(offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
 
 
 @scenario("admin/dead/describe", source="GroupMetadataManager#describeGroups", clauses=("DG-01", "DS-04"))
-def a_dead_group_is_described_as_dead(talk: Conversation) -> None:
+def a_dead_group_is_described_as_dead(conversation: Conversation) -> None:
     """DescribeGroups says Dead, without an error, of a deleted group and of one that never was."""
-    ana = _bereaved(talk)
+    ana = _bereaved(conversation)
     dead = describe_groups_response(
         error_code="NONE", group_state="Dead", protocol_type="", protocol_data="", members=()
     )
 
     ana.repeats(describe_groups(), until=dead)
-    ana.sends(describe_groups(groups=(talk.group("never"),)))
+    ana.sends(describe_groups(groups=(conversation.group("never"),)))
     ana.receives(dead)
-    ana.sends(describe_groups(version=0, groups=(talk.group("never"),)))
+    ana.sends(describe_groups(version=0, groups=(conversation.group("never"),)))
     ana.receives(dead)
 
 
 @scenario("admin/dead/describe-v6", source="KIP-1043", clauses=("DS-04", "DG-01"))
-def describe_v6_does_not_find_a_dead_group(talk: Conversation) -> None:
+def describe_v6_does_not_find_a_dead_group(conversation: Conversation) -> None:
     """DescribeGroups v6 says GROUP_ID_NOT_FOUND of a group that never was, and still calls it Dead."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(describe_groups(version=6))
     ana.receives(
@@ -184,39 +184,41 @@ def describe_v6_does_not_find_a_dead_group(talk: Conversation) -> None:
 @scenario(
     "admin/dead/fetch", source="OffsetMetadataManager#fetchOffsets", clauses=("OF-02", "OF-03", "DL-02")
 )
-def a_dead_group_has_no_offsets(talk: Conversation) -> None:
+def a_dead_group_has_no_offsets(conversation: Conversation) -> None:
     """A dead group's offsets are fetched without an error: -1 for what is named, nothing for all."""
-    ana = _bereaved(talk)
+    ana = _bereaved(conversation)
 
     ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: -1}}))
     ana.sends(offset_fetch())
     ana.receives(offset_fetch_response({}))
-    ana.sends(offset_fetch(group_id=talk.group("never"), topics={"orders": (0,), "payments": (1,)}))
+    ana.sends(offset_fetch(group_id=conversation.group("never"), topics={"orders": (0,), "payments": (1,)}))
     ana.receives(offset_fetch_response({"orders": {0: -1}, "payments": {1: -1}}))
-    ana.sends(offset_fetch(group_id=talk.group("never")))
+    ana.sends(offset_fetch(group_id=conversation.group("never")))
     ana.receives(offset_fetch_response({}))
 
 
 @scenario(
     "admin/dead/offset-delete", source="OffsetMetadataManager#deleteOffsets", clauses=("OD-01", "OD-16")
 )
-def a_dead_group_has_no_offsets_to_delete(talk: Conversation) -> None:
+def a_dead_group_has_no_offsets_to_delete(conversation: Conversation) -> None:
     """OffsetDelete finds neither a deleted group nor one that never was, and says nothing of the topics."""
-    ana = _bereaved(talk)
+    ana = _bereaved(conversation)
     not_found = offset_delete_response(error_code="GROUP_ID_NOT_FOUND", errors={})
 
     ana.sends(offset_delete(topics={"orders": (0,)}))
     ana.receives(not_found)
-    ana.sends(offset_delete(group_id=talk.group("never"), topics={"orders": (0,), "no-such-topic": (0,)}))
+    ana.sends(
+        offset_delete(group_id=conversation.group("never"), topics={"orders": (0,), "no-such-topic": (0,)})
+    )
     ana.receives(not_found)
 
 
 @scenario("admin/dead/delete-again", source="GroupMetadataManager#validateDeleteGroup", clauses=("DL-01",))
-def a_dead_group_cannot_be_deleted(talk: Conversation) -> None:
+def a_dead_group_cannot_be_deleted(conversation: Conversation) -> None:
     """DeleteGroups finds neither a deleted group nor one that never was."""
-    ana = _bereaved(talk)
+    ana = _bereaved(conversation)
 
     ana.sends(delete_groups())
     ana.receives(delete_groups_response("GROUP_ID_NOT_FOUND"))
-    ana.sends(delete_groups(version=0, groups=(talk.group("never"),)))
+    ana.sends(delete_groups(version=0, groups=(conversation.group("never"),)))
     ana.receives(delete_groups_response("GROUP_ID_NOT_FOUND"))

@@ -28,9 +28,9 @@ VALIDATES = "ClassicGroup#validateDeleteGroup"
 
 
 @scenario("admin/delete/simple-group", source="GroupCoordinatorShard#deleteGroups", clauses=("DL-02",))
-def a_simple_group_is_deleted_with_its_offsets(talk: Conversation) -> None:
+def a_simple_group_is_deleted_with_its_offsets(conversation: Conversation) -> None:
     """A group that only ever held offsets is deleted together with them."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 3, 1: 4}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
 
@@ -42,9 +42,9 @@ def a_simple_group_is_deleted_with_its_offsets(talk: Conversation) -> None:
 
 
 @scenario("admin/delete/stable-group", source=VALIDATES, clauses=("DL-03",))
-def a_stable_group_is_not_deleted(talk: Conversation) -> None:
+def a_stable_group_is_not_deleted(conversation: Conversation) -> None:
     """A group with members is not empty: it stays Stable, and its members are served."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
 
     ana.sends(delete_groups())
     ana.receives(delete_groups_response("NON_EMPTY_GROUP"))
@@ -56,9 +56,9 @@ def a_stable_group_is_not_deleted(talk: Conversation) -> None:
 
 
 @scenario("admin/delete/rebalancing-group", source=VALIDATES, clauses=("DL-03",))
-def a_rebalancing_group_is_not_deleted(talk: Conversation) -> None:
+def a_rebalancing_group_is_not_deleted(conversation: Conversation) -> None:
     """A group is not empty while it prepares a rebalance or completes one."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
 
     bob.sends(delete_groups())
@@ -73,9 +73,9 @@ def a_rebalancing_group_is_not_deleted(talk: Conversation) -> None:
 
 
 @scenario("admin/delete/pending-member", source=VALIDATES, clauses=("DL-08", "CO-30", "JG-10"))
-def a_group_of_pending_members_is_deleted(talk: Conversation) -> None:
+def a_group_of_pending_members_is_deleted(conversation: Conversation) -> None:
     """A group that has only given out a member id is empty; once it is deleted, that id is unknown."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.obtains_member_id()
 
     ana.sends(delete_groups())
@@ -86,19 +86,19 @@ def a_group_of_pending_members_is_deleted(talk: Conversation) -> None:
 
 
 @scenario("admin/delete/each-on-its-own", source="GroupCoordinatorService#deleteGroups", clauses=("DL-05",))
-def each_group_is_judged_on_its_own(talk: Conversation) -> None:
+def each_group_is_judged_on_its_own(conversation: Conversation) -> None:
     """Of an empty, an inhabited and an unknown group in one request each gets a result of its own."""
-    ana, _ = talk.stable_group("ana", "bob")
-    empty, never = talk.group("empty"), talk.group("never")
+    ana, _ = conversation.stable_group("ana", "bob")
+    empty, never = conversation.group("empty"), conversation.group("never")
     ana.sends(offset_commit(group_id=empty, generation_id=-1, member_id="", topics={"orders": {0: 1}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
-    ana.sends(delete_groups(groups=(talk.group("main"), never, empty)))
+    ana.sends(delete_groups(groups=(conversation.group("main"), never, empty)))
     ana.receives(
         response(
             "DeleteGroups",
             results=in_any_order(
-                {"group_id": talk.group("main"), "error_code": "NON_EMPTY_GROUP"},
+                {"group_id": conversation.group("main"), "error_code": "NON_EMPTY_GROUP"},
                 {"group_id": never, "error_code": "GROUP_ID_NOT_FOUND"},
                 {"group_id": empty, "error_code": "NONE"},
             ),
@@ -112,9 +112,9 @@ def each_group_is_judged_on_its_own(talk: Conversation) -> None:
     clauses=("DL-02", "DL-03"),
     sweep=sweep("DeleteGroups", 0, 1),
 )
-def low_versions_delete_alike(talk: Conversation, version: int) -> None:
+def low_versions_delete_alike(conversation: Conversation, version: int) -> None:
     """DeleteGroups v{version} tells an inhabited group from an empty one as later versions do."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.sends(delete_groups(version=version))
     ana.receives(delete_groups_response("NON_EMPTY_GROUP"))
@@ -130,14 +130,14 @@ def low_versions_delete_alike(talk: Conversation, version: int) -> None:
     clauses=("DL-14", "DL-01", "DL-02", "DL-03"),
     sweep=sweep("DeleteGroups", 3, 3),
 )
-def no_classic_group_has_a_message(talk: Conversation, version: int) -> None:
+def no_classic_group_has_a_message(conversation: Conversation, version: int) -> None:
     """DeleteGroups v{version} adds a message, and has none for groups with members, empty or missing."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
-    for told in ("NON_EMPTY_GROUP", "NONE", "GROUP_ID_NOT_FOUND"):
+    for reported in ("NON_EMPTY_GROUP", "NONE", "GROUP_ID_NOT_FOUND"):
         ana.sends(delete_groups(version=version))
-        ana.receives(response("DeleteGroups", results=({"error_code": told, "error_message": None},)))
-        if told == "NON_EMPTY_GROUP":
+        ana.receives(response("DeleteGroups", results=({"error_code": reported, "error_message": None},)))
+        if reported == "NON_EMPTY_GROUP":
             ana.sends(leave_group())
             ana.receives(leave_group_response(error_code="NONE"))
 
@@ -147,9 +147,9 @@ def no_classic_group_has_a_message(talk: Conversation, version: int) -> None:
     source="GroupCoordinatorService#isGroupIdNotEmpty",
     clauses=("DL-04", "OC-20", "OF-14"),
 )
-def the_group_without_a_name_is_a_group(talk: Conversation) -> None:
+def the_group_without_a_name_is_a_group(conversation: Conversation) -> None:
     """The empty text names a group that offsets are committed to, fetched from and deleted with."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(offset_commit(group_id="", generation_id=-1, member_id="", topics={"orders": {2: 5}}))
     ana.receives(offset_commit_response({"orders": {2: "NONE"}}))

@@ -29,9 +29,9 @@ DESCRIBES = "ClassicGroup#asDescribedGroup"
     clauses=("DG-03", "DS-01", "DS-07", "DG-09"),
     sweep=sweep("DescribeGroups", 5, 6),
 )
-def a_stable_group_shows_metadata_and_assignments(talk: Conversation, version: int) -> None:
+def a_stable_group_shows_metadata_and_assignments(conversation: Conversation, version: int) -> None:
     """DescribeGroups v{version} shows of a Stable group who its members are, what they want and have."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
 
     ana.repeats(
         describe_groups(version=version),
@@ -58,9 +58,9 @@ def a_stable_group_shows_metadata_and_assignments(talk: Conversation, version: i
 
 
 @scenario("admin/describe/static-member", source=DESCRIBES, clauses=("DG-07",))
-def a_static_member_shows_its_instance_id(talk: Conversation) -> None:
+def a_static_member_shows_its_instance_id(conversation: Conversation) -> None:
     """A static member is shown with its instance id, from DescribeGroups v4 on."""
-    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
 
     members = in_any_order(
         {"member_id": ana.member_id, "group_instance_id": None},
@@ -74,9 +74,9 @@ def a_static_member_shows_its_instance_id(talk: Conversation) -> None:
 @scenario(
     "admin/describe/low-version", source=DESCRIBES, clauses=("DG-03",), sweep=sweep("DescribeGroups", 0, 4)
 )
-def low_versions_show_a_stable_group(talk: Conversation, version: int) -> None:
+def low_versions_show_a_stable_group(conversation: Conversation, version: int) -> None:
     """DescribeGroups v{version} shows a Stable group's protocol, members and assignments."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.repeats(
         describe_groups(version=version),
@@ -90,9 +90,9 @@ def low_versions_show_a_stable_group(talk: Conversation, version: int) -> None:
 
 
 @scenario("admin/describe/preparing-rebalance", source=DESCRIBES, clauses=("DG-04", "DS-02"))
-def a_group_that_prepares_a_rebalance_hides_its_protocol(talk: Conversation) -> None:
+def a_group_that_prepares_a_rebalance_hides_its_protocol(conversation: Conversation) -> None:
     """While a group prepares a rebalance its members are shown without protocol and metadata."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
     bob.sends(offset_commit(topics={"orders": {0: 1}}))
     bob.receives(offset_commit_response({"orders": {0: "NONE"}}))
@@ -114,13 +114,16 @@ def a_group_that_prepares_a_rebalance_hides_its_protocol(talk: Conversation) -> 
 
 
 @scenario("admin/describe/completing-rebalance", source=DESCRIBES, clauses=("DG-04", "DS-03"))
-def a_group_that_completes_a_rebalance_hides_its_protocol(talk: Conversation) -> None:
+def a_group_that_completes_a_rebalance_hides_its_protocol(conversation: Conversation) -> None:
     """While a group awaits its assignments its members are shown without protocol and metadata."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.joins()
     ana.sends(
         offset_commit(
-            group_id=talk.group("elsewhere"), generation_id=-1, member_id="", topics={"orders": {0: 1}}
+            group_id=conversation.group("elsewhere"),
+            generation_id=-1,
+            member_id="",
+            topics={"orders": {0: 1}},
         )
     )
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
@@ -137,9 +140,9 @@ def a_group_that_completes_a_rebalance_hides_its_protocol(talk: Conversation) ->
 
 
 @scenario("admin/describe/empty", source=DESCRIBES, clauses=("DG-05", "PV-08"))
-def an_empty_group_remembers_its_protocol_type(talk: Conversation) -> None:
+def an_empty_group_remembers_its_protocol_type(conversation: Conversation) -> None:
     """A group whose members have left is Empty and keeps its protocol type, but no protocol."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     ana.sends(leave_group())
     ana.receives(leave_group_response(error_code="NONE"))
 
@@ -152,9 +155,9 @@ def an_empty_group_remembers_its_protocol_type(talk: Conversation) -> None:
 
 
 @scenario("admin/describe/simple", source=DESCRIBES, clauses=("DG-06", "OC-01"))
-def a_group_of_offsets_alone_is_empty(talk: Conversation) -> None:
+def a_group_of_offsets_alone_is_empty(conversation: Conversation) -> None:
     """A group that somebody only committed offsets to is Empty and has no protocol type."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
@@ -167,9 +170,9 @@ def a_group_of_offsets_alone_is_empty(talk: Conversation) -> None:
 
 
 @scenario("admin/describe/pending", source=DESCRIBES, clauses=("DS-05", "DS-06", "JG-01"))
-def a_pending_member_is_not_shown(talk: Conversation) -> None:
+def a_pending_member_is_not_shown(conversation: Conversation) -> None:
     """A group that has only given out a member id is Empty, without protocol type and members."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.obtains_member_id()
 
     ana.repeats(
@@ -179,10 +182,10 @@ def a_pending_member_is_not_shown(talk: Conversation) -> None:
 
 
 @scenario("admin/describe/pending-in-stable", source=DESCRIBES, clauses=("JG-06",))
-def a_pending_member_does_not_disturb_a_stable_group(talk: Conversation) -> None:
+def a_pending_member_does_not_disturb_a_stable_group(conversation: Conversation) -> None:
     """A member id given out by a Stable group is not shown, and the group stays Stable."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
 
     ana.repeats(
@@ -192,10 +195,10 @@ def a_pending_member_does_not_disturb_a_stable_group(talk: Conversation) -> None
 
 
 @scenario("admin/describe/several", source="GroupMetadataManager#describeGroups", clauses=("DG-08", "DG-12"))
-def duplicates_are_described_twice(talk: Conversation) -> None:
+def duplicates_are_described_twice(conversation: Conversation) -> None:
     """A group that is asked for twice is described twice; where none is asked for, none is described."""
-    ana = talk.actor("ana")
-    never = talk.group("never")
+    ana = conversation.actor("ana")
+    never = conversation.group("never")
 
     ana.sends(describe_groups(groups=(never, never)))
     ana.receives(

@@ -25,9 +25,9 @@ from harness.scenario import (
     clauses=("DG-01",),
     sweep=sweep("DescribeGroups", 0, 5),
 )
-def a_missing_group_is_dead(talk: Conversation, version: int) -> None:
+def a_missing_group_is_dead(conversation: Conversation, version: int) -> None:
     """DescribeGroups v{version} calls a group that never was Dead, without an error."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(describe_groups(version=version))
     ana.receives(
@@ -43,10 +43,10 @@ def a_missing_group_is_dead(talk: Conversation, version: int) -> None:
     clauses=("LG-01",),
     sweep=sweep("ListGroups", 0, 5),
 )
-def a_group_is_listed(talk: Conversation, version: int) -> None:
+def a_group_is_listed(conversation: Conversation, version: int) -> None:
     """ListGroups v{version} names a group with its protocol type while it has members, and after."""
-    (ana,) = talk.stable_group("ana")
-    listed = containing({"group_id": talk.group("main"), "protocol_type": "consumer"})
+    (ana,) = conversation.stable_group("ana")
+    listed = containing({"group_id": conversation.group("main"), "protocol_type": "consumer"})
 
     ana.repeats(list_groups(version=version), until=list_groups_response(error_code="NONE", groups=listed))
     ana.sends(leave_group())
@@ -60,9 +60,9 @@ def a_group_is_listed(talk: Conversation, version: int) -> None:
     clauses=("DL-01",),
     sweep=sweep("DeleteGroups", 0, 3),
 )
-def a_missing_group_is_not_deleted(talk: Conversation, version: int) -> None:
+def a_missing_group_is_not_deleted(conversation: Conversation, version: int) -> None:
     """DeleteGroups v{version} does not find a group that never was."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(delete_groups(version=version))
     ana.receives(delete_groups_response("GROUP_ID_NOT_FOUND"))

@@ -15,27 +15,27 @@ FINDS = "KafkaApis#handleFindCoordinatorRequest"
 
 
 @scenario("admin/find/one-group", source=FINDS, clauses=("FC-02",), sweep=sweep("FindCoordinator", 1, 3))
-def a_groups_coordinator_is_found(talk: Conversation, version: int) -> None:
+def a_groups_coordinator_is_found(conversation: Conversation, version: int) -> None:
     """FindCoordinator v{version} names a node, and says NONE in the error message, too."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(find_coordinator(version=version))
     ana.receives(find_coordinator_response(error_code="NONE", error_message="NONE", host=NON_EMPTY))
 
 
 @scenario("admin/find/low-version", source=FINDS, clauses=("FC-03",))
-def version_0_finds_a_groups_coordinator(talk: Conversation) -> None:
+def version_0_finds_a_groups_coordinator(conversation: Conversation) -> None:
     """FindCoordinator v0 names a node and has no error message."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(find_coordinator(version=0))
     ana.receives(find_coordinator_response(error_code="NONE", host=NON_EMPTY))
 
 
 @scenario("admin/find/group-without-name", source=FINDS, clauses=("FC-05",))
-def the_group_without_a_name_has_a_coordinator(talk: Conversation) -> None:
+def the_group_without_a_name_has_a_coordinator(conversation: Conversation) -> None:
     """The empty text has a coordinator like any other group id."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(find_coordinator(key=""))
     ana.receives(find_coordinator_response(error_code="NONE", host=NON_EMPTY))
@@ -47,12 +47,12 @@ def the_group_without_a_name_has_a_coordinator(talk: Conversation) -> None:
     clauses=("FC-06", "FC-07"),
     sweep=sweep("FindCoordinator", 1, 3),
 )
-def an_unknown_key_type_finds_no_node(talk: Conversation, version: int) -> None:
+def an_unknown_key_type_finds_no_node(conversation: Conversation, version: int) -> None:
     """A key type that FindCoordinator v{version} does not know is refused, and the node is none.
 
     The error was UNKNOWN_SERVER_ERROR before 2.8 and is INVALID_REQUEST since.
     """
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     refused = one_of("UNKNOWN_SERVER_ERROR", "INVALID_REQUEST")
     for key_type in (9, 2):
@@ -66,10 +66,10 @@ def an_unknown_key_type_finds_no_node(talk: Conversation, version: int) -> None:
     clauses=("FC-04", "FC-08"),
     sweep=sweep("FindCoordinator", 4, 6),
 )
-def a_batch_is_answered_key_by_key(talk: Conversation, version: int) -> None:
+def a_batch_is_answered_key_by_key(conversation: Conversation, version: int) -> None:
     """FindCoordinator v{version} answers each key, a duplicate too, in the order asked, without a message."""
-    ana = talk.actor("ana")
-    one, other = talk.group("one"), talk.group("other")
+    ana = conversation.actor("ana")
+    one, other = conversation.group("one"), conversation.group("other")
 
     ana.sends(request("FindCoordinator", version, key_type=0, coordinator_keys=(one, other, one, "")))
     ana.receives(
@@ -83,9 +83,9 @@ def a_batch_is_answered_key_by_key(talk: Conversation, version: int) -> None:
 
 
 @scenario("admin/find/empty-batch", source="KIP-699", clauses=("FC-09",))
-def an_empty_batch_has_an_empty_answer(talk: Conversation) -> None:
+def an_empty_batch_has_an_empty_answer(conversation: Conversation) -> None:
     """FindCoordinator v4 without keys finds nothing, and that is no error."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(request("FindCoordinator", 4, key_type=0, coordinator_keys=()))
     ana.receives(find_coordinator_response(coordinators=()))
@@ -97,10 +97,10 @@ def an_empty_batch_has_an_empty_answer(talk: Conversation) -> None:
     clauses=("FC-10",),
     sweep=sweep("FindCoordinator", 4, 6),
 )
-def a_batch_of_an_unknown_type_is_refused_key_by_key(talk: Conversation, version: int) -> None:
+def a_batch_of_an_unknown_type_is_refused_key_by_key(conversation: Conversation, version: int) -> None:
     """FindCoordinator v{version} with an unknown key type says INVALID_REQUEST of every key."""
-    ana = talk.actor("ana")
-    keys = (talk.group("one"), talk.group("other"))
+    ana = conversation.actor("ana")
+    keys = (conversation.group("one"), conversation.group("other"))
 
     ana.sends(request("FindCoordinator", version, key_type=9, coordinator_keys=keys))
     ana.receives(

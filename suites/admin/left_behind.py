@@ -20,16 +20,17 @@ MAKES = "GroupMetadataManager#classicGroupJoinToClassicGroup"
 
 
 @scenario("admin/list/left-behind-by-a-refused-join", source=MAKES, clauses=("LG-12", "JG-17", "DG-13"))
-def a_refused_join_leaves_a_group_behind(talk: Conversation) -> None:
+def a_refused_join_leaves_a_group_behind(conversation: Conversation) -> None:
     """A group that a refused JoinGroup made is listed, without a protocol type."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(join_group(protocols=()))
     ana.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"))
 
     ana.repeats(
         list_groups(),
         until=list_groups_response(
-            error_code="NONE", groups=containing({"group_id": talk.group("main"), "protocol_type": ""})
+            error_code="NONE",
+            groups=containing({"group_id": conversation.group("main"), "protocol_type": ""}),
         ),
     )
 
@@ -40,14 +41,14 @@ def a_refused_join_leaves_a_group_behind(talk: Conversation) -> None:
     clauses=("PE-10", "RP-13", "JG-17"),
     needs=(Capability.RESTART,),
 )
-def what_a_refused_join_left_may_outlive_a_restart(talk: Conversation) -> None:
+def what_a_refused_join_left_may_outlive_a_restart(conversation: Conversation) -> None:
     """A group that a refused JoinGroup made is Empty after a restart of the Java coordinator, else Dead."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(join_group(protocols=()))
     ana.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"))
     ana.repeats(describe_groups(), until=describe_groups_response(group_state="Empty"))
 
-    talk.restarts_coordinator()
+    conversation.restarts_coordinator()
     ana.repeats(offset_fetch(), until=offset_fetch_response({}), within_ms=15_000)
     ana.sends(describe_groups())
     ana.receives(describe_groups_response(error_code="NONE", group_state=ANY, protocol_type="", members=()))

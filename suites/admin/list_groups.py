@@ -20,16 +20,16 @@ LISTS = "GroupMetadataManager#listGroups"
 
 
 @scenario("admin/list/all", source=LISTS, clauses=("LG-01",))
-def all_groups_are_listed_with_their_protocol_type(talk: Conversation) -> None:
+def all_groups_are_listed_with_their_protocol_type(conversation: Conversation) -> None:
     """ListGroups names groups with members, emptied ones and simple ones, each with its protocol type."""
-    talk.stable_group("ana")
-    bob = talk.actor("bob")
-    simple = talk.group("simple")
+    conversation.stable_group("ana")
+    bob = conversation.actor("bob")
+    simple = conversation.group("simple")
     bob.sends(offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 1}}))
     bob.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
     listed = containing(
-        {"group_id": talk.group("main"), "protocol_type": "consumer"},
+        {"group_id": conversation.group("main"), "protocol_type": "consumer"},
         {"group_id": simple, "protocol_type": ""},
     )
     bob.repeats(list_groups(), until=list_groups_response(error_code="NONE", groups=listed))
@@ -37,13 +37,15 @@ def all_groups_are_listed_with_their_protocol_type(talk: Conversation) -> None:
 
 
 @scenario("admin/list/states", source="KIP-518", clauses=("LG-02", "LG-04"))
-def groups_are_listed_with_their_state(talk: Conversation) -> None:
+def groups_are_listed_with_their_state(conversation: Conversation) -> None:
     """ListGroups v4 names the state of a group, and finds it by that state."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     stable = containing(
-        {"group_id": talk.group("main"), "protocol_type": "consumer", "group_state": "Stable"}
+        {"group_id": conversation.group("main"), "protocol_type": "consumer", "group_state": "Stable"}
     )
-    empty = containing({"group_id": talk.group("main"), "protocol_type": "consumer", "group_state": "Empty"})
+    empty = containing(
+        {"group_id": conversation.group("main"), "protocol_type": "consumer", "group_state": "Empty"}
+    )
 
     ana.repeats(list_groups(version=4), until=list_groups_response(error_code="NONE", groups=stable))
     ana.repeats(
@@ -59,19 +61,21 @@ def groups_are_listed_with_their_state(talk: Conversation) -> None:
 
 
 @scenario("admin/list/unknown-state", source="KIP-518", clauses=("LG-07",))
-def an_unknown_state_is_nobodys(talk: Conversation) -> None:
+def an_unknown_state_is_nobodys(conversation: Conversation) -> None:
     """A state that Kafka does not have is no error; no group is in it."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.sends(list_groups(version=4, states_filter=("Asleep",)))
     ana.receives(list_groups_response(error_code="NONE", groups=()))
 
 
 @scenario("admin/list/types", source="KIP-848", clauses=("LG-03", "LG-08"))
-def groups_are_listed_with_their_type(talk: Conversation) -> None:
+def groups_are_listed_with_their_type(conversation: Conversation) -> None:
     """ListGroups v5 names the type of a group, and finds it by that type in letters large or small."""
-    (ana,) = talk.stable_group("ana")
-    classic = containing({"group_id": talk.group("main"), "group_state": "Stable", "group_type": "classic"})
+    (ana,) = conversation.stable_group("ana")
+    classic = containing(
+        {"group_id": conversation.group("main"), "group_state": "Stable", "group_type": "classic"}
+    )
 
     ana.repeats(list_groups(version=5), until=list_groups_response(error_code="NONE", groups=classic))
     ana.repeats(
@@ -85,18 +89,18 @@ def groups_are_listed_with_their_type(talk: Conversation) -> None:
 
 
 @scenario("admin/list/unknown-type", source="KIP-848", clauses=("LG-07",))
-def an_unknown_type_is_nobodys(talk: Conversation) -> None:
+def an_unknown_type_is_nobodys(conversation: Conversation) -> None:
     """A group type that Kafka does not have is no error; no group is of it."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.sends(list_groups(version=5, types_filter=("modern",)))
     ana.receives(list_groups_response(error_code="NONE", groups=()))
 
 
 @scenario("admin/list/small-letters", source=LISTS, clauses=("LG-05", "LG-06"))
-def a_state_in_small_letters_is_no_error(talk: Conversation) -> None:
+def a_state_in_small_letters_is_no_error(conversation: Conversation) -> None:
     """A state in small letters is no error, and finds groups from 3.8 on; one with blanks, from 4.0 on."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.sends(list_groups(version=4, states_filter=("stable",)))
     ana.receives(list_groups_response(error_code="NONE", groups=ANY))
@@ -105,9 +109,9 @@ def a_state_in_small_letters_is_no_error(talk: Conversation) -> None:
 
 
 @scenario("admin/list/blanks", source=LISTS, clauses=("LG-06", "LG-07"))
-def only_javas_blanks_are_ignored(talk: Conversation) -> None:
+def only_javas_blanks_are_ignored(conversation: Conversation) -> None:
     """From 4.0 on control characters around a state are ignored, but no other blank than the plain one."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     for state in ("\tStable\n", "\x01Stable\x1f", "\N{NO-BREAK SPACE}Stable", "Stable\N{EM SPACE}"):
         ana.sends(list_groups(version=4, states_filter=(state,)))

@@ -23,9 +23,9 @@ from harness.scenario import Conversation, api_versions, api_versions_response, 
         "VR-10",
     ),
 )
-def the_coordinators_apis_and_their_versions(talk: Conversation) -> None:
+def the_coordinators_apis_and_their_versions(conversation: Conversation) -> None:
     """ApiVersions tells which versions of the group coordinator's APIs the release serves."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     for version in (0, 3):
         ana.sends(api_versions(version=version))

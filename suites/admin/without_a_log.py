@@ -37,15 +37,15 @@ ALONE: Final = {"offset.metadata.max.bytes": "4094"} | SHORT_SESSIONS
     clauses=("CO-07", "CO-08", "CO-09", "CO-10", "FC-01"),
     broker_config=ALONE,
 )
-def without_a_log_nobody_coordinates(talk: Conversation) -> None:
+def without_a_log_nobody_coordinates(conversation: Conversation) -> None:
     """Without `__consumer_offsets` every group API but ListGroups says NOT_COORDINATOR until it is back.
 
     4.0.0 goes on as if the log were there. The Java coordinator looks at the session timeout first.
     """
-    eve = talk.actor("eve")
+    eve = conversation.actor("eve")
     eve.sends(delete_topic("__consumer_offsets"))
     eve.receives(delete_topic_response(error_code="NONE"))
-    talk.elapses(1500)
+    conversation.elapses(1500)
 
     eve.sends(join_group(member_id="mm"))
     eve.receives(join_group_response(error_code=ANY, generation_id=-1, leader="", members=()))

@@ -28,9 +28,9 @@ NO_SUCH_API = b"\x7f\xff\x00\x00\x00\x00\x00\x01\x00\x03eve"
     source="Processor#processCompletedReceives",
     clauses=("CX-01", "HB-15"),
 )
-def a_connection_serves_one_request_at_a_time(talk: Conversation) -> None:
+def a_connection_serves_one_request_at_a_time(conversation: Conversation) -> None:
     """A heartbeat sent behind a parked JoinGroup is judged after that is answered: ILLEGAL_GENERATION."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
 
     ana.sends(heartbeat(generation_id=2))
@@ -46,9 +46,9 @@ def a_connection_serves_one_request_at_a_time(talk: Conversation) -> None:
     source="Processor#processCompletedReceives",
     clauses=("CX-01",),
 )
-def requests_are_parked_one_after_the_other(talk: Conversation) -> None:
+def requests_are_parked_one_after_the_other(conversation: Conversation) -> None:
     """When the first of three requests is answered and the second is parked, the third goes on waiting."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
     ana.sends(join_group(protocols=(("range", subscription("payments")),)))
     ana.sends(heartbeat(generation_id=4))
@@ -67,9 +67,9 @@ def requests_are_parked_one_after_the_other(talk: Conversation) -> None:
     source="Processor#processCompletedReceives",
     clauses=("CX-01",),
 )
-def requests_are_answered_in_order(talk: Conversation) -> None:
+def requests_are_answered_in_order(conversation: Conversation) -> None:
     """Requests that are sent without waiting are answered in the order of their sending."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.sends(heartbeat())
     ana.sends(sync_group())
@@ -87,10 +87,10 @@ def requests_are_answered_in_order(talk: Conversation) -> None:
     source="GroupMetadataManager#validateClassicGroupHeartbeat",
     clauses=("CX-04",),
 )
-def another_connection_may_speak_for_a_member(talk: Conversation) -> None:
+def another_connection_may_speak_for_a_member(conversation: Conversation) -> None:
     """Whoever knows a member's id may heartbeat, sync and leave for it, from any connection and client id."""
-    (ana,) = talk.stable_group("ana")
-    eve = talk.actor("eve")
+    (ana,) = conversation.stable_group("ana")
+    eve = conversation.actor("eve")
 
     eve.sends(heartbeat(member_id=ana.member_id, generation_id=ana.generation_id))
     eve.receives(heartbeat_response(error_code="NONE"))
@@ -108,12 +108,12 @@ def another_connection_may_speak_for_a_member(talk: Conversation) -> None:
     source="GroupMetadataManager#rescheduleClassicGroupMemberHeartbeat",
     clauses=("CX-02", "CX-04"),
 )
-def a_closed_connection_keeps_the_member(talk: Conversation) -> None:
+def a_closed_connection_keeps_the_member(conversation: Conversation) -> None:
     """A member of a Stable group that closes its connection stays a member and may speak on another."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
 
     bob.disconnects()
-    talk.elapses(300)
+    conversation.elapses(300)
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="NONE"))
@@ -126,9 +126,9 @@ def a_closed_connection_keeps_the_member(talk: Conversation) -> None:
     source="ClassicGroup#completeSyncFuture",
     clauses=("CX-02", "SG-02"),
 )
-def a_connection_closed_while_a_sync_is_parked(talk: Conversation) -> None:
+def a_connection_closed_while_a_sync_is_parked(conversation: Conversation) -> None:
     """A follower whose connection closes while its SyncGroup is parked finds its assignment on another."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
     bob.sends(join_group())
     ana.receives(join_group_response(error_code="NONE", generation_id=3))
@@ -147,9 +147,9 @@ def a_connection_closed_while_a_sync_is_parked(talk: Conversation) -> None:
     source="RequestContext#parseRequest",
     clauses=("VF-06", "VR-11"),
 )
-def a_version_out_of_range_closes_the_connection(talk: Conversation) -> None:
+def a_version_out_of_range_closes_the_connection(conversation: Conversation) -> None:
     """A JoinGroup of a version that the broker does not serve closes the connection without an answer."""
-    eve = talk.actor("eve")
+    eve = conversation.actor("eve")
 
     eve.sends_bytes(JOIN_GROUP_V99, says="a JoinGroup v99")
 
@@ -161,10 +161,10 @@ def a_version_out_of_range_closes_the_connection(talk: Conversation) -> None:
     source="Processor#processCompletedReceives",
     clauses=("VF-06",),
 )
-def a_request_cut_short_closes_the_connection(talk: Conversation) -> None:
+def a_request_cut_short_closes_the_connection(conversation: Conversation) -> None:
     """A Heartbeat whose bytes end within its group id closes the connection, and disturbs nobody else."""
-    eve = talk.actor("eve")
-    (ana,) = talk.stable_group("ana")
+    eve = conversation.actor("eve")
+    (ana,) = conversation.stable_group("ana")
 
     eve.sends_bytes(HEARTBEAT_V0_CUT_SHORT, says="a Heartbeat v0 that is cut short")
     eve.finds_connection_closed()
@@ -178,9 +178,9 @@ def a_request_cut_short_closes_the_connection(talk: Conversation) -> None:
     source="Processor#processCompletedReceives",
     clauses=("VF-06",),
 )
-def an_unknown_api_closes_the_connection(talk: Conversation) -> None:
+def an_unknown_api_closes_the_connection(conversation: Conversation) -> None:
     """A request of an API that does not exist closes the connection without an answer."""
-    eve = talk.actor("eve")
+    eve = conversation.actor("eve")
 
     eve.sends_bytes(NO_SUCH_API, says="a request of API 32767")
 

@@ -30,9 +30,9 @@ JOINS = "GroupMetadataManager#classicGroupJoinToClassicGroup"
     clauses=("JG-03", "VF-08"),
     sweep=sweep("JoinGroup", 0, 3),
 )
-def a_member_joins_in_one_step(talk: Conversation, version: int) -> None:
+def a_member_joins_in_one_step(conversation: Conversation, version: int) -> None:
     """JoinGroup v{version} without a member id is let in at once, to lead the first generation."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(join_group(version=version))
     ana.receives(
@@ -53,9 +53,9 @@ def a_member_joins_in_one_step(talk: Conversation, version: int) -> None:
     clauses=("JG-01", "JG-02", "VF-08"),
     sweep=sweep("JoinGroup", 4, 9),
 )
-def a_member_joins_in_two_steps(talk: Conversation, version: int) -> None:
+def a_member_joins_in_two_steps(conversation: Conversation, version: int) -> None:
     """JoinGroup v{version} without a member id is given one, and let in with it."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(join_group(version=version, member_id=""))
     ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED", generation_id=-1, member_id=NON_EMPTY))
@@ -78,10 +78,10 @@ def a_member_joins_in_two_steps(talk: Conversation, version: int) -> None:
     clauses=("JG-07", "JG-35"),
     sweep=sweep("JoinGroup", 0, 9),
 )
-def a_leader_learns_of_its_members(talk: Conversation, version: int) -> None:
+def a_leader_learns_of_its_members(conversation: Conversation, version: int) -> None:
     """JoinGroup v{version} tells the leader all members, and a follower none."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
 
     bob.sends(join_group(version=version))
@@ -99,10 +99,10 @@ def a_leader_learns_of_its_members(talk: Conversation, version: int) -> None:
     clauses=("JG-04",),
     sweep=sweep("JoinGroup", 5, 9),
 )
-def a_static_member_joins_and_comes_back(talk: Conversation, version: int) -> None:
+def a_static_member_joins_and_comes_back(conversation: Conversation, version: int) -> None:
     """JoinGroup v{version} with an instance id needs one step, and who had it before is fenced."""
     ana, ana_again = (
-        talk.actor(name, group_instance_id="seat", client_id="ana") for name in ("ana", "ana-again")
+        conversation.actor(name, group_instance_id="seat", client_id="ana") for name in ("ana", "ana-again")
     )
     ana.sends(join_group(version=version))
     ana.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id))
@@ -120,10 +120,10 @@ def a_static_member_joins_and_comes_back(talk: Conversation, version: int) -> No
     clauses=("CO-01", "JG-15", "JG-20", "JG-30", "VF-07"),
     sweep=sweep("JoinGroup", 0, 9),
 )
-def a_joiner_is_refused(talk: Conversation, version: int) -> None:
+def a_joiner_is_refused(conversation: Conversation, version: int) -> None:
     """JoinGroup v{version} is checked for its group id, session timeout, protocols, and member id."""
-    talk.stable_group("ana")
-    bob = talk.actor("bob")
+    conversation.stable_group("ana")
+    bob = conversation.actor("bob")
 
     bob.climbs(
         (
@@ -159,9 +159,9 @@ def a_joiner_is_refused(talk: Conversation, version: int) -> None:
     clauses=("SG-01", "SG-02", "SG-03"),
     sweep=sweep("SyncGroup", 0, 5),
 )
-def members_get_their_assignments(talk: Conversation, version: int) -> None:
+def members_get_their_assignments(conversation: Conversation, version: int) -> None:
     """SyncGroup v{version} parks a follower until the leader's comes, and then brings each its part."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
     bob.sends(join_group())
     ana.receives(join_group_response(error_code="NONE", generation_id=3))
@@ -183,9 +183,9 @@ def members_get_their_assignments(talk: Conversation, version: int) -> None:
     clauses=("HB-01", "HB-11"),
     sweep=sweep("Heartbeat", 0, 4),
 )
-def a_member_lives(talk: Conversation, version: int) -> None:
+def a_member_lives(conversation: Conversation, version: int) -> None:
     """Heartbeat v{version} is NONE in a Stable group, and ILLEGAL_GENERATION of the one before."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
 
     for member in (ana, bob):
         member.sends(heartbeat(version=version))
@@ -200,9 +200,9 @@ def a_member_lives(talk: Conversation, version: int) -> None:
     clauses=("LV-01", "LV-02"),
     sweep=sweep("LeaveGroup", 0, 5),
 )
-def members_leave_one_after_the_other(talk: Conversation, version: int) -> None:
+def members_leave_one_after_the_other(conversation: Conversation, version: int) -> None:
     """LeaveGroup v{version} starts a rebalance for who stays, and the last to leave empties the group."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
 
     bob.sends(leave_group(version=version))
     bob.receives(leave_group_response(error_code="NONE"))

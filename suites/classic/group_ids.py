@@ -21,9 +21,9 @@ from harness.scenario import (
 @scenario(
     "classic/join/empty-group-id", source="GroupCoordinatorService#joinGroup", clauses=("CO-01", "VF-07")
 )
-def an_empty_group_id_cannot_be_joined(talk: Conversation) -> None:
+def an_empty_group_id_cannot_be_joined(conversation: Conversation) -> None:
     """A JoinGroup with an empty group id is told INVALID_GROUP_ID and its member id again."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(join_group(group_id="", member_id="nobody"))
     ana.receives(
@@ -36,18 +36,18 @@ def an_empty_group_id_cannot_be_joined(talk: Conversation) -> None:
 @scenario(
     "classic/sync/empty-group-id", source="GroupCoordinatorService#syncGroup", clauses=("CO-02", "VF-09")
 )
-def an_empty_group_id_cannot_be_synced(talk: Conversation) -> None:
+def an_empty_group_id_cannot_be_synced(conversation: Conversation) -> None:
     """A SyncGroup with an empty group id is told INVALID_GROUP_ID, with an empty assignment."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(sync_group(group_id="", generation_id=1, member_id="nobody"))
     ana.receives(sync_group_response(error_code="INVALID_GROUP_ID", assignment=b""))
 
 
 @scenario("classic/heartbeat/empty-group-id", source="GroupCoordinatorService#heartbeat", clauses=("CO-03",))
-def an_empty_group_id_has_no_heartbeat(talk: Conversation) -> None:
+def an_empty_group_id_has_no_heartbeat(conversation: Conversation) -> None:
     """A Heartbeat with an empty group id is told INVALID_GROUP_ID."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(heartbeat(group_id="", generation_id=1, member_id="nobody"))
     ana.receives(heartbeat_response(error_code="INVALID_GROUP_ID"))
@@ -58,9 +58,9 @@ def an_empty_group_id_has_no_heartbeat(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupJoinToClassicGroup",
     clauses=("CO-16",),
 )
-def a_member_id_does_not_create_a_group(talk: Conversation) -> None:
+def a_member_id_does_not_create_a_group(conversation: Conversation) -> None:
     """A JoinGroup with a member id in an unknown group is told UNKNOWN_MEMBER_ID and creates no group."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(join_group(member_id="nobody"))
     ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="nobody", generation_id=-1))
@@ -74,9 +74,9 @@ def a_member_id_does_not_create_a_group(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupSync",
     clauses=("CO-18", "VF-09"),
 )
-def an_unknown_group_cannot_be_synced(talk: Conversation) -> None:
+def an_unknown_group_cannot_be_synced(conversation: Conversation) -> None:
     """A SyncGroup in an unknown group is told UNKNOWN_MEMBER_ID."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(sync_group(generation_id=1, member_id="nobody"))
     ana.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
@@ -87,9 +87,9 @@ def an_unknown_group_cannot_be_synced(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupHeartbeat",
     clauses=("CO-19",),
 )
-def an_unknown_group_has_no_heartbeat(talk: Conversation) -> None:
+def an_unknown_group_has_no_heartbeat(conversation: Conversation) -> None:
     """A Heartbeat in an unknown group is told UNKNOWN_MEMBER_ID."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(heartbeat(generation_id=1, member_id="nobody"))
     ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
@@ -100,9 +100,9 @@ def an_unknown_group_has_no_heartbeat(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupLeave",
     clauses=("CO-21", "VF-11"),
 )
-def an_unknown_group_cannot_be_left(talk: Conversation) -> None:
+def an_unknown_group_cannot_be_left(conversation: Conversation) -> None:
     """A LeaveGroup v2 in an unknown group is told UNKNOWN_MEMBER_ID at the top level."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(leave_group(version=2, member_id="nobody"))
     ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
@@ -113,9 +113,9 @@ def an_unknown_group_cannot_be_left(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupLeave",
     clauses=("CO-22",),
 )
-def an_empty_batch_leaves_an_unknown_group(talk: Conversation) -> None:
+def an_empty_batch_leaves_an_unknown_group(conversation: Conversation) -> None:
     """A LeaveGroup that names no member is answered NONE even where the group is unknown."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(leave_group(members=()))
     ana.receives(leave_group_response(error_code="NONE", members=()))
@@ -126,9 +126,9 @@ def an_empty_batch_leaves_an_unknown_group(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
     clauses=("CO-22",),
 )
-def an_empty_batch_starts_no_rebalance(talk: Conversation) -> None:
+def an_empty_batch_starts_no_rebalance(conversation: Conversation) -> None:
     """A LeaveGroup that names no member leaves a Stable group as it was."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.sends(leave_group(members=()))
     ana.receives(leave_group_response(error_code="NONE", members=()))
@@ -142,9 +142,9 @@ def an_empty_batch_starts_no_rebalance(talk: Conversation) -> None:
     source="ClassicGroup#validateDeleteGroup",
     clauses=("CO-30",),
 )
-def deleting_a_group_forgets_its_pending_ids(talk: Conversation) -> None:
+def deleting_a_group_forgets_its_pending_ids(conversation: Conversation) -> None:
     """A group with nobody but a pending member can be deleted, and the pending id is forgotten."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.obtains_member_id()
 
     ana.sends(delete_groups())
@@ -155,10 +155,10 @@ def deleting_a_group_forgets_its_pending_ids(talk: Conversation) -> None:
 
 
 @scenario("classic/join/odd-group-id", source="GroupCoordinatorService#joinGroup", clauses=("VF-19",))
-def any_characters_may_stand_in_a_group_id(talk: Conversation) -> None:
+def any_characters_may_stand_in_a_group_id(conversation: Conversation) -> None:
     """A group id with spaces, slashes, a line break and letters beyond ASCII is as good as any other."""
-    ana = talk.actor("ana")
-    odd = talk.group("a group/of\n\N{LATIN SMALL LETTER U WITH DIAERESIS}ber-people")
+    ana = conversation.actor("ana")
+    odd = conversation.group("a group/of\n\N{LATIN SMALL LETTER U WITH DIAERESIS}ber-people")
 
     ana.sends(join_group(version=3, group_id=odd))
     ana.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id))

@@ -24,12 +24,12 @@ from harness.scenario import (
     clauses=("HB-01",),
     broker_config=SHORT_SESSIONS,
 )
-def heartbeats_keep_the_session_alive(talk: Conversation) -> None:
+def heartbeats_keep_the_session_alive(conversation: Conversation) -> None:
     """A member of a Stable group that heartbeats in time is answered NONE beyond its session timeout."""
-    (ana,) = talk.stable_group("ana", session_timeout_ms=1500)
+    (ana,) = conversation.stable_group("ana", session_timeout_ms=1500)
 
     for _ in range(3):
-        talk.elapses(800)
+        conversation.elapses(800)
         ana.sends(heartbeat())
         ana.receives(heartbeat_response(error_code="NONE"))
 
@@ -39,9 +39,9 @@ def heartbeats_keep_the_session_alive(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupHeartbeatToClassicGroup",
     clauses=("HB-02", "RB-23"),
 )
-def a_rebalance_is_told_by_heartbeat(talk: Conversation) -> None:
+def a_rebalance_is_reported_by_heartbeat(conversation: Conversation) -> None:
     """A member that has not rejoined learns of a rebalance by its heartbeats: REBALANCE_IN_PROGRESS."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
 
     bob.sends(heartbeat())
@@ -59,12 +59,12 @@ def a_rebalance_is_told_by_heartbeat(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupHeartbeatToClassicGroup",
     clauses=("HB-03",),
 )
-def a_heartbeat_before_the_assignments(talk: Conversation) -> None:
+def a_heartbeat_before_the_assignments(conversation: Conversation) -> None:
     """A member may heartbeat while assignments are awaited, and syncs all the same afterwards.
 
     It is answered NONE since 2.6.1, REBALANCE_IN_PROGRESS before.
     """
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
     bob.sends(join_group())
     ana.receives(join_group_response(error_code="NONE", generation_id=3))
@@ -85,9 +85,9 @@ def a_heartbeat_before_the_assignments(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupHeartbeatToClassicGroup",
     clauses=("HB-04",),
 )
-def an_empty_group_has_no_heartbeat(talk: Conversation) -> None:
+def an_empty_group_has_no_heartbeat(conversation: Conversation) -> None:
     """A member that heartbeats to a group that all have left is told UNKNOWN_MEMBER_ID."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     ana.sends(leave_group())
     ana.receives(leave_group_response(error_code="NONE"))
 
@@ -100,9 +100,9 @@ def an_empty_group_has_no_heartbeat(talk: Conversation) -> None:
     source="ClassicGroup#validateMember",
     clauses=("HB-05",),
 )
-def a_stranger_has_no_heartbeat(talk: Conversation) -> None:
+def a_stranger_has_no_heartbeat(conversation: Conversation) -> None:
     """A heartbeat with an id that the group does not know, or with none, is told UNKNOWN_MEMBER_ID."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.sends(heartbeat(member_id="nobody"))
     ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
@@ -115,9 +115,9 @@ def a_stranger_has_no_heartbeat(talk: Conversation) -> None:
     source="GroupMetadataManager#validateClassicGroupHeartbeat",
     clauses=("HB-06", "HB-11"),
 )
-def another_generation_is_illegal(talk: Conversation) -> None:
+def another_generation_is_illegal(conversation: Conversation) -> None:
     """A heartbeat of the generation before, after, or -1 is told ILLEGAL_GENERATION."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
 
     ana.sends(heartbeat(generation_id=ana.generation_id - 1))
     ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
@@ -133,14 +133,14 @@ def another_generation_is_illegal(talk: Conversation) -> None:
     clauses=("HB-06", "HB-12"),
     broker_config=SHORT_SESSIONS,
 )
-def an_illegal_heartbeat_keeps_no_session_alive(talk: Conversation) -> None:
+def an_illegal_heartbeat_keeps_no_session_alive(conversation: Conversation) -> None:
     """A heartbeat that is refused for its generation does not put off the end of the session."""
-    (ana,) = talk.stable_group("ana", session_timeout_ms=1500)
+    (ana,) = conversation.stable_group("ana", session_timeout_ms=2000)
 
-    talk.elapses(900)
+    conversation.elapses(1700)
     ana.sends(heartbeat(generation_id=ana.generation_id + 1))
     ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
-    talk.elapses(1100)
+    conversation.elapses(600)
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
@@ -152,14 +152,14 @@ def an_illegal_heartbeat_keeps_no_session_alive(talk: Conversation) -> None:
     clauses=("HB-12", "HB-02"),
     broker_config=SHORT_SESSIONS,
 )
-def a_silent_follower_is_expelled(talk: Conversation) -> None:
+def a_silent_follower_is_expelled(conversation: Conversation) -> None:
     """A follower that is silent for its session timeout is expelled, and the others are told to rebalance."""
-    ana, bob = talk.stable_group("ana", "bob", session_timeout_ms=2000)
+    ana, bob = conversation.stable_group("ana", "bob", session_timeout_ms=2000)
 
-    talk.elapses(1000)
+    conversation.elapses(1000)
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="NONE"))
-    talk.elapses(1500)
+    conversation.elapses(1500)
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
@@ -175,11 +175,11 @@ def a_silent_follower_is_expelled(talk: Conversation) -> None:
     clauses=("HB-12", "RB-25"),
     broker_config=SHORT_SESSIONS,
 )
-def the_last_silent_member_leaves_an_empty_group(talk: Conversation) -> None:
+def the_last_silent_member_leaves_an_empty_group(conversation: Conversation) -> None:
     """When the last member's session ends the group is Empty, and that counts as a generation."""
-    (ana,) = talk.stable_group("ana", session_timeout_ms=500)
-    bob = talk.actor("bob")
-    talk.elapses(1200)
+    (ana,) = conversation.stable_group("ana", session_timeout_ms=500)
+    bob = conversation.actor("bob")
+    conversation.elapses(1200)
 
     bob.sends(join_group(version=3))
     bob.receives(join_group_response(error_code="NONE", generation_id=3, leader=bob.member_id))
@@ -194,12 +194,12 @@ def the_last_silent_member_leaves_an_empty_group(talk: Conversation) -> None:
     clauses=("HB-13",),
     broker_config=SHORT_SESSIONS,
 )
-def an_offset_commit_counts_as_a_heartbeat(talk: Conversation) -> None:
+def an_offset_commit_counts_as_a_heartbeat(conversation: Conversation) -> None:
     """A member that commits offsets instead of heartbeating is a member beyond its session timeout."""
-    (ana,) = talk.stable_group("ana", session_timeout_ms=1500)
+    (ana,) = conversation.stable_group("ana", session_timeout_ms=1500)
 
     for offset in (1, 2, 3):
-        talk.elapses(800)
+        conversation.elapses(800)
         ana.sends(offset_commit(topics={"orders": {0: offset}}))
         ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 

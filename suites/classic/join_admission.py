@@ -30,9 +30,9 @@ BOTH = (("range", ORDERS), ("roundrobin", ORDERS))
     clauses=("JG-14", "JG-16"),
     broker_config=SHORT_SESSIONS,
 )
-def a_session_timeout_at_the_bounds_is_accepted(talk: Conversation) -> None:
+def a_session_timeout_at_the_bounds_is_accepted(conversation: Conversation) -> None:
     """The least and the greatest session timeout that the coordinator allows are themselves allowed."""
-    ana, bob = talk.actors("ana", "bob")
+    ana, bob = conversation.actors("ana", "bob")
 
     ana.sends(join_group(session_timeout_ms=100))
     ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
@@ -45,9 +45,9 @@ def a_session_timeout_at_the_bounds_is_accepted(talk: Conversation) -> None:
     source="GroupCoordinatorService#joinGroup",
     clauses=("JG-15", "VF-07"),
 )
-def a_session_timeout_out_of_bounds_is_refused(talk: Conversation) -> None:
+def a_session_timeout_out_of_bounds_is_refused(conversation: Conversation) -> None:
     """A session timeout one millisecond out of bounds is INVALID_SESSION_TIMEOUT, and no group is created."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(join_group(member_id="nobody", session_timeout_ms=99))
     ana.receives(join_group_response(error_code="INVALID_SESSION_TIMEOUT", member_id="nobody"))
@@ -65,9 +65,9 @@ def a_session_timeout_out_of_bounds_is_refused(talk: Conversation) -> None:
     source="ClassicGroup#supportsProtocols",
     clauses=("JG-17", "DG-13"),
 )
-def a_member_without_protocols_is_refused(talk: Conversation) -> None:
+def a_member_without_protocols_is_refused(conversation: Conversation) -> None:
     """A first JoinGroup that lists no protocol is INCONSISTENT_GROUP_PROTOCOL, yet creates an Empty group."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(join_group(protocols=()))
     ana.receives(
@@ -82,9 +82,9 @@ def a_member_without_protocols_is_refused(talk: Conversation) -> None:
     source="ClassicGroup#supportsProtocols",
     clauses=("JG-18",),
 )
-def a_member_without_protocol_type_is_refused(talk: Conversation) -> None:
+def a_member_without_protocol_type_is_refused(conversation: Conversation) -> None:
     """A first JoinGroup with an empty protocol type is INCONSISTENT_GROUP_PROTOCOL."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(join_group(protocol_type=""))
     ana.receives(
@@ -97,10 +97,10 @@ def a_member_without_protocol_type_is_refused(talk: Conversation) -> None:
     source="ClassicGroup#supportsProtocols",
     clauses=("JG-20",),
 )
-def a_member_of_another_protocol_type_is_refused(talk: Conversation) -> None:
+def a_member_of_another_protocol_type_is_refused(conversation: Conversation) -> None:
     """A JoinGroup whose protocol type is not the group's is INCONSISTENT_GROUP_PROTOCOL."""
-    talk.stable_group("ana")
-    bob = talk.actor("bob")
+    conversation.stable_group("ana")
+    bob = conversation.actor("bob")
 
     bob.sends(join_group(protocol_type="connect"))
     bob.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id=""))
@@ -111,10 +111,10 @@ def a_member_of_another_protocol_type_is_refused(talk: Conversation) -> None:
     source="ClassicGroup#supportsProtocols",
     clauses=("JG-20",),
 )
-def a_protocol_of_some_members_is_not_enough(talk: Conversation) -> None:
+def a_protocol_of_some_members_is_not_enough(conversation: Conversation) -> None:
     """A JoinGroup whose only protocol some members support, but not all, is INCONSISTENT_GROUP_PROTOCOL."""
-    (ana,) = talk.stable_group("ana", protocols=RANGE)
-    bob, carol = talk.actors("bob", "carol")
+    (ana,) = conversation.stable_group("ana", protocols=RANGE)
+    bob, carol = conversation.actors("bob", "carol")
     bob.obtains_member_id(protocols=BOTH)
     bob.sends(join_group(protocols=BOTH))
 
@@ -131,12 +131,12 @@ def a_protocol_of_some_members_is_not_enough(talk: Conversation) -> None:
     source="ClassicGroup#supportsProtocols",
     clauses=("JG-21",),
 )
-def an_empty_group_takes_another_protocol_type(talk: Conversation) -> None:
+def an_empty_group_takes_another_protocol_type(conversation: Conversation) -> None:
     """A group that its consumers have left may be joined by members of another protocol type."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     ana.sends(leave_group())
     ana.receives(leave_group_response(error_code="NONE"))
-    bob = talk.actor("bob")
+    bob = conversation.actor("bob")
 
     bob.sends(join_group(version=3, protocol_type="connect", protocols=(("compatible", b"worker"),)))
     bob.receives(
@@ -153,9 +153,9 @@ def an_empty_group_takes_another_protocol_type(talk: Conversation) -> None:
     source="ClassicGroup#supportsProtocols",
     clauses=("JG-22", "JG-41"),
 )
-def a_lone_member_cannot_swap_its_protocols_at_once(talk: Conversation) -> None:
+def a_lone_member_cannot_swap_its_protocols_at_once(conversation: Conversation) -> None:
     """A lone member that drops all of its old protocols is refused: its own old list counts, too."""
-    (ana,) = talk.stable_group("ana", protocols=RANGE)
+    (ana,) = conversation.stable_group("ana", protocols=RANGE)
 
     ana.sends(join_group(protocols=ROUND_ROBIN))
     ana.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", generation_id=-1))
@@ -171,18 +171,18 @@ def a_lone_member_cannot_swap_its_protocols_at_once(talk: Conversation) -> None:
     source="ClassicGroup#rebalanceTimeoutMs",
     clauses=("JG-23",),
 )
-def a_rebalance_timeout_of_zero_is_accepted(talk: Conversation) -> None:
+def a_rebalance_timeout_of_zero_is_accepted(conversation: Conversation) -> None:
     """A rebalance timeout of zero is no error: the member is answered, and then has no time to sync.
 
     Source of what follows: KAFKA-12890; before 2.8.1 nobody was dropped for not syncing.
     """
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.obtains_member_id()
 
     ana.sends(join_group(rebalance_timeout_ms=0))
     ana.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id))
 
-    talk.elapses(500)
+    conversation.elapses(500)
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code=ANY))
 
@@ -193,10 +193,10 @@ def a_rebalance_timeout_of_zero_is_accepted(talk: Conversation) -> None:
     clauses=("JG-25", "OR-04"),
     broker_config=SHORT_SESSIONS,
 )
-def a_parked_newcomer_outlives_its_session(talk: Conversation) -> None:
+def a_parked_newcomer_outlives_its_session(conversation: Conversation) -> None:
     """A newcomer whose JoinGroup is parked is not expelled when its session timeout passes."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
     bob.sends(join_group(session_timeout_ms=500))
 
@@ -218,19 +218,19 @@ def a_parked_newcomer_outlives_its_session(talk: Conversation) -> None:
     clauses=("JG-26",),
     broker_config=SHORT_SESSIONS,
 )
-def a_heartbeat_shortens_a_newcomers_patience(talk: Conversation) -> None:
+def a_heartbeat_shortens_a_newcomers_patience(conversation: Conversation) -> None:
     """A newcomer that heartbeats while its JoinGroup is parked is from then on held to its session timeout.
 
     So since 2.5; in 2.4 it stays parked.
     """
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
     bob.sends(join_group(session_timeout_ms=500))
 
     bob.aside.sends(heartbeat(generation_id=ana.generation_id))
     bob.aside.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    talk.elapses(1200)
+    conversation.elapses(1200)
     ana.sends(join_group())
 
     ana.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
@@ -242,15 +242,15 @@ def a_heartbeat_shortens_a_newcomers_patience(talk: Conversation) -> None:
     source="GroupMetadataManager#prepareRebalance",
     clauses=("JG-08",),
 )
-def a_newcomer_ends_parked_syncs(talk: Conversation) -> None:
+def a_newcomer_ends_parked_syncs(conversation: Conversation) -> None:
     """A member added while assignments are awaited ends parked SyncGroups with REBALANCE_IN_PROGRESS."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
     bob.sends(join_group())
     ana.receives(join_group_response(error_code="NONE"))
     bob.receives(join_group_response(error_code="NONE"))
     bob.sends(sync_group())
-    carol = talk.actor("carol")
+    carol = conversation.actor("carol")
 
     carol.sends(join_group(version=3))
 
@@ -268,10 +268,10 @@ def a_newcomer_ends_parked_syncs(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupJoinNewDynamicMember",
     clauses=("JG-29",),
 )
-def a_retry_before_v4_makes_a_second_member(talk: Conversation) -> None:
+def a_retry_before_v4_makes_a_second_member(conversation: Conversation) -> None:
     """A JoinGroup v3 without id that is sent again while the first is parked makes two members."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.sends(join_group(version=3, member_id=""))
     bob.aside.sends(join_group(version=3, member_id=""))
 

@@ -24,9 +24,9 @@ from harness.scenario import (
     source="GroupMetadataManager#classicGroupJoinNewDynamicMember",
     clauses=("JG-01", "VF-07", "VF-17"),
 )
-def the_first_step_mints_a_member_id(talk: Conversation) -> None:
+def the_first_step_mints_a_member_id(conversation: Conversation) -> None:
     """A JoinGroup v4+ without any id is told MEMBER_ID_REQUIRED with a new id, and makes an Empty group."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(join_group(member_id=""))
     ana.receives(
@@ -52,9 +52,9 @@ def the_first_step_mints_a_member_id(talk: Conversation) -> None:
     source="GroupMetadataManager#completeClassicGroupJoin",
     clauses=("JG-02", "LD-01", "RB-25", "VF-08", "PV-03"),
 )
-def the_second_step_makes_the_first_member_leader(talk: Conversation) -> None:
+def the_second_step_makes_the_first_member_leader(conversation: Conversation) -> None:
     """The first member to join with its id leads generation 1 and is told of itself alone."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.obtains_member_id()
 
     ana.sends(join_group())
@@ -75,9 +75,9 @@ def the_second_step_makes_the_first_member_leader(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupJoinNewDynamicMember",
     clauses=("JG-03",),
 )
-def before_v4_one_step_is_enough(talk: Conversation) -> None:
+def before_v4_one_step_is_enough(conversation: Conversation) -> None:
     """A JoinGroup v3 without id is let in at once, with an id of the coordinator's making."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(join_group(version=3))
     ana.receives(
@@ -92,9 +92,9 @@ def before_v4_one_step_is_enough(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupJoinNewDynamicMember",
     clauses=("JG-05", "CX-04"),
 )
-def each_first_step_mints_another_id(talk: Conversation) -> None:
+def each_first_step_mints_another_id(conversation: Conversation) -> None:
     """One client that takes the first step twice holds two ids, and both may join."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(join_group(member_id=""))
     first = ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
     ana.sends(join_group(member_id=""))
@@ -119,10 +119,10 @@ def each_first_step_mints_another_id(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupJoinNewDynamicMember",
     clauses=("JG-06",),
 )
-def the_first_step_starts_no_rebalance(talk: Conversation) -> None:
+def the_first_step_starts_no_rebalance(conversation: Conversation) -> None:
     """A newcomer's first step leaves a Stable group Stable, and DescribeGroups does not show the newcomer."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
 
     bob.obtains_member_id()
 
@@ -139,10 +139,10 @@ def the_first_step_starts_no_rebalance(talk: Conversation) -> None:
     source="GroupMetadataManager#maybePrepareRebalanceOrCompleteJoin",
     clauses=("JG-07", "LD-02", "LD-04"),
 )
-def the_second_step_waits_for_all_members(talk: Conversation) -> None:
+def the_second_step_waits_for_all_members(conversation: Conversation) -> None:
     """A newcomer's JoinGroup stays parked until the members of the Stable group have rejoined."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
 
     bob.sends(join_group())
@@ -168,13 +168,13 @@ def the_second_step_waits_for_all_members(talk: Conversation) -> None:
     clauses=("JG-09",),
     broker_config=SHORT_SESSIONS,
 )
-def a_pending_id_expires_with_its_session(talk: Conversation) -> None:
+def a_pending_id_expires_with_its_session(conversation: Conversation) -> None:
     """A pending id that is not used within its session timeout is forgotten."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(join_group(session_timeout_ms=500))
     ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
 
-    talk.elapses(1200)
+    conversation.elapses(1200)
 
     ana.sends(join_group())
     ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
@@ -185,10 +185,10 @@ def a_pending_id_expires_with_its_session(talk: Conversation) -> None:
     source="ClassicGroup#hasMember",
     clauses=("JG-10",),
 )
-def a_pending_id_is_no_member(talk: Conversation) -> None:
+def a_pending_id_is_no_member(conversation: Conversation) -> None:
     """A pending id may neither heartbeat nor sync: it is UNKNOWN_MEMBER_ID until its second step."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
 
     bob.sends(heartbeat(generation_id=ana.generation_id))
@@ -202,9 +202,9 @@ def a_pending_id_is_no_member(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupJoinExistingMember",
     clauses=("JG-11", "CX-04"),
 )
-def only_the_second_step_counts(talk: Conversation) -> None:
+def only_the_second_step_counts(conversation: Conversation) -> None:
     """A second step may bring other protocols, from another connection and client id, than the first."""
-    ana, bob = talk.actors("ana", "bob")
+    ana, bob = conversation.actors("ana", "bob")
     ana.obtains_member_id(protocols=ROUND_ROBIN)
 
     bob.sends(join_group(member_id=ana.member_id))
@@ -223,10 +223,10 @@ def only_the_second_step_counts(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupJoinExistingMember",
     clauses=("JG-12",),
 )
-def a_pending_id_survives_inconsistent_protocols(talk: Conversation) -> None:
+def a_pending_id_survives_inconsistent_protocols(conversation: Conversation) -> None:
     """A second step refused for its protocols leaves the id pending, so that it may try again."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
     bob.sends(join_group(protocols=ROUND_ROBIN))
     bob.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", generation_id=-1))
@@ -245,9 +245,9 @@ def a_pending_id_survives_inconsistent_protocols(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupJoinExistingMember",
     clauses=("JG-13", "CO-27"),
 )
-def a_pending_id_cannot_become_static(talk: Conversation) -> None:
+def a_pending_id_cannot_become_static(conversation: Conversation) -> None:
     """A second step with an instance id is told UNKNOWN_SERVER_ERROR without id, and the id stays pending."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(join_group(member_id=""))
     minted = ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
 

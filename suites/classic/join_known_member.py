@@ -28,10 +28,10 @@ OTHER_TOPIC = (("range", subscription("payments")),)
     source="GroupMetadataManager#classicGroupJoinExistingMember",
     clauses=("JG-30",),
 )
-def a_stranger_is_unknown(talk: Conversation) -> None:
+def a_stranger_is_unknown(conversation: Conversation) -> None:
     """A JoinGroup with an id that the coordinator never gave is told UNKNOWN_MEMBER_ID and that id."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
 
     bob.sends(join_group(member_id="nobody"))
     bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="nobody", members=()))
@@ -45,9 +45,9 @@ def a_stranger_is_unknown(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupJoinExistingMember",
     clauses=("JG-31", "JG-48"),
 )
-def an_id_is_not_revived_in_an_empty_group(talk: Conversation) -> None:
+def an_id_is_not_revived_in_an_empty_group(conversation: Conversation) -> None:
     """The last member's id is UNKNOWN_MEMBER_ID once it has left, though its group is still there."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     ana.sends(leave_group())
     ana.receives(leave_group_response(error_code="NONE"))
 
@@ -60,9 +60,9 @@ def an_id_is_not_revived_in_an_empty_group(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupJoinExistingMember",
     clauses=("JG-48", "JG-30"),
 )
-def an_id_is_not_revived_in_a_rebalance(talk: Conversation) -> None:
+def an_id_is_not_revived_in_a_rebalance(conversation: Conversation) -> None:
     """A member that has left a group of several cannot come back with its old id."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     bob.sends(leave_group())
     bob.receives(leave_group_response(error_code="NONE"))
 
@@ -78,9 +78,9 @@ def an_id_is_not_revived_in_a_rebalance(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupJoinExistingMember",
     clauses=("JG-33",),
 )
-def an_unchanged_follower_is_answered_without_a_rebalance(talk: Conversation) -> None:
+def an_unchanged_follower_is_answered_without_a_rebalance(conversation: Conversation) -> None:
     """A follower that repeats its JoinGroup in Stable is given the current generation again, at once."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
 
     bob.sends(join_group())
     bob.receives(
@@ -103,9 +103,9 @@ def an_unchanged_follower_is_answered_without_a_rebalance(talk: Conversation) ->
     source="ClassicGroupMember#matches",
     clauses=("JG-34",),
 )
-def a_follower_with_other_metadata_starts_a_rebalance(talk: Conversation) -> None:
+def a_follower_with_other_metadata_starts_a_rebalance(conversation: Conversation) -> None:
     """A follower that rejoins with other metadata is parked until the others have rejoined."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
 
     bob.sends(join_group(protocols=OTHER_TOPIC))
     bob.stays_parked(for_ms=300)
@@ -130,9 +130,9 @@ def a_follower_with_other_metadata_starts_a_rebalance(talk: Conversation) -> Non
     source="ClassicGroupMember#matches",
     clauses=("JG-34", "JG-38"),
 )
-def a_follower_with_protocols_reordered_starts_a_rebalance(talk: Conversation) -> None:
+def a_follower_with_protocols_reordered_starts_a_rebalance(conversation: Conversation) -> None:
     """The same protocols in another order are a change: the follower that brings them is parked."""
-    ana, bob = talk.stable_group("ana", "bob", protocols=BOTH)
+    ana, bob = conversation.stable_group("ana", "bob", protocols=BOTH)
 
     bob.sends(join_group(protocols=BOTH_TURNED_ROUND))
     bob.stays_parked(for_ms=300)
@@ -146,9 +146,9 @@ def a_follower_with_protocols_reordered_starts_a_rebalance(talk: Conversation) -
     source="GroupMetadataManager#classicGroupJoinExistingMember",
     clauses=("JG-35", "LD-02"),
 )
-def an_unchanged_leader_starts_a_rebalance(talk: Conversation) -> None:
+def an_unchanged_leader_starts_a_rebalance(conversation: Conversation) -> None:
     """A leader that repeats its JoinGroup in Stable is parked, and leads the next generation."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
 
     ana.sends(join_group())
     ana.stays_parked(for_ms=300)
@@ -165,9 +165,9 @@ def an_unchanged_leader_starts_a_rebalance(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupJoinExistingMember",
     clauses=("JG-41",),
 )
-def a_lone_leader_waits_for_nobody(talk: Conversation) -> None:
+def a_lone_leader_waits_for_nobody(conversation: Conversation) -> None:
     """A lone member that rejoins in Stable is given the next generation at once."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.sends(join_group())
     ana.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
@@ -178,9 +178,9 @@ def a_lone_leader_waits_for_nobody(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupJoinExistingMember",
     clauses=("JG-36", "LD-04"),
 )
-def a_join_may_be_repeated_before_the_assignments(talk: Conversation) -> None:
+def a_join_may_be_repeated_before_the_assignments(conversation: Conversation) -> None:
     """While assignments are awaited a JoinGroup is answered again, the leader's with all members."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
     bob.sends(join_group())
     ana.receives(join_group_response(error_code="NONE", generation_id=3))
@@ -204,9 +204,9 @@ def a_join_may_be_repeated_before_the_assignments(talk: Conversation) -> None:
     source="GroupMetadataManager#updateMemberThenRebalanceOrCompleteJoin",
     clauses=("JG-37", "JG-08"),
 )
-def a_change_before_the_assignments_starts_over(talk: Conversation) -> None:
+def a_change_before_the_assignments_starts_over(conversation: Conversation) -> None:
     """A member that changes its metadata while assignments are awaited ends the others' parked SyncGroups."""
-    ana, bob, carol = talk.stable_group("ana", "bob", "carol")
+    ana, bob, carol = conversation.stable_group("ana", "bob", "carol")
     ana.sends(join_group())
     bob.sends(join_group())
     carol.sends(join_group())
@@ -226,14 +226,14 @@ def a_change_before_the_assignments_starts_over(talk: Conversation) -> None:
     clauses=("JG-42",),
     broker_config=SHORT_SESSIONS,
 )
-def a_rejoin_may_shorten_the_session(talk: Conversation) -> None:
+def a_rejoin_may_shorten_the_session(conversation: Conversation) -> None:
     """A member that rejoins with a shorter session timeout is answered; since 3.3.2 it is also held to it."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.sends(join_group(session_timeout_ms=500))
     ana.receives(join_group_response(error_code="NONE", generation_id=2))
     ana.syncs_as_leader((ana,))
-    talk.elapses(1200)
+    conversation.elapses(1200)
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code=ANY))
@@ -245,13 +245,13 @@ def a_rejoin_may_shorten_the_session(talk: Conversation) -> None:
     clauses=("JG-43",),
     broker_config=SHORT_SESSIONS,
 )
-def an_unchanged_follower_keeps_its_timeouts(talk: Conversation) -> None:
+def an_unchanged_follower_keeps_its_timeouts(conversation: Conversation) -> None:
     """An unchanged follower that asks for a shorter session timeout keeps the one that it had."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
 
     bob.sends(join_group(session_timeout_ms=500))
     bob.receives(join_group_response(error_code="NONE", generation_id=ana.generation_id))
-    talk.elapses(1200)
+    conversation.elapses(1200)
 
     bob.sends(heartbeat())
     bob.receives(heartbeat_response(error_code="NONE"))
@@ -263,10 +263,10 @@ def an_unchanged_follower_keeps_its_timeouts(talk: Conversation) -> None:
     clauses=("JG-44", "HB-12"),
     broker_config=SHORT_SESSIONS,
 )
-def unchanged_joins_keep_no_session_alive(talk: Conversation) -> None:
+def unchanged_joins_keep_no_session_alive(conversation: Conversation) -> None:
     """A follower that only repeats its JoinGroup is expelled when its session timeout is over."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
     bob.sends(join_group(session_timeout_ms=1500))
     ana.sends(join_group())
@@ -276,10 +276,10 @@ def unchanged_joins_keep_no_session_alive(talk: Conversation) -> None:
     bob.sends(sync_group())
     bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
 
-    talk.elapses(900)
+    conversation.elapses(900)
     bob.sends(join_group(session_timeout_ms=1500))
     bob.receives(join_group_response(error_code="NONE", generation_id=2))
-    talk.elapses(1100)
+    conversation.elapses(1100)
 
     bob.sends(join_group(session_timeout_ms=1500))
     bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
@@ -292,10 +292,10 @@ def unchanged_joins_keep_no_session_alive(talk: Conversation) -> None:
     source="ClassicGroup#completeJoinFuture",
     clauses=("JG-28", "CX-02", "JG-36"),
 )
-def a_disconnect_while_parked_changes_nothing(talk: Conversation) -> None:
+def a_disconnect_while_parked_changes_nothing(conversation: Conversation) -> None:
     """A newcomer whose connection closes while its JoinGroup is parked is a member all the same."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
     bob.sends(join_group())
     bob.disconnects()

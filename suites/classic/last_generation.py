@@ -24,12 +24,12 @@ WITHIN_MS = 15_000
     source="ClassicGroup#initNextGeneration",
     needs=(Capability.RESTART, Capability.WRITE_LOG),
 )
-def generations_go_on_from_below(talk: Conversation) -> None:
+def generations_go_on_from_below(conversation: Conversation) -> None:
     """The generation after 2147483647 is -2147483648, and whoever names it is a member like any other."""
-    ana = talk.actor("ana")
-    talk.appends(group_record(generation=LAST))
-    talk.restarts_coordinator()
-    never = talk.group("never")
+    ana = conversation.actor("ana")
+    conversation.appends(group_record(generation=LAST))
+    conversation.restarts_coordinator()
+    never = conversation.group("never")
     ana.repeats(offset_fetch(group_id=never), until=offset_fetch_response({}), within_ms=WITHIN_MS)
 
     ana.obtains_member_id()

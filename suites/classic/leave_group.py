@@ -21,9 +21,9 @@ from harness.scenario import (
     source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
     clauses=("LV-01", "VF-12"),
 )
-def a_follower_leaves(talk: Conversation) -> None:
+def a_follower_leaves(conversation: Conversation) -> None:
     """When a follower leaves, it is answered NONE, the others must rebalance, and its id is unknown."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
 
     bob.sends(leave_group())
     bob.receives(
@@ -47,10 +47,10 @@ def a_follower_leaves(talk: Conversation) -> None:
     clauses=("LV-02", "HB-04"),
     broker_config={"group.initial.rebalance.delay.ms": "0"},
 )
-def the_last_member_leaves(talk: Conversation) -> None:
+def the_last_member_leaves(conversation: Conversation) -> None:
     """When the last member leaves, the group is Empty at once and the next to join has no one to wait for."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
 
     ana.sends(leave_group())
     ana.receives(leave_group_response(error_code="NONE"))
@@ -65,9 +65,9 @@ def the_last_member_leaves(talk: Conversation) -> None:
     clauses=("LV-03", "VF-12"),
     sweep=sweep("LeaveGroup", 3, 5),
 )
-def a_stranger_cannot_leave(talk: Conversation, version: int) -> None:
+def a_stranger_cannot_leave(conversation: Conversation, version: int) -> None:
     """A LeaveGroup v{version} of an unknown id is NONE on top and UNKNOWN_MEMBER_ID for that member."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.sends(leave_group(version=version, members=(("nobody", None),)))
     ana.receives(
@@ -87,9 +87,9 @@ def a_stranger_cannot_leave(talk: Conversation, version: int) -> None:
     clauses=("VF-11", "LV-02"),
     sweep=sweep("LeaveGroup", 0, 2),
 )
-def before_v3_the_members_error_stands_on_top(talk: Conversation, version: int) -> None:
+def before_v3_the_members_error_stands_on_top(conversation: Conversation, version: int) -> None:
     """A LeaveGroup v{version} is about one member, whose error is the response's own."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.sends(leave_group(version=version, member_id="nobody"))
     ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
@@ -105,9 +105,9 @@ def before_v3_the_members_error_stands_on_top(talk: Conversation, version: int) 
     source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
     clauses=("LV-12", "JG-10"),
 )
-def a_pending_id_may_leave(talk: Conversation) -> None:
+def a_pending_id_may_leave(conversation: Conversation) -> None:
     """A pending id that leaves is answered NONE and forgotten."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.obtains_member_id()
 
     ana.sends(leave_group())
@@ -122,9 +122,9 @@ def a_pending_id_may_leave(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
     clauses=("LV-14", "VF-12"),
 )
-def a_member_leaves_twice_in_one_batch(talk: Conversation) -> None:
+def a_member_leaves_twice_in_one_batch(conversation: Conversation) -> None:
     """A member that is named twice in one LeaveGroup leaves the first time and is unknown the second."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
 
     ana.sends(leave_group(members=((bob.member_id, None), (bob.member_id, None))))
     ana.receives(
@@ -143,10 +143,10 @@ def a_member_leaves_twice_in_one_batch(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
     clauses=("LV-15", "LV-12", "VF-12"),
 )
-def each_member_of_a_batch_is_judged_alone(talk: Conversation) -> None:
+def each_member_of_a_batch_is_judged_alone(conversation: Conversation) -> None:
     """A batch with a stranger, a member, a pending id and nobody is answered one by one, in its own order."""
-    ana, bob = talk.stable_group("ana", "bob")
-    carol = talk.actor("carol")
+    ana, bob = conversation.stable_group("ana", "bob")
+    carol = conversation.actor("carol")
     carol.obtains_member_id()
 
     ana.sends(
@@ -173,10 +173,10 @@ def each_member_of_a_batch_is_judged_alone(talk: Conversation) -> None:
     source="GroupMetadataManager#removeMemberAndUpdateClassicGroup",
     clauses=("LV-16",),
 )
-def a_leaver_whose_join_is_parked(talk: Conversation) -> None:
+def a_leaver_whose_join_is_parked(conversation: Conversation) -> None:
     """A member that leaves while its JoinGroup is parked has that answered UNKNOWN_MEMBER_ID without id."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
     bob.sends(join_group())
 
@@ -195,9 +195,9 @@ def a_leaver_whose_join_is_parked(talk: Conversation) -> None:
     source="GroupMetadataManager#prepareRebalance",
     clauses=("LV-01", "JG-08"),
 )
-def a_leaver_ends_the_others_syncs(talk: Conversation) -> None:
+def a_leaver_ends_the_others_syncs(conversation: Conversation) -> None:
     """A member that leaves before the assignments ends parked SyncGroups with REBALANCE_IN_PROGRESS."""
-    ana, bob, carol = talk.stable_group("ana", "bob", "carol")
+    ana, bob, carol = conversation.stable_group("ana", "bob", "carol")
     for actor in (ana, bob, carol):
         actor.sends(join_group())
     for actor in (ana, bob, carol):
@@ -217,15 +217,15 @@ def a_leaver_ends_the_others_syncs(talk: Conversation) -> None:
     source="KIP-800",
     clauses=("VF-15", "LV-02"),
 )
-def a_reason_changes_nothing(talk: Conversation) -> None:
+def a_reason_changes_nothing(conversation: Conversation) -> None:
     """A reason to join (v8) or to leave (v5), however long, changes nothing and is not told to anybody."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.obtains_member_id()
     ana.sends(join_group(version=9))
     ana.receives(join_group_response(error_code="NONE", generation_id=1))
 
     member = {"member_id": ana.member_id, "group_instance_id": None, "reason": "tired " * 100}
-    ana.sends(request("LeaveGroup", 5, group_id=talk.group("main"), members=(member,)))
+    ana.sends(request("LeaveGroup", 5, group_id=conversation.group("main"), members=(member,)))
     ana.receives(
         leave_group_response(error_code="NONE", members=({"member_id": ana.member_id, "error_code": "NONE"},))
     )

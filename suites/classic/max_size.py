@@ -22,10 +22,10 @@ TWO = {"group.max.size": "2"}
     clauses=("MX-01", "VF-07"),
     broker_config=TWO,
 )
-def a_full_group_takes_nobody(talk: Conversation) -> None:
+def a_full_group_takes_nobody(conversation: Conversation) -> None:
     """A newcomer to a full Stable group is told GROUP_MAX_SIZE_REACHED without an id, and disturbs nobody."""
-    ana, _ = talk.stable_group("ana", "bob")
-    carol = talk.actor("carol")
+    ana, _ = conversation.stable_group("ana", "bob")
+    carol = conversation.actor("carol")
 
     carol.sends(join_group(member_id=""))
     carol.receives(
@@ -46,14 +46,14 @@ def a_full_group_takes_nobody(talk: Conversation) -> None:
     clauses=("MX-01",),
     broker_config=TWO,
 )
-def a_full_group_takes_nobody_before_the_assignments(talk: Conversation) -> None:
+def a_full_group_takes_nobody_before_the_assignments(conversation: Conversation) -> None:
     """A newcomer to a full group that awaits its assignments is told GROUP_MAX_SIZE_REACHED."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
     bob.sends(join_group())
     ana.receives(join_group_response(error_code="NONE", generation_id=3))
     bob.receives(join_group_response(error_code="NONE", generation_id=3))
-    carol = talk.actor("carol")
+    carol = conversation.actor("carol")
 
     carol.sends(join_group(member_id=""))
     carol.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
@@ -67,9 +67,9 @@ def a_full_group_takes_nobody_before_the_assignments(talk: Conversation) -> None
     clauses=("MX-01", "MX-10"),
     broker_config=TWO,
 )
-def members_of_a_full_group_may_rejoin(talk: Conversation) -> None:
+def members_of_a_full_group_may_rejoin(conversation: Conversation) -> None:
     """The limit is for newcomers: both members of a full group rejoin it."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
 
     ana.sends(join_group())
     bob.sends(join_group())
@@ -84,9 +84,9 @@ def members_of_a_full_group_may_rejoin(talk: Conversation) -> None:
     clauses=("MX-10", "OR-01"),
     broker_config=TWO,
 )
-def an_awaiting_member_may_repeat_its_join(talk: Conversation) -> None:
+def an_awaiting_member_may_repeat_its_join(conversation: Conversation) -> None:
     """A member that already awaits the rebalance of a full group may repeat its JoinGroup."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
 
     ana.aside.sends(join_group())
@@ -103,10 +103,10 @@ def an_awaiting_member_may_repeat_its_join(talk: Conversation) -> None:
     clauses=("MX-01", "LV-01"),
     broker_config=TWO,
 )
-def a_leaver_makes_room(talk: Conversation) -> None:
+def a_leaver_makes_room(conversation: Conversation) -> None:
     """A newcomer that was turned away is let in after a member has left."""
-    ana, bob = talk.stable_group("ana", "bob")
-    carol = talk.actor("carol")
+    ana, bob = conversation.stable_group("ana", "bob")
+    carol = conversation.actor("carol")
     carol.sends(join_group(member_id=""))
     carol.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED"))
 
@@ -125,26 +125,26 @@ def a_leaver_makes_room(talk: Conversation) -> None:
     clauses=("MX-06", "MX-08", "MX-07"),
     broker_config=TWO,
 )
-def whoever_rejoins_last_may_find_no_room(talk: Conversation) -> None:
+def whoever_rejoins_last_may_find_no_room(conversation: Conversation) -> None:
     """In a rebalance the limit counts who awaits it, so a newcomer may take the place of a slow member.
 
     So since 2.6; before, the newcomer was turned away. The Scala coordinator then answers the others at
     once, the Java one at the deadline: by a heartbeat of the old generation one can tell.
     """
-    ana, bob = talk.stable_group("ana", "bob", rebalance_timeout_ms=2000)
-    carol = talk.actor("carol")
+    ana, bob = conversation.stable_group("ana", "bob", rebalance_timeout_ms=2000)
+    carol = conversation.actor("carol")
     ana.sends(join_group(rebalance_timeout_ms=2000))
 
     carol.sends(join_group(version=3, member_id="", rebalance_timeout_ms=2000))
     bob.sends(join_group(rebalance_timeout_ms=2000))
 
     bob.receives(join_group_response(error_code=ANY))
-    talk.elapses(200)
+    conversation.elapses(200)
     ana.aside.sends(heartbeat())
     ana.aside.receives(heartbeat_response(error_code=ANY))
 
     ana.receives(
-        join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id), not_after_ms=3500
+        join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id), not_after_ms=2300
     )
     carol.receives(join_group_response(error_code=ANY))
 
@@ -155,15 +155,15 @@ def whoever_rejoins_last_may_find_no_room(talk: Conversation) -> None:
     clauses=("MX-09", "RB-19"),
     broker_config=TWO,
 )
-def a_pending_id_may_find_no_room(talk: Conversation) -> None:
+def a_pending_id_may_find_no_room(conversation: Conversation) -> None:
     """A pending id that comes to a rebalance with as many members waiting as allowed is turned away.
 
     The Scala coordinator then answers the others at once, the Java one at the deadline: by a heartbeat of the
     old generation one can tell. The first step uses v8 because before 2.6 a rebalance gave out no id in a
     group of that size.
     """
-    ana, bob = talk.stable_group("ana", "bob", rebalance_timeout_ms=2000)
-    carol = talk.actor("carol")
+    ana, bob = conversation.stable_group("ana", "bob", rebalance_timeout_ms=2000)
+    carol = conversation.actor("carol")
     ana.sends(join_group(rebalance_timeout_ms=2000))
     carol.sends(join_group(version=8, member_id=""))
     carol.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
@@ -172,12 +172,12 @@ def a_pending_id_may_find_no_room(talk: Conversation) -> None:
 
     carol.sends(join_group())
     carol.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
-    talk.elapses(200)
+    conversation.elapses(200)
     ana.aside.sends(heartbeat())
     ana.aside.receives(heartbeat_response(error_code=ANY))
 
     ana.receives(
-        join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id), not_after_ms=3500
+        join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id), not_after_ms=2300
     )
     bob.receives(join_group_response(error_code="NONE", generation_id=3))
 
@@ -188,10 +188,10 @@ def a_pending_id_may_find_no_room(talk: Conversation) -> None:
     clauses=("MX-01", "JG-15", "CO-01", "JG-20"),
     broker_config=TWO,
 )
-def a_full_group_comes_before_protocols(talk: Conversation) -> None:
+def a_full_group_comes_before_protocols(conversation: Conversation) -> None:
     """A newcomer's group id is checked first, then its session timeout, then the room, then its protocols."""
-    _, bob = talk.stable_group("ana", "bob")
-    carol = talk.actor("carol")
+    _, bob = conversation.stable_group("ana", "bob")
+    carol = conversation.actor("carol")
 
     carol.climbs(
         (

@@ -13,9 +13,9 @@ from harness.scenario import (
 )
 
 
-def _all_joined(talk: Conversation, *names: str) -> tuple[Actor, ...]:
+def _all_joined(conversation: Conversation, *names: str) -> tuple[Actor, ...]:
     """Let a Stable group rejoin, and stop before anybody syncs."""
-    actors = talk.stable_group(*names)
+    actors = conversation.stable_group(*names)
     for actor in actors:
         actor.sends(join_group())
     for actor in actors:
@@ -28,9 +28,9 @@ def _all_joined(talk: Conversation, *names: str) -> tuple[Actor, ...]:
     source="ClassicGroup#updateMember",
     clauses=("OR-01", "OR-08"),
 )
-def a_second_join_takes_the_place_of_the_first(talk: Conversation) -> None:
+def a_second_join_takes_the_place_of_the_first(conversation: Conversation) -> None:
     """Of two JoinGroups that one member parks on two connections, only the second is ever answered."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
     ana.aside.sends(join_group())
 
@@ -46,9 +46,9 @@ def a_second_join_takes_the_place_of_the_first(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupSyncToClassicGroup",
     clauses=("OR-02", "OR-08"),
 )
-def a_second_sync_takes_the_place_of_the_first(talk: Conversation) -> None:
+def a_second_sync_takes_the_place_of_the_first(conversation: Conversation) -> None:
     """Of two SyncGroups that one follower parks on two connections, only the second is ever answered."""
-    ana, bob = _all_joined(talk, "ana", "bob")
+    ana, bob = _all_joined(conversation, "ana", "bob")
     bob.sends(sync_group())
     bob.aside.sends(sync_group())
 
@@ -63,9 +63,9 @@ def a_second_sync_takes_the_place_of_the_first(talk: Conversation) -> None:
     source="GroupMetadataManager#removeMemberAndUpdateClassicGroup",
     clauses=("OR-03", "LV-17"),
 )
-def a_leavers_parked_sync_is_never_answered(talk: Conversation) -> None:
+def a_leavers_parked_sync_is_never_answered(conversation: Conversation) -> None:
     """A follower that leaves while its SyncGroup is parked never gets an answer to that."""
-    _, bob = _all_joined(talk, "ana", "bob")
+    _, bob = _all_joined(conversation, "ana", "bob")
     bob.sends(sync_group())
 
     bob.aside.sends(leave_group())
@@ -79,12 +79,12 @@ def a_leavers_parked_sync_is_never_answered(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
     clauses=("LV-18", "OR-03"),
 )
-def the_first_leaver_of_a_batch_is_never_answered(talk: Conversation) -> None:
+def the_first_leaver_of_a_batch_is_never_answered(conversation: Conversation) -> None:
     """Of two followers whom one batch removes while their SyncGroups are parked, the first is never answered.
 
     The second is told REBALANCE_IN_PROGRESS by the Scala coordinator and nothing by the Java one.
     """
-    ana, bob, carol = _all_joined(talk, "ana", "bob", "carol")
+    ana, bob, carol = _all_joined(conversation, "ana", "bob", "carol")
     bob.sends(sync_group())
     carol.sends(sync_group())
 
@@ -99,9 +99,9 @@ def the_first_leaver_of_a_batch_is_never_answered(talk: Conversation) -> None:
     source="ClassicGroup#updateMember",
     clauses=("OR-01", "JG-28"),
 )
-def a_closed_connections_join_is_taken_over(talk: Conversation) -> None:
+def a_closed_connections_join_is_taken_over(conversation: Conversation) -> None:
     """A member whose connection closed while its JoinGroup was parked joins again, and is counted once."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     bob.sends(join_group(protocols=(("range", b"\0\0"),)))
     bob.disconnects()
     bob.aside.sends(join_group(protocols=(("range", b"\0\0"),)))

@@ -23,10 +23,10 @@ from harness.scenario import (
     source="GroupMetadataManager#classicGroupJoinToClassicGroup",
     clauses=("CO-01", "JG-15", "JG-20", "JG-30", "JG-01"),
 )
-def a_joiner_of_a_stable_group_climbs(talk: Conversation) -> None:
+def a_joiner_of_a_stable_group_climbs(conversation: Conversation) -> None:
     """A JoinGroup's group id is checked first, then its session timeout, its protocols, and its member id."""
-    talk.stable_group("ana")
-    bob = talk.actor("bob")
+    conversation.stable_group("ana")
+    bob = conversation.actor("bob")
 
     bob.climbs(
         (
@@ -59,9 +59,9 @@ def a_joiner_of_a_stable_group_climbs(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupJoinToClassicGroup",
     clauses=("CO-01", "JG-15", "CO-16", "JG-17", "JG-01"),
 )
-def a_joiner_of_an_unknown_group_climbs(talk: Conversation) -> None:
+def a_joiner_of_an_unknown_group_climbs(conversation: Conversation) -> None:
     """In an unknown group a member id is refused before protocols, and protocols before an id is minted."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.climbs(
         (
@@ -91,10 +91,10 @@ def a_joiner_of_an_unknown_group_climbs(talk: Conversation) -> None:
     source="GroupMetadataManager#validateSyncGroup",
     clauses=("CO-06", "CO-02", "CO-18", "SG-11", "SG-12", "SG-13", "SG-14", "SG-09"),
 )
-def a_sync_during_a_rebalance_climbs(talk: Conversation) -> None:
+def a_sync_during_a_rebalance_climbs(conversation: Conversation) -> None:
     """A SyncGroup v5 is checked for having a protocol, then group, member, generation, protocol, state."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.sends(join_group(version=3))
     inconsistent = sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", assignment=b"")
 
@@ -109,7 +109,9 @@ def a_sync_during_a_rebalance_climbs(talk: Conversation) -> None:
                 sync_group_response(error_code="INVALID_GROUP_ID", assignment=b""),
             ),
             (
-                sync_group(version=5, protocol_name="x", group_id=talk.group("elsewhere"), generation_id=9),
+                sync_group(
+                    version=5, protocol_name="x", group_id=conversation.group("elsewhere"), generation_id=9
+                ),
                 sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""),
             ),
             (
@@ -136,9 +138,9 @@ def a_sync_during_a_rebalance_climbs(talk: Conversation) -> None:
     clauses=("CO-02", "CO-18", "SG-11", "SG-12", "SG-03"),
     sweep=sweep("SyncGroup", 0, 4),
 )
-def a_sync_before_v5_climbs(talk: Conversation, version: int) -> None:
+def a_sync_before_v5_climbs(conversation: Conversation, version: int) -> None:
     """A SyncGroup v{version} is checked for its group id, then the group, the member and the generation."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.climbs(
         (
@@ -147,7 +149,7 @@ def a_sync_before_v5_climbs(talk: Conversation, version: int) -> None:
                 sync_group_response(error_code="INVALID_GROUP_ID"),
             ),
             (
-                sync_group(version=version, group_id=talk.group("elsewhere"), generation_id=9),
+                sync_group(version=version, group_id=conversation.group("elsewhere"), generation_id=9),
                 sync_group_response(error_code="UNKNOWN_MEMBER_ID"),
             ),
             (
@@ -169,10 +171,10 @@ def a_sync_before_v5_climbs(talk: Conversation, version: int) -> None:
     clauses=("CO-03", "CO-19", "HB-05", "HB-06", "HB-02"),
     sweep=sweep("Heartbeat", 0, 4),
 )
-def a_heartbeat_during_a_rebalance_climbs(talk: Conversation, version: int) -> None:
+def a_heartbeat_during_a_rebalance_climbs(conversation: Conversation, version: int) -> None:
     """Heartbeat v{version} is checked for its group id, the group, the member, the generation, the state."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.sends(join_group(version=3))
 
     ana.climbs(
@@ -182,7 +184,7 @@ def a_heartbeat_during_a_rebalance_climbs(talk: Conversation, version: int) -> N
                 heartbeat_response(error_code="INVALID_GROUP_ID"),
             ),
             (
-                heartbeat(version=version, group_id=talk.group("elsewhere"), generation_id=9),
+                heartbeat(version=version, group_id=conversation.group("elsewhere"), generation_id=9),
                 heartbeat_response(error_code="UNKNOWN_MEMBER_ID"),
             ),
             (
@@ -204,12 +206,12 @@ def a_heartbeat_during_a_rebalance_climbs(talk: Conversation, version: int) -> N
     clauses=("CO-21", "VF-11", "LV-02"),
     sweep=sweep("LeaveGroup", 0, 2),
 )
-def a_leaver_before_v3_climbs(talk: Conversation, version: int) -> None:
+def a_leaver_before_v3_climbs(conversation: Conversation, version: int) -> None:
     """A LeaveGroup v{version} is checked for its group id, then the group, then the member.
 
     What the first of them is answered, some releases had no words for: `regressions/kafka-15755` tells.
     """
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.climbs(
         (
@@ -218,7 +220,7 @@ def a_leaver_before_v3_climbs(talk: Conversation, version: int) -> None:
                 leave_group_response(error_code=ANY),
             ),
             (
-                leave_group(version=version, group_id=talk.group("elsewhere")),
+                leave_group(version=version, group_id=conversation.group("elsewhere")),
                 leave_group_response(error_code="UNKNOWN_MEMBER_ID"),
             ),
             (

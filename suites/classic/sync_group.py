@@ -17,9 +17,9 @@ from harness.scenario import (
     source="GroupMetadataManager#validateSyncGroup",
     clauses=("SG-12",),
 )
-def a_sync_with_a_past_generation_is_refused(talk: Conversation) -> None:
+def a_sync_with_a_past_generation_is_refused(conversation: Conversation) -> None:
     """A member that syncs with the generation before the current one is told ILLEGAL_GENERATION."""
-    ana, _ = talk.stable_group("ana", "bob")
+    ana, _ = conversation.stable_group("ana", "bob")
 
     ana.sends(sync_group(generation_id=ana.generation_id - 1))
     ana.receives(sync_group_response(error_code="ILLEGAL_GENERATION"))
@@ -30,9 +30,9 @@ def a_sync_with_a_past_generation_is_refused(talk: Conversation) -> None:
     source="GroupMetadataManager#validateSyncGroup",
     clauses=("SG-12",),
 )
-def a_sync_with_a_future_or_no_generation_is_refused(talk: Conversation) -> None:
+def a_sync_with_a_future_or_no_generation_is_refused(conversation: Conversation) -> None:
     """A member that syncs with the generation after the current one, or -1, is told ILLEGAL_GENERATION."""
-    ana, _ = talk.stable_group("ana", "bob")
+    ana, _ = conversation.stable_group("ana", "bob")
 
     ana.sends(sync_group(generation_id=ana.generation_id + 1))
     ana.receives(sync_group_response(error_code="ILLEGAL_GENERATION", assignment=b""))
@@ -45,9 +45,9 @@ def a_sync_with_a_future_or_no_generation_is_refused(talk: Conversation) -> None
     source="GroupMetadataManager#classicGroupSyncToClassicGroup",
     clauses=("SG-01", "SG-02"),
 )
-def a_follower_waits_for_the_leader(talk: Conversation) -> None:
+def a_follower_waits_for_the_leader(conversation: Conversation) -> None:
     """A follower's SyncGroup stays parked until the leader brings the assignments."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     bob.sends(join_group(protocols=(("range", b"\0\0"),)))
     ana.sends(join_group())
     bob.receives(join_group_response(error_code="NONE"))
@@ -64,9 +64,9 @@ def a_follower_waits_for_the_leader(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupSyncToClassicGroup",
     clauses=("SG-03", "SG-08"),
 )
-def an_assignment_is_kept(talk: Conversation) -> None:
+def an_assignment_is_kept(conversation: Conversation) -> None:
     """In a Stable group every member may sync again and gets what it had, whatever it brings along."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
 
     ana.sends(sync_group(assignments=((ana.member_id, b"other"), (bob.member_id, b"other"))))
     ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
@@ -79,9 +79,9 @@ def an_assignment_is_kept(talk: Conversation) -> None:
     source="GroupMetadataManager#setAndPropagateAssignment",
     clauses=("SG-05", "SG-07"),
 )
-def a_member_without_assignment_gets_an_empty_one(talk: Conversation) -> None:
+def a_member_without_assignment_gets_an_empty_one(conversation: Conversation) -> None:
     """A member that the leader forgets gets empty bytes, and a stranger that it names is overlooked."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
     bob.sends(join_group())
     ana.receives(join_group_response(error_code="NONE"))
@@ -99,9 +99,9 @@ def a_member_without_assignment_gets_an_empty_one(talk: Conversation) -> None:
     source="GroupMetadataManager#setAndPropagateAssignment",
     clauses=("SG-05", "SG-01"),
 )
-def a_leader_may_bring_nothing(talk: Conversation) -> None:
+def a_leader_may_bring_nothing(conversation: Conversation) -> None:
     """A leader that brings no assignments makes the group Stable with empty ones."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.joins()
 
     ana.sends(sync_group())
@@ -115,9 +115,9 @@ def a_leader_may_bring_nothing(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupSyncToClassicGroup",
     clauses=("SG-08", "SG-02"),
 )
-def a_followers_assignments_are_ignored(talk: Conversation) -> None:
+def a_followers_assignments_are_ignored(conversation: Conversation) -> None:
     """Assignments in a follower's SyncGroup count for nothing: it waits for the leader's."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
     bob.sends(join_group())
     ana.receives(join_group_response(error_code="NONE"))
@@ -135,10 +135,10 @@ def a_followers_assignments_are_ignored(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupSyncToClassicGroup",
     clauses=("SG-09", "JG-07"),
 )
-def a_sync_during_a_rebalance_comes_too_late(talk: Conversation) -> None:
+def a_sync_during_a_rebalance_comes_too_late(conversation: Conversation) -> None:
     """A member that syncs with its generation after a rebalance has begun is told REBALANCE_IN_PROGRESS."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.sends(join_group(version=3))
 
     ana.sends(sync_group())
@@ -154,9 +154,9 @@ def a_sync_during_a_rebalance_comes_too_late(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupSync",
     clauses=("SG-10", "SG-11"),
 )
-def an_empty_group_knows_no_member_to_sync(talk: Conversation) -> None:
+def an_empty_group_knows_no_member_to_sync(conversation: Conversation) -> None:
     """A SyncGroup in a group that all members have left is told UNKNOWN_MEMBER_ID."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     ana.sends(leave_group())
     ana.receives(leave_group_response(error_code="NONE"))
 
@@ -169,9 +169,9 @@ def an_empty_group_knows_no_member_to_sync(talk: Conversation) -> None:
     source="KIP-559",
     clauses=("VF-10", "SG-03"),
 )
-def the_protocol_is_echoed_since_v5(talk: Conversation) -> None:
+def the_protocol_is_echoed_since_v5(conversation: Conversation) -> None:
     """A SyncGroup v5 is answered with the group's protocol type and name."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.sends(sync_group(version=5))
     ana.receives(
@@ -186,9 +186,9 @@ def the_protocol_is_echoed_since_v5(talk: Conversation) -> None:
     source="GroupMetadataManager#isProtocolInconsistent",
     clauses=("SG-13", "SG-14", "VF-09"),
 )
-def another_protocol_is_refused_since_v5(talk: Conversation) -> None:
+def another_protocol_is_refused_since_v5(conversation: Conversation) -> None:
     """A SyncGroup v5 with another protocol type or name than the group's is INCONSISTENT_GROUP_PROTOCOL."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.sends(sync_group(version=5, protocol_type="connect"))
     ana.receives(
@@ -205,9 +205,9 @@ def another_protocol_is_refused_since_v5(talk: Conversation) -> None:
     source="KafkaApis#handleSyncGroupRequest",
     clauses=("CO-06", "VF-09"),
 )
-def the_protocol_is_mandatory_since_v5(talk: Conversation) -> None:
+def the_protocol_is_mandatory_since_v5(conversation: Conversation) -> None:
     """A SyncGroup v5 that leaves out protocol type or name is INCONSISTENT_GROUP_PROTOCOL."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.sends(sync_group(version=5, protocol_type=None))
     ana.receives(sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", assignment=b""))

@@ -35,9 +35,9 @@ COMMIT_V8_WITH_AN_UNKNOWN_TAG: Final = (
     source="KIP-482",
     clauses=("VF-05", "VF-02", "VF-03", "VF-04"),
 )
-def the_versions_around_the_flexible_encoding(talk: Conversation) -> None:
+def the_versions_around_the_flexible_encoding(conversation: Conversation) -> None:
     """A member may go to and fro between the last plain and the first flexible version of an API."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(join_group(version=5, member_id=""))
     ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
 
@@ -61,9 +61,9 @@ def the_versions_around_the_flexible_encoding(talk: Conversation) -> None:
     source="KafkaApis#handleSyncGroupRequest",
     clauses=("SG-16", "SG-03"),
 )
-def below_v5_no_protocol_is_checked(talk: Conversation) -> None:
+def below_v5_no_protocol_is_checked(conversation: Conversation) -> None:
     """SyncGroup v0 to v4 names no protocol, and is served in a group of whatever type and protocol."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(join_group(version=3, protocol_type="connect", protocols=(("odd", b"\1"),)))
     ana.receives(join_group_response(error_code="NONE", protocol_name="odd"))
 
@@ -75,9 +75,9 @@ def below_v5_no_protocol_is_checked(talk: Conversation) -> None:
 
 
 @scenario("classic/wire/unknown-tag", source="KIP-482", clauses=("VF-21",))
-def an_unknown_tag_is_passed_over(talk: Conversation) -> None:
+def an_unknown_tag_is_passed_over(conversation: Conversation) -> None:
     """An OffsetCommit v8 with a tagged field that nobody knows commits as one without it."""
-    eve = talk.actor("eve")
+    eve = conversation.actor("eve")
 
     eve.sends_bytes(COMMIT_V8_WITH_AN_UNKNOWN_TAG, says="OffsetCommit v8 with an unknown tag")
     eve.aside.repeats(

@@ -10,9 +10,9 @@ from harness.scenario import (
 )
 
 
-def _vote(talk: Conversation, ours: tuple[str, ...], theirs: tuple[str, ...], *winners: str) -> None:
+def _vote(conversation: Conversation, ours: tuple[str, ...], theirs: tuple[str, ...], *winners: str) -> None:
     """Let two members vote for what each lists first, and see what is selected."""
-    ana, bob = talk.actors("ana", "bob")
+    ana, bob = conversation.actors("ana", "bob")
     mine = join_group(version=7, protocols=tuple((name, ORDERS) for name in ours))
     yours = join_group(version=7, protocols=tuple((name, ORDERS) for name in theirs))
     ana.sends(mine)
@@ -34,31 +34,31 @@ VOTES = "ClassicGroup#selectProtocol"
 
 
 @scenario("classic/vote/range-or-roundrobin", source=VOTES, clauses=("PV-05", "PV-02"))
-def range_or_roundrobin(talk: Conversation) -> None:
+def range_or_roundrobin(conversation: Conversation) -> None:
     """One vote for range and one for roundrobin: Java takes range, Scala roundrobin."""
-    _vote(talk, ("range", "roundrobin"), ("roundrobin", "range"), "range", "roundrobin")
+    _vote(conversation, ("range", "roundrobin"), ("roundrobin", "range"), "range", "roundrobin")
 
 
 @scenario("classic/vote/sticky-or-range", source=VOTES, clauses=("PV-05", "PV-02"))
-def sticky_or_range(talk: Conversation) -> None:
+def sticky_or_range(conversation: Conversation) -> None:
     """One vote for sticky and one for range: Java takes sticky, Scala range."""
-    _vote(talk, ("sticky", "range"), ("range", "sticky"), "range", "sticky")
+    _vote(conversation, ("sticky", "range"), ("range", "sticky"), "range", "sticky")
 
 
 @scenario("classic/vote/cooperative-or-range", source=VOTES, clauses=("PV-05", "PV-02"))
-def cooperative_sticky_or_range(talk: Conversation) -> None:
+def cooperative_sticky_or_range(conversation: Conversation) -> None:
     """One vote for cooperative-sticky and one for range: Java takes range, Scala cooperative-sticky."""
     names = ("cooperative-sticky", "range")
-    _vote(talk, names, names[::-1], *names)
+    _vote(conversation, names, names[::-1], *names)
 
 
 @scenario("classic/vote/same-in-both", source=VOTES, clauses=("PV-05", "PV-02"))
-def both_decide_alike(talk: Conversation) -> None:
+def both_decide_alike(conversation: Conversation) -> None:
     """One vote for a and one for b: both coordinators take a."""
-    _vote(talk, ("b", "a"), ("a", "b"), "a")
+    _vote(conversation, ("b", "a"), ("a", "b"), "a")
 
 
 @scenario("classic/vote/of-three", source=VOTES, clauses=("PV-05", "PV-01"))
-def three_protocols(talk: Conversation) -> None:
+def three_protocols(conversation: Conversation) -> None:
     """Of three protocols that both members list, one that has no vote is not taken."""
-    _vote(talk, ("p1", "p2", "p3"), ("p2", "p3", "p1"), "p1", "p2")
+    _vote(conversation, ("p1", "p2", "p3"), ("p2", "p3", "p1"), "p1", "p2")

@@ -25,10 +25,10 @@ UNREADABLE = b"\0\0\x7f\xff\xff\xff"
     source="ClassicGroup#selectProtocol",
     clauses=("PV-06", "OR-05", "OR-08"),
 )
-def a_doubled_protocol_wedges_the_group(talk: Conversation) -> None:
+def a_doubled_protocol_wedges_the_group(conversation: Conversation) -> None:
     """A member that lists its only protocol twice is never answered: one member cannot outvote two votes."""
     doubled = (("range", b"\0\0"), ("range", b"\0\0"))
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.obtains_member_id(protocols=doubled)
 
     ana.sends(join_group(protocols=doubled))
@@ -44,14 +44,14 @@ def a_doubled_protocol_wedges_the_group(talk: Conversation) -> None:
     source="ConsumerProtocol#deserializeSubscription",
     clauses=("JG-60", "OR-06", "OR-08"),
 )
-def an_unreadable_subscription_may_wedge_the_group(talk: Conversation) -> None:
+def an_unreadable_subscription_may_wedge_the_group(conversation: Conversation) -> None:
     """A first member with an unreadable subscription is never answered from 2.7 on, until 4.4."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     protocols = (("range", UNREADABLE),)
     ana.obtains_member_id(protocols=protocols)
 
     ana.sends(join_group(protocols=protocols))
-    ana.may_receive(join_group_response(error_code="NONE"), within_ms=1000)
+    ana.may_receive(join_group_response(error_code="NONE"), within_ms=4000)
     ana.aside.sends(heartbeat(generation_id=0))
     ana.aside.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
     ana.aside.sends(heartbeat(generation_id=1))
@@ -63,17 +63,17 @@ def an_unreadable_subscription_may_wedge_the_group(talk: Conversation) -> None:
     source="ConsumerProtocol#deserializeSubscription",
     clauses=("JG-61", "OR-06"),
 )
-def nobody_gets_into_a_wedged_group(talk: Conversation) -> None:
+def nobody_gets_into_a_wedged_group(conversation: Conversation) -> None:
     """A group wedged by an unreadable subscription can be left, but neither joined nor deleted."""
-    ana, bob = talk.actors("ana", "bob")
+    ana, bob = conversation.actors("ana", "bob")
     protocols = (("range", UNREADABLE),)
     ana.obtains_member_id(protocols=protocols)
     ana.sends(join_group(protocols=protocols))
-    talk.elapses(500)
+    conversation.elapses(500)
 
     bob.obtains_member_id()
     bob.sends(join_group())
-    talk.elapses(300)
+    conversation.elapses(300)
     ana.aside.sends(delete_groups())
     ana.aside.receives(delete_groups_response("NON_EMPTY_GROUP"))
     ana.aside.sends(leave_group())
@@ -87,9 +87,9 @@ def nobody_gets_into_a_wedged_group(talk: Conversation) -> None:
     source="JoinGroupRequest#getErrorResponse",
     clauses=("CO-28", "OR-07", "CO-27", "JG-13"),
 )
-def an_internal_error_may_stay_unsaid_in_v6(talk: Conversation) -> None:
+def an_internal_error_may_stay_unsaid_in_v6(conversation: Conversation) -> None:
     """A JoinGroup v6 that fails inside is told UNKNOWN_SERVER_ERROR, but by 2.4 nothing at all."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.obtains_member_id()
 
     ana.sends(join_group(group_instance_id="ana-1"))

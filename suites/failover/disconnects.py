@@ -26,7 +26,7 @@ from suites.failover.words import (
     commits,
     disconnected,
     has_committed,
-    is_told_so_by_every_api,
+    is_answered_alike_by_every_api,
     lives,
     moved,
     rebalancing,
@@ -36,9 +36,9 @@ _SESSION_MS = 15_000
 """Ends while the broker has no network, but not while it comes back, which takes ten seconds at times."""
 
 
-def _reconnected(talk: Conversation, *actors: Actor) -> None:
+def _reconnected(conversation: Conversation, *actors: Actor) -> None:
     """Let the broker have its network back, and actors be told there that it coordinates no more."""
-    talk.reconnects_coordinator()
+    conversation.reconnects_coordinator()
     for actor in actors:
         actor.formerly.repeats(
             heartbeat(), until=heartbeat_response(error_code=NOT_OURS), within_ms=WITHIN_MS
@@ -46,18 +46,18 @@ def _reconnected(talk: Conversation, *actors: Actor) -> None:
 
 
 @scenario("failover/disconnect/stable", source=LOADS, clauses=("PR-01", "PE-11"), needs=DISCONNECTS)
-def a_stable_group_goes_on_without_its_coordinator(talk: Conversation) -> None:
+def a_stable_group_goes_on_without_its_coordinator(conversation: Conversation) -> None:
     """Members and acknowledged offsets are with whoever takes over, and stay there when it comes back."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     commits(ana, 7)
-    disconnected(talk, ana)
+    disconnected(conversation, ana)
 
     lives(ana)
     bob.sends(sync_group())
     bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
     has_committed(ana, 7)
     commits(bob, 8)
-    _reconnected(talk, ana, bob)
+    _reconnected(conversation, ana, bob)
     has_committed(ana, 8)
     lives(ana)
     lives(bob)
@@ -69,15 +69,15 @@ def a_stable_group_goes_on_without_its_coordinator(talk: Conversation) -> None:
     clauses=("ST-11", "PR-06"),
     needs=DISCONNECTS,
 )
-def a_static_member_restarts_while_its_coordinator_is_away(talk: Conversation) -> None:
+def a_static_member_restarts_while_its_coordinator_is_away(conversation: Conversation) -> None:
     """The seat that a static member took from its former self stays its own when the broker is back."""
-    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    disconnected(talk, ana)
+    ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    disconnected(conversation, ana)
 
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob_again.sends(join_group())
     bob_again.receives(join_group_response(error_code="NONE", generation_id=2))
-    _reconnected(talk, bob, bob_again)
+    _reconnected(conversation, bob, bob_again)
     bob.sends(heartbeat(generation_id=2))
     bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
     lives(bob_again)
@@ -85,15 +85,15 @@ def a_static_member_restarts_while_its_coordinator_is_away(talk: Conversation) -
 
 
 @scenario("failover/disconnect/preparing-rebalance", source=LOADS, clauses=("PR-02",), needs=DISCONNECTS)
-def a_parked_join_stays_behind(talk: Conversation) -> None:
+def a_parked_join_stays_behind(conversation: Conversation) -> None:
     """Whoever waited for a rebalance is not answered; the next coordinator knows of no rebalance."""
-    ana, bob = rebalancing(talk)
-    disconnected(talk, bob)
+    ana, bob = rebalancing(conversation)
+    disconnected(conversation, bob)
     ana.disconnects()
 
     lives(bob, 2)
     lives(ana, 2)
-    _reconnected(talk, bob)
+    _reconnected(conversation, bob)
     lives(bob, 2)
     lives(ana, 2)
     bob.sends(join_group())
@@ -101,22 +101,22 @@ def a_parked_join_stays_behind(talk: Conversation) -> None:
 
 
 @scenario("failover/disconnect/completing-rebalance", source=LOADS, clauses=("PR-02",), needs=DISCONNECTS)
-def a_parked_sync_stays_behind(talk: Conversation) -> None:
+def a_parked_sync_stays_behind(conversation: Conversation) -> None:
     """A generation whose assignment nobody had brought is not known to the next coordinator."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
     bob.sends(join_group())
     ana.receives(join_group_response(error_code="NONE", generation_id=3))
     bob.receives(join_group_response(error_code="NONE", generation_id=3))
     bob.sends(sync_group())
     bob.stays_parked(for_ms=100)
-    disconnected(talk, ana)
+    disconnected(conversation, ana)
     bob.disconnects()
 
     ana.sends(heartbeat(generation_id=3))
     ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
     lives(bob, 2)
-    _reconnected(talk, ana)
+    _reconnected(conversation, ana)
     bob.sends(sync_group(generation_id=2))
     bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
     lives(ana, 2)
@@ -125,14 +125,14 @@ def a_parked_sync_stays_behind(talk: Conversation) -> None:
 @scenario(
     "failover/disconnect/back-again", source=UNLOADS, clauses=("CO-07", "CO-09", "LG-14"), needs=DISCONNECTS
 )
-def a_coordinator_that_comes_back_has_nothing(talk: Conversation) -> None:
+def a_coordinator_that_comes_back_has_nothing(conversation: Conversation) -> None:
     """A broker that comes back knows that another coordinates, whichever API asks, and has no group."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
-    disconnected(talk, ana)
-    _reconnected(talk, ana)
+    disconnected(conversation, ana)
+    _reconnected(conversation, ana)
 
-    is_told_so_by_every_api(ana.formerly)
+    is_answered_alike_by_every_api(ana.formerly)
     ana.formerly.sends(list_groups())
     ana.formerly.receives(list_groups_response(error_code="NONE", groups=()))
     has_committed(ana, 7)
@@ -145,37 +145,37 @@ def a_coordinator_that_comes_back_has_nothing(talk: Conversation) -> None:
     clauses=("PE-11",),
     needs=(*DISCONNECTS, Capability.PAUSE),
 )
-def what_no_follower_heard_of_is_not_there(talk: Conversation) -> None:
+def what_no_follower_heard_of_is_not_there(conversation: Conversation) -> None:
     """An offset that a coordinator wrote while it had no network is gone when it coordinates once more."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
-    talk.pauses_coordinator()
+    conversation.pauses_coordinator()
     ana.sends(offset_commit(topics={"orders": {0: 9}}))
-    talk.disconnects_coordinator()
-    talk.resumes_coordinator()
+    conversation.disconnects_coordinator()
+    conversation.resumes_coordinator()
     ana.disconnects()
     has_committed(ana, 7)
-    _reconnected(talk, ana)
+    _reconnected(conversation, ana)
 
     # From the second broker to the third, and to the first.
-    moved(talk, ana)
-    moved(talk, ana)
+    moved(conversation, ana)
+    moved(conversation, ana)
     has_committed(ana, 7)
     lives(ana)
 
 
 @scenario("failover/disconnect/expired", source=UNLOADS, clauses=("PR-01", "PE-11"), needs=DISCONNECTS)
-def what_expired_without_a_network_did_not_happen(talk: Conversation) -> None:
+def what_expired_without_a_network_did_not_happen(conversation: Conversation) -> None:
     """A coordinator without a network lets its members' sessions end; when it is back nobody learns of it."""
-    (ana,) = talk.stable_group("ana", session_timeout_ms=_SESSION_MS)
+    (ana,) = conversation.stable_group("ana", session_timeout_ms=_SESSION_MS)
     commits(ana, 7)
-    disconnected(talk, ana)
+    disconnected(conversation, ana)
     for _ in range(3):
         lives(ana)
-        talk.elapses(_SESSION_MS * 2 // 5)
+        conversation.elapses(_SESSION_MS * 2 // 5)
 
     lives(ana)
-    _reconnected(talk, ana)
+    _reconnected(conversation, ana)
     lives(ana)
     has_committed(ana, 7)
     ana.sends(describe_groups())

@@ -17,7 +17,7 @@ from suites.failover.words import (
     commits,
     goes_on,
     has_committed,
-    is_told_so_by_every_api,
+    is_answered_alike_by_every_api,
     lives,
 )
 
@@ -25,26 +25,26 @@ RUNS = "CoordinatorRuntime#withActiveContextOrThrow"
 
 
 @scenario("failover/former/every-api", source=RUNS, clauses=("CO-07", "CO-09", "DL-15"), needs=MOVES)
-def a_former_coordinator_is_asked_everything(talk: Conversation) -> None:
+def a_former_coordinator_is_asked_everything(conversation: Conversation) -> None:
     """A member that stays with the former coordinator is told so by every API, and loses nothing."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
-    talk.moves_coordinator()
+    conversation.moves_coordinator()
     ana.repeats(heartbeat(), until=heartbeat_response(error_code=NOT_OURS), within_ms=WITHIN_MS)
 
-    is_told_so_by_every_api(ana)
+    is_answered_alike_by_every_api(ana)
     goes_on(ana)
     lives(ana)
     has_committed(ana, 7)
 
 
 @scenario("failover/former/elsewhere", source=RUNS, clauses=("CO-07", "CO-09"), needs=MOVES)
-def a_broker_that_never_coordinated_is_asked_everything(talk: Conversation) -> None:
+def a_broker_that_never_coordinated_is_asked_everything(conversation: Conversation) -> None:
     """A broker that does not coordinate the group says so, whichever API asks, and names who does."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
 
-    is_told_so_by_every_api(ana.elsewhere)
+    is_answered_alike_by_every_api(ana.elsewhere)
     ana.elsewhere.sends(find_coordinator())
     ana.elsewhere.receives(find_coordinator_response(error_code="NONE"))
     lives(ana)
@@ -54,10 +54,10 @@ def a_broker_that_never_coordinated_is_asked_everything(talk: Conversation) -> N
 @scenario(
     "failover/former/list", source="GroupCoordinatorService#listGroups", clauses=("LG-14",), needs=MOVES
 )
-def nobody_lists_the_groups_of_others(talk: Conversation) -> None:
+def nobody_lists_the_groups_of_others(conversation: Conversation) -> None:
     """ListGroups of a broker that coordinates no groups is no error; it has none to list."""
-    talk.stable_group("ana")
-    bob = talk.actor("bob")
+    conversation.stable_group("ana")
+    bob = conversation.actor("bob")
 
     bob.elsewhere.sends(list_groups())
     bob.elsewhere.receives(list_groups_response(error_code="NONE", groups=()))
@@ -69,10 +69,10 @@ def nobody_lists_the_groups_of_others(talk: Conversation) -> None:
     clauses=("FC-14",),
     needs=MOVES,
 )
-def every_broker_names_the_new_coordinator(talk: Conversation) -> None:
+def every_broker_names_the_new_coordinator(conversation: Conversation) -> None:
     """After a move the former coordinator, the new one and those beside them name who coordinates."""
-    (ana,) = talk.stable_group("ana")
-    talk.moves_coordinator()
+    (ana,) = conversation.stable_group("ana")
+    conversation.moves_coordinator()
 
     ana.sends(find_coordinator())
     ana.receives(find_coordinator_response(error_code="NONE"))

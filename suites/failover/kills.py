@@ -20,10 +20,10 @@ from suites.failover.words import KILLS, LOADS, commits, has_committed, killed, 
 
 
 @scenario("failover/kill/stable", source=LOADS, clauses=("PR-01",), needs=KILLS)
-def a_stable_group_outlives_its_coordinator(talk: Conversation) -> None:
+def a_stable_group_outlives_its_coordinator(conversation: Conversation) -> None:
     """A Stable group's members go on where they were, with the assignments that they had."""
-    ana, bob = talk.stable_group("ana", "bob")
-    killed(talk, ana)
+    ana, bob = conversation.stable_group("ana", "bob")
+    killed(conversation, ana)
 
     lives(ana)
     bob.sends(sync_group())
@@ -33,27 +33,27 @@ def a_stable_group_outlives_its_coordinator(talk: Conversation) -> None:
 
 
 @scenario("failover/kill/empty", source=LOADS, clauses=("PR-05",), needs=KILLS)
-def an_empty_group_outlives_its_coordinator(talk: Conversation) -> None:
+def an_empty_group_outlives_its_coordinator(conversation: Conversation) -> None:
     """An Empty group goes on counting its generations."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     ana.sends(leave_group())
     ana.receives(leave_group_response(error_code="NONE"))
-    killed(talk, ana)
+    killed(conversation, ana)
 
     ana.repeats(
         describe_groups(), until=describe_groups_response(group_state="Empty", protocol_type="consumer")
     )
-    bob = talk.actor("bob")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
     bob.sends(join_group())
     bob.receives(join_group_response(error_code="NONE", generation_id=3))
 
 
 @scenario("failover/kill/preparing-rebalance", source=LOADS, clauses=("PR-02",), needs=KILLS)
-def a_prepared_rebalance_dies_with_the_coordinator(talk: Conversation) -> None:
+def a_prepared_rebalance_dies_with_the_coordinator(conversation: Conversation) -> None:
     """A group that prepared a rebalance is Stable in the generation before it."""
-    ana, bob = rebalancing(talk)
-    killed(talk, bob)
+    ana, bob = rebalancing(conversation)
+    killed(conversation, bob)
     ana.disconnects()
 
     lives(bob, 2)
@@ -61,14 +61,14 @@ def a_prepared_rebalance_dies_with_the_coordinator(talk: Conversation) -> None:
 
 
 @scenario("failover/kill/completing-rebalance", source=LOADS, clauses=("PR-02",), needs=KILLS)
-def an_unassigned_generation_dies_with_the_coordinator(talk: Conversation) -> None:
+def an_unassigned_generation_dies_with_the_coordinator(conversation: Conversation) -> None:
     """A generation that nobody was assigned is gone; the one before it is back."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
     bob.sends(join_group())
     ana.receives(join_group_response(error_code="NONE", generation_id=3))
     bob.receives(join_group_response(error_code="NONE", generation_id=3))
-    killed(talk, ana)
+    killed(conversation, ana)
 
     ana.sends(heartbeat(generation_id=3))
     ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
@@ -78,12 +78,12 @@ def an_unassigned_generation_dies_with_the_coordinator(talk: Conversation) -> No
 
 
 @scenario("failover/kill/offsets", source="OffsetMetadataManager#replay", clauses=("PE-11",), needs=KILLS)
-def offsets_outlive_their_coordinator(talk: Conversation) -> None:
+def offsets_outlive_their_coordinator(conversation: Conversation) -> None:
     """The offset that was acknowledged last is there when the broker that acknowledged it is gone."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     for offset in range(1, 9):
         commits(ana, offset)
-    killed(talk, ana)
+    killed(conversation, ana)
 
     has_committed(ana, 8)
     lives(ana)
@@ -95,12 +95,12 @@ def offsets_outlive_their_coordinator(talk: Conversation) -> None:
     clauses=("ST-11", "PR-06"),
     needs=KILLS,
 )
-def static_members_outlive_their_coordinator(talk: Conversation) -> None:
+def static_members_outlive_their_coordinator(conversation: Conversation) -> None:
     """A static member that restarts after the takeover has its seat and fences who had it before."""
-    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    killed(talk, ana)
+    ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    killed(conversation, ana)
 
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob_again.sends(join_group())
     bob_again.receives(join_group_response(error_code="NONE", generation_id=2))
     bob.sends(heartbeat(generation_id=2))
@@ -114,13 +114,13 @@ def static_members_outlive_their_coordinator(talk: Conversation) -> None:
     clauses=("PR-06", "PE-09"),
     needs=KILLS,
 )
-def a_static_replacement_outlives_its_coordinator(talk: Conversation) -> None:
+def a_static_replacement_outlives_its_coordinator(conversation: Conversation) -> None:
     """Who replaced a static member is still in its place since 2.6.1; before, the former one is again."""
-    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob_again.sends(join_group())
     bob_again.receives(join_group_response(error_code="NONE", generation_id=2))
-    killed(talk, ana)
+    killed(conversation, ana)
 
     bob.sends(heartbeat(generation_id=2))
     bob.receives(heartbeat_response(error_code=ANY))
@@ -135,15 +135,15 @@ def a_static_replacement_outlives_its_coordinator(talk: Conversation) -> None:
     clauses=("PR-01",),
     needs=(Capability.CLUSTER, Capability.KILL),
 )
-def a_group_that_moved_outlives_its_second_coordinator(talk: Conversation) -> None:
+def a_group_that_moved_outlives_its_second_coordinator(conversation: Conversation) -> None:
     """What was acknowledged by a coordinator, and by the next one, outlives both the move and a death."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
-    talk.moves_coordinator()
+    conversation.moves_coordinator()
     ana.disconnects()
     serves(ana)
     commits(ana, 8)
-    killed(talk, ana)
+    killed(conversation, ana)
 
     has_committed(ana, 8)
     lives(ana)
@@ -155,10 +155,10 @@ def a_group_that_moved_outlives_its_second_coordinator(talk: Conversation) -> No
     clauses=("PR-08", "MX-11"),
     needs=(Capability.RESTART,),
 )
-def a_group_that_outgrew_the_limit_rebalances(talk: Conversation) -> None:
+def a_group_that_outgrew_the_limit_rebalances(conversation: Conversation) -> None:
     """A group that is larger than a limit lowered by a restart rebalances as soon as it is loaded."""
-    ana, bob = talk.stable_group("ana", "bob")
-    talk.restarts_coordinator({"group.max.size": 1})
+    ana, bob = conversation.stable_group("ana", "bob")
+    conversation.restarts_coordinator({"group.max.size": 1})
     serves(ana)
 
     bob.sends(heartbeat())

@@ -2,9 +2,9 @@
 
 from harness.scenario import (
     ANY,
+    Breakpoint,
     Capability,
     Conversation,
-    HoldPoint,
     describe_groups,
     describe_groups_response,
     heartbeat,
@@ -37,10 +37,10 @@ from suites.failover.words import (
 
 
 @scenario("failover/move/stable", source=LOADS, clauses=("PR-01", "LO-21"), needs=MOVES)
-def a_stable_group_moves(talk: Conversation) -> None:
+def a_stable_group_moves(conversation: Conversation) -> None:
     """A Stable group is on the new coordinator with its generation, members, leader and assignments."""
-    ana, bob = talk.stable_group("ana", "bob")
-    moved(talk, ana, bob)
+    ana, bob = conversation.stable_group("ana", "bob")
+    moved(conversation, ana, bob)
 
     lives(ana)
     bob.sends(sync_group())
@@ -61,27 +61,27 @@ def a_stable_group_moves(talk: Conversation) -> None:
 
 
 @scenario("failover/move/empty", source=LOADS, clauses=("PR-05",), needs=MOVES)
-def an_empty_group_moves(talk: Conversation) -> None:
+def an_empty_group_moves(conversation: Conversation) -> None:
     """An Empty group keeps its protocol type and goes on counting generations on the new coordinator."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     ana.sends(leave_group())
     ana.receives(leave_group_response(error_code="NONE"))
-    moved(talk, ana)
+    moved(conversation, ana)
 
     ana.repeats(
         describe_groups(), until=describe_groups_response(group_state="Empty", protocol_type="consumer")
     )
-    bob = talk.actor("bob")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
     bob.sends(join_group())
     bob.receives(join_group_response(error_code="NONE", generation_id=3))
 
 
 @scenario("failover/move/preparing-rebalance", source=UNLOADS, clauses=("PR-02", "PR-07"), needs=MOVES)
-def a_join_that_is_parked_is_sent_on(talk: Conversation) -> None:
+def a_join_that_is_parked_is_sent_on(conversation: Conversation) -> None:
     """A parked JoinGroup is told NOT_COORDINATOR; on the new coordinator the rebalance never began."""
-    ana, bob = rebalancing(talk)
-    talk.moves_coordinator()
+    ana, bob = rebalancing(conversation)
+    conversation.moves_coordinator()
 
     ana.receives(join_group_response(error_code=NOT_OURS, member_id=ana.member_id))
     goes_on(bob, ana)
@@ -90,14 +90,14 @@ def a_join_that_is_parked_is_sent_on(talk: Conversation) -> None:
 
 
 @scenario("failover/move/first-join", source=UNLOADS, clauses=("PR-03", "PR-07"), needs=MOVES)
-def a_first_join_that_is_parked_is_sent_on(talk: Conversation) -> None:
+def a_first_join_that_is_parked_is_sent_on(conversation: Conversation) -> None:
     """A member that waits for another to join again is told NOT_COORDINATOR, and is unknown afterwards."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
     bob.sends(join_group())
     bob.stays_parked(for_ms=300)
-    talk.moves_coordinator()
+    conversation.moves_coordinator()
 
     bob.receives(join_group_response(error_code=NOT_OURS, member_id=bob.member_id))
     goes_on(ana, bob)
@@ -112,16 +112,16 @@ def a_first_join_that_is_parked_is_sent_on(talk: Conversation) -> None:
     clauses=("PR-02", "PR-07", "SG-30"),
     needs=MOVES,
 )
-def a_sync_that_is_parked_is_sent_on(talk: Conversation) -> None:
+def a_sync_that_is_parked_is_sent_on(conversation: Conversation) -> None:
     """A parked SyncGroup is told NOT_COORDINATOR; the generation without assignments is gone."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
     bob.sends(join_group())
     ana.receives(join_group_response(error_code="NONE", generation_id=3))
     bob.receives(join_group_response(error_code="NONE", generation_id=3))
     bob.sends(sync_group())
     bob.stays_parked(for_ms=300)
-    talk.moves_coordinator()
+    conversation.moves_coordinator()
 
     bob.receives(sync_group_response(error_code=NOT_OURS, assignment=b""))
     goes_on(ana, bob)
@@ -133,14 +133,14 @@ def a_sync_that_is_parked_is_sent_on(talk: Conversation) -> None:
 
 
 @scenario("failover/move/offsets", source="OffsetMetadataManager#replay", clauses=("PE-11",), needs=MOVES)
-def offsets_move(talk: Conversation) -> None:
+def offsets_move(conversation: Conversation) -> None:
     """Offsets that were acknowledged are there after each of two moves, and can be replaced in between."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
-    moved(talk, ana)
+    moved(conversation, ana)
     has_committed(ana, 7)
     commits(ana, 8)
-    moved(talk, ana)
+    moved(conversation, ana)
 
     has_committed(ana, 8)
     lives(ana)
@@ -152,13 +152,13 @@ def offsets_move(talk: Conversation) -> None:
     clauses=("ST-11", "PR-06"),
     needs=MOVES,
 )
-def static_members_move(talk: Conversation) -> None:
+def static_members_move(conversation: Conversation) -> None:
     """Static members keep their seats on the new coordinator: a restarted one replaces the one before it."""
-    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    moved(talk, ana, bob)
+    ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    moved(conversation, ana, bob)
 
     lives(bob)
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob_again.sends(join_group())
     bob_again.receives(join_group_response(error_code="NONE", generation_id=2))
     bob.sends(heartbeat(generation_id=2))
@@ -172,13 +172,13 @@ def static_members_move(talk: Conversation) -> None:
     clauses=("PR-06", "PE-09"),
     needs=MOVES,
 )
-def a_static_replacement_moves(talk: Conversation) -> None:
+def a_static_replacement_moves(conversation: Conversation) -> None:
     """Who replaced a static member is known to the new coordinator since 2.6.1; before, the former one is."""
-    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob_again.sends(join_group())
     bob_again.receives(join_group_response(error_code="NONE", generation_id=2))
-    moved(talk, ana, bob, bob_again)
+    moved(conversation, ana, bob, bob_again)
 
     bob.sends(heartbeat(generation_id=2))
     bob.receives(heartbeat_response(error_code=ANY))
@@ -188,12 +188,12 @@ def a_static_replacement_moves(talk: Conversation) -> None:
 
 
 @scenario("failover/move/pending-member", source=LOADS, clauses=("PR-04", "PE-08"), needs=MOVES)
-def a_pending_member_does_not_move(talk: Conversation) -> None:
+def a_pending_member_does_not_move(conversation: Conversation) -> None:
     """A member id that was given out but not joined with is unknown to the new coordinator."""
-    (ana,) = talk.stable_group("ana")
-    bob = talk.actor("bob")
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
-    moved(talk, ana, bob)
+    moved(conversation, ana, bob)
 
     bob.sends(join_group())
     bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
@@ -201,17 +201,17 @@ def a_pending_member_does_not_move(talk: Conversation) -> None:
 
 
 @scenario("failover/move/back", source=UNLOADS, clauses=("PR-05",), needs=MOVES)
-def a_former_coordinator_has_forgotten_what_it_knew(talk: Conversation) -> None:
+def a_former_coordinator_has_forgotten_what_it_knew(conversation: Conversation) -> None:
     """Moved on until it is back, a coordinator knows what was done meanwhile and nothing of its own time."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     commits(ana, 7)
-    moved(talk, ana, bob)
+    moved(conversation, ana, bob)
     commits(ana, 8)
     for actor in (bob, ana):
         actor.sends(leave_group())
         actor.receives(leave_group_response(error_code="NONE"))
-    moved(talk, ana)
-    moved(talk, ana, bob)
+    moved(conversation, ana)
+    moved(conversation, ana, bob)
 
     has_committed(ana, 8)
     bob.sends(heartbeat(generation_id=2))
@@ -225,12 +225,12 @@ def a_former_coordinator_has_forgotten_what_it_knew(talk: Conversation) -> None:
     clauses=("LO-06", "CO-13"),
     needs=(Capability.CLUSTER, Capability.HOLD_LOADING),
 )
-def the_new_coordinator_loads_while_the_former_has_let_go(talk: Conversation) -> None:
+def the_new_coordinator_loads_while_the_former_has_let_go(conversation: Conversation) -> None:
     """While the new coordinator loads it says so, and the former one says that it is none."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
-    talk.holds(HoldPoint.LOADING)
-    talk.moves_coordinator()
+    conversation.holds(Breakpoint.LOADING)
+    conversation.moves_coordinator()
 
     ana.repeats(heartbeat(), until=heartbeat_response(error_code=NOT_OURS), within_ms=WITHIN_MS)
     ana.disconnects()
@@ -242,7 +242,7 @@ def the_new_coordinator_loads_while_the_former_has_let_go(talk: Conversation) ->
     )
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="NONE"))
-    talk.releases(HoldPoint.LOADING)
+    conversation.releases(Breakpoint.LOADING)
     serves(ana)
     has_committed(ana, 7)
     lives(ana)

@@ -28,11 +28,11 @@ _OFFSETS = "__consumer_offsets"
     needs=MOVES,
     broker_config={"message.max.bytes": "1000"},
 )
-def what_is_held_up_is_sent_on(talk: Conversation) -> None:
+def what_is_held_up_is_sent_on(conversation: Conversation) -> None:
     """What waits behind a batch that was left open is told NOT_COORDINATOR when the coordinator moves."""
-    ana, bob = talk.stable_group("ana", "bob")
-    eve = talk.actor("eve")
-    simple = talk.group("simple")
+    ana, bob = conversation.stable_group("ana", "bob")
+    eve = conversation.actor("eve")
+    simple = conversation.group("simple")
     eve.sends(
         offset_commit(
             group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: (7, "m" * 3_000)}}
@@ -42,8 +42,8 @@ def what_is_held_up_is_sent_on(talk: Conversation) -> None:
 
     eve.sends(offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {1: 8}}))
     ana.sends(heartbeat())
-    talk.elapses(300)
-    talk.moves_coordinator()
+    conversation.elapses(300)
+    conversation.moves_coordinator()
     eve.receives(response("OffsetCommit"))
     ana.receives(heartbeat_response(error_code=ANY))
     ana.repeats(heartbeat(), until=heartbeat_response(error_code=NOT_OURS), within_ms=WITHIN_MS)
@@ -57,9 +57,9 @@ def what_is_held_up_is_sent_on(talk: Conversation) -> None:
     clauses=("TC-30",),
     needs=MOVES,
 )
-def markers_go_to_who_leads_the_log(talk: Conversation) -> None:
+def markers_go_to_who_leads_the_log(conversation: Conversation) -> None:
     """The end of a transaction is written by the broker that leads the log, and by no other."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
     ana.obtains_member_id()
     ends = write_txn_markers(
@@ -81,9 +81,9 @@ def markers_go_to_who_leads_the_log(talk: Conversation) -> None:
     clauses=("CO-07",),
     needs=MOVES,
 )
-def transactions_go_to_their_coordinator(talk: Conversation) -> None:
+def transactions_go_to_their_coordinator(conversation: Conversation) -> None:
     """A broker that does not coordinate a transaction says so, unless what it is asked for makes no sense."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
     nobody = Producer(
         actor=ana,

@@ -15,15 +15,15 @@ PAUSES = (Capability.PAUSE,)
 
 
 @scenario("failover/pause/short", source="GroupMetadataManager#classicGroupHeartbeat", needs=PAUSES)
-def a_coordinator_that_stood_still_answers(talk: Conversation) -> None:
+def a_coordinator_that_stood_still_answers(conversation: Conversation) -> None:
     """What is sent to a broker that stands still is answered when it goes on, and members are still in."""
-    ana, bob = talk.stable_group("ana", "bob")
-    talk.pauses_coordinator()
+    ana, bob = conversation.stable_group("ana", "bob")
+    conversation.pauses_coordinator()
     ana.sends(heartbeat())
     bob.sends(offset_commit(topics={"orders": {0: 7}}))
     ana.stays_parked(for_ms=500)
     bob.stays_parked(for_ms=500)
-    talk.resumes_coordinator()
+    conversation.resumes_coordinator()
 
     ana.receives(heartbeat_response(error_code="NONE"))
     bob.receives(offset_commit_response({"orders": {0: "NONE"}}))

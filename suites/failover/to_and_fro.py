@@ -2,9 +2,9 @@
 
 from harness.scenario import (
     ANY,
+    Breakpoint,
     Capability,
     Conversation,
-    HoldPoint,
     heartbeat,
     heartbeat_response,
     offset_fetch,
@@ -22,19 +22,19 @@ _LOADED_MS = 3_000
     source="KAFKA-10614, GroupMetadataManager#scheduleLoadGroupAndOffsets",
     needs=(Capability.CLUSTER, Capability.HOLD_LOADING),
 )
-def a_coordinator_is_elected_again_before_it_has_loaded(talk: Conversation) -> None:
+def a_coordinator_is_elected_again_before_it_has_loaded(conversation: Conversation) -> None:
     """A broker that is elected again while it loads for the first time loads once more.
 
     Before 2.8.1 it took the second election for the first, and resigned for good when it had loaded.
     """
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
-    talk.holds(HoldPoint.LOADING)
+    conversation.holds(Breakpoint.LOADING)
     for _ in range(4):
-        talk.moves_coordinator()
+        conversation.moves_coordinator()
     ana.disconnects()
-    talk.releases(HoldPoint.LOADING)
-    talk.elapses(_LOADED_MS)
+    conversation.releases(Breakpoint.LOADING)
+    conversation.elapses(_LOADED_MS)
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code=ANY))

@@ -43,11 +43,11 @@ def _ends(producer: Producer, *, committed: bool) -> None:
 
 
 @scenario("failover/transaction/move-commit", source=LOADS, clauses=("RP-08", "OF-20"), needs=MOVES)
-def a_pending_offset_moves_and_counts(talk: Conversation) -> None:
+def a_pending_offset_moves_and_counts(conversation: Conversation) -> None:
     """A pending offset is pending on the new coordinator, its group Empty, and counts when committed."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
-    moved(talk, ana)
+    moved(conversation, ana)
 
     ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE", group_state="Empty"))
     _is_pending(ana)
@@ -56,11 +56,11 @@ def a_pending_offset_moves_and_counts(talk: Conversation) -> None:
 
 
 @scenario("failover/transaction/move-abort", source=LOADS, clauses=("RP-08", "OF-21"), needs=MOVES)
-def a_pending_offset_moves_and_is_forgotten(talk: Conversation) -> None:
+def a_pending_offset_moves_and_is_forgotten(conversation: Conversation) -> None:
     """A pending offset is gone when its transaction is aborted with the new coordinator."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
-    moved(talk, ana)
+    moved(conversation, ana)
 
     _is_pending(ana)
     _ends(producer, committed=False)
@@ -73,11 +73,11 @@ def a_pending_offset_moves_and_is_forgotten(talk: Conversation) -> None:
     clauses=("RP-08",),
     needs=MOVES,
 )
-def a_former_coordinator_decides_nothing(talk: Conversation) -> None:
+def a_former_coordinator_decides_nothing(conversation: Conversation) -> None:
     """With the former coordinator a transaction is not decided and no offset of it is taken."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
-    talk.moves_coordinator()
+    conversation.moves_coordinator()
 
     ana.repeats(
         producer.ends(committed=True), until=end_txn_response(error_code=NOT_OURS), within_ms=WITHIN_MS
@@ -91,11 +91,11 @@ def a_former_coordinator_decides_nothing(talk: Conversation) -> None:
 
 
 @scenario("failover/transaction/across", source=LOADS, clauses=("TC-01",), needs=MOVES)
-def a_transaction_takes_offsets_from_both_coordinators(talk: Conversation) -> None:
+def a_transaction_takes_offsets_from_both_coordinators(conversation: Conversation) -> None:
     """Offsets of one transaction that two coordinators took count together."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
-    moved(talk, ana)
+    moved(conversation, ana)
     ana.repeats(
         producer.commits({"orders": {1: 43}}),
         until=txn_offset_commit_response({"orders": {1: "NONE"}}),
@@ -107,11 +107,11 @@ def a_transaction_takes_offsets_from_both_coordinators(talk: Conversation) -> No
 
 
 @scenario("failover/transaction/kill-commit", source=LOADS, clauses=("RP-08", "OF-20"), needs=KILLS)
-def a_pending_offset_outlives_its_coordinator_and_counts(talk: Conversation) -> None:
+def a_pending_offset_outlives_its_coordinator_and_counts(conversation: Conversation) -> None:
     """A pending offset is pending after a takeover, and counts when its transaction is committed."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
-    killed(talk, ana)
+    killed(conversation, ana)
 
     _is_pending(ana)
     _ends(producer, committed=True)
@@ -121,14 +121,14 @@ def a_pending_offset_outlives_its_coordinator_and_counts(talk: Conversation) -> 
 @scenario(
     "failover/transaction/disconnect-commit", source=LOADS, clauses=("RP-08", "OF-20"), needs=DISCONNECTS
 )
-def a_pending_offset_counts_though_its_coordinator_was_away(talk: Conversation) -> None:
+def a_pending_offset_counts_though_its_coordinator_was_away(conversation: Conversation) -> None:
     """A pending offset is pending with whoever takes over, and counts when the first coordinator is back."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
-    disconnected(talk, ana)
+    disconnected(conversation, ana)
 
     _is_pending(ana)
-    talk.reconnects_coordinator()
+    conversation.reconnects_coordinator()
     ana.formerly.repeats(
         producer.ends(committed=True), until=end_txn_response(error_code=NOT_OURS), within_ms=WITHIN_MS
     )
@@ -138,9 +138,9 @@ def a_pending_offset_counts_though_its_coordinator_was_away(talk: Conversation) 
 
 
 @scenario("failover/transaction/kill-decided", source=LOADS, clauses=("OF-20", "OF-21"), needs=KILLS)
-def what_was_decided_outlives_the_coordinator(talk: Conversation) -> None:
+def what_was_decided_outlives_the_coordinator(conversation: Conversation) -> None:
     """After a takeover the offsets of a committed transaction are there, those of a later aborted one not."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
     _ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
@@ -149,6 +149,6 @@ def what_was_decided_outlives_the_coordinator(talk: Conversation) -> None:
     ana.receives(txn_offset_commit_response({"orders": {0: "NONE"}}))
     _ends(producer, committed=False)
     sees(ana, ORDER_0)
-    killed(talk, ana)
+    killed(conversation, ana)
 
     sees(ana, {"orders": {0: 42}})

@@ -36,21 +36,21 @@ WITHIN_MS = 20_000
 """A cluster takes a while to notice that a broker is gone."""
 
 
-def moved(talk: Conversation, *actors: Actor) -> None:
+def moved(conversation: Conversation, *actors: Actor) -> None:
     """Let another broker become the coordinator, and actors go to it and await that it serves."""
-    talk.moves_coordinator()
+    conversation.moves_coordinator()
     goes_on(*actors)
 
 
-def killed(talk: Conversation, witness: Actor) -> None:
+def killed(conversation: Conversation, witness: Actor) -> None:
     """Let the coordinator's broker die, and await that somebody serves again."""
-    talk.kills_coordinator()
+    conversation.kills_coordinator()
     serves(witness)
 
 
-def disconnected(talk: Conversation, witness: Actor) -> None:
+def disconnected(conversation: Conversation, witness: Actor) -> None:
     """Let the coordinator's broker lose its network, and await that another serves."""
-    talk.disconnects_coordinator()
+    conversation.disconnects_coordinator()
     serves(witness)
 
 
@@ -104,9 +104,9 @@ def has_committed(actor: Actor, offset: int) -> None:
     )
 
 
-def rebalancing(talk: Conversation) -> tuple[Actor, Actor]:
+def rebalancing(conversation: Conversation) -> tuple[Actor, Actor]:
     """Return two members of generation 2, the first of which has joined again and waits for the second."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     lives(bob)
     ana.sends(join_group())
     bob.sends(heartbeat())
@@ -114,7 +114,7 @@ def rebalancing(talk: Conversation) -> tuple[Actor, Actor]:
     return ana, bob
 
 
-def is_told_so_by_every_api(actor: Actor) -> None:
+def is_answered_alike_by_every_api(actor: Actor) -> None:
     """Ask everything that only the group's coordinator answers."""
     no_offsets = offset_commit_response({"orders": {0: NOT_OURS}})
     actor.climbs(

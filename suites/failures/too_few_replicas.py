@@ -23,9 +23,9 @@ from harness.scenario import (
     clauses=("ER-15", "ER-02"),
     broker_config={"min.insync.replicas": "2"},
 )
-def writes_may_want_more_replicas_than_there_are(talk: Conversation) -> None:
+def writes_may_want_more_replicas_than_there_are(conversation: Conversation) -> None:
     """With min.insync.replicas 2 and one replica writes fail until 3.6, and succeed since."""
-    ana, bob = talk.actors("ana", "bob")
+    ana, bob = conversation.actors("ana", "bob")
     ana.sends(join_group(version=3, member_id=""))
     ana.receives(join_group_response(error_code="NONE", generation_id=1))
     ana.sends(sync_group(assignments=((ana.member_id, ana.part),)))
@@ -33,7 +33,7 @@ def writes_may_want_more_replicas_than_there_are(talk: Conversation) -> None:
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code=ANY))
 
-    simple = talk.group("simple")
+    simple = conversation.group("simple")
     commit = offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 7}})
     bob.sends(commit)
     bob.receives(response("OffsetCommit"))

@@ -31,16 +31,9 @@ from harness.scenario import (
     sync_group_response,
 )
 
-
-def small_log(number: int) -> dict[str, str]:
-    """Return what makes a log with room for a group of two members with short names, or for one offset.
-
-    Each scenario has a broker of its own: where a write that fails holds up those after it, it holds up those
-    of all groups. How long they are held up is short, and tells the brokers apart.
-    """
-    return {"message.max.bytes": "1000", "offsets.commit.timeout.ms": str(500 + number)}
-
-
+SMALL_LOG: Final = {"message.max.bytes": "1000", "offsets.commit.timeout.ms": "2000"}
+"""Room for a group of two members with short names, or for one offset; what a write that fails holds up
+waits for no longer than the timeout."""
 LARGE: Final = b"x" * 3000
 MANY_TOPICS: Final = subscription("orders", *(f"topic-{number}-{'x' * 200}" for number in range(15)))
 STORES: Final = "GroupMetadataManager#storeGroup"
@@ -50,14 +43,14 @@ STORES: Final = "GroupMetadataManager#storeGroup"
     "failures/too-large/assignments",
     source="CoordinatorOperationExceptionHelper#handleOperationException",
     clauses=("FI-01", "SG-28", "PE-02", "ER-02"),
-    broker_config=small_log(0),
+    broker_config=SMALL_LOG,
 )
-def assignments_too_large_for_the_log(talk: Conversation) -> None:
+def assignments_too_large_for_the_log(conversation: Conversation) -> None:
     """When assignments cannot be written all who sync are told UNKNOWN_SERVER_ERROR and rejoin.
 
     The Java coordinator of 3.8 and 3.9 keeps a batch open for good then, and has nothing written any more.
     """
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
     bob.sends(join_group())
     ana.receives(join_group_response(error_code="NONE", generation_id=3))
@@ -84,17 +77,17 @@ def assignments_too_large_for_the_log(talk: Conversation) -> None:
     "failures/too-large/static-restart",
     source="GroupMetadataManager#classicGroupJoinNewStaticMember",
     clauses=("FI-02", "ST-12"),
-    broker_config=small_log(1),
+    broker_config=SMALL_LOG,
 )
-def a_static_restart_too_large_for_the_log(talk: Conversation) -> None:
+def a_static_restart_too_large_for_the_log(conversation: Conversation) -> None:
     """A static restart that cannot be written is refused in the live generation, and the former id stays.
 
     So since 2.6.1; before, nothing was written, and the restart went through.
     """
-    ana = talk.actor("ana", group_instance_id="seat-a")
-    bob = talk.actor("bob", group_instance_id="seat-b")
-    again = talk.actor("bob-again", group_instance_id="seat-b")
-    talk.stable_group(ana, bob)
+    ana = conversation.actor("ana", group_instance_id="seat-a")
+    bob = conversation.actor("bob", group_instance_id="seat-b")
+    again = conversation.actor("bob-again", group_instance_id="seat-b")
+    conversation.stable_group(ana, bob)
 
     again.sends(join_group(protocols=(("range", MANY_TOPICS),)))
     again.receives(join_group_response(error_code=ANY, generation_id=2, members=()))
@@ -108,15 +101,15 @@ def a_static_restart_too_large_for_the_log(talk: Conversation) -> None:
     "failures/too-large/new-group-in-two-steps",
     source="GroupMetadataManager#classicGroupJoinToClassicGroup",
     clauses=("FI-03", "ER-08"),
-    broker_config=small_log(2),
+    broker_config=SMALL_LOG,
 )
-def a_new_group_too_large_in_two_steps(talk: Conversation) -> None:
+def a_new_group_too_large_in_two_steps(conversation: Conversation) -> None:
     """A minted id of a group that cannot be written is unknown to Java since 4.0, and good to all before."""
     group_id = "two-steps-" + "g" * 1200
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(join_group(group_id=group_id))
     ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
-    talk.elapses(200)
+    conversation.elapses(200)
     ana.sends(describe_groups(groups=(group_id,)))
     ana.receives(describe_groups_response(error_code="NONE", group_state=ANY, members=()))
 
@@ -128,14 +121,14 @@ def a_new_group_too_large_in_two_steps(talk: Conversation) -> None:
     "failures/too-large/new-group-in-one-step",
     source="GroupMetadataManager#classicGroupJoinToClassicGroup",
     clauses=("FI-04", "ER-08"),
-    broker_config=small_log(3),
+    broker_config=SMALL_LOG,
 )
-def a_new_group_too_large_in_one_step(talk: Conversation) -> None:
+def a_new_group_too_large_in_one_step(conversation: Conversation) -> None:
     """Who is let in at once to a group that cannot be written fails in Java, and joins in Scala."""
     joined_or_failed = join_group_response(error_code=one_of("NONE", "UNKNOWN_SERVER_ERROR"))
     group_id = "one-step-" + "g" * 1200
-    ana = talk.actor("ana")
-    bob = talk.actor("bob", group_instance_id="seat-b")
+    ana = conversation.actor("ana")
+    bob = conversation.actor("bob", group_instance_id="seat-b")
 
     ana.sends(join_group(version=3, group_id=group_id))
     ana.receives(joined_or_failed)
@@ -147,11 +140,11 @@ def a_new_group_too_large_in_one_step(talk: Conversation) -> None:
     "failures/too-large/emptied-group",
     source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
     clauses=("FI-05", "FI-06"),
-    broker_config=small_log(4),
+    broker_config=SMALL_LOG,
 )
-def an_emptied_group_too_large_for_the_log(talk: Conversation) -> None:
+def an_emptied_group_too_large_for_the_log(conversation: Conversation) -> None:
     """When a group's emptying cannot be written, Java says so on top; the group is Empty all the same."""
-    ana, bob = talk.actors("ana", "bob")
+    ana, bob = conversation.actors("ana", "bob")
     typed = join_group(protocol_type="t" * 1200, protocols=(("range", ORDERS),))
     ana.sends(typed)
     ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
@@ -173,11 +166,11 @@ def an_emptied_group_too_large_for_the_log(talk: Conversation) -> None:
     "failures/too-large/commit",
     source="CoordinatorOperationExceptionHelper#handleOperationException",
     clauses=("ER-04", "OC-49", "ER-09"),
-    broker_config=small_log(5),
+    broker_config=SMALL_LOG,
 )
-def a_commit_too_large_for_the_log(talk: Conversation) -> None:
+def a_commit_too_large_for_the_log(conversation: Conversation) -> None:
     """A commit that cannot be written fails for each partition alike, and nothing of it is stored."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     offsets = {"orders": {0: (7, "short"), 1: (8, "m" * 3000)}}
 
     ana.sends(offset_commit(generation_id=-1, member_id="", topics=offsets))
@@ -192,13 +185,13 @@ def a_commit_too_large_for_the_log(talk: Conversation) -> None:
     "failures/too-large/deletion",
     source="GroupCoordinatorShard#deleteGroups",
     clauses=("ER-07", "DL-10"),
-    broker_config=small_log(6),
+    broker_config=SMALL_LOG,
 )
-def a_deletion_too_large_for_the_log(talk: Conversation) -> None:
+def a_deletion_too_large_for_the_log(conversation: Conversation) -> None:
     """A deletion that cannot be written is NONE in Scala, until a restart, and fails in Java."""
     group_id = "deletion-" + "g" * 300
     partitions = {"orders": (0, 1, 2), "payments": (0, 1)}
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     for topic, indexes in partitions.items():
         for index in indexes:
             one = {topic: {index: 7}}

@@ -20,13 +20,13 @@ from harness.scenario import (
     needs=(Capability.RESTART,),
     broker_config={"offsets.topic.compression.codec": "1"},
 )
-def a_compressed_log_is_loaded(talk: Conversation) -> None:
+def a_compressed_log_is_loaded(conversation: Conversation) -> None:
     """With a compressed log members and offsets come back as with any other."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     ana.sends(offset_commit(topics={"orders": {0: 7}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
-    talk.restarts_coordinator()
+    conversation.restarts_coordinator()
     ana.repeats(
         offset_fetch(topics={"orders": (0,)}),
         until=offset_fetch_response({"orders": {0: 7}}),

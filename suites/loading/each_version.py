@@ -5,9 +5,9 @@ from harness.scenario import (
     NON_EMPTY,
     OWN,
     Actor,
+    Breakpoint,
     Capability,
     Conversation,
-    HoldPoint,
     Pattern,
     Value,
     add_offsets_to_txn_response,
@@ -49,17 +49,17 @@ LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 RUNS = "CoordinatorRuntime#withActiveContextOrThrow"
 
 
-def _loads(talk: Conversation) -> None:
-    talk.holds(HoldPoint.LOADING)
-    talk.restarts_coordinator()
+def _loads(conversation: Conversation) -> None:
+    conversation.holds(Breakpoint.LOADING)
+    conversation.restarts_coordinator()
 
 
-def _asks(talk: Conversation, ana: Actor, *asked: tuple[Request, Response]) -> None:
+def _asks(conversation: Conversation, ana: Actor, *asked: tuple[Request, Response]) -> None:
     """Let somebody ask while the coordinator loads, which it has begun to, and await the end of it."""
     for said, answer in asked:
         ana.sends(said)
         ana.receives(answer)
-    talk.releases(HoldPoint.LOADING)
+    conversation.releases(Breakpoint.LOADING)
     ana.repeats(
         offset_fetch(topics={"payments": (1,)}),
         until=offset_fetch_response({"payments": {1: -1}}),
@@ -74,29 +74,29 @@ def _asks(talk: Conversation, ana: Actor, *asked: tuple[Request, Response]) -> N
     needs=HOLDS,
     sweep=sweep("FindCoordinator", 0, 6),
 )
-def it_is_found(talk: Conversation, version: int) -> None:
+def it_is_found(conversation: Conversation, version: int) -> None:
     """FindCoordinator v{version} names a coordinator that is still loading."""
-    ana = talk.actor("ana")
-    _loads(talk)
+    ana = conversation.actor("ana")
+    _loads(conversation)
     one: Pattern = {"error_code": "NONE", "host": NON_EMPTY}
     found = (
         response("FindCoordinator", coordinators=(one,))
         if version >= 4
         else find_coordinator_response(error_code="NONE", host=NON_EMPTY)
     )
-    _asks(talk, ana, (find_coordinator(version=version), found))
+    _asks(conversation, ana, (find_coordinator(version=version), found))
 
 
 @scenario(
     "loading/version/join", source=RUNS, clauses=("LO-02",), needs=HOLDS, sweep=sweep("JoinGroup", 0, 9)
 )
-def nobody_joins(talk: Conversation, version: int) -> None:
+def nobody_joins(conversation: Conversation, version: int) -> None:
     """JoinGroup v{version} is refused while loading, of members and of who would be one."""
-    (ana,) = talk.stable_group("ana")
-    _loads(talk)
+    (ana,) = conversation.stable_group("ana")
+    _loads(conversation)
     refused = join_group_response(error_code=LOADING)
     _asks(
-        talk,
+        conversation,
         ana,
         (join_group(version=version), refused),
         (join_group(version=version, member_id=""), refused),
@@ -110,13 +110,13 @@ def nobody_joins(talk: Conversation, version: int) -> None:
     needs=HOLDS,
     sweep=sweep("SyncGroup", 0, 5),
 )
-def nobody_is_assigned(talk: Conversation, version: int) -> None:
+def nobody_is_assigned(conversation: Conversation, version: int) -> None:
     """SyncGroup v{version} brings no assignment while loading."""
-    (ana,) = talk.stable_group("ana")
-    _loads(talk)
+    (ana,) = conversation.stable_group("ana")
+    _loads(conversation)
     nothing = sync_group_response(assignment=b"")
     _asks(
-        talk,
+        conversation,
         ana,
         (sync_group(version=version), nothing),
         (sync_group(version=version, member_id="nobody"), nothing),
@@ -130,13 +130,16 @@ def nobody_is_assigned(talk: Conversation, version: int) -> None:
     needs=HOLDS,
     sweep=sweep("Heartbeat", 0, 4),
 )
-def everybody_lives(talk: Conversation, version: int) -> None:
+def everybody_lives(conversation: Conversation, version: int) -> None:
     """Heartbeat v{version} is good while loading, of members and of nobody."""
-    (ana,) = talk.stable_group("ana")
-    _loads(talk)
+    (ana,) = conversation.stable_group("ana")
+    _loads(conversation)
     good = heartbeat_response(error_code="NONE")
     _asks(
-        talk, ana, (heartbeat(version=version), good), (heartbeat(version=version, member_id="nobody"), good)
+        conversation,
+        ana,
+        (heartbeat(version=version), good),
+        (heartbeat(version=version, member_id="nobody"), good),
     )
 
 
@@ -147,12 +150,12 @@ def everybody_lives(talk: Conversation, version: int) -> None:
     needs=HOLDS,
     sweep=sweep("LeaveGroup", 0, 5),
 )
-def nobody_leaves(talk: Conversation, version: int) -> None:
+def nobody_leaves(conversation: Conversation, version: int) -> None:
     """LeaveGroup v{version} is refused on top while loading, if the release has words for it."""
-    (ana,) = talk.stable_group("ana")
-    _loads(talk)
+    (ana,) = conversation.stable_group("ana")
+    _loads(conversation)
     refused = leave_group_response(error_code=LOADING if version >= 3 else ANY)
-    _asks(talk, ana, (leave_group(version=version), refused))
+    _asks(conversation, ana, (leave_group(version=version), refused))
 
 
 @scenario(
@@ -162,13 +165,18 @@ def nobody_leaves(talk: Conversation, version: int) -> None:
     needs=HOLDS,
     sweep=sweep("OffsetCommit", 2, 9),
 )
-def nothing_is_committed(talk: Conversation, version: int) -> None:
+def nothing_is_committed(conversation: Conversation, version: int) -> None:
     """OffsetCommit v{version} is refused for each partition while loading."""
-    (ana,) = talk.stable_group("ana")
-    _loads(talk)
+    (ana,) = conversation.stable_group("ana")
+    _loads(conversation)
     refused = offset_commit_response({"orders": {0: LOADING}})
     simple = offset_commit(version=version, generation_id=-1, member_id="", topics={"orders": {0: 7}})
-    _asks(talk, ana, (offset_commit(version=version, topics={"orders": {0: 7}}), refused), (simple, refused))
+    _asks(
+        conversation,
+        ana,
+        (offset_commit(version=version, topics={"orders": {0: 7}}), refused),
+        (simple, refused),
+    )
 
 
 @scenario(
@@ -178,11 +186,11 @@ def nothing_is_committed(talk: Conversation, version: int) -> None:
     needs=HOLDS,
     sweep=sweep("OffsetCommit", 10, 10),
 )
-def nothing_is_committed_by_id(talk: Conversation, version: int) -> None:
+def nothing_is_committed_by_id(conversation: Conversation, version: int) -> None:
     """OffsetCommit v{version}, which names topics by id, is refused for each partition while loading."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     orders = id_of(ana, "orders")
-    _loads(talk)
+    _loads(conversation)
     asked = request(
         "OffsetCommit",
         version,
@@ -191,7 +199,11 @@ def nothing_is_committed_by_id(talk: Conversation, version: int) -> None:
         member_id=OWN,
         topics=(committed_by_id(orders, 0),),
     )
-    _asks(talk, ana, (asked, response("OffsetCommit", topics=({"partitions": ({"error_code": LOADING},)},))))
+    _asks(
+        conversation,
+        ana,
+        (asked, response("OffsetCommit", topics=({"partitions": ({"error_code": LOADING},)},))),
+    )
 
 
 @scenario(
@@ -201,17 +213,17 @@ def nothing_is_committed_by_id(talk: Conversation, version: int) -> None:
     needs=HOLDS,
     sweep=sweep("OffsetFetch", 1, 9),
 )
-def nothing_is_fetched(talk: Conversation, version: int) -> None:
+def nothing_is_fetched(conversation: Conversation, version: int) -> None:
     """OffsetFetch v{version} brings no offset while loading, of one partition or of all."""
-    (ana,) = talk.stable_group("ana")
-    _loads(talk)
+    (ana,) = conversation.stable_group("ana")
+    _loads(conversation)
     refused = (
         response("OffsetFetch")
         if version == 1
         else offset_fetch_response({}, version=version, error_code=LOADING)
     )
     everything = ((offset_fetch(version=version), refused),) if version >= 2 else ()
-    _asks(talk, ana, (offset_fetch(version=version, topics={"orders": (0,)}), refused), *everything)
+    _asks(conversation, ana, (offset_fetch(version=version, topics={"orders": (0,)}), refused), *everything)
 
 
 @scenario(
@@ -221,14 +233,14 @@ def nothing_is_fetched(talk: Conversation, version: int) -> None:
     needs=HOLDS,
     sweep=sweep("OffsetFetch", 10, 10),
 )
-def nothing_is_fetched_by_id(talk: Conversation, version: int) -> None:
+def nothing_is_fetched_by_id(conversation: Conversation, version: int) -> None:
     """OffsetFetch v{version}, which names topics by id, brings no offset while loading."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     orders = id_of(ana, "orders")
-    _loads(talk)
-    group: Value = {"group_id": talk.group("main"), "topics": (asked_by_id(orders, 0),)}
+    _loads(conversation)
+    group: Value = {"group_id": conversation.group("main"), "topics": (asked_by_id(orders, 0),)}
     _asks(
-        talk,
+        conversation,
         ana,
         (
             request("OffsetFetch", version, groups=(group,)),
@@ -244,12 +256,16 @@ def nothing_is_fetched_by_id(talk: Conversation, version: int) -> None:
     needs=HOLDS,
     sweep=sweep("OffsetDelete", 0, 0),
 )
-def nothing_is_deleted(talk: Conversation, version: int) -> None:
+def nothing_is_deleted(conversation: Conversation, version: int) -> None:
     """OffsetDelete v{version} is refused on top while loading."""
-    (ana,) = talk.stable_group("ana")
-    _loads(talk)
+    (ana,) = conversation.stable_group("ana")
+    _loads(conversation)
     del version
-    _asks(talk, ana, (offset_delete(topics={"orders": (0,)}), offset_delete_response(error_code=LOADING)))
+    _asks(
+        conversation,
+        ana,
+        (offset_delete(topics={"orders": (0,)}), offset_delete_response(error_code=LOADING)),
+    )
 
 
 @scenario(
@@ -259,12 +275,12 @@ def nothing_is_deleted(talk: Conversation, version: int) -> None:
     needs=HOLDS,
     sweep=sweep("DescribeGroups", 0, 6),
 )
-def no_group_is_described(talk: Conversation, version: int) -> None:
+def no_group_is_described(conversation: Conversation, version: int) -> None:
     """DescribeGroups v{version} is refused for each group while loading."""
-    (ana,) = talk.stable_group("ana")
-    _loads(talk)
+    (ana,) = conversation.stable_group("ana")
+    _loads(conversation)
     _asks(
-        talk,
+        conversation,
         ana,
         (describe_groups(version=version), describe_groups_response(error_code=LOADING, group_state="")),
     )
@@ -277,11 +293,11 @@ def no_group_is_described(talk: Conversation, version: int) -> None:
     needs=HOLDS,
     sweep=sweep("ListGroups", 0, 5),
 )
-def no_list_is_complete(talk: Conversation, version: int) -> None:
+def no_list_is_complete(conversation: Conversation, version: int) -> None:
     """ListGroups v{version} says while loading that it is not complete."""
-    ana = talk.actor("ana")
-    _loads(talk)
-    _asks(talk, ana, (list_groups(version=version), list_groups_response(error_code=LOADING)))
+    ana = conversation.actor("ana")
+    _loads(conversation)
+    _asks(conversation, ana, (list_groups(version=version), list_groups_response(error_code=LOADING)))
 
 
 @scenario(
@@ -291,11 +307,11 @@ def no_list_is_complete(talk: Conversation, version: int) -> None:
     needs=HOLDS,
     sweep=sweep("DeleteGroups", 0, 3),
 )
-def no_group_is_deleted(talk: Conversation, version: int) -> None:
+def no_group_is_deleted(conversation: Conversation, version: int) -> None:
     """DeleteGroups v{version} is refused for each group while loading."""
-    ana = talk.actor("ana")
-    _loads(talk)
-    _asks(talk, ana, (delete_groups(version=version), delete_groups_response(LOADING)))
+    ana = conversation.actor("ana")
+    _loads(conversation)
+    _asks(conversation, ana, (delete_groups(version=version), delete_groups_response(LOADING)))
 
 
 @scenario(
@@ -305,13 +321,13 @@ def no_group_is_deleted(talk: Conversation, version: int) -> None:
     needs=HOLDS,
     sweep=sweep("TxnOffsetCommit", 0, 5),
 )
-def no_transaction_commits(talk: Conversation, version: int) -> None:
+def no_transaction_commits(conversation: Conversation, version: int) -> None:
     """TxnOffsetCommit v{version} is refused for each partition while loading; low versions lack words."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
-    _loads(talk)
-    awaits_transactions(talk)
-    _asks(talk, ana, (producer.commits(ORDER_0, version=version), ONE_ANSWER))
+    _loads(conversation)
+    awaits_transactions(conversation)
+    _asks(conversation, ana, (producer.commits(ORDER_0, version=version), ONE_ANSWER))
 
 
 @scenario(
@@ -321,15 +337,15 @@ def no_transaction_commits(talk: Conversation, version: int) -> None:
     needs=HOLDS,
     sweep=sweep("TxnOffsetCommit", 6, 6),
 )
-def no_transaction_commits_by_id(talk: Conversation, version: int) -> None:
+def no_transaction_commits_by_id(conversation: Conversation, version: int) -> None:
     """TxnOffsetCommit v{version}, which names topics by id, is refused for each partition while loading."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
     orders = id_of(ana, "orders")
-    _loads(talk)
-    awaits_transactions(talk)
+    _loads(conversation)
+    awaits_transactions(conversation)
     asked = producer.commits({}, version=version, topics=(committed_by_id(orders, 0),))
-    _asks(talk, ana, (asked, ONE_ANSWER))
+    _asks(conversation, ana, (asked, ONE_ANSWER))
 
 
 @scenario(
@@ -339,13 +355,13 @@ def no_transaction_commits_by_id(talk: Conversation, version: int) -> None:
     needs=HOLDS,
     sweep=sweep("AddOffsetsToTxn", 0, 4),
 )
-def offsets_are_announced(talk: Conversation, version: int) -> None:
+def offsets_are_announced(conversation: Conversation, version: int) -> None:
     """AddOffsetsToTxn v{version} is taken while the group coordinator loads."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
-    _loads(talk)
-    awaits_transactions(talk)
-    _asks(talk, ana, (producer.adds(version=version), add_offsets_to_txn_response(error_code="NONE")))
+    _loads(conversation)
+    awaits_transactions(conversation)
+    _asks(conversation, ana, (producer.adds(version=version), add_offsets_to_txn_response(error_code="NONE")))
 
 
 @scenario(
@@ -355,10 +371,14 @@ def offsets_are_announced(talk: Conversation, version: int) -> None:
     needs=HOLDS,
     sweep=sweep("EndTxn", 0, 5),
 )
-def a_transaction_is_decided(talk: Conversation, version: int) -> None:
+def a_transaction_is_decided(conversation: Conversation, version: int) -> None:
     """EndTxn v{version} is taken while the group coordinator loads."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
-    _loads(talk)
-    awaits_transactions(talk)
-    _asks(talk, ana, (producer.ends(committed=True, version=version), end_txn_response(error_code="NONE")))
+    _loads(conversation)
+    awaits_transactions(conversation)
+    _asks(
+        conversation,
+        ana,
+        (producer.ends(committed=True, version=version), end_txn_response(error_code="NONE")),
+    )

@@ -5,9 +5,9 @@ from harness.scenario import (
     NON_EMPTY,
     SHORT_SESSIONS,
     Actor,
+    Breakpoint,
     Capability,
     Conversation,
-    HoldPoint,
     delete_groups,
     delete_groups_response,
     describe_groups,
@@ -39,19 +39,19 @@ LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 RUNS = "CoordinatorRuntime#withActiveContextOrThrow"
 
 
-def _loading(talk: Conversation) -> Actor:
+def _loading(conversation: Conversation) -> Actor:
     """Return the only member of a Stable group, with an offset, whose coordinator has begun to load."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     ana.sends(offset_commit(topics={"orders": {0: 7}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    talk.holds(HoldPoint.LOADING)
-    talk.restarts_coordinator()
+    conversation.holds(Breakpoint.LOADING)
+    conversation.restarts_coordinator()
     return ana
 
 
-def _loaded(talk: Conversation, ana: Actor) -> None:
+def _loaded(conversation: Conversation, ana: Actor) -> None:
     """Let the load end and await what only a loaded coordinator knows."""
-    talk.releases(HoldPoint.LOADING)
+    conversation.releases(Breakpoint.LOADING)
     ana.repeats(
         offset_fetch(topics={"orders": (0,)}),
         until=offset_fetch_response({"orders": {0: 7}}),
@@ -65,23 +65,23 @@ def _loaded(talk: Conversation, ana: Actor) -> None:
     clauses=("LO-01", "FC-13"),
     needs=HOLDS,
 )
-def a_loading_coordinator_is_found(talk: Conversation) -> None:
+def a_loading_coordinator_is_found(conversation: Conversation) -> None:
     """FindCoordinator names a coordinator that is still loading."""
-    ana = _loading(talk)
+    ana = _loading(conversation)
 
     ana.sends(find_coordinator())
     ana.receives(find_coordinator_response(error_code="NONE", host=NON_EMPTY))
     ana.sends(heartbeat(member_id="nobody"))
     ana.receives(heartbeat_response(error_code="NONE"))
 
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
 
 
 @scenario("loading/held/join", source=RUNS, clauses=("CO-11", "LO-02", "VF-07"), needs=HOLDS)
-def nobody_joins_while_loading(talk: Conversation) -> None:
+def nobody_joins_while_loading(conversation: Conversation) -> None:
     """JoinGroup is told COORDINATOR_LOAD_IN_PROGRESS, with a member id and without, and in low versions."""
-    ana = _loading(talk)
-    bob = talk.actor("bob")
+    ana = _loading(conversation)
+    bob = conversation.actor("bob")
     refused = join_group_response(error_code=LOADING, generation_id=-1, leader="", members=())
 
     ana.sends(join_group())
@@ -93,7 +93,7 @@ def nobody_joins_while_loading(talk: Conversation) -> None:
     bob.sends(join_group(member_id="", group_instance_id="seat-b"))
     bob.receives(refused)
 
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
 
 
 @scenario(
@@ -103,17 +103,17 @@ def nobody_joins_while_loading(talk: Conversation) -> None:
     needs=HOLDS,
     broker_config=SHORT_SESSIONS,
 )
-def a_bad_session_timeout_is_refused_while_loading(talk: Conversation) -> None:
+def a_bad_session_timeout_is_refused_while_loading(conversation: Conversation) -> None:
     """JoinGroup with a session timeout out of bounds is refused while loading, and refused for it after.
 
     Up to 3.9 loading is looked at first, from 4.0 on the session timeout.
     """
-    ana = _loading(talk)
-    bob = talk.actor("bob")
+    ana = _loading(conversation)
+    bob = conversation.actor("bob")
 
     bob.sends(join_group(member_id="", session_timeout_ms=1))
     bob.receives(join_group_response(error_code=ANY, generation_id=-1, leader="", members=()))
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
     bob.sends(join_group(member_id="", session_timeout_ms=1))
     bob.receives(join_group_response(error_code="INVALID_SESSION_TIMEOUT", member_id=""))
 
@@ -124,16 +124,16 @@ def a_bad_session_timeout_is_refused_while_loading(talk: Conversation) -> None:
     clauses=("LO-03", "VF-09", "CO-12"),
     needs=HOLDS,
 )
-def nobody_gets_an_assignment_while_loading(talk: Conversation) -> None:
+def nobody_gets_an_assignment_while_loading(conversation: Conversation) -> None:
     """SyncGroup gets no assignment while loading, but the former one after it.
 
     Up to 3.9 it is told REBALANCE_IN_PROGRESS, from 4.0 on COORDINATOR_LOAD_IN_PROGRESS.
     """
-    ana = _loading(talk)
+    ana = _loading(conversation)
 
     ana.sends(sync_group())
     ana.receives(sync_group_response(assignment=b""))
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
     ana.sends(sync_group())
     ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
 
@@ -144,21 +144,21 @@ def nobody_gets_an_assignment_while_loading(talk: Conversation) -> None:
     clauses=("CO-13", "LO-04", "ER-11"),
     needs=HOLDS,
 )
-def every_heartbeat_is_good_while_loading(talk: Conversation) -> None:
+def every_heartbeat_is_good_while_loading(conversation: Conversation) -> None:
     """Any heartbeat is answered NONE while loading: of members and strangers, of any generation and group."""
-    ana = _loading(talk)
+    ana = _loading(conversation)
     good = heartbeat_response(error_code="NONE")
 
     ana.sends(heartbeat())
     ana.receives(good)
     ana.sends(heartbeat(member_id="nobody", generation_id=99))
     ana.receives(good)
-    ana.sends(heartbeat(group_id=talk.group("never"), member_id="nobody", group_instance_id="seat-x"))
+    ana.sends(heartbeat(group_id=conversation.group("never"), member_id="nobody", group_instance_id="seat-x"))
     ana.receives(good)
     ana.sends(heartbeat(version=0))
     ana.receives(good)
 
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
     ana.sends(heartbeat())
     ana.receives(good)
     ana.sends(heartbeat(member_id="nobody"))
@@ -168,27 +168,27 @@ def every_heartbeat_is_good_while_loading(talk: Conversation) -> None:
 @scenario(
     "loading/held/leave", source="GroupCoordinatorService#leaveGroup", clauses=("CO-14", "LO-05"), needs=HOLDS
 )
-def nobody_leaves_while_loading(talk: Conversation) -> None:
+def nobody_leaves_while_loading(conversation: Conversation) -> None:
     """LeaveGroup is told COORDINATOR_LOAD_IN_PROGRESS on top, names no members, and nobody has left.
 
     Before v3 some releases have no words for an error of the whole group: `regressions/kafka-15755` tells.
     """
-    ana = _loading(talk)
+    ana = _loading(conversation)
 
     ana.sends(leave_group())
     ana.receives(leave_group_response(error_code=LOADING, members=()))
     ana.sends(leave_group(version=2))
     ana.receives(leave_group_response(error_code=ANY))
 
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="NONE"))
 
 
 @scenario("loading/held/commit", source=RUNS, clauses=("LO-06", "LO-07", "OC-21", "OC-22"), needs=HOLDS)
-def nothing_is_committed_while_loading(talk: Conversation) -> None:
+def nothing_is_committed_while_loading(conversation: Conversation) -> None:
     """OffsetCommit is told COORDINATOR_LOAD_IN_PROGRESS for each partition that exists."""
-    ana = _loading(talk)
+    ana = _loading(conversation)
     unknown = "UNKNOWN_TOPIC_OR_PARTITION"
 
     ana.sends(offset_commit(topics={"orders": {0: 8, 1: 8, 99: 8}}))
@@ -202,15 +202,15 @@ def nothing_is_committed_while_loading(talk: Conversation) -> None:
     ana.sends(offset_commit(topics={}))
     ana.receives(offset_commit_response({}))
 
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
     ana.sends(offset_commit(topics={"orders": {0: 8}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
 
 @scenario("loading/held/fetch", source=RUNS, clauses=("LO-08",), needs=HOLDS)
-def no_offset_is_fetched_while_loading(talk: Conversation) -> None:
+def no_offset_is_fetched_while_loading(conversation: Conversation) -> None:
     """OffsetFetch v2 to v7 is told COORDINATOR_LOAD_IN_PROGRESS on top, without topics."""
-    ana = _loading(talk)
+    ana = _loading(conversation)
     refused = offset_fetch_response({}, error_code=LOADING)
 
     ana.sends(offset_fetch(version=2, topics={"orders": (0,)}))
@@ -219,16 +219,16 @@ def no_offset_is_fetched_while_loading(talk: Conversation) -> None:
     ana.receives(refused)
     ana.sends(offset_fetch())
     ana.receives(refused)
-    ana.sends(offset_fetch(group_id=talk.group("never"), topics={"orders": (0,)}))
+    ana.sends(offset_fetch(group_id=conversation.group("never"), topics={"orders": (0,)}))
     ana.receives(refused)
 
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
 
 
 @scenario("loading/held/fetch-stable", source="KIP-447", clauses=("LO-08",), needs=HOLDS)
-def no_stable_offset_is_fetched_while_loading(talk: Conversation) -> None:
+def no_stable_offset_is_fetched_while_loading(conversation: Conversation) -> None:
     """OffsetFetch v7 is told COORDINATOR_LOAD_IN_PROGRESS whether or not it requires stable offsets."""
-    ana = _loading(talk)
+    ana = _loading(conversation)
     refused = offset_fetch_response({}, error_code=LOADING)
 
     ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
@@ -236,43 +236,43 @@ def no_stable_offset_is_fetched_while_loading(talk: Conversation) -> None:
     ana.sends(offset_fetch(version=7, require_stable=False))
     ana.receives(refused)
 
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
 
 
 @scenario("loading/held/fetch-by-group", source="KIP-709", clauses=("LO-08",), needs=HOLDS)
-def no_groups_offset_is_fetched_while_loading(talk: Conversation) -> None:
+def no_groups_offset_is_fetched_while_loading(conversation: Conversation) -> None:
     """OffsetFetch v8 is told COORDINATOR_LOAD_IN_PROGRESS of each group, without topics."""
-    ana = _loading(talk)
+    ana = _loading(conversation)
 
     ana.sends(offset_fetch(version=8, topics={"orders": (0,)}))
     ana.receives(offset_fetch_response({}, version=8, error_code=LOADING))
     ana.sends(offset_fetch(version=8))
     ana.receives(offset_fetch_response({}, version=8, error_code=LOADING))
 
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
 
 
 @scenario("loading/held/fetch-low-version", source="KAFKA-14504", clauses=("LO-10", "OF-11"), needs=HOLDS)
-def version_1_may_lose_the_error(talk: Conversation) -> None:
+def version_1_may_lose_the_error(conversation: Conversation) -> None:
     """OffsetFetch v1 says COORDINATOR_LOAD_IN_PROGRESS of each partition; from 3.5 to 4.0, nothing at all."""
-    ana = _loading(talk)
+    ana = _loading(conversation)
 
     ana.sends(offset_fetch(version=1, topics={"orders": (0,)}))
     ana.receives(response("OffsetFetch"))
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
     ana.sends(offset_fetch(version=1, topics={"orders": (0,)}))
     ana.receives(offset_fetch_response({"orders": {0: 7}}, version=1))
 
 
 @scenario("loading/held/offset-delete", source=RUNS, clauses=("LO-11", "OD-16"), needs=HOLDS)
-def no_offset_is_deleted_while_loading(talk: Conversation) -> None:
+def no_offset_is_deleted_while_loading(conversation: Conversation) -> None:
     """OffsetDelete is told COORDINATOR_LOAD_IN_PROGRESS on top, and the offset is there after."""
-    ana = _loading(talk)
+    ana = _loading(conversation)
 
     ana.sends(offset_delete(topics={"orders": (0,), "no-such-topic": (0,)}))
     ana.receives(offset_delete_response(error_code=LOADING, errors={}))
 
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
 
 
 @scenario(
@@ -281,33 +281,33 @@ def no_offset_is_deleted_while_loading(talk: Conversation) -> None:
     clauses=("LO-14", "DG-10"),
     needs=HOLDS,
 )
-def no_group_is_described_while_loading(talk: Conversation) -> None:
+def no_group_is_described_while_loading(conversation: Conversation) -> None:
     """DescribeGroups is told COORDINATOR_LOAD_IN_PROGRESS of each group, with no state at all."""
-    ana = _loading(talk)
+    ana = _loading(conversation)
     refused = describe_groups_response(error_code=LOADING, group_state="", protocol_type="", members=())
 
     ana.sends(describe_groups())
     ana.receives(refused)
-    ana.sends(describe_groups(version=0, groups=(talk.group("never"),)))
+    ana.sends(describe_groups(version=0, groups=(conversation.group("never"),)))
     ana.receives(refused)
 
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
     ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE", group_state="Stable"))
 
 
 @scenario(
     "loading/held/list", source="GroupCoordinatorService#listGroups", clauses=("LO-15", "LG-09"), needs=HOLDS
 )
-def a_list_is_incomplete_while_loading(talk: Conversation) -> None:
+def a_list_is_incomplete_while_loading(conversation: Conversation) -> None:
     """ListGroups is told COORDINATOR_LOAD_IN_PROGRESS, whatever is asked for."""
-    ana = _loading(talk)
+    ana = _loading(conversation)
 
     ana.sends(list_groups())
     ana.receives(list_groups_response(error_code=LOADING))
     ana.sends(list_groups(version=0))
     ana.receives(list_groups_response(error_code=LOADING))
 
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
 
 
 @scenario(
@@ -316,15 +316,15 @@ def a_list_is_incomplete_while_loading(talk: Conversation) -> None:
     clauses=("LO-16", "DL-15"),
     needs=HOLDS,
 )
-def no_group_is_deleted_while_loading(talk: Conversation) -> None:
+def no_group_is_deleted_while_loading(conversation: Conversation) -> None:
     """DeleteGroups is told COORDINATOR_LOAD_IN_PROGRESS of each group, existing or not, inhabited or not."""
-    ana = _loading(talk)
+    ana = _loading(conversation)
 
-    ana.sends(delete_groups(groups=(talk.group("main"), talk.group("never"))))
+    ana.sends(delete_groups(groups=(conversation.group("main"), conversation.group("never"))))
     ana.receives(delete_groups_response(LOADING, LOADING))
 
-    _loaded(talk, ana)
-    ana.sends(delete_groups(groups=(talk.group("main"), talk.group("never"))))
+    _loaded(conversation, ana)
+    ana.sends(delete_groups(groups=(conversation.group("main"), conversation.group("never"))))
     ana.receives(delete_groups_response("NON_EMPTY_GROUP", "GROUP_ID_NOT_FOUND"))
 
 
@@ -334,9 +334,9 @@ def no_group_is_deleted_while_loading(talk: Conversation) -> None:
     clauses=("CO-01", "CO-03", "CO-06"),
     needs=HOLDS,
 )
-def an_empty_group_id_is_refused_before_loading_is_looked_at(talk: Conversation) -> None:
+def an_empty_group_id_is_refused_before_loading_is_looked_at(conversation: Conversation) -> None:
     """What is wrong with the request itself, its group id or missing protocol, is said while loading, too."""
-    ana = _loading(talk)
+    ana = _loading(conversation)
 
     ana.climbs(
         [
@@ -355,4 +355,4 @@ def an_empty_group_id_is_refused_before_loading_is_looked_at(talk: Conversation)
         ]
     )
 
-    _loaded(talk, ana)
+    _loaded(conversation, ana)

@@ -34,15 +34,19 @@ from harness.scenario import (
     needs=(Capability.RESTART,),
     broker_config={"group.max.size": "2"} | SHORT_SESSIONS,
 )
-def nothing_is_left_over(talk: Conversation) -> None:
+def nothing_is_left_over(conversation: Conversation) -> None:
     """After a load no deadline of before falls due, a full group stays Stable, and who is silent is dropped.
 
     A deleted group stays away. A simple group that lost its last offset comes back Empty from the Java
     coordinator's log, and not at all from the Scala one's.
     """
-    ana, bob = talk.stable_group("ana", "bob", rebalance_timeout_ms=2_000)
-    carol, dan, eve = talk.actors("carol", "dan", "eve")
-    silent, simple, gone = talk.group("silent"), talk.group("simple"), talk.group("gone")
+    ana, bob = conversation.stable_group("ana", "bob", rebalance_timeout_ms=2_000)
+    carol, dan, eve = conversation.actors("carol", "dan", "eve")
+    silent, simple, gone = (
+        conversation.group("silent"),
+        conversation.group("simple"),
+        conversation.group("gone"),
+    )
     carol.sends(join_group(group_id=silent, session_timeout_ms=2_000))
     carol.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
     carol.sends(join_group(group_id=silent, session_timeout_ms=2_000))
@@ -66,9 +70,9 @@ def nothing_is_left_over(talk: Conversation) -> None:
     bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
     ana.disconnects()
 
-    talk.restarts_coordinator()
+    conversation.restarts_coordinator()
     bob.repeats(offset_fetch(), until=offset_fetch_response({}), within_ms=15_000)
-    talk.elapses(2_800)
+    conversation.elapses(2_800)
     bob.sends(heartbeat())
     bob.receives(heartbeat_response(error_code="NONE"))
     bob.sends(sync_group())

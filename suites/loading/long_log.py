@@ -29,8 +29,8 @@ WITHIN_MS = 30_000
 """For a load on a busy machine."""
 
 
-def _committed(talk: Conversation) -> Actor:
-    (ana,) = talk.stable_group("ana")
+def _committed(conversation: Conversation) -> Actor:
+    (ana,) = conversation.stable_group("ana")
     ana.sends(offset_commit(topics={"orders": {0: 7}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
     return ana
@@ -63,11 +63,11 @@ def _meets_the_load(ana: Actor) -> None:
     clauses=("LO-02", "LO-04", "LO-05", "LO-06", "LO-08", "LO-14", "LO-21"),
     needs=(Capability.RESTART, Capability.LONG_LOG),
 )
-def a_long_log_is_loaded_after_a_restart(talk: Conversation) -> None:
+def a_long_log_is_loaded_after_a_restart(conversation: Conversation) -> None:
     """A broker that restarts with a long log answers as one that loads, and then as one that has loaded."""
-    ana = _committed(talk)
-    talk.lengthens_log()
-    talk.restarts_coordinator()
+    ana = _committed(conversation)
+    conversation.lengthens_log()
+    conversation.restarts_coordinator()
     _meets_the_load(ana)
 
 
@@ -77,11 +77,11 @@ def a_long_log_is_loaded_after_a_restart(talk: Conversation) -> None:
     clauses=("LO-02", "LO-21"),
     needs=(Capability.KILL, Capability.LONG_LOG),
 )
-def a_long_log_is_loaded_by_who_takes_over(talk: Conversation) -> None:
+def a_long_log_is_loaded_by_who_takes_over(conversation: Conversation) -> None:
     """Whoever coordinates after a broker was killed answers as one that loads, as long as it does."""
-    ana = _committed(talk)
-    talk.lengthens_log()
-    talk.kills_coordinator()
+    ana = _committed(conversation)
+    conversation.lengthens_log()
+    conversation.kills_coordinator()
     _meets_the_load(ana)
 
 
@@ -91,10 +91,10 @@ def a_long_log_is_loaded_by_who_takes_over(talk: Conversation) -> None:
     clauses=("LO-02", "LO-21"),
     needs=(Capability.CLUSTER, Capability.LONG_LOG),
 )
-def a_long_log_is_loaded_by_the_next_coordinator(talk: Conversation) -> None:
+def a_long_log_is_loaded_by_the_next_coordinator(conversation: Conversation) -> None:
     """The broker that becomes the coordinator of a long log answers as one that loads, as long as it does."""
-    ana = _committed(talk)
-    talk.lengthens_log()
-    talk.moves_coordinator()
+    ana = _committed(conversation)
+    conversation.lengthens_log()
+    conversation.moves_coordinator()
     ana.disconnects()
     _meets_the_load(ana)

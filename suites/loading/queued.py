@@ -8,9 +8,9 @@ from harness.scenario import (
     ANY,
     NON_EMPTY,
     Actor,
+    Breakpoint,
     Capability,
     Conversation,
-    HoldPoint,
     containing,
     delete_groups,
     delete_groups_response,
@@ -57,10 +57,10 @@ QUEUES = "GroupMetadataManager#scheduleLoadGroupAndOffsets"
 WITHIN_MS = 15_000
 
 
-def _committed(talk: Conversation) -> Actor:
+def _committed(conversation: Conversation) -> Actor:
     """Return the only member of a Stable main group, with an offset; the group `simple` has one, too."""
-    (ana,) = talk.stable_group("ana")
-    simple = talk.group("simple")
+    (ana,) = conversation.stable_group("ana")
+    simple = conversation.group("simple")
     ana.sends(offset_commit(topics={"orders": {0: 7}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
     ana.sends(offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 8}}))
@@ -68,23 +68,23 @@ def _committed(talk: Conversation) -> Actor:
     return ana
 
 
-def _queued(talk: Conversation) -> Actor:
+def _queued(conversation: Conversation) -> Actor:
     """Return a member whose group awaits its turn, behind the group `simple`, which is loading."""
-    main, simple = talk.group("main", partition=4), talk.group("simple", partition=3)
-    ana = _committed(talk)
+    main, simple = conversation.group("main", partition=4), conversation.group("simple", partition=3)
+    ana = _committed(conversation)
     # Whichever the Java coordinator takes first, the other one comes after it.
-    talk.holds(HoldPoint.LOADING, of=(simple, main))
-    talk.restarts_coordinator()
+    conversation.holds(Breakpoint.LOADING, of=(simple, main))
+    conversation.restarts_coordinator()
     return ana
 
 
-def _served(talk: Conversation) -> Actor:
+def _served(conversation: Conversation) -> Actor:
     """Return a member whose group is loaded, while the group `simple` is loading."""
-    talk.group("main", partition=3)
-    simple = talk.group("simple", partition=4)
-    ana = _committed(talk)
-    talk.holds(HoldPoint.LOADING, of=simple)
-    talk.restarts_coordinator()
+    conversation.group("main", partition=3)
+    simple = conversation.group("simple", partition=4)
+    ana = _committed(conversation)
+    conversation.holds(Breakpoint.LOADING, of=simple)
+    conversation.restarts_coordinator()
     ana.repeats(
         offset_fetch(topics={"orders": (0,)}),
         until=offset_fetch_response({"orders": {0: 7}}),
@@ -93,10 +93,10 @@ def _served(talk: Conversation) -> Actor:
     return ana
 
 
-def _loaded(talk: Conversation, ana: Actor) -> None:
+def _loaded(conversation: Conversation, ana: Actor) -> None:
     """Let all loads end, and await what only a coordinator of both groups knows."""
-    talk.releases(HoldPoint.LOADING)
-    for group, offset in ((talk.group("main"), 7), (talk.group("simple"), 8)):
+    conversation.releases(Breakpoint.LOADING)
+    for group, offset in ((conversation.group("main"), 7), (conversation.group("simple"), 8)):
         ana.repeats(
             offset_fetch(group_id=group, topics={"orders": (0,)}),
             until=offset_fetch_response({"orders": {0: offset}}),
@@ -110,10 +110,10 @@ def _lists_all(ana: Actor, request: Request) -> None:
 
 
 @scenario("loading/queued/members", source=QUEUES, clauses=("LO-18",), needs=HOLDS, broker_config=FIVE)
-def members_of_a_queued_group_wait(talk: Conversation) -> None:
+def members_of_a_queued_group_wait(conversation: Conversation) -> None:
     """Members of a group that awaits its load are told NOT_COORDINATOR in Scala since 2.8.1, else loading."""
-    ana = _queued(talk)
-    bob = talk.actor("bob")
+    ana = _queued(conversation)
+    bob = conversation.actor("bob")
 
     ana.climbs(
         [
@@ -128,33 +128,33 @@ def members_of_a_queued_group_wait(talk: Conversation) -> None:
     bob.receives(heartbeat_response(error_code=one_of("NONE", "NOT_COORDINATOR")))
     bob.sends(join_group(member_id=""))
     bob.receives(join_group_response(error_code=ANY, members=()))
-    bob.sends(heartbeat(group_id=talk.group("simple"), member_id="nobody", generation_id=1))
+    bob.sends(heartbeat(group_id=conversation.group("simple"), member_id="nobody", generation_id=1))
     bob.receives(heartbeat_response(error_code="NONE"))
 
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="NONE"))
 
 
 @scenario("loading/queued/offsets", source=QUEUES, clauses=("LO-18",), needs=HOLDS, broker_config=FIVE)
-def offsets_of_a_queued_group_wait(talk: Conversation) -> None:
+def offsets_of_a_queued_group_wait(conversation: Conversation) -> None:
     """Offsets of a group that awaits its load are NOT_COORDINATOR in Scala, since 2.8.1, else loading."""
-    ana = _queued(talk)
-    simple = talk.group("simple")
+    ana = _queued(conversation)
+    simple = conversation.group("simple")
 
-    for group, told in ((talk.group("main"), QUEUED), (simple, one_of(LOADING))):
+    for group, reported in ((conversation.group("main"), QUEUED), (simple, one_of(LOADING))):
         ana.sends(offset_commit(group_id=group, topics={"orders": {0: 9, 99: 9}}))
-        ana.receives(offset_commit_response({"orders": {0: told, 99: "UNKNOWN_TOPIC_OR_PARTITION"}}))
+        ana.receives(offset_commit_response({"orders": {0: reported, 99: "UNKNOWN_TOPIC_OR_PARTITION"}}))
         ana.sends(offset_fetch(group_id=group, topics={"orders": (0,)}))
-        ana.receives(response("OffsetFetch", error_code=told, topics=()))
+        ana.receives(response("OffsetFetch", error_code=reported, topics=()))
         ana.sends(offset_fetch(version=7, group_id=group, require_stable=True))
-        ana.receives(response("OffsetFetch", error_code=told, topics=()))
+        ana.receives(response("OffsetFetch", error_code=reported, topics=()))
         ana.sends(offset_fetch(version=1, group_id=group, topics={"orders": (0,)}))
         ana.receives(response("OffsetFetch"))
         ana.sends(offset_delete(group_id=group, topics={"orders": (0,)}))
-        ana.receives(offset_delete_response(error_code=told, errors={}))
+        ana.receives(offset_delete_response(error_code=reported, errors={}))
 
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
 
 
 @scenario(
@@ -164,13 +164,13 @@ def offsets_of_a_queued_group_wait(talk: Conversation) -> None:
     needs=HOLDS,
     broker_config=FIVE,
 )
-def groups_that_are_queued_cannot_be_administered(talk: Conversation) -> None:
+def groups_that_are_queued_cannot_be_administered(conversation: Conversation) -> None:
     """A request for several groups is told of each how far it is; a list says that it is not complete."""
-    ana = _queued(talk)
+    ana = _queued(conversation)
     main, simple, never = (
-        talk.group("main"),
-        talk.group("simple"),
-        talk.group("never", beside=talk.group("main")),
+        conversation.group("main"),
+        conversation.group("simple"),
+        conversation.group("never", beside=conversation.group("main")),
     )
 
     ana.sends(describe_groups(groups=(main, simple, never)))
@@ -198,7 +198,7 @@ def groups_that_are_queued_cannot_be_administered(talk: Conversation) -> None:
     ana.sends(list_groups())
     ana.receives(list_groups_response(error_code=LOADING))
 
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
     ana.sends(delete_groups(groups=(main, never)))
     ana.receives(delete_groups_response("NON_EMPTY_GROUP", "GROUP_ID_NOT_FOUND"))
 
@@ -210,10 +210,10 @@ def groups_that_are_queued_cannot_be_administered(talk: Conversation) -> None:
     needs=HOLDS_THE_LATER,
     broker_config=FIVE,
 )
-def others_are_served(talk: Conversation) -> None:
+def others_are_served(conversation: Conversation) -> None:
     """While one partition is loading, groups of another are served: they rebalance, commit and fetch."""
-    ana = _served(talk)
-    bob, simple = talk.actor("bob"), talk.group("simple")
+    ana = _served(conversation)
+    bob, simple = conversation.actor("bob"), conversation.group("simple")
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="NONE"))
@@ -230,7 +230,7 @@ def others_are_served(talk: Conversation) -> None:
     bob.receives(join_group_response(error_code="NONE", generation_id=2))
     ana.syncs_as_leader((ana, bob))
 
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
     ana.sends(offset_fetch())
     ana.receives(offset_fetch_response({"orders": {0: 7, 1: 9}}))
 
@@ -242,10 +242,10 @@ def others_are_served(talk: Conversation) -> None:
     needs=HOLDS_THE_LATER,
     broker_config=FIVE,
 )
-def a_list_may_have_part_of_the_groups(talk: Conversation) -> None:
+def a_list_may_have_part_of_the_groups(conversation: Conversation) -> None:
     """While one partition is loading ListGroups says so, with others' groups in Scala and none in Java."""
-    ana = _served(talk)
-    main, simple = talk.group("main"), talk.group("simple")
+    ana = _served(conversation)
+    main, simple = conversation.group("main"), conversation.group("simple")
 
     for version in (0, 3):
         ana.sends(list_groups(version=version))
@@ -271,7 +271,7 @@ def a_list_may_have_part_of_the_groups(talk: Conversation) -> None:
         )
     )
 
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
     _lists_all(ana, list_groups())
 
 
@@ -282,15 +282,15 @@ def a_list_may_have_part_of_the_groups(talk: Conversation) -> None:
     needs=HOLDS_THE_LATER,
     broker_config=FIVE,
 )
-def a_list_of_some_states_may_have_part_of_the_groups(talk: Conversation) -> None:
+def a_list_of_some_states_may_have_part_of_the_groups(conversation: Conversation) -> None:
     """ListGroups of certain states is told that a partition is loading, be it that no group is in them."""
-    ana = _served(talk)
+    ana = _served(conversation)
 
     for state in ("Stable", "Empty", "Dead"):
         ana.sends(list_groups(version=4, states_filter=(state,)))
         ana.receives(list_groups_response(error_code=LOADING))
 
-    _loaded(talk, ana)
+    _loaded(conversation, ana)
     _lists_all(ana, list_groups(version=4, states_filter=("Empty",)))
 
 
@@ -301,16 +301,16 @@ def a_list_of_some_states_may_have_part_of_the_groups(talk: Conversation) -> Non
     needs=(Capability.WRITE_LOG, Capability.HOLD_LOADING, Capability.SOLE_LEADER),
     broker_config=FIVE,
 )
-def others_are_served_while_one_is_loaded_anew(talk: Conversation) -> None:
+def others_are_served_while_one_is_loaded_anew(conversation: Conversation) -> None:
     """A partition that a Java coordinator finds written to by others is loaded anew, and others are served.
 
     A Scala coordinator does not notice, and serves both.
     """
-    talk.group("main", partition=3)
-    simple = talk.group("simple", partition=4)
-    ana = _committed(talk)
-    talk.appends(offset_record("orders", 1, 11, group=simple), to=simple, spoils=True)
-    talk.holds(HoldPoint.LOADING, of=simple)
+    conversation.group("main", partition=3)
+    simple = conversation.group("simple", partition=4)
+    ana = _committed(conversation)
+    conversation.appends(offset_record("orders", 1, 11, group=simple), to=simple, spoils=True)
+    conversation.holds(Breakpoint.LOADING, of=simple)
 
     commits = offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 9}})
     ana.sends(commits)
@@ -325,19 +325,19 @@ def others_are_served_while_one_is_loaded_anew(talk: Conversation) -> None:
     ana.receives(list_groups_response(error_code=one_of("NONE", LOADING)))
     ana.sends(list_groups(version=0))
     ana.receives(list_groups_response(error_code=one_of("NONE", LOADING)))
-    ana.sends(describe_groups(groups=(talk.group("main"), simple)))
+    ana.sends(describe_groups(groups=(conversation.group("main"), simple)))
     ana.receives(
         response(
             "DescribeGroups",
             groups=in_any_order(
-                {"group_id": talk.group("main"), "error_code": "NONE", "group_state": "Stable"},
+                {"group_id": conversation.group("main"), "error_code": "NONE", "group_state": "Stable"},
                 {"group_id": simple, "error_code": one_of("NONE", LOADING)},
             ),
         )
     )
-    ana.sends(delete_groups(groups=(talk.group("main"), talk.group("never", beside=simple))))
+    ana.sends(delete_groups(groups=(conversation.group("main"), conversation.group("never", beside=simple))))
     ana.receives(response("DeleteGroups", results=containing({"error_code": "NON_EMPTY_GROUP"})))
-    talk.releases(HoldPoint.LOADING)
+    conversation.releases(Breakpoint.LOADING)
 
     ana.repeats(
         offset_fetch(group_id=simple, topics={"orders": (0, 1)}),
@@ -355,16 +355,16 @@ def others_are_served_while_one_is_loaded_anew(talk: Conversation) -> None:
     needs=HOLDS_THE_LATER,
     broker_config=FIVE | ALONE,
 )
-def an_unload_waits_for_a_load(talk: Conversation) -> None:
+def an_unload_waits_for_a_load(conversation: Conversation) -> None:
     """A group whose log is taken away while another partition is loading is served until that is over."""
-    ana = _served(talk)
+    ana = _served(conversation)
     ana.sends(delete_topic("__consumer_offsets"))
     ana.receives(delete_topic_response(error_code="NONE"))
-    talk.elapses(1_000)
+    conversation.elapses(1_000)
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="NONE"))
     ana.sends(describe_groups())
     ana.receives(describe_groups_response(error_code="NONE", group_state="Stable"))
-    talk.releases(HoldPoint.LOADING)
+    conversation.releases(Breakpoint.LOADING)
     ana.repeats(heartbeat(), until=heartbeat_response(error_code="NOT_COORDINATOR"), within_ms=WITHIN_MS)

@@ -35,10 +35,10 @@ LOADS = "GroupMetadataManager#doLoadGroupsAndOffsets"
 WITHIN_MS = 15_000
 
 
-def _restart(talk: Conversation, witness: Actor) -> None:
+def _restart(conversation: Conversation, witness: Actor) -> None:
     """Restart the coordinator and await that it serves the groups of its first partition."""
-    talk.restarts_coordinator()
-    group = talk.group("never")
+    conversation.restarts_coordinator()
+    group = conversation.group("never")
     witness.repeats(offset_fetch(group_id=group), until=offset_fetch_response({}), within_ms=WITHIN_MS)
 
 
@@ -48,16 +48,16 @@ def _restart(talk: Conversation, witness: Actor) -> None:
     clauses=("RP-01",),
     needs=WRITES,
 )
-def offsets_of_old_formats_are_read(talk: Conversation) -> None:
+def offsets_of_old_formats_are_read(conversation: Conversation) -> None:
     """Offsets with a key of type 0 or 1 and a value of version 0 to 3 are read, with their leader epochs."""
-    ana = talk.actor("ana")
-    talk.appends(
+    ana = conversation.actor("ana")
+    conversation.appends(
         offset_record("orders", 0, 10, key_type=0, version=0, metadata="ten"),
         offset_record("orders", 1, 11, version=1),
         offset_record("orders", 2, 12, version=2),
         offset_record("payments", 0, 13, version=3, leader_epoch=4, metadata="thirteen"),
     )
-    _restart(talk, ana)
+    _restart(conversation, ana)
 
     ana.sends(offset_fetch())
     ana.receives(offset_fetch_response({"orders": {0: 10, 1: 11, 2: 12}, "payments": {0: 13}}))
@@ -71,11 +71,11 @@ def offsets_of_old_formats_are_read(talk: Conversation) -> None:
     clauses=("RP-03",),
     needs=WRITES,
 )
-def groups_of_old_formats_are_read(talk: Conversation) -> None:
+def groups_of_old_formats_are_read(conversation: Conversation) -> None:
     """Groups with a value of version 0 to 3 are Stable with their members, assignments and static seats."""
-    ana, bob = talk.actor("ana"), talk.actor("bob", group_instance_id="seat-b")
-    groups = [talk.group(f"v{version}", beside=talk.group("main")) for version in range(3)]
-    talk.appends(
+    ana, bob = conversation.actor("ana"), conversation.actor("bob", group_instance_id="seat-b")
+    groups = [conversation.group(f"v{version}", beside=conversation.group("main")) for version in range(3)]
+    conversation.appends(
         *(
             group_record(
                 logged_member("ana-1", assignment=b"all"), group=group, version=version, generation=5
@@ -88,7 +88,7 @@ def groups_of_old_formats_are_read(talk: Conversation) -> None:
             generation=7,
         ),
     )
-    _restart(talk, ana)
+    _restart(conversation, ana)
 
     for group in groups:
         ana.sends(heartbeat(group_id=group, member_id="ana-1", generation_id=5))
@@ -99,14 +99,14 @@ def groups_of_old_formats_are_read(talk: Conversation) -> None:
     bob.receives(heartbeat_response(error_code="NONE"))
     bob.sends(heartbeat(member_id="bob-2", generation_id=7))
     bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
-    ana.sends(describe_groups(groups=(groups[0], talk.group("main"))))
+    ana.sends(describe_groups(groups=(groups[0], conversation.group("main"))))
     ana.receives(
         response(
             "DescribeGroups",
             groups=in_any_order(
                 {"group_id": groups[0], "group_state": "Stable", "protocol_data": "range"},
                 {
-                    "group_id": talk.group("main"),
+                    "group_id": conversation.group("main"),
                     "members": in_any_order(
                         {"member_id": "ana-1", "client_id": "ana-1", "member_assignment": b"half"},
                         {"member_id": "bob-1", "member_assignment": b"other half"},
@@ -123,11 +123,11 @@ def groups_of_old_formats_are_read(talk: Conversation) -> None:
     clauses=("RP-04",),
     needs=WRITES,
 )
-def a_group_without_members_is_empty(talk: Conversation) -> None:
+def a_group_without_members_is_empty(conversation: Conversation) -> None:
     """A group record without members is an Empty group that goes on counting generations."""
-    ana = talk.actor("ana")
-    talk.appends(group_record(generation=8))
-    _restart(talk, ana)
+    ana = conversation.actor("ana")
+    conversation.appends(group_record(generation=8))
+    _restart(conversation, ana)
 
     ana.sends(describe_groups())
     ana.receives(
@@ -141,11 +141,11 @@ def a_group_without_members_is_empty(talk: Conversation) -> None:
 
 
 @scenario("loading/records/group-tombstone", source=LOADS, clauses=("RP-05",), needs=WRITES)
-def offsets_may_outlive_their_group(talk: Conversation) -> None:
+def offsets_may_outlive_their_group(conversation: Conversation) -> None:
     """Offsets before a group's tombstone bring the group back Empty in Scala, and are lost in Java."""
-    ana = talk.actor("ana")
-    talk.appends(group_record(generation=3), offset_record("orders", 0, 10), group_tombstone())
-    _restart(talk, ana)
+    ana = conversation.actor("ana")
+    conversation.appends(group_record(generation=3), offset_record("orders", 0, 10), group_tombstone())
+    _restart(conversation, ana)
 
     ana.sends(describe_groups())
     ana.receives(describe_groups_response(error_code="NONE", group_state=one_of("Empty", "Dead"), members=()))
@@ -154,16 +154,16 @@ def offsets_may_outlive_their_group(talk: Conversation) -> None:
 
 
 @scenario("loading/records/offset-tombstone", source=LOADS, clauses=("RP-06",), needs=WRITES)
-def a_group_may_outlive_its_offsets(talk: Conversation) -> None:
+def a_group_may_outlive_its_offsets(conversation: Conversation) -> None:
     """A group whose every offset has its tombstone is Dead in Scala, and Empty in Java."""
-    ana = talk.actor("ana")
-    talk.appends(
+    ana = conversation.actor("ana")
+    conversation.appends(
         offset_record("orders", 0, 10),
         offset_record("orders", 1, 11),
         offset_tombstone("orders", 0),
         offset_tombstone("orders", 1, key_type=0),
     )
-    _restart(talk, ana)
+    _restart(conversation, ana)
 
     ana.sends(describe_groups())
     ana.receives(describe_groups_response(error_code="NONE", group_state=one_of("Empty", "Dead"), members=()))
@@ -172,10 +172,10 @@ def a_group_may_outlive_its_offsets(talk: Conversation) -> None:
 
 
 @scenario("loading/records/last-one-counts", source=LOADS, clauses=("RP-01", "RP-04"), needs=WRITES)
-def the_last_record_counts(talk: Conversation) -> None:
+def the_last_record_counts(conversation: Conversation) -> None:
     """The last record of an offset or a group counts, whatever types and versions those before it had."""
-    ana = talk.actor("ana")
-    talk.appends(
+    ana = conversation.actor("ana")
+    conversation.appends(
         group_record(logged_member("ana-1"), generation=5),
         offset_record("orders", 0, 10),
         offset_record("orders", 0, 20, key_type=0, version=0),
@@ -186,7 +186,7 @@ def the_last_record_counts(talk: Conversation) -> None:
         group_record(generation=2, version=1),
         offset_record("payments", 0, 30),
     )
-    _restart(talk, ana)
+    _restart(conversation, ana)
 
     ana.sends(describe_groups())
     ana.receives(describe_groups_response(group_state="Empty", protocol_type="consumer", members=()))
@@ -202,12 +202,12 @@ def the_last_record_counts(talk: Conversation) -> None:
     clauses=("RP-07",),
     needs=WRITES,
 )
-def a_tombstone_may_miss_what_is_pending(talk: Conversation) -> None:
+def a_tombstone_may_miss_what_is_pending(conversation: Conversation) -> None:
     """A pending offset that a plain tombstone follows is committed all the same in Scala, lost in Java."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
-    talk.appends(offset_tombstone("orders", 0))
-    _restart(talk, ana)
+    conversation.appends(offset_tombstone("orders", 0))
+    _restart(conversation, ana)
 
     ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
     ana.receives(
@@ -229,15 +229,15 @@ def a_tombstone_may_miss_what_is_pending(talk: Conversation) -> None:
     clauses=("RP-17",),
     needs=(Capability.WRITE_LOG,),
 )
-def a_write_may_notice_the_records_of_another(talk: Conversation) -> None:
+def a_write_may_notice_the_records_of_another(conversation: Conversation) -> None:
     """What others wrote is seen at the next load, which in Java, since 3.8, the next write brings about.
 
     That write is told NOT_COORDINATOR, and stands.
     """
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     ana.sends(offset_commit(topics={"orders": {0: 1}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    talk.appends(offset_record("orders", 1, 11), spoils=True)
+    conversation.appends(offset_record("orders", 1, 11), spoils=True)
 
     ana.sends(offset_fetch(topics={"orders": (0, 1)}))
     ana.receives(offset_fetch_response({"orders": {0: 1, 1: -1}}))
@@ -259,13 +259,13 @@ def a_write_may_notice_the_records_of_another(talk: Conversation) -> None:
     clauses=("RP-01", "RP-04"),
     needs=(Capability.CLUSTER, Capability.WRITE_LOG),
 )
-def the_next_coordinator_loads_what_others_wrote(talk: Conversation) -> None:
+def the_next_coordinator_loads_what_others_wrote(conversation: Conversation) -> None:
     """Records of others are copied to all brokers, and loaded by the one that coordinates next."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 2}}))
     ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
-    talk.appends(group_record(generation=8), offset_record("orders", 0, 10, version=1))
-    talk.moves_coordinator()
+    conversation.appends(group_record(generation=8), offset_record("orders", 0, 10, version=1))
+    conversation.moves_coordinator()
     ana.disconnects()
 
     ana.repeats(

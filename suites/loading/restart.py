@@ -29,17 +29,17 @@ LOADS = "GroupMetadataManager#replay"
 UNLOADS = "GroupMetadataManager#onLoaded"
 
 
-def _restart(talk: Conversation, witness: Actor) -> None:
+def _restart(conversation: Conversation, witness: Actor) -> None:
     """Restart the coordinator and await that it serves again."""
-    talk.restarts_coordinator()
+    conversation.restarts_coordinator()
     witness.repeats(offset_fetch(), until=offset_fetch_response({}), within_ms=15_000)
 
 
 @scenario("loading/restart/stable", source=LOADS, clauses=("PR-01", "LO-21"), needs=RESTARTS)
-def a_stable_group_survives(talk: Conversation) -> None:
+def a_stable_group_survives(conversation: Conversation) -> None:
     """A Stable group comes back with its generation, members, leader, protocol and assignments."""
-    ana, bob = talk.stable_group("ana", "bob")
-    _restart(talk, ana)
+    ana, bob = conversation.stable_group("ana", "bob")
+    _restart(conversation, ana)
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="NONE"))
@@ -65,9 +65,9 @@ def a_stable_group_survives(talk: Conversation) -> None:
 
 
 @scenario("loading/restart/preparing-rebalance", source=LOADS, clauses=("PR-02", "PE-05"), needs=RESTARTS)
-def a_rebalance_that_was_prepared_is_forgotten(talk: Conversation) -> None:
+def a_rebalance_that_was_prepared_is_forgotten(conversation: Conversation) -> None:
     """A group that prepared a rebalance comes back Stable in the generation before it."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     bob.sends(heartbeat())
     bob.receives(heartbeat_response(error_code="NONE"))
     ana.sends(join_group())
@@ -75,7 +75,7 @@ def a_rebalance_that_was_prepared_is_forgotten(talk: Conversation) -> None:
     bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
     ana.disconnects()
 
-    _restart(talk, bob)
+    _restart(conversation, bob)
     bob.sends(heartbeat())
     bob.receives(heartbeat_response(error_code="NONE"))
     bob.sends(sync_group())
@@ -83,14 +83,14 @@ def a_rebalance_that_was_prepared_is_forgotten(talk: Conversation) -> None:
 
 
 @scenario("loading/restart/completing-rebalance", source=LOADS, clauses=("PR-02", "PE-05"), needs=RESTARTS)
-def a_generation_that_was_never_assigned_is_forgotten(talk: Conversation) -> None:
+def a_generation_that_was_never_assigned_is_forgotten(conversation: Conversation) -> None:
     """A generation that was never assigned is gone after a restart, and the former one is back."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
     bob.sends(join_group())
     ana.receives(join_group_response(error_code="NONE", generation_id=3))
     bob.receives(join_group_response(error_code="NONE", generation_id=3))
-    _restart(talk, ana)
+    _restart(conversation, ana)
 
     ana.sends(heartbeat(generation_id=3))
     ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
@@ -101,45 +101,45 @@ def a_generation_that_was_never_assigned_is_forgotten(talk: Conversation) -> Non
 
 
 @scenario("loading/restart/first-generation", source=LOADS, clauses=("PR-03",), needs=RESTARTS)
-def a_first_generation_that_was_never_assigned_is_forgotten(talk: Conversation) -> None:
+def a_first_generation_that_was_never_assigned_is_forgotten(conversation: Conversation) -> None:
     """A group that never had assignments has no members after a restart, and begins with generation 1."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.joins()
-    _restart(talk, ana)
+    _restart(conversation, ana)
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
     ana.sends(describe_groups())
     ana.receives(describe_groups_response(error_code="NONE", group_state=ANY, members=()))
-    bob = talk.actor("bob")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
     bob.sends(join_group())
     bob.receives(join_group_response(error_code="NONE", generation_id=1))
 
 
 @scenario("loading/restart/pending-member", source=LOADS, clauses=("PR-04", "PE-08"), needs=RESTARTS)
-def a_pending_member_is_forgotten(talk: Conversation) -> None:
+def a_pending_member_is_forgotten(conversation: Conversation) -> None:
     """A member id that was given out but not yet joined with is unknown after a restart."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.obtains_member_id()
-    _restart(talk, ana)
+    _restart(conversation, ana)
 
     ana.sends(join_group())
     ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
 
 
 @scenario("loading/restart/empty", source=LOADS, clauses=("PR-05", "PE-04"), needs=RESTARTS)
-def an_empty_group_keeps_counting_generations(talk: Conversation) -> None:
+def an_empty_group_keeps_counting_generations(conversation: Conversation) -> None:
     """An Empty group comes back with its protocol type, and goes on counting generations where it was."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     ana.sends(leave_group())
     ana.receives(leave_group_response(error_code="NONE"))
-    _restart(talk, ana)
+    _restart(conversation, ana)
 
     ana.repeats(
         describe_groups(), until=describe_groups_response(group_state="Empty", protocol_type="consumer")
     )
-    bob = talk.actor("bob")
+    bob = conversation.actor("bob")
     bob.obtains_member_id()
     bob.sends(join_group())
     bob.receives(join_group_response(error_code="NONE", generation_id=3))
@@ -151,17 +151,17 @@ def an_empty_group_keeps_counting_generations(talk: Conversation) -> None:
     clauses=("PE-11", "OF-05"),
     needs=RESTARTS,
 )
-def offsets_survive(talk: Conversation) -> None:
+def offsets_survive(conversation: Conversation) -> None:
     """Offsets come back as last committed, of simple groups and of those with members."""
-    (ana,) = talk.stable_group("ana")
-    simple = talk.group("simple")
+    (ana,) = conversation.stable_group("ana")
+    simple = conversation.group("simple")
     ana.sends(offset_commit(topics={"orders": {0: 1, 1: 2}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
     ana.sends(offset_commit(topics={"orders": {0: 3}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
     ana.sends(offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"payments": {0: 4}}))
     ana.receives(offset_commit_response({"payments": {0: "NONE"}}))
-    talk.restarts_coordinator()
+    conversation.restarts_coordinator()
 
     ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {0: 3, 1: 2}}), within_ms=15_000)
     ana.sends(offset_fetch(group_id=simple))
@@ -178,13 +178,13 @@ def offsets_survive(talk: Conversation) -> None:
     clauses=("ST-11", "PR-06", "PE-09"),
     needs=RESTARTS,
 )
-def a_static_replacement_is_remembered(talk: Conversation) -> None:
+def a_static_replacement_is_remembered(conversation: Conversation) -> None:
     """A static member's new id outlives a restart since 2.6.1; before, the former one was valid again."""
-    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob_again.sends(join_group())
     bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
-    _restart(talk, ana)
+    _restart(conversation, ana)
 
     bob.sends(heartbeat())
     bob.receives(heartbeat_response(error_code=ANY))
@@ -201,19 +201,19 @@ def a_static_replacement_is_remembered(talk: Conversation) -> None:
     needs=RESTARTS,
     broker_config=SHORT_SESSIONS,
 )
-def sessions_begin_anew_with_the_load(talk: Conversation) -> None:
+def sessions_begin_anew_with_the_load(conversation: Conversation) -> None:
     """After a restart a member's session begins anew, and runs out if it stays silent."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.obtains_member_id()
     ana.sends(join_group(session_timeout_ms=2_000))
     ana.receives(join_group_response(error_code="NONE"))
     ana.syncs_as_leader((ana,))
-    talk.elapses(1_200)
-    _restart(talk, ana)
+    conversation.elapses(1_200)
+    _restart(conversation, ana)
 
-    talk.elapses(1_100)
+    conversation.elapses(1_100)
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="NONE"))
-    talk.elapses(2_600)
+    conversation.elapses(2_600)
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))

@@ -1,9 +1,9 @@
 """Transactions across a restart of the group coordinator, and while it loads."""
 
 from harness.scenario import (
+    Breakpoint,
     Capability,
     Conversation,
-    HoldPoint,
     add_offsets_to_txn_response,
     describe_groups,
     describe_groups_response,
@@ -35,9 +35,9 @@ LOADS = "OffsetMetadataManager#replay"
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 
 
-def awaits_transactions(talk: Conversation) -> None:
+def awaits_transactions(conversation: Conversation) -> None:
     """Await that the coordinator of transactions is back, which loads by itself and is not held."""
-    initialised(talk.actor("witness"), talk.group("txn-of-witness"))
+    initialised(conversation.actor("witness"), conversation.group("txn-of-witness"))
 
 
 def decides(producer: Producer) -> None:
@@ -50,11 +50,11 @@ def decides(producer: Producer) -> None:
 
 
 @scenario("loading/transaction/pending", source=LOADS, clauses=("RP-08", "OF-17"), needs=RESTARTS)
-def what_is_pending_outlives_a_restart(talk: Conversation) -> None:
+def what_is_pending_outlives_a_restart(conversation: Conversation) -> None:
     """A pending offset is pending after a restart, its group Empty, and it counts when committed."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
-    talk.restarts_coordinator()
+    conversation.restarts_coordinator()
 
     ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE", group_state="Empty"))
     ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
@@ -66,9 +66,9 @@ def what_is_pending_outlives_a_restart(talk: Conversation) -> None:
 
 
 @scenario("loading/transaction/committed", source=LOADS, clauses=("RP-08", "OF-20"), needs=RESTARTS)
-def what_was_committed_is_there_after_a_restart(talk: Conversation) -> None:
+def what_was_committed_is_there_after_a_restart(conversation: Conversation) -> None:
     """Offsets of a committed transaction are there after a restart, those of an aborted one are not."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
@@ -76,7 +76,7 @@ def what_was_committed_is_there_after_a_restart(talk: Conversation) -> None:
     ana.sends(producer.commits({"orders": {0: 43, 1: 44}}))
     ana.receives(txn_offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
     ends(producer, committed=False)
-    talk.restarts_coordinator()
+    conversation.restarts_coordinator()
 
     ana.repeats(
         offset_fetch(version=7, topics={"orders": (0, 1)}, require_stable=True),
@@ -85,13 +85,13 @@ def what_was_committed_is_there_after_a_restart(talk: Conversation) -> None:
 
 
 @scenario("loading/transaction/plain-commit-after", source=LOADS, clauses=("RP-09", "TC-26"), needs=RESTARTS)
-def a_later_plain_commit_stands_after_a_restart(talk: Conversation) -> None:
+def a_later_plain_commit_stands_after_a_restart(conversation: Conversation) -> None:
     """A plain commit after a pending one stands although the transaction commits after a restart."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 99}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    talk.restarts_coordinator()
+    conversation.restarts_coordinator()
 
     decides(producer)
     ana.repeats(
@@ -107,22 +107,22 @@ def a_later_plain_commit_stands_after_a_restart(talk: Conversation) -> None:
     needs=RESTARTS,
     broker_config={"offset.metadata.max.bytes": "10"},
 )
-def a_restart_brings_back_what_was_lost(talk: Conversation) -> None:
+def a_restart_brings_back_what_was_lost(conversation: Conversation) -> None:
     """A valid offset that was lost for another one's metadata, until 3.7.0, is there after a restart."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
     ana.sends(producer.commits({"orders": {0: (7, "eleven long"), 1: (8, "fits")}}))
     ana.receives(txn_offset_commit_response({"orders": {0: "OFFSET_METADATA_TOO_LARGE", 1: "NONE"}}))
     ends(producer, committed=True)
-    talk.restarts_coordinator()
+    conversation.restarts_coordinator()
 
     sees(ana, {"orders": {0: -1, 1: 8}})
 
 
 @scenario("loading/transaction/deleted", source=LOADS, clauses=("RP-14", "OD-14"), needs=RESTARTS)
-def what_was_deleted_may_come_back(talk: Conversation) -> None:
+def what_was_deleted_may_come_back(conversation: Conversation) -> None:
     """A pending offset that was deleted comes back after a restart until 3.9, which wrote no tombstone."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
     ana.sends(producer.commits({"orders": {1: 43}}))
     ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
@@ -130,7 +130,7 @@ def what_was_deleted_may_come_back(talk: Conversation) -> None:
     ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {1: 43}})
-    talk.restarts_coordinator()
+    conversation.restarts_coordinator()
 
     sees(ana, {"orders": {1: 43}})
     ana.sends(offset_fetch(topics={"orders": (0,)}))
@@ -138,52 +138,52 @@ def what_was_deleted_may_come_back(talk: Conversation) -> None:
 
 
 @scenario("loading/held/txn-offset-commit", source="KIP-890", clauses=("LO-12", "TC-34"), needs=HOLDS)
-def transactional_commits_wait_for_the_load(talk: Conversation) -> None:
+def transactional_commits_wait_for_the_load(conversation: Conversation) -> None:
     """While loading TxnOffsetCommit v2 is told so, in 4.x only if its transaction is in order."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
-    talk.holds(HoldPoint.LOADING)
-    talk.restarts_coordinator()
-    awaits_transactions(talk)
+    conversation.holds(Breakpoint.LOADING)
+    conversation.restarts_coordinator()
+    awaits_transactions(conversation)
 
     ana.sends(producer.commits(ORDER_0))
     ana.receives(txn_offset_commit_response({"orders": {0: LOADING}}))
-    ana.sends(producer.commits(ORDER_0, transactional_id=talk.group("nobody's")))
+    ana.sends(producer.commits(ORDER_0, transactional_id=conversation.group("nobody's")))
     ana.receives(ONE_ANSWER)
-    talk.releases(HoldPoint.LOADING)
+    conversation.releases(Breakpoint.LOADING)
     ana.repeats(producer.commits(ORDER_0), until=txn_offset_commit_response({"orders": {0: "NONE"}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
 
 
 @scenario("loading/held/txn-offset-commit-v1", source="KAFKA-7296", clauses=("LO-13", "TC-33"), needs=HOLDS)
-def old_producers_are_not_told_of_the_load(talk: Conversation) -> None:
+def old_producers_are_not_reported_the_load(conversation: Conversation) -> None:
     """While loading TxnOffsetCommit v0 and v1 are told COORDINATOR_NOT_AVAILABLE, from 2.6 on."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
-    talk.holds(HoldPoint.LOADING)
-    talk.restarts_coordinator()
-    awaits_transactions(talk)
+    conversation.holds(Breakpoint.LOADING)
+    conversation.restarts_coordinator()
+    awaits_transactions(conversation)
 
     for version in (0, 1):
         ana.sends(producer.commits(ORDER_0, version=version))
         ana.receives(ONE_ANSWER)
-    talk.releases(HoldPoint.LOADING)
+    conversation.releases(Breakpoint.LOADING)
     ana.repeats(producer.commits(ORDER_0), until=txn_offset_commit_response({"orders": {0: "NONE"}}))
 
 
 @scenario(
     "loading/held/end-txn", source="KafkaApis#handleWriteTxnMarkersRequest", clauses=("AO-05",), needs=HOLDS
 )
-def the_transaction_coordinator_does_not_load(talk: Conversation) -> None:
+def the_transaction_coordinator_does_not_load(conversation: Conversation) -> None:
     """While the group coordinator loads transactions begin and end, and their offsets count after it."""
-    producer = pending(talk)
-    ana, bob = producer.actor, talk.actor("bob")
-    talk.holds(HoldPoint.LOADING)
-    talk.restarts_coordinator()
+    producer = pending(conversation)
+    ana, bob = producer.actor, conversation.actor("bob")
+    conversation.holds(Breakpoint.LOADING)
+    conversation.restarts_coordinator()
 
-    announced(bob, talk.group("txn-of-bob"))
+    announced(bob, conversation.group("txn-of-bob"))
     ana.sends(producer.ends(committed=True))
     ana.receives(end_txn_response(error_code="NONE"))
-    talk.releases(HoldPoint.LOADING)
+    conversation.releases(Breakpoint.LOADING)
     sees(ana, {"orders": {0: 42}})

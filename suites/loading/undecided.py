@@ -5,9 +5,9 @@ broker write them.
 """
 
 from harness.scenario import (
+    Breakpoint,
     Capability,
     Conversation,
-    HoldPoint,
     delete_groups,
     describe_groups,
     end_txn,
@@ -24,15 +24,15 @@ HOLDS = (Capability.RESTART, Capability.HOLD_LOADING)
 SOURCE = "TransactionCoordinator#handleEndTransaction"
 
 
-def _decides_while_loading(talk: Conversation, *, committed: bool, version: int) -> Producer:
+def _decides_while_loading(conversation: Conversation, *, committed: bool, version: int) -> Producer:
     """Let a producer with a pending offset decide its transaction while the group coordinator loads."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
     announces(producer)
     ana.sends(producer.commits(ORDER_0))
     ana.receives(TAKEN)
-    talk.holds(HoldPoint.LOADING)
-    talk.restarts_coordinator()
+    conversation.holds(Breakpoint.LOADING)
+    conversation.restarts_coordinator()
     ana.repeats(
         producer.ends(committed=committed, version=version),
         until=end_txn_response(error_code="NONE"),
@@ -41,13 +41,13 @@ def _decides_while_loading(talk: Conversation, *, committed: bool, version: int)
     return producer
 
 
-def _asks_meanwhile(talk: Conversation, producer: Producer, *, version: int) -> None:
+def _asks_meanwhile(conversation: Conversation, producer: Producer, *, version: int) -> None:
     """Ask everything that a transaction between decision and end may refuse.
 
     Where the broker itself ends it that has happened by then.
     """
     ana = producer.actor
-    talk.elapses(1_000)
+    conversation.elapses(1_000)
     for committed in (True, False):
         ana.sends(producer.ends(committed=committed, version=version))
         ana.receives(response("EndTxn"))
@@ -67,42 +67,42 @@ def _asks_meanwhile(talk: Conversation, producer: Producer, *, version: int) -> 
 
 
 @scenario("loading/held/commit-without-end", source=SOURCE, needs=HOLDS)
-def a_commit_cannot_end(talk: Conversation) -> None:
+def a_commit_cannot_end(conversation: Conversation) -> None:
     """A transaction whose commit waits for the load may be committed again, but neither aborted nor used."""
-    producer = _decides_while_loading(talk, committed=True, version=1)
-    _asks_meanwhile(talk, producer, version=1)
+    producer = _decides_while_loading(conversation, committed=True, version=1)
+    _asks_meanwhile(conversation, producer, version=1)
 
-    talk.releases(HoldPoint.LOADING)
+    conversation.releases(Breakpoint.LOADING)
     sees(producer.actor, {"orders": {0: 42}})
 
 
 @scenario("loading/held/abort-without-end", source=SOURCE, needs=HOLDS)
-def an_abort_cannot_end(talk: Conversation) -> None:
+def an_abort_cannot_end(conversation: Conversation) -> None:
     """A transaction whose abort waits for the load may be aborted again, but neither committed nor used."""
-    producer = _decides_while_loading(talk, committed=False, version=1)
-    _asks_meanwhile(talk, producer, version=1)
+    producer = _decides_while_loading(conversation, committed=False, version=1)
+    _asks_meanwhile(conversation, producer, version=1)
 
-    talk.releases(HoldPoint.LOADING)
+    conversation.releases(Breakpoint.LOADING)
     sees(producer.actor, {"orders": {0: -1}})
 
 
 @scenario("loading/held/commit-without-end-v5", source="KIP-890", needs=HOLDS)
-def a_commit_of_version_2_cannot_end(talk: Conversation) -> None:
+def a_commit_of_version_2_cannot_end(conversation: Conversation) -> None:
     """EndTxn v5 gives a new epoch at once; with the former one the commit may be repeated, not turned."""
-    producer = _decides_while_loading(talk, committed=True, version=5)
-    _asks_meanwhile(talk, producer, version=5)
+    producer = _decides_while_loading(conversation, committed=True, version=5)
+    _asks_meanwhile(conversation, producer, version=5)
 
-    talk.releases(HoldPoint.LOADING)
+    conversation.releases(Breakpoint.LOADING)
     sees(producer.actor, {"orders": {0: 42}})
 
 
 @scenario("loading/held/abort-without-end-v5", source="KIP-890", needs=HOLDS)
-def an_abort_of_version_2_cannot_end(talk: Conversation) -> None:
+def an_abort_of_version_2_cannot_end(conversation: Conversation) -> None:
     """EndTxn v5 gives a new epoch at once; with the former one the abort may be repeated, not turned."""
-    producer = _decides_while_loading(talk, committed=False, version=5)
-    _asks_meanwhile(talk, producer, version=5)
+    producer = _decides_while_loading(conversation, committed=False, version=5)
+    _asks_meanwhile(conversation, producer, version=5)
 
-    talk.releases(HoldPoint.LOADING)
+    conversation.releases(Breakpoint.LOADING)
     sees(producer.actor, {"orders": {0: -1}})
 
 
@@ -111,9 +111,9 @@ def an_abort_of_version_2_cannot_end(talk: Conversation) -> None:
     source="GroupMetadataManager#replay",
     needs=(Capability.RESTART,),
 )
-def offsets_that_outlive_their_group(talk: Conversation) -> None:
+def offsets_that_outlive_their_group(conversation: Conversation) -> None:
     """Offsets that are committed after their group was deleted may be visible, before a load and after."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
     announces(producer)
     ana.sends(producer.commits(ORDER_0))
@@ -124,7 +124,7 @@ def offsets_that_outlive_their_group(talk: Conversation) -> None:
 
     for is_loaded in (False, True):
         if is_loaded:
-            talk.restarts_coordinator()
+            conversation.restarts_coordinator()
         ana.repeats(
             offset_fetch(topics={"orders": (0,)}),
             until=response("OffsetFetch", error_code="NONE"),
@@ -135,9 +135,9 @@ def offsets_that_outlive_their_group(talk: Conversation) -> None:
 
 
 @scenario("transactions/init/former-producer", source="TransactionCoordinator#prepareInitProducerIdTransit")
-def a_producer_that_names_another_is_fenced(talk: Conversation) -> None:
+def a_producer_that_names_another_is_fenced(conversation: Conversation) -> None:
     """InitProducerId v3 of a producer that names an id other than its transaction's is refused."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
 
     ana.sends(init_producer_id(version=3, producer_id=999_999, producer_epoch=0))

@@ -53,24 +53,24 @@ UNKNOWN = b"\x00\x4d"
 WITHIN_MS = 15_000
 
 
-def _appends(talk: Conversation, name: str, partition: int, *records: LogRecord) -> GroupRef:
+def _appends(conversation: Conversation, name: str, partition: int, *records: LogRecord) -> GroupRef:
     """Put records into a partition, behind one that is good, and return the group that is in it."""
-    group = talk.group(name, partition=partition)
+    group = conversation.group(name, partition=partition)
     good = offset_record("payments", 0, partition, group=group)
-    talk.appends(good, *records, to=group, spoils=True)
+    conversation.appends(good, *records, to=group, spoils=True)
     return group
 
 
-def _restarts(talk: Conversation, ana: Actor, *groups: GroupRef) -> None:
+def _restarts(conversation: Conversation, ana: Actor, *groups: GroupRef) -> None:
     """Restart the coordinator, and await that the partitions of some groups are loaded, or given up."""
-    talk.restarts_coordinator()
+    conversation.restarts_coordinator()
     ana.repeats(
-        offset_fetch(group_id=talk.group("good"), topics={"payments": (0,)}),
+        offset_fetch(group_id=conversation.group("good"), topics={"payments": (0,)}),
         until=offset_fetch_response({"payments": {0: 15}}),
         within_ms=WITHIN_MS,
     )
     # A Java coordinator has yet to take up some of the others, which is a matter of milliseconds.
-    talk.elapses(300)
+    conversation.elapses(300)
     for group in groups:
         ana.repeats(
             offset_fetch(group_id=group),
@@ -89,16 +89,16 @@ def _fetches(ana: Actor, *groups: GroupRef) -> None:
 @scenario(
     "loading/unreadable/every-api", source=LOADS, clauses=("RP-11",), needs=WRITES, broker_config=SIXTEEN
 )
-def an_offset_of_an_unknown_version_costs_the_partition(talk: Conversation) -> None:
+def an_offset_of_an_unknown_version_costs_the_partition(conversation: Conversation) -> None:
     """An offset of version 77 costs its partition, while the groups of others are there.
 
     A Scala coordinator owns it as if it were empty, and what it takes for it then is lost at the next load; a
     Java one does not coordinate it.
     """
-    ana = talk.actor("ana")
-    main = _appends(talk, "main", 3, with_value(offset_record("orders", 0, 10), UNKNOWN + bytes(20)))
-    good = _appends(talk, "good", 15)
-    _restarts(talk, ana, main)
+    ana = conversation.actor("ana")
+    main = _appends(conversation, "main", 3, with_value(offset_record("orders", 0, 10), UNKNOWN + bytes(20)))
+    good = _appends(conversation, "good", 15)
+    _restarts(conversation, ana, main)
 
     _fetches(ana, main)
     ana.climbs(
@@ -123,7 +123,7 @@ def an_offset_of_an_unknown_version_costs_the_partition(talk: Conversation) -> N
         ]
     )
     _fetches(ana, main)
-    _restarts(talk, ana, main)
+    _restarts(conversation, ana, main)
     _fetches(ana, main)
     ana.sends(describe_groups())
     ana.receives(describe_groups_response(error_code=one_of(*LOST), members=()))
@@ -138,23 +138,23 @@ def an_offset_of_an_unknown_version_costs_the_partition(talk: Conversation) -> N
     needs=WRITES,
     broker_config=SIXTEEN,
 )
-def what_cannot_be_read_costs_the_partition(talk: Conversation) -> None:
+def what_cannot_be_read_costs_the_partition(conversation: Conversation) -> None:
     """Unknown versions, values and keys that end too early, and values of no bytes cost their partitions."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     # Whose they are matters to nobody, since nobody reads so far.
     offset, tombstone = offset_record("orders", 0, 10), offset_tombstone("orders", 0)
     spoilt = (
-        _appends(talk, "offset-version", 0, with_value(offset, UNKNOWN + bytes(20))),
-        _appends(talk, "group-version", 1, with_value(group_record(), UNKNOWN + bytes(30))),
-        _appends(talk, "negative-version", 2, with_value(offset, b"\xff\xff")),
-        _appends(talk, "short-offset", 3, with_value(offset, b"\x00\x03" + bytes(9))),
-        _appends(talk, "short-group", 4, with_value(group_record(), b"\x00\x03\x00\x08consumer")),
-        _appends(talk, "empty-value", 5, with_value(tombstone, b"")),
-        _appends(talk, "short-key", 6, record_of_type(1, key=b"\x00\x09short", value=None)),
-        _appends(talk, "short-group-key", 7, record_of_type(2, key=b"\x00", value=None)),
+        _appends(conversation, "offset-version", 0, with_value(offset, UNKNOWN + bytes(20))),
+        _appends(conversation, "group-version", 1, with_value(group_record(), UNKNOWN + bytes(30))),
+        _appends(conversation, "negative-version", 2, with_value(offset, b"\xff\xff")),
+        _appends(conversation, "short-offset", 3, with_value(offset, b"\x00\x03" + bytes(9))),
+        _appends(conversation, "short-group", 4, with_value(group_record(), b"\x00\x03\x00\x08consumer")),
+        _appends(conversation, "empty-value", 5, with_value(tombstone, b"")),
+        _appends(conversation, "short-key", 6, record_of_type(1, key=b"\x00\x09short", value=None)),
+        _appends(conversation, "short-group-key", 7, record_of_type(2, key=b"\x00", value=None)),
     )
-    _appends(talk, "good", 15)
-    _restarts(talk, ana, *spoilt)
+    _appends(conversation, "good", 15)
+    _restarts(conversation, ana, *spoilt)
 
     _fetches(ana, *spoilt)
 
@@ -166,14 +166,14 @@ def what_cannot_be_read_costs_the_partition(talk: Conversation) -> None:
     needs=WRITES,
     broker_config=SIXTEEN,
 )
-def what_some_releases_read_costs_the_partition_in_others(talk: Conversation) -> None:
+def what_some_releases_read_costs_the_partition_in_others(conversation: Conversation) -> None:
     """Types, versions and tags that are new or old are read, passed over, or cost the partition, by release.
 
     Unknown types are passed over since 3.4.1, and values of version 4 are read, with tags that nobody knows.
     Versions yet to come are read as the newest by the Java coordinator until 3.9, by no other. From 4.1 on
     a key of type 0 has a value of version 0. Bytes behind a value are no fault.
     """
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     types = (
         record_of_type(99, key=b"what", value=b"ever"),
         record_of_type(-1),
@@ -183,7 +183,7 @@ def what_some_releases_read_costs_the_partition_in_others(talk: Conversation) ->
     tagged = b"\x00\x04" + (10).to_bytes(8, "big") + b"\xff\xff\xff\xff" + b"\x04ten" + bytes(8)
     names = ("types", "v4", "group-v4", "to-come", "group-to-come", "type-0", "tag", "longer")
     types_, v4, group_v4, to_come, group_to_come, type_0, tag, longer = (
-        talk.group(name, partition=partition) for partition, name in enumerate(names)
+        conversation.group(name, partition=partition) for partition, name in enumerate(names)
     )
     member = logged_member("bob-1", assignment=b"all")
     for group, *records in (
@@ -196,10 +196,10 @@ def what_some_releases_read_costs_the_partition_in_others(talk: Conversation) ->
         (tag, with_value(offset_record("orders", 0, 0, group=tag), tagged + b"\x01\x09\x02hi")),
         (longer, with_value(offset_record("orders", 0, 0, group=longer), plain + b"more")),
     ):
-        talk.appends(offset_record("payments", 0, 7, group=group), *records, to=group, spoils=True)
+        conversation.appends(offset_record("payments", 0, 7, group=group), *records, to=group, spoils=True)
     groups = (types_, v4, group_v4, to_come, group_to_come, type_0, tag, longer)
-    _appends(talk, "good", 15)
-    _restarts(talk, ana, *groups)
+    _appends(conversation, "good", 15)
+    _restarts(conversation, ana, *groups)
 
     _fetches(ana, *groups)
     for group in (group_v4, group_to_come):

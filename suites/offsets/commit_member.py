@@ -21,9 +21,9 @@ ORDER_0 = {"orders": {0: 42}}
 
 
 @scenario("offsets/member/stable", source=VALIDATES, clauses=("OC-09", "OF-01"))
-def a_member_commits_in_stable(talk: Conversation) -> None:
+def a_member_commits_in_stable(conversation: Conversation) -> None:
     """A member of a Stable group commits with its id and generation, and anybody fetches it."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
 
     bob.sends(offset_commit(topics={"orders": {0: (42, "half way")}, "payments": {1: 43}}))
     bob.receives(offset_commit_response({"orders": {0: "NONE"}, "payments": {1: "NONE"}}))
@@ -35,9 +35,9 @@ def a_member_commits_in_stable(talk: Conversation) -> None:
 
 
 @scenario("offsets/member/low-version", source=VALIDATES, clauses=("OC-09", "OC-15"))
-def a_member_commits_in_version_2(talk: Conversation) -> None:
+def a_member_commits_in_version_2(conversation: Conversation) -> None:
     """OffsetCommit v2 checks generation and member as later versions do."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.sends(offset_commit(version=2, generation_id=ana.generation_id + 1, topics=ORDER_0))
     ana.receives(offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
@@ -51,27 +51,27 @@ def a_member_commits_in_version_2(talk: Conversation) -> None:
     clauses=("OC-09", "HB-13"),
     broker_config=SHORT_SESSIONS,
 )
-def a_commit_counts_as_a_heartbeat(talk: Conversation) -> None:
+def a_commit_counts_as_a_heartbeat(conversation: Conversation) -> None:
     """A member that commits in time keeps its session although it never sends a heartbeat."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.obtains_member_id()
     ana.sends(join_group(session_timeout_ms=3_000))
     ana.receives(join_group_response(error_code="NONE"))
     ana.syncs_as_leader((ana,))
 
-    talk.elapses(1_700)
+    conversation.elapses(1_700)
     ana.sends(offset_commit(topics=ORDER_0))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    talk.elapses(1_700)
+    conversation.elapses(1_700)
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="NONE"))
 
 
 @scenario("offsets/member/preparing-rebalance", source=VALIDATES, clauses=("OC-10",))
-def members_commit_while_a_rebalance_is_prepared(talk: Conversation) -> None:
+def members_commit_while_a_rebalance_is_prepared(conversation: Conversation) -> None:
     """While a rebalance is prepared, those who rejoined and those who have not yet still commit."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     bob.sends(join_group(protocols=(("range", subscription("payments")),)))
 
     ana.sends(offset_commit(topics=ORDER_0))
@@ -85,9 +85,9 @@ def members_commit_while_a_rebalance_is_prepared(talk: Conversation) -> None:
 
 
 @scenario("offsets/member/completing-ladder", source=VALIDATES, clauses=("OC-11", "OC-12", "OC-13", "OC-14"))
-def a_commit_before_the_assignments_comes_too_early(talk: Conversation) -> None:
+def a_commit_before_the_assignments_comes_too_early(conversation: Conversation) -> None:
     """While assignments are awaited, member and generation are checked, then comes REBALANCE_IN_PROGRESS."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.joins()
     past = ana.generation_id - 1
 
@@ -117,11 +117,11 @@ def a_commit_before_the_assignments_comes_too_early(talk: Conversation) -> None:
     source=VALIDATES,
     clauses=("OC-14", "OC-15", "OC-16", "OC-18", "OC-21", "ST-07", "ST-08"),
 )
-def a_commit_is_checked_from_the_topic_to_the_generation(talk: Conversation) -> None:
+def a_commit_is_checked_from_the_topic_to_the_generation(conversation: Conversation) -> None:
     """OffsetCommit checks the topic first, then the instance, then the member, and the generation last."""
-    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     former, past = bob.member_id, bob.generation_id - 1
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob_again.sends(join_group())
     bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
 
@@ -157,9 +157,9 @@ def a_commit_is_checked_from_the_topic_to_the_generation(talk: Conversation) -> 
 
 
 @scenario("offsets/member/unmapped-instance", source=VALIDATES, clauses=("OC-17",))
-def a_commit_with_an_unmapped_instance_may_not_count(talk: Conversation) -> None:
+def a_commit_with_an_unmapped_instance_may_not_count(conversation: Conversation) -> None:
     """A dynamic member that commits with an instance id nobody has is unknown since 3.0, served before."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.sends(offset_commit(group_instance_id="seat-x", topics=ORDER_0))
     ana.receives(

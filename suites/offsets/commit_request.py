@@ -16,9 +16,9 @@ TINY_METADATA = {"offset.metadata.max.bytes": "10"}
 
 
 @scenario("offsets/request/unknown-topic", source=HANDLES, clauses=("OC-21",))
-def an_unknown_topic_never_reaches_the_coordinator(talk: Conversation) -> None:
+def an_unknown_topic_never_reaches_the_coordinator(conversation: Conversation) -> None:
     """A commit to nothing that exists is told UNKNOWN_TOPIC_OR_PARTITION, whatever its group is."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(
         offset_commit(
@@ -36,9 +36,9 @@ def an_unknown_topic_never_reaches_the_coordinator(talk: Conversation) -> None:
 
 
 @scenario("offsets/request/unknown-partition", source=HANDLES, clauses=("OC-23",))
-def known_and_unknown_partitions_are_answered_each(talk: Conversation) -> None:
+def known_and_unknown_partitions_are_answered_each(conversation: Conversation) -> None:
     """Of one topic the unknown partition is refused as such, and the known one for its generation."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(offset_commit(generation_id=5, member_id="", topics={"orders": {99: 1, 0: 1}}))
     ana.receives(
@@ -49,9 +49,9 @@ def known_and_unknown_partitions_are_answered_each(talk: Conversation) -> None:
 
 
 @scenario("offsets/request/no-topics", source=HANDLES, clauses=("OC-22",))
-def a_commit_of_nothing_is_answered_with_nothing(talk: Conversation) -> None:
+def a_commit_of_nothing_is_answered_with_nothing(conversation: Conversation) -> None:
     """A commit without topics is answered without topics, and makes no group."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={}))
     ana.receives(offset_commit_response({}))
@@ -65,9 +65,9 @@ def a_commit_of_nothing_is_answered_with_nothing(talk: Conversation) -> None:
     clauses=("OC-29", "OC-34"),
     broker_config=TINY_METADATA,
 )
-def large_metadata_costs_only_its_own_partition(talk: Conversation) -> None:
+def large_metadata_costs_only_its_own_partition(conversation: Conversation) -> None:
     """Of three partitions only the one whose metadata is too large is refused; the others are stored."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(
         offset_commit(
@@ -88,9 +88,9 @@ def large_metadata_costs_only_its_own_partition(talk: Conversation) -> None:
     clauses=("OC-32",),
     broker_config=TINY_METADATA,
 )
-def large_metadata_stores_nothing(talk: Conversation) -> None:
+def large_metadata_stores_nothing(conversation: Conversation) -> None:
     """If the metadata of all partitions is too large nothing is stored, and smaller metadata is taken."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     large = "eleven long"
 
     ana.sends(
@@ -112,9 +112,9 @@ def large_metadata_stores_nothing(talk: Conversation) -> None:
     clauses=("OC-30",),
     broker_config=TINY_METADATA,
 )
-def metadata_is_measured_in_characters(talk: Conversation) -> None:
+def metadata_is_measured_in_characters(conversation: Conversation) -> None:
     """Metadata is measured in UTF-16 units: into ten fit ten letters of two bytes, or five of four."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(
         offset_commit(generation_id=-1, member_id="", topics={"orders": {0: (1, "é" * 10), 1: (2, "é" * 11)}})

@@ -27,9 +27,9 @@ COMMITTED = offset_commit_response({"orders": {0: "NONE"}})
 @scenario(
     "offsets/simple/first-commit", source="OffsetMetadataManager#commitOffset", clauses=("OC-01", "OF-01")
 )
-def a_first_commit_makes_a_group(talk: Conversation) -> None:
+def a_first_commit_makes_a_group(conversation: Conversation) -> None:
     """A commit without generation and member id makes a group, Empty and without protocol type."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 11, 1: 12}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
@@ -42,9 +42,9 @@ def a_first_commit_makes_a_group(talk: Conversation) -> None:
 
 
 @scenario("offsets/simple/generation-of-nothing", source=VALIDATES, clauses=("OC-02", "OC-04"))
-def a_generation_of_a_missing_group_is_illegal(talk: Conversation) -> None:
+def a_generation_of_a_missing_group_is_illegal(conversation: Conversation) -> None:
     """A commit with a generation, even 0, to a missing group is ILLEGAL_GENERATION and makes no group."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(offset_commit(generation_id=5, member_id="", topics={"orders": {0: 1}}))
     ana.receives(offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
@@ -60,9 +60,9 @@ def a_generation_of_a_missing_group_is_illegal(talk: Conversation) -> None:
     source="OffsetMetadataManager#validateOffsetCommit",
     clauses=("OC-03",),
 )
-def version_9_makes_no_group_for_a_generation(talk: Conversation) -> None:
+def version_9_makes_no_group_for_a_generation(conversation: Conversation) -> None:
     """OffsetCommit v9 with a generation makes no group; 4.0 says GROUP_ID_NOT_FOUND, 3.x as before."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(offset_commit(version=9, generation_id=5, member_id="", topics={"orders": {0: 1}}))
     ana.receives(
@@ -74,9 +74,9 @@ def version_9_makes_no_group_for_a_generation(talk: Conversation) -> None:
 
 
 @scenario("offsets/simple/negative-generation", source=VALIDATES, clauses=("OC-05",))
-def any_negative_generation_is_none(talk: Conversation) -> None:
+def any_negative_generation_is_none(conversation: Conversation) -> None:
     """Of a negative generation only the sign counts: -5 commits to an Empty group as -1 does."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
     ana.receives(COMMITTED)
 
@@ -86,12 +86,12 @@ def any_negative_generation_is_none(talk: Conversation) -> None:
 
 
 @scenario("offsets/simple/made-up-member", source="KAFKA-14201", clauses=("OC-06", "OC-07"))
-def a_made_up_member_needs_no_generation(talk: Conversation) -> None:
+def a_made_up_member_needs_no_generation(conversation: Conversation) -> None:
     """To an Empty group a made-up member may commit without a generation, but with one it is unknown.
 
     3.0 to 3.2 refused it in both cases.
     """
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
     ana.receives(COMMITTED)
 
@@ -108,9 +108,9 @@ def a_made_up_member_needs_no_generation(talk: Conversation) -> None:
 
 
 @scenario("offsets/simple/after-the-last-member", source=VALIDATES, clauses=("OC-08", "DG-05"))
-def an_emptied_group_takes_commits(talk: Conversation) -> None:
+def an_emptied_group_takes_commits(conversation: Conversation) -> None:
     """A group whose members have left takes a commit without generation, and keeps what they committed."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     ana.sends(offset_commit(topics={"orders": {0: 1}}))
     ana.receives(COMMITTED)
     ana.sends(leave_group())
@@ -124,9 +124,9 @@ def an_emptied_group_takes_commits(talk: Conversation) -> None:
 
 
 @scenario("offsets/simple/retention-time", source="KIP-211", clauses=("OC-26", "OC-27"))
-def a_retention_time_is_still_accepted(talk: Conversation) -> None:
+def a_retention_time_is_still_accepted(conversation: Conversation) -> None:
     """OffsetCommit v2 to v4 may carry a retention time, and what is committed with it is fetched."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(
         offset_commit(
@@ -147,9 +147,9 @@ def a_retention_time_is_still_accepted(talk: Conversation) -> None:
 @scenario(
     "offsets/simple/twice-in-one-request", source="OffsetMetadataManager#commitOffset", clauses=("OC-31",)
 )
-def of_two_offsets_for_one_partition_the_last_wins(talk: Conversation) -> None:
+def of_two_offsets_for_one_partition_the_last_wins(conversation: Conversation) -> None:
     """A partition that is named twice in one commit keeps the last offset; 4.0 answers twice, 3.x once."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     twice: Value = (
         {"partition_index": 0, "committed_offset": 8},
@@ -162,9 +162,9 @@ def of_two_offsets_for_one_partition_the_last_wins(talk: Conversation) -> None:
 
 
 @scenario("offsets/simple/leader-epoch", source="KIP-320", clauses=("OF-08", "OC-33"))
-def leader_epoch_and_metadata_are_kept(talk: Conversation) -> None:
+def leader_epoch_and_metadata_are_kept(conversation: Conversation) -> None:
     """Leader epoch and metadata come back as committed; no epoch is -1, and null metadata the empty text."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     partitions: Value = (
         {
             "partition_index": 0,

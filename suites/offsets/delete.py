@@ -24,9 +24,9 @@ VALIDATES = "ClassicGroup#validateOffsetDelete"
 
 
 @scenario("offsets/delete/empty-group", source=DELETES, clauses=("OD-03", "OD-04"))
-def an_empty_groups_offset_is_deleted(talk: Conversation) -> None:
+def an_empty_groups_offset_is_deleted(conversation: Conversation) -> None:
     """From an Empty group a committed offset is deleted, and one that was never committed is no error."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
 
@@ -41,9 +41,9 @@ def an_empty_groups_offset_is_deleted(talk: Conversation) -> None:
 @scenario(
     "offsets/delete/two-partitions", source="KafkaApis#handleOffsetDeleteRequest", clauses=("OD-03", "OD-15")
 )
-def two_partitions_of_a_topic_are_deleted_together(talk: Conversation) -> None:
+def two_partitions_of_a_topic_are_deleted_together(conversation: Conversation) -> None:
     """Two partitions of one topic are deleted in one request; before 2.6 the answer says so twice."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2, 2: 3}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE", 2: "NONE"}}))
 
@@ -59,9 +59,9 @@ def two_partitions_of_a_topic_are_deleted_together(talk: Conversation) -> None:
 
 
 @scenario("offsets/delete/last-offset", source=DELETES, clauses=("OD-07",))
-def a_groups_last_offset_is_deleted(talk: Conversation) -> None:
+def a_groups_last_offset_is_deleted(conversation: Conversation) -> None:
     """A simple group's last offset is deleted; up to 3.9 the group dies with it, 4.0 keeps it a while."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
@@ -76,9 +76,9 @@ def a_groups_last_offset_is_deleted(talk: Conversation) -> None:
 @scenario(
     "offsets/delete/unknown-topic", source="KafkaApis#handleOffsetDeleteRequest", clauses=("OD-05", "OD-06")
 )
-def an_unknown_topic_is_answered_by_itself(talk: Conversation) -> None:
+def an_unknown_topic_is_answered_by_itself(conversation: Conversation) -> None:
     """Of an existing group unknown topics are refused one by one; no topics at all are no error."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
 
@@ -96,9 +96,9 @@ def an_unknown_topic_is_answered_by_itself(talk: Conversation) -> None:
 @scenario(
     "offsets/delete/group-without-name", source="GroupCoordinatorService#deleteOffsets", clauses=("OD-02",)
 )
-def the_group_without_a_name_is_refused(talk: Conversation) -> None:
+def the_group_without_a_name_is_refused(conversation: Conversation) -> None:
     """OffsetDelete, unlike other offset requests, refuses the empty group id."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(offset_delete(group_id="", topics={"orders": (0,)}))
     ana.receives(offset_delete_response(error_code="INVALID_GROUP_ID", errors={}))
@@ -107,9 +107,9 @@ def the_group_without_a_name_is_refused(talk: Conversation) -> None:
 @scenario(
     "offsets/delete/subscribed-topic", source="ClassicGroup#isSubscribedToTopic", clauses=("OD-08", "OD-09")
 )
-def a_subscribed_topic_keeps_its_offsets(talk: Conversation) -> None:
+def a_subscribed_topic_keeps_its_offsets(conversation: Conversation) -> None:
     """While members subscribe to a topic its offsets stay; those of another topic are deleted."""
-    ana, _ = talk.stable_group("ana", "bob")
+    ana, _ = conversation.stable_group("ana", "bob")
     ana.sends(offset_commit(topics={"orders": {0: 1}, "payments": {0: 2}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}, "payments": {0: "NONE"}}))
 
@@ -128,9 +128,9 @@ def a_subscribed_topic_keeps_its_offsets(talk: Conversation) -> None:
     source="ClassicGroup#computeSubscribedTopics",
     clauses=("OD-10", "JG-63"),
 )
-def an_unreadable_subscription_keeps_everything(talk: Conversation) -> None:
+def an_unreadable_subscription_keeps_everything(conversation: Conversation) -> None:
     """If a member's subscription cannot be read, every topic counts as subscribed."""
-    (ana,) = talk.stable_group("ana", protocols=(("range", b"\0\0"),))
+    (ana,) = conversation.stable_group("ana", protocols=(("range", b"\0\0"),))
     ana.sends(offset_commit(topics={"payments": {0: 2}}))
     ana.receives(offset_commit_response({"payments": {0: "NONE"}}))
 
@@ -147,9 +147,9 @@ def an_unreadable_subscription_keeps_everything(talk: Conversation) -> None:
 
 
 @scenario("offsets/delete/other-protocol-type", source=VALIDATES, clauses=("OD-11", "OD-12", "OD-16"))
-def a_group_of_another_protocol_type_must_be_empty(talk: Conversation) -> None:
+def a_group_of_another_protocol_type_must_be_empty(conversation: Conversation) -> None:
     """A group of another type than consumer keeps all offsets while it has members, and no longer."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(join_group(protocol_type="connect", protocols=(("eager", b"any bytes"),)))
     ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
     ana.sends(join_group(protocol_type="connect", protocols=(("eager", b"any bytes"),)))
@@ -172,9 +172,9 @@ def a_group_of_another_protocol_type_must_be_empty(talk: Conversation) -> None:
     clauses=("OD-14",),
     broker_config={"offset.metadata.max.bytes": "10"},
 )
-def what_was_refused_is_deleted_as_well(talk: Conversation) -> None:
+def what_was_refused_is_deleted_as_well(conversation: Conversation) -> None:
     """An offset refused for its metadata, which stays on its way for ever until 3.7.0, can be deleted."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     offsets = {"orders": {0: (7, "eleven long"), 1: (8, "fits")}}
     ana.sends(offset_commit(generation_id=-1, member_id="", topics=offsets))
     ana.receives(offset_commit_response({"orders": {0: "OFFSET_METADATA_TOO_LARGE", 1: "NONE"}}))

@@ -24,11 +24,11 @@ FETCHES = "OffsetMetadataManager#fetchOffsets"
     "offsets/versions/commit",
     source="OffsetMetadataManager#commitOffset",
     clauses=("OC-09", "OF-01"),
-    sweep=sweep("OffsetCommit", 2, 9),
+    sweep=sweep("OffsetCommit", 1, 9),
 )
-def a_member_commits(talk: Conversation, version: int) -> None:
+def a_member_commits(conversation: Conversation, version: int) -> None:
     """OffsetCommit v{version} of a member is taken, and fetched again with its metadata."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
     ana.sends(offset_commit(version=version, topics={"orders": {0: (7, "mine"), 1: 8}, "payments": {1: 9}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}, "payments": {1: "NONE"}}))
@@ -42,20 +42,20 @@ def a_member_commits(talk: Conversation, version: int) -> None:
     "offsets/versions/commit-refused",
     source="ClassicGroup#validateOffsetCommit",
     clauses=("OC-14", "OC-16", "OC-23"),
-    sweep=sweep("OffsetCommit", 2, 9),
+    sweep=sweep("OffsetCommit", 1, 9),
 )
-def a_commit_is_refused(talk: Conversation, version: int) -> None:
+def a_commit_is_refused(conversation: Conversation, version: int) -> None:
     """OffsetCommit v{version} is refused for topic, member or generation, partition by partition."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
 
-    for told, error in (
+    for reported, error in (
         (offset_commit(version=version, member_id="nobody", topics={"orders": {0: 1}}), "UNKNOWN_MEMBER_ID"),
         (
             offset_commit(version=version, generation_id=ana.generation_id - 1, topics={"orders": {0: 1}}),
             "ILLEGAL_GENERATION",
         ),
     ):
-        ana.sends(told)
+        ana.sends(reported)
         ana.receives(offset_commit_response({"orders": {0: error}}))
     ana.sends(offset_commit(version=version, topics={"orders": {0: 1, 99: 1}, "no-such-topic": {0: 1}}))
     unknown = "UNKNOWN_TOPIC_OR_PARTITION"
@@ -68,9 +68,9 @@ def a_commit_is_refused(talk: Conversation, version: int) -> None:
     clauses=("OC-46", "OC-09"),
     sweep=sweep("OffsetCommit", 10, 10),
 )
-def a_member_commits_by_topic_id(talk: Conversation, version: int) -> None:
+def a_member_commits_by_topic_id(conversation: Conversation, version: int) -> None:
     """OffsetCommit v{version} names topics by id; it is taken of a member, and refused of who is none."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     orders = id_of(ana, "orders")
 
     for member_id, error in (("nobody", "UNKNOWN_MEMBER_ID"), (ana.member_id, "NONE")):
@@ -84,17 +84,17 @@ def a_member_commits_by_topic_id(talk: Conversation, version: int) -> None:
                 topics=(committed_by_id(orders, 0),),
             )
         )
-        told: Pattern = {"topic_id": orders, "partitions": ({"partition_index": 0, "error_code": error},)}
-        ana.receives(response("OffsetCommit", topics=(told,)))
+        reported: Pattern = {"topic_id": orders, "partitions": ({"partition_index": 0, "error_code": error},)}
+        ana.receives(response("OffsetCommit", topics=(reported,)))
     ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: 7}}))
 
 
 @scenario(
     "offsets/versions/fetch", source=FETCHES, clauses=("OF-01", "OF-26"), sweep=sweep("OffsetFetch", 1, 9)
 )
-def what_is_committed_is_fetched(talk: Conversation, version: int) -> None:
+def what_is_committed_is_fetched(conversation: Conversation, version: int) -> None:
     """OffsetFetch v{version} brings what is committed, and -1 for what is not."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 21}, "payments": {0: 22}}))
     ana.receives(offset_commit_response({"orders": {1: "NONE"}, "payments": {0: "NONE"}}))
 
@@ -105,9 +105,9 @@ def what_is_committed_is_fetched(talk: Conversation, version: int) -> None:
 
 
 @scenario("offsets/versions/fetch-all", source=FETCHES, clauses=("OF-05",), sweep=sweep("OffsetFetch", 2, 9))
-def all_that_is_committed_is_fetched(talk: Conversation, version: int) -> None:
+def all_that_is_committed_is_fetched(conversation: Conversation, version: int) -> None:
     """OffsetFetch v{version} without topics brings all that have an offset."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 21}, "payments": {0: 22}}))
     ana.receives(offset_commit_response({"orders": {1: "NONE"}, "payments": {0: "NONE"}}))
 
@@ -123,9 +123,9 @@ def all_that_is_committed_is_fetched(talk: Conversation, version: int) -> None:
     clauses=("OF-02",),
     sweep=sweep("OffsetFetch", 1, 9),
 )
-def a_missing_group_is_fetched_without_an_error(talk: Conversation, version: int) -> None:
+def a_missing_group_is_fetched_without_an_error(conversation: Conversation, version: int) -> None:
     """OffsetFetch v{version} of a group that never was is -1, and no error."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(offset_fetch(version=version, topics={"orders": (0,)}))
     ana.receives(offset_fetch_response({"orders": {0: -1}}, version=version))
@@ -137,17 +137,17 @@ def a_missing_group_is_fetched_without_an_error(talk: Conversation, version: int
     clauses=("OF-31", "OF-32"),
     sweep=sweep("OffsetFetch", 10, 10),
 )
-def offsets_are_fetched_by_topic_id(talk: Conversation, version: int) -> None:
+def offsets_are_fetched_by_topic_id(conversation: Conversation, version: int) -> None:
     """OffsetFetch v{version} names topics by id, and refuses those that no topic has."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     orders = id_of(ana, "orders")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
     ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: 7}}))
 
     for wanted, offset, error in ((orders, 7, "NONE"), (UNKNOWN_ID, -1, "UNKNOWN_TOPIC_ID")):
-        group: Value = {"group_id": talk.group("main"), "topics": (asked_by_id(wanted, 0),)}
+        group: Value = {"group_id": conversation.group("main"), "topics": (asked_by_id(wanted, 0),)}
         ana.sends(request("OffsetFetch", version, groups=(group,)))
-        told: Pattern = {"partition_index": 0, "committed_offset": offset, "error_code": error}
-        topic: Pattern = {"topic_id": wanted, "partitions": (told,)}
+        reported: Pattern = {"partition_index": 0, "committed_offset": offset, "error_code": error}
+        topic: Pattern = {"topic_id": wanted, "partitions": (reported,)}
         ana.receives(response("OffsetFetch", groups=({"error_code": "NONE", "topics": (topic,)},)))

@@ -20,6 +20,7 @@ from harness.scenario import (
     response,
     scenario,
 )
+from suites.transactions.producers import initialised
 
 UNKNOWN = "UNKNOWN_TOPIC_OR_PARTITION"
 TINY_METADATA = {"offset.metadata.max.bytes": "10"}
@@ -30,9 +31,9 @@ TINY_METADATA = {"offset.metadata.max.bytes": "10"}
     source="KafkaApis#handleOffsetCommitRequest",
     clauses=("OC-23",),
 )
-def the_last_partition_is_the_last(talk: Conversation) -> None:
+def the_last_partition_is_the_last(conversation: Conversation) -> None:
     """Offsets of a topic's last partition are taken, those of the next and of negative ones are not."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(
         offset_commit(
@@ -49,9 +50,9 @@ def the_last_partition_is_the_last(talk: Conversation) -> None:
     source="KafkaApis#handleOffsetDeleteRequest",
     clauses=("OD-05",),
 )
-def partitions_are_deleted_one_by_one(talk: Conversation) -> None:
+def partitions_are_deleted_one_by_one(conversation: Conversation) -> None:
     """Partitions that do not exist are refused by OffsetDelete beside others of the same topic."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 2: 1}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE", 2: "NONE"}}))
 
@@ -68,14 +69,14 @@ def partitions_are_deleted_one_by_one(talk: Conversation) -> None:
     source="KafkaApis#handleOffsetFetchRequestFromCoordinator",
     clauses=("OF-12",),
 )
-def a_group_that_is_named_twice(talk: Conversation) -> None:
+def a_group_that_is_named_twice(conversation: Conversation) -> None:
     """A group that OffsetFetch v8 names twice is answered twice, but once from 3.0 to 3.4."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
     topics: Value = ({"name": "orders", "partition_indexes": (0,)},)
-    group: Value = {"group_id": talk.group("main"), "topics": topics}
+    group: Value = {"group_id": conversation.group("main"), "topics": topics}
     ana.sends(request("OffsetFetch", 8, groups=(group, group)))
     ana.receives(response("OffsetFetch"))
 
@@ -85,9 +86,9 @@ def a_group_that_is_named_twice(talk: Conversation) -> None:
     source="KAFKA-16371",
     broker_config=TINY_METADATA,
 )
-def readers_of_a_partition_that_was_refused(talk: Conversation) -> None:
+def readers_of_a_partition_that_was_refused(conversation: Conversation) -> None:
     """A reader of stable offsets waits for ever for one that was refused for its metadata, 2.5 to 3.7.0."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(
         offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: (2, "x" * 11)}}),
     )
@@ -103,9 +104,9 @@ def readers_of_a_partition_that_was_refused(talk: Conversation) -> None:
 
 
 @scenario("offsets/edge/topics-without-partitions", source="KafkaApis#handleOffsetCommitRequest")
-def topics_without_partitions(talk: Conversation) -> None:
+def topics_without_partitions(conversation: Conversation) -> None:
     """A topic that is there but named without partitions is passed over."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
@@ -119,9 +120,9 @@ def topics_without_partitions(talk: Conversation) -> None:
 
 
 @scenario("offsets/edge/topic-without-name", source="OffsetMetadataManager#fetchOffsets")
-def a_topic_without_a_name_has_no_offsets(talk: Conversation) -> None:
+def a_topic_without_a_name_has_no_offsets(conversation: Conversation) -> None:
     """OffsetFetch by names answers a topic with an empty name as any other without offsets."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(offset_fetch(topics={"": (0,), "orders": (0,)}))
     ana.receives(offset_fetch_response({"": {0: -1}, "orders": {0: -1}}))
@@ -132,9 +133,9 @@ def a_topic_without_a_name_has_no_offsets(talk: Conversation) -> None:
     source="GroupCoordinatorAdapter#deleteOffsets",
     clauses=("OD-03",),
 )
-def a_partition_that_is_deleted_twice(talk: Conversation) -> None:
+def a_partition_that_is_deleted_twice(conversation: Conversation) -> None:
     """A partition that is named twice in one OffsetDelete is answered once until 3.9, and twice since 4.0."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2, 2: 3}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE", 2: "NONE"}}))
 
@@ -147,9 +148,10 @@ def a_partition_that_is_deleted_twice(talk: Conversation) -> None:
     source="KafkaApis#handleOffsetCommitRequest",
     clauses=("OC-23", "OD-05"),
 )
-def an_unknown_partition_that_is_named_twice(talk: Conversation) -> None:
+def an_unknown_partition_that_is_named_twice(conversation: Conversation) -> None:
     """A partition that does not exist is answered as often as it is named since 3.5, and once before."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
+    producer = initialised(ana)
     twice: Value = ({"partition_index": 9, "committed_offset": 8},) * 2
     orders: Value = {"name": "orders", "partitions": twice}
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
@@ -162,9 +164,9 @@ def an_unknown_partition_that_is_named_twice(talk: Conversation) -> None:
             "TxnOffsetCommit",
             2,
             group_id=OWN,
-            transactional_id="nobody's",
-            producer_id=1,
-            producer_epoch=0,
+            transactional_id=producer.transactional_id,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.producer_epoch,
             topics=(orders,),
         )
     )
@@ -178,9 +180,9 @@ def an_unknown_partition_that_is_named_twice(talk: Conversation) -> None:
     source="GroupCoordinator#handleDeleteOffsets",
     clauses=("OD-05", "OD-07"),
 )
-def who_deletes_nothing_leaves_the_group_alone(talk: Conversation) -> None:
+def who_deletes_nothing_leaves_the_group_alone(conversation: Conversation) -> None:
     """An empty group without offsets survives an OffsetDelete that names no partition that exists."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     ana.sends(leave_group())
     ana.receives(leave_group_response(error_code="NONE"))
 

@@ -32,9 +32,9 @@ EXPIRES = "OffsetMetadataManager#cleanupExpiredOffsets"
 CONDITION = "ClassicGroup#offsetExpirationCondition"
 
 
-def _static(talk: Conversation, name: str) -> Actor:
+def _static(conversation: Conversation, name: str) -> Actor:
     """Bring in a static member, which joins in one step: a pass between two would remove its group."""
-    return talk.actor(name, group_instance_id=f"seat of {name}")
+    return conversation.actor(name, group_instance_id=f"seat of {name}")
 
 
 def _gone(ana: Actor) -> None:
@@ -48,9 +48,9 @@ def _gone(ana: Actor) -> None:
     clauses=("EX-10", "EX-08", "OC-26"),
     broker_config=FREQUENT_EXPIRY,
 )
-def a_retention_time_of_0_ends_at_the_next_pass(talk: Conversation) -> None:
+def a_retention_time_of_0_ends_at_the_next_pass(conversation: Conversation) -> None:
     """An offset with a retention time of 0 is gone at the next pass, and with it its simple group."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(
         offset_commit(
             version=2, generation_id=-1, member_id="", retention_time_ms=0, topics={"orders": {0: 7}}
@@ -68,9 +68,9 @@ def a_retention_time_of_0_ends_at_the_next_pass(talk: Conversation) -> None:
     clauses=("EX-08", "EX-07", "OC-27"),
     broker_config=FREQUENT_EXPIRY,
 )
-def a_retention_time_ends_its_own_offset_alone(talk: Conversation) -> None:
+def a_retention_time_ends_its_own_offset_alone(conversation: Conversation) -> None:
     """An offset with a retention time is there until then, and others of its group stay."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     for partition, retention_time_ms in ((0, 4_000), (1, -1)):
         ana.sends(
             offset_commit(
@@ -83,7 +83,7 @@ def a_retention_time_ends_its_own_offset_alone(talk: Conversation) -> None:
         )
         ana.receives(offset_commit_response({"orders": {partition: "NONE"}}))
 
-    talk.elapses(1_000)
+    conversation.elapses(1_000)
     ana.sends(offset_fetch(topics={"orders": (0, 1)}))
     ana.receives(offset_fetch_response({"orders": {0: 7, 1: 7}}))
     ana.repeats(
@@ -101,10 +101,11 @@ def a_retention_time_ends_its_own_offset_alone(talk: Conversation) -> None:
     clauses=("EX-08", "EX-10"),
     broker_config=FREQUENT_EXPIRY,
 )
-def a_retention_time_beyond_time_ends_at_the_next_pass(talk: Conversation) -> None:
+def a_retention_time_beyond_time_ends_at_the_next_pass(conversation: Conversation) -> None:
     """An offset that is to be kept for ever is gone at the next pass: the sum of times goes on from below."""
-    ana = talk.actor("ana")
-    for partition, retention_time_ms in ((0, LONG_MAX), (1, -2), (2, -1)):
+    ana = conversation.actor("ana")
+    # The one that stays comes first: a pass between the others would remove the group under a commit.
+    for partition, retention_time_ms in ((2, -1), (0, LONG_MAX), (1, -2)):
         ana.sends(
             offset_commit(
                 version=2,
@@ -123,9 +124,9 @@ def a_retention_time_beyond_time_ends_at_the_next_pass(talk: Conversation) -> No
 
 
 @scenario("offsets/expiry/renewed", source=EXPIRES, clauses=("EX-08", "OC-26"), broker_config=FREQUENT_EXPIRY)
-def a_later_commit_renews_the_retention(talk: Conversation) -> None:
+def a_later_commit_renews_the_retention(conversation: Conversation) -> None:
     """An offset committed anew without a retention time outlives the one that it had."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     for retention_time_ms, offset in ((900, 7), (-1, 8)):
         ana.sends(
             offset_commit(
@@ -138,7 +139,7 @@ def a_later_commit_renews_the_retention(talk: Conversation) -> None:
         )
         ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
-    talk.elapses(2_200)
+    conversation.elapses(2_200)
     ana.sends(offset_fetch(topics={"orders": (0,)}))
     ana.receives(offset_fetch_response({"orders": {0: 8}}))
 
@@ -149,9 +150,9 @@ def a_later_commit_renews_the_retention(talk: Conversation) -> None:
     clauses=("EX-12", "DG-05"),
     broker_config=FREQUENT_EXPIRY,
 )
-def a_group_that_everybody_left_is_removed(talk: Conversation) -> None:
+def a_group_that_everybody_left_is_removed(conversation: Conversation) -> None:
     """A group whose last member has left without an offset is removed at the next pass."""
-    (ana,) = talk.stable_group(_static(talk, "ana"))
+    (ana,) = conversation.stable_group(_static(conversation, "ana"))
 
     ana.sends(leave_group())
     ana.receives(leave_group_response(error_code="NONE"))
@@ -164,9 +165,9 @@ def a_group_that_everybody_left_is_removed(talk: Conversation) -> None:
     clauses=("EX-12", "DL-08"),
     broker_config=FREQUENT_EXPIRY,
 )
-def a_group_that_awaits_a_member_is_removed(talk: Conversation) -> None:
+def a_group_that_awaits_a_member_is_removed(conversation: Conversation) -> None:
     """A group that has only given out a member id is removed at the next pass, and the id with it."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.obtains_member_id()
 
     _gone(ana)
@@ -180,9 +181,9 @@ def a_group_that_awaits_a_member_is_removed(talk: Conversation) -> None:
     clauses=("EX-01", "EX-08"),
     broker_config=FREQUENT_EXPIRY,
 )
-def an_emptied_group_loses_what_has_its_own_time(talk: Conversation) -> None:
+def an_emptied_group_loses_what_has_its_own_time(conversation: Conversation) -> None:
     """Of a group whose members have left offsets with a retention time end, and the group with the last."""
-    (ana,) = talk.stable_group(_static(talk, "ana"))
+    (ana,) = conversation.stable_group(_static(conversation, "ana"))
     ana.sends(offset_commit(version=4, retention_time_ms=0, topics={"orders": {0: 7}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
     ana.sends(leave_group())
@@ -198,9 +199,9 @@ def an_emptied_group_loses_what_has_its_own_time(talk: Conversation) -> None:
     clauses=("EX-03", "EX-08"),
     broker_config=FREQUENT_EXPIRY,
 )
-def a_subscribed_topic_keeps_its_offsets(talk: Conversation) -> None:
+def a_subscribed_topic_keeps_its_offsets(conversation: Conversation) -> None:
     """A Stable group loses expired offsets of a topic that nobody subscribes to, and no others."""
-    (ana,) = talk.stable_group(_static(talk, "ana"))
+    (ana,) = conversation.stable_group(_static(conversation, "ana"))
     ana.sends(offset_commit(version=4, retention_time_ms=0, topics={"orders": {0: 7}, "payments": {0: 8}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}, "payments": {0: "NONE"}}))
 
@@ -216,14 +217,14 @@ def a_subscribed_topic_keeps_its_offsets(talk: Conversation) -> None:
     clauses=("EX-05",),
     broker_config=FREQUENT_EXPIRY,
 )
-def a_rebalance_keeps_all_offsets(talk: Conversation) -> None:
+def a_rebalance_keeps_all_offsets(conversation: Conversation) -> None:
     """While a rebalance is prepared nothing expires, since 2.8.2, 3.0.1 and 3.1.1."""
-    ana, bob = talk.stable_group(_static(talk, "ana"), _static(talk, "bob"))
+    ana, bob = conversation.stable_group(_static(conversation, "ana"), _static(conversation, "bob"))
     ana.sends(offset_commit(version=4, retention_time_ms=1_000, topics={"payments": {0: 8}}))
     ana.receives(offset_commit_response({"payments": {0: "NONE"}}))
     bob.sends(join_group(protocols=(("range", subscription("orders", "elsewhere")),)))
 
-    talk.elapses(2_500)
+    conversation.elapses(2_500)
     ana.sends(offset_fetch(topics={"payments": (0,)}))
     ana.receives(response("OffsetFetch", error_code="NONE"))
     ana.sends(join_group())
@@ -234,16 +235,16 @@ def a_rebalance_keeps_all_offsets(talk: Conversation) -> None:
 @scenario(
     "offsets/expiry/other-protocol-type", source=CONDITION, clauses=("EX-06",), broker_config=FREQUENT_EXPIRY
 )
-def a_group_of_another_type_keeps_all_offsets(talk: Conversation) -> None:
+def a_group_of_another_type_keeps_all_offsets(conversation: Conversation) -> None:
     """A group of another protocol type than consumer loses nothing as long as it has members."""
-    ana = _static(talk, "ana")
+    ana = _static(conversation, "ana")
     ana.sends(join_group(protocol_type="connect", protocols=(("eager", b"any bytes"),)))
     ana.receives(join_group_response(error_code="NONE", protocol_name="eager"))
     ana.syncs_as_leader((ana,))
     ana.sends(offset_commit(version=4, retention_time_ms=0, topics={"orders": {0: 7}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
-    talk.elapses(1_600)
+    conversation.elapses(1_600)
     ana.sends(offset_fetch(topics={"orders": (0,)}))
     ana.receives(offset_fetch_response({"orders": {0: 7}}))
     ana.sends(leave_group())
@@ -257,16 +258,16 @@ def a_group_of_another_type_keeps_all_offsets(talk: Conversation) -> None:
     clauses=("EX-03", "OD-10"),
     broker_config=FREQUENT_EXPIRY,
 )
-def an_unreadable_subscription_keeps_all_offsets(talk: Conversation) -> None:
+def an_unreadable_subscription_keeps_all_offsets(conversation: Conversation) -> None:
     """A Stable group of a member whose subscription ends before its topics do loses nothing."""
-    ana = _static(talk, "ana")
+    ana = _static(conversation, "ana")
     ana.sends(join_group(protocols=(("range", b"\0\0\0\0\0\x04\0\0\0\0"),)))
     ana.receives(join_group_response(error_code="NONE"))
     ana.syncs_as_leader((ana,))
     ana.sends(offset_commit(version=4, retention_time_ms=0, topics={"payments": {0: 7}}))
     ana.receives(offset_commit_response({"payments": {0: "NONE"}}))
 
-    talk.elapses(1_600)
+    conversation.elapses(1_600)
     ana.sends(offset_fetch(topics={"payments": (0,)}))
     ana.receives(offset_fetch_response({"payments": {0: 7}}))
 
@@ -274,9 +275,9 @@ def an_unreadable_subscription_keeps_all_offsets(talk: Conversation) -> None:
 @scenario(
     "offsets/expiry/deleted-offset", source=EXPIRES, clauses=("EX-12", "OD-07"), broker_config=FREQUENT_EXPIRY
 )
-def a_group_that_lost_its_last_offset_is_removed(talk: Conversation) -> None:
+def a_group_that_lost_its_last_offset_is_removed(conversation: Conversation) -> None:
     """A simple group whose last offset was deleted is gone at the next pass at the latest."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 

@@ -20,9 +20,9 @@ FETCHES = "OffsetMetadataManager#fetchOffsets"
 FETCHES_ALL = "OffsetMetadataManager#fetchAllOffsets"
 
 
-def _committed(talk: Conversation) -> Actor:
+def _committed(conversation: Conversation) -> Actor:
     """Return somebody whose group holds two offsets, one each of two topics."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 21}, "payments": {0: 22}}))
     ana.receives(offset_commit_response({"orders": {1: "NONE"}, "payments": {0: "NONE"}}))
     return ana
@@ -34,9 +34,9 @@ def _offset(partition: int, offset: int) -> Mapping[str, int]:
 
 
 @scenario("offsets/fetch/named", source=FETCHES, clauses=("OF-01",))
-def what_is_not_committed_is_minus_one(talk: Conversation) -> None:
+def what_is_not_committed_is_minus_one(conversation: Conversation) -> None:
     """Of the partitions asked for, those without an offset are -1, be the topic known or not."""
-    ana = _committed(talk)
+    ana = _committed(conversation)
 
     ana.repeats(
         offset_fetch(topics={"orders": (0, 1), "payments": (0,), "no-such-topic": (7,)}),
@@ -47,9 +47,9 @@ def what_is_not_committed_is_minus_one(talk: Conversation) -> None:
 
 
 @scenario("offsets/fetch/all", source=FETCHES_ALL, clauses=("OF-05",))
-def all_means_what_is_committed(talk: Conversation) -> None:
+def all_means_what_is_committed(conversation: Conversation) -> None:
     """Without topics a fetch, from v2 on, brings the partitions that have an offset and no others."""
-    ana = _committed(talk)
+    ana = _committed(conversation)
     both = offset_fetch_response({"orders": {1: 21}, "payments": {0: 22}})
 
     ana.repeats(offset_fetch(), until=both)
@@ -58,18 +58,18 @@ def all_means_what_is_committed(talk: Conversation) -> None:
 
 
 @scenario("offsets/fetch/nothing", source=FETCHES, clauses=("OF-05",))
-def no_topics_are_not_all_topics(talk: Conversation) -> None:
+def no_topics_are_not_all_topics(conversation: Conversation) -> None:
     """An empty list of topics, other than none at all, brings nothing."""
-    ana = _committed(talk)
+    ana = _committed(conversation)
 
     ana.sends(offset_fetch(topics={}))
     ana.receives(offset_fetch_response({}))
 
 
 @scenario("offsets/fetch/missing-group", source=FETCHES, clauses=("OF-02", "OF-03"))
-def a_missing_group_has_no_offsets_and_no_error(talk: Conversation) -> None:
+def a_missing_group_has_no_offsets_and_no_error(conversation: Conversation) -> None:
     """A group that does not exist is fetched without an error, in every version."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     ana.sends(offset_fetch(version=1, topics={"orders": (0,)}))
     ana.receives(offset_fetch_response({"orders": {0: -1}}, version=1))
@@ -82,9 +82,9 @@ def a_missing_group_has_no_offsets_and_no_error(talk: Conversation) -> None:
 
 
 @scenario("offsets/fetch/low-version", source=FETCHES, clauses=("OF-01",))
-def version_1_fetches_named_partitions(talk: Conversation) -> None:
+def version_1_fetches_named_partitions(conversation: Conversation) -> None:
     """OffsetFetch v1 has no error on top and no leader epoch, and brings offsets as later versions do."""
-    ana = _committed(talk)
+    ana = _committed(conversation)
 
     ana.repeats(
         offset_fetch(version=1, topics={"orders": (0, 1)}),
@@ -93,9 +93,9 @@ def version_1_fetches_named_partitions(talk: Conversation) -> None:
 
 
 @scenario("offsets/fetch/require-stable", source="KIP-447", clauses=("OF-20",))
-def a_plain_commit_is_stable(talk: Conversation) -> None:
+def a_plain_commit_is_stable(conversation: Conversation) -> None:
     """A committed offset that no transaction concerns is brought to those who require stable ones, too."""
-    ana = _committed(talk)
+    ana = _committed(conversation)
 
     ana.repeats(
         offset_fetch(version=7, topics={"orders": (1, 2)}, require_stable=True),
@@ -106,12 +106,12 @@ def a_plain_commit_is_stable(talk: Conversation) -> None:
 
 
 @scenario("offsets/fetch/several-groups", source="KIP-709", clauses=("OF-12", "OF-02"))
-def several_groups_are_fetched_at_once(talk: Conversation) -> None:
+def several_groups_are_fetched_at_once(conversation: Conversation) -> None:
     """OffsetFetch v8 answers group by group, each with its error, a missing group among them."""
-    ana = _committed(talk)
+    ana = _committed(conversation)
     ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {1: 21}, "payments": {0: 22}}))
 
-    main, never, nor_this = (talk.group(name) for name in ("main", "never", "nor-this"))
+    main, never, nor_this = (conversation.group(name) for name in ("main", "never", "nor-this"))
     wanted: Value = (
         {"group_id": main, "topics": ({"name": "orders", "partition_indexes": (1,)},)},
         {"group_id": never, "topics": ({"name": "orders", "partition_indexes": (1,)},)},
@@ -131,13 +131,13 @@ def several_groups_are_fetched_at_once(talk: Conversation) -> None:
 
 
 @scenario("offsets/fetch/as-nobody", source="ClassicGroup#validateOffsetFetch", clauses=("OF-26", "OF-29"))
-def a_classic_group_asks_nobody_who_fetches(talk: Conversation) -> None:
+def a_classic_group_asks_nobody_who_fetches(conversation: Conversation) -> None:
     """OffsetFetch v9 may name a member and an epoch; to a group without members neither matters."""
-    ana = _committed(talk)
+    ana = _committed(conversation)
 
     for member_id, member_epoch in ((None, -1), ("nobody", 5), (None, 5)):
         wanted: Value = {
-            "group_id": talk.group("main"),
+            "group_id": conversation.group("main"),
             "member_id": member_id,
             "member_epoch": member_epoch,
             "topics": ({"name": "orders", "partition_indexes": (1,)},),
@@ -149,10 +149,10 @@ def a_classic_group_asks_nobody_who_fetches(talk: Conversation) -> None:
 
 
 @scenario("offsets/fetch/partition-twice", source=FETCHES, clauses=("OF-13",))
-def a_partition_that_is_named_twice(talk: Conversation) -> None:
+def a_partition_that_is_named_twice(conversation: Conversation) -> None:
     """A partition that is named twice in one fetch is answered once until 3.9, and twice since 4.0."""
-    ana = _committed(talk)
+    ana = _committed(conversation)
 
     orders: Value = {"name": "orders", "partition_indexes": (1, 1, 0)}
-    ana.sends(request("OffsetFetch", 6, group_id=talk.group("main"), topics=(orders,)))
+    ana.sends(request("OffsetFetch", 6, group_id=conversation.group("main"), topics=(orders,)))
     ana.receives(response("OffsetFetch", error_code="NONE"))

@@ -18,9 +18,9 @@ GROUP: Final = "size"
 ROOM_FOR_ONE: Final = {
     "message.max.bytes": "9000",
     "offset.metadata.max.bytes": "9000",
-    "offsets.commit.timeout.ms": "512",
+    "offsets.commit.timeout.ms": "2000",
 }
-"""What is too large may hold up all others: the timeout is short, and keeps a broker for the scenario."""
+"""What is too large may hold up others, for as long as the timeout: it is short."""
 
 
 def _commits(actor: Actor, *metadata_bytes: int, retention_time_ms: int | None = None) -> None:
@@ -44,12 +44,12 @@ def _commits(actor: Actor, *metadata_bytes: int, retention_time_ms: int | None =
     clauses=("ER-04", "OC-49"),
     broker_config=ROOM_FOR_ONE,
 )
-def a_batch_may_be_as_large_as_the_log_allows(talk: Conversation) -> None:
+def a_batch_may_be_as_large_as_the_log_allows(conversation: Conversation) -> None:
     """A commit is written if its batch has message.max.bytes, and refused if it has one more.
 
     A Java coordinator of 3.8 to 4.0.1 wants 61 bytes more room. Records are longer since 4.1.
     """
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     _commits(ana, 8_800)
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
@@ -70,9 +70,9 @@ def a_batch_may_be_as_large_as_the_log_allows(talk: Conversation) -> None:
     clauses=("ER-15",),
     broker_config={"message.max.bytes": "1000", "min.insync.replicas": "2"},
 )
-def replicas_are_counted_before_bytes(talk: Conversation) -> None:
+def replicas_are_counted_before_bytes(conversation: Conversation) -> None:
     """A commit too large for a log with too few replicas is refused for its replicas, until 3.6."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     _commits(ana, 3_000)
     ana.receives(response("OffsetCommit"))
     ana.sends(offset_fetch(group_id=GROUP, topics={"orders": (0,)}))

@@ -53,9 +53,9 @@ def asked_by_id(topic_id: str | AnswerRef, *partitions: int) -> Value:
     return {"topic_id": topic_id, "partition_indexes": partitions}
 
 
-def _made(talk: Conversation, ana: Actor) -> GroupRef:
+def _made(conversation: Conversation, ana: Actor) -> GroupRef:
     """Have a topic of the scenario's own, and an offset for it."""
-    topic = talk.group("topic")
+    topic = conversation.group("topic")
     ana.sends(create_topic(topic))
     ana.receives(create_topic_response(error_code="NONE"))
     ana.repeats(
@@ -67,9 +67,9 @@ def _made(talk: Conversation, ana: Actor) -> GroupRef:
 
 
 @scenario("offsets/topic-id/commit", source=COMMITS, clauses=("OC-46", "OC-47"))
-def version_10_commits_by_topic_id(talk: Conversation) -> None:
+def version_10_commits_by_topic_id(conversation: Conversation) -> None:
     """OffsetCommit v10 names topics by id; an unknown or zero id is told so, an unknown partition too."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     orders = id_of(ana, "orders")
 
     topics = (committed_by_id(orders, 0, 99), committed_by_id(UNKNOWN_ID, 0), committed_by_id(NO_ID, 1))
@@ -81,9 +81,9 @@ def version_10_commits_by_topic_id(talk: Conversation) -> None:
 
 
 @scenario("offsets/topic-id/commit-nothing-known", source=COMMITS, clauses=("OC-46",))
-def an_unknown_id_never_reaches_the_coordinator(talk: Conversation) -> None:
+def an_unknown_id_never_reaches_the_coordinator(conversation: Conversation) -> None:
     """OffsetCommit v10 to unknown ids alone is told UNKNOWN_TOPIC_ID, whatever its group is."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     topics = (committed_by_id(UNKNOWN_ID, 0),)
     ana.sends(request("OffsetCommit", 10, group_id=OWN, generation_id_or_member_epoch=5, topics=topics))
@@ -94,9 +94,9 @@ def an_unknown_id_never_reaches_the_coordinator(talk: Conversation) -> None:
 
 
 @scenario("offsets/topic-id/commit-to-missing-group", source=COMMITS, clauses=("OC-48",))
-def version_10_names_a_missing_group(talk: Conversation) -> None:
+def version_10_names_a_missing_group(conversation: Conversation) -> None:
     """OffsetCommit v10 with a generation to a missing group is GROUP_ID_NOT_FOUND."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     orders = id_of(ana, "orders")
 
     topics = (committed_by_id(orders, 0),)
@@ -106,9 +106,9 @@ def version_10_names_a_missing_group(talk: Conversation) -> None:
 
 
 @scenario("offsets/topic-id/fetch", source=FETCHES, clauses=("OF-31", "OF-32"))
-def version_10_fetches_by_topic_id(talk: Conversation) -> None:
+def version_10_fetches_by_topic_id(conversation: Conversation) -> None:
     """OffsetFetch v10 names topics by id; an unknown id is told so, an unknown partition has no offset."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     orders = id_of(ana, "orders")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}, "payments": {1: 8}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}, "payments": {1: "NONE"}}))
@@ -116,28 +116,28 @@ def version_10_fetches_by_topic_id(talk: Conversation) -> None:
 
     by_id = (asked_by_id(orders, 0, 1, 99), asked_by_id(UNKNOWN_ID, 0), asked_by_id(NO_ID, 0))
     for topics in (by_id, (), None):
-        group: Value = {"group_id": talk.group("main"), "topics": topics}
+        group: Value = {"group_id": conversation.group("main"), "topics": topics}
         ana.sends(request("OffsetFetch", 10, groups=(group,)))
         ana.receives(response("OffsetFetch", groups=({"error_code": "NONE"},)))
 
 
 @scenario("offsets/topic-id/fetch-missing-group", source=FETCHES, clauses=("OF-31", "OF-32"))
-def version_10_knows_ids_of_missing_groups(talk: Conversation) -> None:
+def version_10_knows_ids_of_missing_groups(conversation: Conversation) -> None:
     """OffsetFetch v10 of a missing group tells unknown ids from known ones, and has no offsets."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     orders = id_of(ana, "orders")
 
     topics = (asked_by_id(orders, 0), asked_by_id(UNKNOWN_ID, 0))
-    group: Value = {"group_id": talk.group("main"), "topics": topics}
+    group: Value = {"group_id": conversation.group("main"), "topics": topics}
     ana.sends(request("OffsetFetch", 10, groups=(group,)))
     ana.receives(response("OffsetFetch", groups=({"error_code": "NONE"},)))
 
 
 @scenario("offsets/topic/deleted", source=DELETED, clauses=("EX-17",), broker_config=FREQUENT_EXPIRY)
-def a_deleted_topic_takes_its_offsets_along(talk: Conversation) -> None:
+def a_deleted_topic_takes_its_offsets_along(conversation: Conversation) -> None:
     """With a topic go its offsets, and a group that is left with none."""
-    ana = talk.actor("ana")
-    topic = _made(talk, ana)
+    ana = conversation.actor("ana")
+    topic = _made(conversation, ana)
 
     ana.sends(delete_topic(topic))
     ana.receives(delete_topic_response(error_code="NONE"))
@@ -148,12 +148,32 @@ def a_deleted_topic_takes_its_offsets_along(talk: Conversation) -> None:
 
 
 @scenario(
+    "offsets/topic/deleted-in-first-version",
+    source=DELETED,
+    clauses=("EX-17",),
+    broker_config=FREQUENT_EXPIRY,
+)
+def a_topic_is_deleted_in_the_first_version(conversation: Conversation) -> None:
+    """DeleteTopics v0, which 4.0 dropped, refuses an unknown topic and deletes another with its offsets."""
+    ana = conversation.actor("ana")
+    topic = _made(conversation, ana)
+
+    ana.sends(delete_topic(conversation.group("no-such-topic"), version=0))
+    ana.receives(delete_topic_response(error_code="UNKNOWN_TOPIC_OR_PARTITION"))
+    ana.sends(delete_topic(topic, version=0))
+    ana.receives(delete_topic_response(error_code="NONE"))
+    ana.repeats(
+        offset_fetch(topics={topic: (0,)}), until=offset_fetch_response({topic: {0: -1}}), within_ms=10_000
+    )
+
+
+@scenario(
     "offsets/topic/deleted-among-others", source=DELETED, clauses=("EX-17",), broker_config=FREQUENT_EXPIRY
 )
-def a_deleted_topic_leaves_others_alone(talk: Conversation) -> None:
+def a_deleted_topic_leaves_others_alone(conversation: Conversation) -> None:
     """When a topic is deleted the group's offsets of other topics stay, and so does the group."""
-    ana = talk.actor("ana")
-    topic = _made(talk, ana)
+    ana = conversation.actor("ana")
+    topic = _made(conversation, ana)
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 8}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
@@ -169,10 +189,10 @@ def a_deleted_topic_leaves_others_alone(talk: Conversation) -> None:
 
 
 @scenario("offsets/topic/made-anew", source=FETCHES, clauses=("OF-33",), broker_config=FREQUENT_EXPIRY)
-def a_topic_made_anew_is_another(talk: Conversation) -> None:
+def a_topic_made_anew_is_another(conversation: Conversation) -> None:
     """A topic made anew under its name has another id and no offsets; the former id is unknown."""
-    ana = talk.actor("ana")
-    topic = _made(talk, ana)
+    ana = conversation.actor("ana")
+    topic = _made(conversation, ana)
     former = id_of(ana, topic)
     ana.sends(delete_topic(topic))
     ana.receives(delete_topic_response(error_code="NONE"))
@@ -187,6 +207,6 @@ def a_topic_made_anew_is_another(talk: Conversation) -> None:
     current = id_of(ana, topic)
 
     for topics in ((asked_by_id(current, 0),), (asked_by_id(former, 0),), None):
-        group: Value = {"group_id": talk.group("main"), "topics": topics}
+        group: Value = {"group_id": conversation.group("main"), "topics": topics}
         ana.sends(request("OffsetFetch", 10, groups=(group,)))
         ana.receives(response("OffsetFetch", groups=({"error_code": "NONE"},)))

@@ -20,9 +20,9 @@ NOTHING_OF = ({"orders": ()}, {"no-such-topic": ()}, {"no-such-topic": (), "orde
     source="KafkaApis#handleOffsetCommitRequest",
     clauses=("OC-22",),
 )
-def a_topic_of_which_nothing_is_committed_is_no_error(talk: Conversation) -> None:
+def a_topic_of_which_nothing_is_committed_is_no_error(conversation: Conversation) -> None:
     """A commit may name a topic and none of its partitions; whether the topic is answered differs."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
 
     for named in NOTHING_OF:
         offsets = {topic: dict.fromkeys(partitions, 7) for topic, partitions in named.items()}
@@ -37,9 +37,9 @@ def a_topic_of_which_nothing_is_committed_is_no_error(talk: Conversation) -> Non
     source="KafkaApis#handleTxnOffsetCommitRequest",
     clauses=("TC-12",),
 )
-def a_topic_of_which_nothing_is_committed_in_a_transaction_is_no_error(talk: Conversation) -> None:
+def a_topic_of_which_nothing_is_committed_in_a_transaction_is_no_error(conversation: Conversation) -> None:
     """So may a transactional commit."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
 
     for named in NOTHING_OF:
@@ -55,9 +55,9 @@ def a_topic_of_which_nothing_is_committed_in_a_transaction_is_no_error(talk: Con
     source="KafkaApis#handleOffsetDeleteRequest",
     clauses=("OD-06",),
 )
-def a_topic_of_which_nothing_is_deleted_is_no_error(talk: Conversation) -> None:
+def a_topic_of_which_nothing_is_deleted_is_no_error(conversation: Conversation) -> None:
     """So may an OffsetDelete."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}, "payments": {0: 7}}))
     ana.receives(response("OffsetCommit"))
 
@@ -72,9 +72,9 @@ def a_topic_of_which_nothing_is_deleted_is_no_error(talk: Conversation) -> None:
     source="KafkaApis#handleOffsetFetchRequest",
     clauses=("OF-01",),
 )
-def a_topic_of_which_nothing_is_fetched_is_no_error(talk: Conversation) -> None:
+def a_topic_of_which_nothing_is_fetched_is_no_error(conversation: Conversation) -> None:
     """So may an OffsetFetch."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}, "payments": {0: 7}}))
     ana.receives(response("OffsetCommit"))
 

@@ -30,9 +30,9 @@ from harness.scenario import (
     "regressions/control/refused-joins",
     source="GroupMetadataManager#classicGroupJoinToClassicGroup",
 )
-def refused_joins_are_refused_alike(talk: Conversation) -> None:
+def refused_joins_are_refused_alike(conversation: Conversation) -> None:
     """JoinGroup is refused for its group, its protocols, its session timeout and its member id."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     refusals = (
         (join_group(version=5, member_id="", group_id=""), "INVALID_GROUP_ID"),
         (join_group(version=5, member_id="", protocols=()), "INCONSISTENT_GROUP_PROTOCOL"),
@@ -40,7 +40,7 @@ def refused_joins_are_refused_alike(talk: Conversation) -> None:
         (join_group(version=5, member_id="", session_timeout_ms=50), "INVALID_SESSION_TIMEOUT"),
         (join_group(version=5, member_id="nobody"), "UNKNOWN_MEMBER_ID"),
     )
-    bob = talk.actor("bob")
+    bob = conversation.actor("bob")
     for refused, error in refusals:
         bob.sends(refused)
         bob.receives(join_group_response(error_code=error))
@@ -53,10 +53,10 @@ def refused_joins_are_refused_alike(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupLeaveToClassicGroup",
     clauses=("LV-14",),
 )
-def leaving_members_are_answered_alike(talk: Conversation) -> None:
+def leaving_members_are_answered_alike(conversation: Conversation) -> None:
     """LeaveGroup answers each member by itself: of an unknown group, named twice, and nobody at all."""
-    ana, bob = talk.stable_group("ana", "bob")
-    elsewhere = talk.group("unknown")
+    ana, bob = conversation.stable_group("ana", "bob")
+    elsewhere = conversation.group("unknown")
 
     ana.sends(leave_group(version=3, group_id=elsewhere, members=((ana.member_id, None),)))
     ana.receives(leave_group_response(error_code="NONE", members=({"error_code": "UNKNOWN_MEMBER_ID"},)))
@@ -75,9 +75,9 @@ def leaving_members_are_answered_alike(talk: Conversation) -> None:
     source="ClassicGroup#validateOffsetCommit",
     clauses=("OC-11", "OC-15"),
 )
-def commits_of_members_are_judged_alike(talk: Conversation) -> None:
+def commits_of_members_are_judged_alike(conversation: Conversation) -> None:
     """OffsetCommit v7 wants the member and its generation, and its assignments first."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.joins()
     member, current = ana.member_id, ana.generation_id
 
@@ -110,15 +110,15 @@ def commits_of_members_are_judged_alike(talk: Conversation) -> None:
     source="ClassicGroup#validateOffsetDelete",
     clauses=("OD-08", "OD-09"),
 )
-def deleting_is_judged_alike(talk: Conversation) -> None:
+def deleting_is_judged_alike(conversation: Conversation) -> None:
     """OffsetDelete and DeleteGroups spare what members use, and say so of every group and topic."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.joins()
     ana.syncs_as_leader((ana,))
     ana.sends(offset_commit(topics={"orders": {0: 7}, "payments": {0: 7}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}, "payments": {0: "NONE"}}))
-    others, unknown = talk.group("others"), talk.group("unknown")
-    bob = talk.actor("bob")
+    others, unknown = conversation.group("others"), conversation.group("unknown")
+    bob = conversation.actor("bob")
     bob.sends(join_group(version=3, group_id=others, protocol_type="connect"))
     bob.receives(join_group_response(error_code="NONE"))
 
@@ -133,7 +133,7 @@ def deleting_is_judged_alike(talk: Conversation) -> None:
     ana.receives(offset_delete_response(error_code="NON_EMPTY_GROUP", errors={}))
     ana.sends(offset_delete(group_id=unknown, topics={"orders": (0,)}))
     ana.receives(offset_delete_response(error_code="GROUP_ID_NOT_FOUND", errors={}))
-    for group, error in ((talk.group("main"), "NON_EMPTY_GROUP"), (unknown, "GROUP_ID_NOT_FOUND")):
+    for group, error in ((conversation.group("main"), "NON_EMPTY_GROUP"), (unknown, "GROUP_ID_NOT_FOUND")):
         ana.sends(delete_groups(groups=(group,)))
         ana.receives(delete_groups_response(error))
     ana.sends(delete_groups(groups=("",)))
@@ -145,14 +145,14 @@ def deleting_is_judged_alike(talk: Conversation) -> None:
     source="GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin",
     clauses=("ST-01", "ST-09"),
 )
-def a_static_member_restarts_alike(talk: Conversation) -> None:
+def a_static_member_restarts_alike(conversation: Conversation) -> None:
     """A static leader that restarts keeps generation and assignment, whatever it subscribes to now.
 
     That a changed subscription starts no rebalance is KAFKA-12759, and open.
     """
-    ana = talk.actor("ana", group_instance_id="seat-a")
-    again = talk.actor("ana-again", group_instance_id="seat-a")
-    talk.stable_group(ana)
+    ana = conversation.actor("ana", group_instance_id="seat-a")
+    again = conversation.actor("ana-again", group_instance_id="seat-a")
+    conversation.stable_group(ana)
 
     again.sends(join_group(version=5, protocols=(("range", subscription("payments")),)))
     again.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id, members=()))
@@ -167,9 +167,9 @@ def a_static_member_restarts_alike(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupJoinExistingMember",
     clauses=("JG-13",),
 )
-def a_pending_id_with_an_instance_id_fails_alike(talk: Conversation) -> None:
+def a_pending_id_with_an_instance_id_fails_alike(conversation: Conversation) -> None:
     """A member id that was given out to a dynamic member breaks the coordinator if a static one brings it."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.obtains_member_id()
 
     for protocols in ((("range", ORDERS),), ROUND_ROBIN):
@@ -182,9 +182,9 @@ def a_pending_id_with_an_instance_id_fails_alike(talk: Conversation) -> None:
     source="GroupMetadataManager#validateSyncGroup",
     clauses=("SG-14",),
 )
-def a_wrong_protocol_of_a_sync_is_refused_alike(talk: Conversation) -> None:
+def a_wrong_protocol_of_a_sync_is_refused_alike(conversation: Conversation) -> None:
     """SyncGroup v5 is refused if it names no protocol, or another than the selected one; 2.4 has no v5."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.joins()
 
     for protocol_name in (None, "roundrobin"):

@@ -28,22 +28,22 @@ ALONE: Final = {"offset.metadata.max.bytes": "4095"}
     needs=(Capability.SOLE_LEADER,),
     broker_config=ALONE,
 )
-def groups_go_with_their_log(talk: Conversation) -> None:
+def groups_go_with_their_log(conversation: Conversation) -> None:
     """When `__consumer_offsets` is deleted, its coordinator gives up its groups; they do not come back.
 
     4.0.0 kept them, as if nothing had happened. In a cluster the log that is made anew may have another
     leader than the first, which then answers NOT_COORDINATOR: StripedReplicaPlacer#place begins anywhere.
     """
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     ana.sends(delete_topic("__consumer_offsets"))
     ana.receives(delete_topic_response(error_code="NONE"))
-    talk.elapses(1000)
+    conversation.elapses(1000)
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code=ANY))
 
     ana.repeats(find_coordinator(), until=find_coordinator_response(error_code="NONE"))
-    talk.elapses(1000)
+    conversation.elapses(1000)
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code=ANY))
     ana.sends(describe_groups())

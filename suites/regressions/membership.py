@@ -17,14 +17,14 @@ from harness.scenario import (
     clauses=("MX-05", "MX-04"),
     broker_config={"group.max.size": "2"},
 )
-def a_member_id_given_before_is_no_reservation(talk: Conversation) -> None:
+def a_member_id_given_before_is_no_reservation(conversation: Conversation) -> None:
     """Who took a member id while there was room is turned away once the group is full.
 
     Before 2.6.0 only members without an id were counted, so the group grew beyond its limit.
     """
-    carol = talk.actor("carol")
+    carol = conversation.actor("carol")
     carol.obtains_member_id()
-    talk.stable_group("ana", "bob", rebalance_timeout_ms=1500)
+    conversation.stable_group("ana", "bob", rebalance_timeout_ms=1500)
 
     carol.sends(join_group(rebalance_timeout_ms=1500))
     carol.receives(join_group_response(error_code=ANY))
@@ -35,12 +35,12 @@ def a_member_id_given_before_is_no_reservation(talk: Conversation) -> None:
     source="GroupCoordinator#handleLeaveGroup",
     clauses=("LV-13",),
 )
-def a_pending_id_leaves_with_an_instance_id(talk: Conversation) -> None:
+def a_pending_id_leaves_with_an_instance_id(conversation: Conversation) -> None:
     """A member id that was never joined with may leave together with an instance id.
 
     Before 3.0.0 (pull request 9958) the request broke the coordinator: UNKNOWN_SERVER_ERROR for the batch.
     """
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.obtains_member_id()
 
     ana.sends(leave_group(version=3, members=((ana.member_id, "made-up"),)))

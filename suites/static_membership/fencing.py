@@ -15,19 +15,19 @@ from harness.scenario import (
 VALIDATES = "ClassicGroup#validateMember"
 
 
-def _replaced(talk: Conversation) -> tuple[Actor, Actor]:
+def _replaced(conversation: Conversation) -> tuple[Actor, Actor]:
     """Form a group whose static follower has restarted; return it before and after."""
-    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob_again.sends(join_group())
     bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
     return bob, bob_again
 
 
 @scenario("static_membership/fencing/heartbeat", source=VALIDATES, clauses=("ST-07", "ST-08"))
-def a_former_id_is_fenced_only_with_its_instance_id(talk: Conversation) -> None:
+def a_former_id_is_fenced_only_with_its_instance_id(conversation: Conversation) -> None:
     """A former id's heartbeat is FENCED_INSTANCE_ID with its instance id, UNKNOWN_MEMBER_ID without."""
-    bob, _ = _replaced(talk)
+    bob, _ = _replaced(conversation)
 
     bob.sends(heartbeat())
     bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
@@ -36,9 +36,9 @@ def a_former_id_is_fenced_only_with_its_instance_id(talk: Conversation) -> None:
 
 
 @scenario("static_membership/fencing/sync", source=VALIDATES, clauses=("ST-07", "ST-08"))
-def a_former_id_gets_no_assignment(talk: Conversation) -> None:
+def a_former_id_gets_no_assignment(conversation: Conversation) -> None:
     """A replaced member's SyncGroup is told FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID without its instance id."""
-    bob, bob_again = _replaced(talk)
+    bob, bob_again = _replaced(conversation)
 
     bob.sends(sync_group())
     bob.receives(sync_group_response(error_code="FENCED_INSTANCE_ID", assignment=b""))
@@ -49,9 +49,9 @@ def a_former_id_gets_no_assignment(talk: Conversation) -> None:
 
 
 @scenario("static_membership/fencing/join", source=VALIDATES, clauses=("ST-07", "ST-08", "VF-07"))
-def a_former_id_cannot_rejoin(talk: Conversation) -> None:
+def a_former_id_cannot_rejoin(conversation: Conversation) -> None:
     """A replaced member's JoinGroup is told FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID without its instance id."""
-    bob, _ = _replaced(talk)
+    bob, _ = _replaced(conversation)
 
     bob.sends(join_group())
     bob.receives(
@@ -66,9 +66,9 @@ def a_former_id_cannot_rejoin(talk: Conversation) -> None:
 
 
 @scenario("static_membership/fencing/low-versions", source="KIP-345", clauses=("VF-16",))
-def a_former_id_is_unknown_where_versions_know_no_instance_id(talk: Conversation) -> None:
+def a_former_id_is_unknown_where_versions_know_no_instance_id(conversation: Conversation) -> None:
     """Versions without instance ids cannot fence: the former id is unknown there, the new one is served."""
-    bob, bob_again = _replaced(talk)
+    bob, bob_again = _replaced(conversation)
 
     bob.sends(heartbeat(version=2))
     bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
@@ -87,9 +87,9 @@ def a_former_id_is_unknown_where_versions_know_no_instance_id(talk: Conversation
     source="GroupMetadataManager#validateClassicGroupHeartbeat",
     clauses=("HB-05", "HB-06", "HB-07"),
 )
-def a_heartbeat_is_fenced_before_its_generation_is_looked_at(talk: Conversation) -> None:
+def a_heartbeat_is_fenced_before_its_generation_is_looked_at(conversation: Conversation) -> None:
     """A heartbeat's instance id is checked first, then its member id, then its generation."""
-    bob, bob_again = _replaced(talk)
+    bob, bob_again = _replaced(conversation)
     past = bob.generation_id - 1
 
     bob_again.climbs(
@@ -121,9 +121,9 @@ def a_heartbeat_is_fenced_before_its_generation_is_looked_at(talk: Conversation)
     source="GroupMetadataManager#validateSyncGroup",
     clauses=("SG-11", "SG-12", "SG-13", "SG-14", "SG-19", "CO-02", "CO-06"),
 )
-def a_sync_is_fenced_before_generation_and_protocol_are_looked_at(talk: Conversation) -> None:
+def a_sync_is_fenced_before_generation_and_protocol_are_looked_at(conversation: Conversation) -> None:
     """SyncGroup v5 wants a protocol, then checks group id, instance, member, generation, and it last."""
-    bob, bob_again = _replaced(talk)
+    bob, bob_again = _replaced(conversation)
     past, other = bob.generation_id - 1, "connect"
     fenced = "FENCED_INSTANCE_ID"
     inconsistent = "INCONSISTENT_GROUP_PROTOCOL"
@@ -155,24 +155,24 @@ def a_sync_is_fenced_before_generation_and_protocol_are_looked_at(talk: Conversa
     source="GroupMetadataManager#classicGroupJoinExistingMember",
     clauses=("ST-25", "ST-26", "ST-27", "CO-01", "JG-15", "CO-05"),
 )
-def a_join_is_fenced_after_its_protocols_were_looked_at(talk: Conversation) -> None:
+def a_join_is_fenced_after_its_protocols_were_looked_at(conversation: Conversation) -> None:
     """JoinGroup checks group id, session timeout, protocols, instance id and member id, in this order."""
-    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    stranger = talk.actor("stranger", group_instance_id="seat-b")
-    foreign = (("sticky", b""),)
+    _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    stranger = conversation.actor("stranger", group_instance_id="seat-b")
+    others = (("sticky", b""),)
 
     stranger.climbs(
         [
             (
-                join_group(group_id="", session_timeout_ms=1, member_id="nobody", protocols=foreign),
+                join_group(group_id="", session_timeout_ms=1, member_id="nobody", protocols=others),
                 join_group_response(error_code="INVALID_GROUP_ID", member_id="nobody"),
             ),
             (
-                join_group(session_timeout_ms=1, member_id="nobody", protocols=foreign),
+                join_group(session_timeout_ms=1, member_id="nobody", protocols=others),
                 join_group_response(error_code="INVALID_SESSION_TIMEOUT", member_id="nobody"),
             ),
             (
-                join_group(member_id="nobody", protocols=foreign),
+                join_group(member_id="nobody", protocols=others),
                 join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"),
             ),
             (

@@ -26,9 +26,9 @@ VALIDATES = "ClassicGroup#validateMember"
     source="GroupMetadataManager#classicGroupJoinNewStaticMember",
     clauses=("JG-04", "RB-25"),
 )
-def a_static_member_joins_in_one_step(talk: Conversation) -> None:
+def a_static_member_joins_in_one_step(conversation: Conversation) -> None:
     """A static member without member id is let in at once, under an id made from its instance id."""
-    ana = talk.actor("ana", group_instance_id="seat-a")
+    ana = conversation.actor("ana", group_instance_id="seat-a")
 
     ana.sends(join_group())
     ana.receives(
@@ -47,9 +47,9 @@ def a_static_member_joins_in_one_step(talk: Conversation) -> None:
     source=VALIDATES,
     clauses=("HB-09", "JG-47"),
 )
-def a_static_member_need_not_name_its_instance_id(talk: Conversation) -> None:
+def a_static_member_need_not_name_its_instance_id(conversation: Conversation) -> None:
     """A static member that speaks by member id alone is served and stays static."""
-    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
 
     bob.sends(heartbeat(group_instance_id=None))
     bob.receives(heartbeat_response(error_code="NONE"))
@@ -71,12 +71,12 @@ def a_static_member_need_not_name_its_instance_id(talk: Conversation) -> None:
     source=VALIDATES,
     clauses=("JG-45", "HB-08", "SG-18"),
 )
-def a_known_id_with_an_unmapped_instance_cannot_rejoin(talk: Conversation) -> None:
+def a_known_id_with_an_unmapped_instance_cannot_rejoin(conversation: Conversation) -> None:
     """A dynamic member that names an instance id nobody has is told UNKNOWN_MEMBER_ID by JoinGroup.
 
     Heartbeat and SyncGroup overlooked the instance id before 3.0 and refuse it likewise since.
     """
-    _, bob = talk.stable_group("ana", "bob")
+    _, bob = conversation.stable_group("ana", "bob")
 
     bob.sends(heartbeat(group_instance_id="seat-x"))
     bob.receives(heartbeat_response(error_code=ANY))
@@ -94,10 +94,11 @@ def a_known_id_with_an_unmapped_instance_cannot_rejoin(talk: Conversation) -> No
     source=VALIDATES,
     clauses=("JG-46", "HB-07"),
 )
-def a_member_that_claims_anothers_seat_is_fenced(talk: Conversation) -> None:
+def a_member_that_claims_anothers_seat_is_fenced(conversation: Conversation) -> None:
     """A member that names another member's instance id is fenced, and both stay what they were."""
-    ana, bob = talk.stable_group(
-        talk.actor("ana", group_instance_id="seat-a"), talk.actor("bob", group_instance_id="seat-b")
+    ana, bob = conversation.stable_group(
+        conversation.actor("ana", group_instance_id="seat-a"),
+        conversation.actor("bob", group_instance_id="seat-b"),
     )
 
     bob.sends(join_group(group_instance_id="seat-a"))
@@ -118,9 +119,9 @@ def a_member_that_claims_anothers_seat_is_fenced(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupJoinExistingMember",
     clauses=("ST-24",),
 )
-def an_unchanged_static_follower_rejoins_without_a_rebalance(talk: Conversation) -> None:
+def an_unchanged_static_follower_rejoins_without_a_rebalance(conversation: Conversation) -> None:
     """A static follower that rejoins with its id and unchanged is answered at once, and keeps its id."""
-    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
 
     bob.sends(join_group())
     bob.receives(
@@ -142,10 +143,11 @@ def an_unchanged_static_follower_rejoins_without_a_rebalance(talk: Conversation)
     source="GroupMetadataManager#classicGroupJoinExistingMember",
     clauses=("ST-24", "LD-02"),
 )
-def a_static_leader_that_rejoins_with_its_id_starts_a_rebalance(talk: Conversation) -> None:
+def a_static_leader_that_rejoins_with_its_id_starts_a_rebalance(conversation: Conversation) -> None:
     """A static leader that rejoins with its id waits for all others and leads the next generation."""
-    ana, bob = talk.stable_group(
-        talk.actor("ana", group_instance_id="seat-a"), talk.actor("bob", group_instance_id="seat-b")
+    ana, bob = conversation.stable_group(
+        conversation.actor("ana", group_instance_id="seat-a"),
+        conversation.actor("bob", group_instance_id="seat-b"),
     )
 
     ana.sends(join_group())
@@ -163,9 +165,9 @@ def a_static_leader_that_rejoins_with_its_id_starts_a_rebalance(talk: Conversati
     source="GroupMetadataManager#classicGroupJoinExistingMember",
     clauses=("JG-13", "CO-27"),
 )
-def a_pending_id_may_not_become_static(talk: Conversation) -> None:
+def a_pending_id_may_not_become_static(conversation: Conversation) -> None:
     """A pending member that brings an instance id with its second JoinGroup gets UNKNOWN_SERVER_ERROR."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     ana.sends(join_group(version=5))
     asked = ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
 
@@ -177,10 +179,10 @@ def a_pending_id_may_not_become_static(talk: Conversation) -> None:
 
 
 @scenario("static_membership/identity/empty-instance-id", source="KIP-345", clauses=("VF-18",))
-def an_empty_instance_id_is_an_instance_id(talk: Conversation) -> None:
+def an_empty_instance_id_is_an_instance_id(conversation: Conversation) -> None:
     """An empty instance id makes a static member like any other: let in in one step, replaced, and fenced."""
-    ana = talk.actor("ana", group_instance_id="")
-    ana_again = talk.actor("ana-again", group_instance_id="")
+    ana = conversation.actor("ana", group_instance_id="")
+    ana_again = conversation.actor("ana-again", group_instance_id="")
     ana.sends(join_group())
     ana.receives(join_group_response(error_code="NONE", generation_id=1, member_id=starting_with("-")))
     ana.syncs_as_leader((ana,))
@@ -195,10 +197,10 @@ def an_empty_instance_id_is_an_instance_id(talk: Conversation) -> None:
 
 
 @scenario("static_membership/identity/odd-instance-id", source="KIP-345", clauses=("VF-18",))
-def an_instance_id_is_not_validated(talk: Conversation) -> None:
+def an_instance_id_is_not_validated(conversation: Conversation) -> None:
     """An instance id of 300 characters with spaces, slashes and letters beyond ASCII is kept as it is."""
     odd = "häuser / 北 " + "x" * 300
-    ana = talk.actor("ana", group_instance_id=odd)
+    ana = conversation.actor("ana", group_instance_id=odd)
 
     ana.sends(join_group())
     ana.receives(join_group_response(error_code="NONE", member_id=starting_with(odd)))

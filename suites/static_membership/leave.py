@@ -17,9 +17,9 @@ LEAVES = "GroupMetadataManager#classicGroupLeaveToClassicGroup"
 
 
 @scenario("static_membership/leave/by-itself", source=LEAVES, clauses=("LV-07", "LV-01", "VF-12"))
-def a_static_member_leaves_by_its_own_word(talk: Conversation) -> None:
+def a_static_member_leaves_by_its_own_word(conversation: Conversation) -> None:
     """A static member that leaves with both its ids is gone at once, and the others rebalance."""
-    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
 
     bob.sends(leave_group())
     bob.receives(
@@ -36,10 +36,10 @@ def a_static_member_leaves_by_its_own_word(talk: Conversation) -> None:
 
 
 @scenario("static_membership/leave/by-an-administrator", source=LEAVES, clauses=("LV-05", "VF-12"))
-def an_administrator_removes_a_seat(talk: Conversation) -> None:
+def an_administrator_removes_a_seat(conversation: Conversation) -> None:
     """A seat is removed by its instance id alone; the answer repeats that the member id was empty."""
-    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    admin = talk.actor("admin")
+    ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    admin = conversation.actor("admin")
 
     admin.sends(leave_group(members=(("", "seat-b"),)))
     admin.receives(
@@ -56,10 +56,10 @@ def an_administrator_removes_a_seat(talk: Conversation) -> None:
 
 
 @scenario("static_membership/leave/removed-while-joining", source=LEAVES, clauses=("LV-16", "LV-05"))
-def an_administrator_ends_a_parked_join(talk: Conversation) -> None:
+def an_administrator_ends_a_parked_join(conversation: Conversation) -> None:
     """When a seat is removed, its parked JoinGroup is told UNKNOWN_MEMBER_ID without an id."""
-    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    admin = talk.actor("admin")
+    _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    admin = conversation.actor("admin")
     bob.sends(join_group(protocols=(("range", subscription("payments")),)))
     bob.stays_parked(for_ms=200)
 
@@ -69,10 +69,10 @@ def an_administrator_ends_a_parked_join(talk: Conversation) -> None:
 
 
 @scenario("static_membership/leave/fenced", source=LEAVES, clauses=("LV-08",))
-def a_former_id_cannot_leave_for_its_successor(talk: Conversation) -> None:
+def a_former_id_cannot_leave_for_its_successor(conversation: Conversation) -> None:
     """A replaced member that leaves with its instance id is fenced, and its successor stays."""
-    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob_again.sends(join_group())
     bob_again.receives(join_group_response(error_code="NONE"))
 
@@ -99,10 +99,10 @@ def a_former_id_cannot_leave_for_its_successor(talk: Conversation) -> None:
     source="LeaveGroupResponse#LeaveGroupResponse",
     clauses=("VF-11", "VF-16"),
 )
-def a_low_version_leaves_by_member_id_alone(talk: Conversation) -> None:
+def a_low_version_leaves_by_member_id_alone(conversation: Conversation) -> None:
     """LeaveGroup v2 has its one error on top, and a static member leaves by its member id alone."""
-    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob_again.sends(join_group())
     bob_again.receives(join_group_response(error_code="NONE"))
 
@@ -115,10 +115,10 @@ def a_low_version_leaves_by_member_id_alone(talk: Conversation) -> None:
 
 
 @scenario("static_membership/leave/twice-in-a-batch", source=LEAVES, clauses=("LV-14",))
-def the_same_seat_cannot_leave_twice(talk: Conversation) -> None:
+def the_same_seat_cannot_leave_twice(conversation: Conversation) -> None:
     """Of one seat named twice in a batch the first leaves, and the second is unknown."""
-    talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    admin = talk.actor("admin")
+    conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    admin = conversation.actor("admin")
 
     admin.sends(leave_group(members=(("", "seat-b"), ("", "seat-b"))))
     admin.receives(
@@ -133,12 +133,13 @@ def the_same_seat_cannot_leave_twice(talk: Conversation) -> None:
 
 
 @scenario("static_membership/leave/mixed-batch", source=LEAVES, clauses=("LV-06", "LV-08", "LV-10", "LV-15"))
-def each_of_a_batch_is_judged_alone(talk: Conversation) -> None:
+def each_of_a_batch_is_judged_alone(conversation: Conversation) -> None:
     """In a batch every member gets a verdict of its own, in the order asked, and no failure holds others."""
-    ana, bob = talk.stable_group(
-        talk.actor("ana", group_instance_id="seat-a"), talk.actor("bob", group_instance_id="seat-b")
+    ana, bob = conversation.stable_group(
+        conversation.actor("ana", group_instance_id="seat-a"),
+        conversation.actor("bob", group_instance_id="seat-b"),
     )
-    admin = talk.actor("admin")
+    admin = conversation.actor("admin")
 
     admin.sends(
         leave_group(
@@ -173,12 +174,12 @@ def each_of_a_batch_is_judged_alone(talk: Conversation) -> None:
 
 
 @scenario("static_membership/leave/unmapped-instance", source=LEAVES, clauses=("LV-09",))
-def a_valid_id_with_an_unmapped_instance_may_not_count(talk: Conversation) -> None:
+def a_valid_id_with_an_unmapped_instance_may_not_count(conversation: Conversation) -> None:
     """A dynamic member that leaves with an instance id nobody has is removed before 3.0 and unknown since.
 
     Either way its group goes on, and the leader is served.
     """
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
 
     bob.sends(leave_group(group_instance_id="seat-x"))
     bob.receives(
@@ -195,12 +196,12 @@ def a_valid_id_with_an_unmapped_instance_may_not_count(talk: Conversation) -> No
 @scenario(
     "static_membership/leave/ladder", source=LEAVES, clauses=("LV-05", "LV-06", "LV-07", "LV-08", "LV-10")
 )
-def a_leave_is_checked_from_the_group_to_the_member(talk: Conversation) -> None:
+def a_leave_is_checked_from_the_group_to_the_member(conversation: Conversation) -> None:
     """LeaveGroup checks the group id, then the group, then the instance, then the member."""
-    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    nowhere = talk.group("nowhere")
+    _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    nowhere = conversation.group("nowhere")
     former = bob.member_id
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob_again.sends(join_group())
     bob_again.receives(join_group_response(error_code="NONE"))
 

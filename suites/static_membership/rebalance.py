@@ -22,10 +22,10 @@ COMPLETES = "GroupMetadataManager#completeClassicGroupJoin"
 CHANGED = (("range", subscription("orders", "payments")),)
 
 
-def _hasty_group(talk: Conversation) -> tuple[Actor, Actor]:
+def _hasty_group(conversation: Conversation) -> tuple[Actor, Actor]:
     """Form a group of two static members, the first its leader, whose rebalances last at most 1500 ms."""
-    ana = talk.actor("ana", group_instance_id="seat-a")
-    bob = talk.actor("bob", group_instance_id="seat-b")
+    ana = conversation.actor("ana", group_instance_id="seat-a")
+    bob = conversation.actor("bob", group_instance_id="seat-b")
     ana.sends(join_group(rebalance_timeout_ms=1_500))
     ana.receives(join_group_response(error_code="NONE"))
     ana.syncs_as_leader((ana,))
@@ -40,13 +40,13 @@ def _hasty_group(talk: Conversation) -> tuple[Actor, Actor]:
 
 
 @scenario("static_membership/rebalance/restart-while-syncing", source=REPLACES, clauses=("ST-14", "JG-08"))
-def a_parked_sync_is_fenced_by_a_restart(talk: Conversation) -> None:
+def a_parked_sync_is_fenced_by_a_restart(conversation: Conversation) -> None:
     """When a follower restarts while its SyncGroup is parked, that SyncGroup is told FENCED_INSTANCE_ID.
 
     From 2.5 on the restart also starts a rebalance; 2.4 answers it at once.
     """
-    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     ana.sends(join_group())
     bob.sends(join_group())
     ana.receives(join_group_response(error_code="NONE", generation_id=3))
@@ -62,10 +62,10 @@ def a_parked_sync_is_fenced_by_a_restart(talk: Conversation) -> None:
 
 
 @scenario("static_membership/rebalance/restart-while-joining", source=REPLACES, clauses=("ST-15",))
-def a_parked_join_is_fenced_by_a_restart(talk: Conversation) -> None:
+def a_parked_join_is_fenced_by_a_restart(conversation: Conversation) -> None:
     """When a follower restarts while its JoinGroup is parked, that one is fenced and the new one parked."""
-    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob.sends(join_group(protocols=CHANGED))
     bob.stays_parked(for_ms=200)
 
@@ -79,10 +79,10 @@ def a_parked_join_is_fenced_by_a_restart(talk: Conversation) -> None:
 
 
 @scenario("static_membership/rebalance/restart-counts-as-rejoining", source=REPLACES, clauses=("ST-16",))
-def a_restart_completes_the_join_phase(talk: Conversation) -> None:
+def a_restart_completes_the_join_phase(conversation: Conversation) -> None:
     """A restarted member counts as rejoined: if only it was missing, the rebalance is completed."""
-    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     ana.sends(join_group())
     ana.stays_parked(for_ms=300)
 
@@ -106,10 +106,10 @@ def a_restart_completes_the_join_phase(talk: Conversation) -> None:
     clauses=("ST-17", "RB-01"),
     broker_config={"group.initial.rebalance.delay.ms": "2000"},
 )
-def a_restart_in_the_initial_delay_replaces_the_first_join(talk: Conversation) -> None:
+def a_restart_in_the_initial_delay_replaces_the_first_join(conversation: Conversation) -> None:
     """Of two joins with one instance id in the initial delay the first is fenced at once."""
-    bob = talk.actor("bob", group_instance_id="seat-b")
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    bob = conversation.actor("bob", group_instance_id="seat-b")
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob.sends(join_group())
 
     bob_again.sends(join_group())
@@ -125,9 +125,9 @@ def a_restart_in_the_initial_delay_replaces_the_first_join(talk: Conversation) -
 
 
 @scenario("static_membership/rebalance/absent-follower-is-kept", source=COMPLETES, clauses=("RB-14", "RB-15"))
-def an_absent_static_follower_is_kept(talk: Conversation) -> None:
+def an_absent_static_follower_is_kept(conversation: Conversation) -> None:
     """A static member that does not rejoin in time stays in the group, though its generation is past."""
-    ana, bob = _hasty_group(talk)
+    ana, bob = _hasty_group(conversation)
 
     ana.sends(join_group(rebalance_timeout_ms=1_500))
     ana.receives(
@@ -137,7 +137,7 @@ def an_absent_static_follower_is_kept(talk: Conversation) -> None:
             leader=ana.member_id,
             members=in_any_order({"member_id": ana.member_id}, {"member_id": bob.member_id}),
         ),
-        not_before_ms=1_200,
+        due_ms=1_500,
     )
     ana.syncs_as_leader((ana, bob))
 
@@ -150,11 +150,11 @@ def an_absent_static_follower_is_kept(talk: Conversation) -> None:
 @scenario(
     "static_membership/rebalance/absent-follower-may-sync", source=COMPLETES, clauses=("SG-31", "RB-14")
 )
-def an_absent_static_follower_may_sync(talk: Conversation) -> None:
+def an_absent_static_follower_may_sync(conversation: Conversation) -> None:
     """A static member that did not rejoin is given its assignment of the generation that it never joined."""
-    ana, bob = _hasty_group(talk)
+    ana, bob = _hasty_group(conversation)
     ana.sends(join_group(rebalance_timeout_ms=1_500))
-    ana.receives(join_group_response(error_code="NONE", generation_id=3), not_before_ms=1_200)
+    ana.receives(join_group_response(error_code="NONE", generation_id=3), due_ms=1_500)
 
     bob.sends(sync_group(generation_id=3))
     bob.stays_parked(for_ms=200)
@@ -163,9 +163,9 @@ def an_absent_static_follower_may_sync(talk: Conversation) -> None:
 
 
 @scenario("static_membership/rebalance/absent-leader-is-succeeded", source=COMPLETES, clauses=("RB-16",))
-def an_absent_static_leader_is_succeeded(talk: Conversation) -> None:
+def an_absent_static_leader_is_succeeded(conversation: Conversation) -> None:
     """When a static leader does not rejoin in time, a member that did leads, and it stays a member."""
-    ana, bob = _hasty_group(talk)
+    ana, bob = _hasty_group(conversation)
 
     bob.sends(join_group(rebalance_timeout_ms=1_500, protocols=CHANGED))
     bob.receives(
@@ -175,7 +175,7 @@ def an_absent_static_leader_is_succeeded(talk: Conversation) -> None:
             leader=bob.member_id,
             members=in_any_order({"member_id": ana.member_id}, {"member_id": bob.member_id}),
         ),
-        not_before_ms=1_200,
+        due_ms=1_500,
     )
 
     bob.syncs_as_leader((ana, bob))
@@ -188,11 +188,11 @@ def an_absent_static_leader_is_succeeded(talk: Conversation) -> None:
     source=COMPLETES,
     clauses=("RB-17", "RB-18", "LV-16"),
 )
-def a_rebalance_that_nobody_joined_is_prolonged(talk: Conversation) -> None:
+def a_rebalance_that_nobody_joined_is_prolonged(conversation: Conversation) -> None:
     """If nobody rejoins in time, a rebalance goes on in the old generation until somebody comes back."""
-    ana = talk.actor("ana", group_instance_id="seat-a")
-    ana_again = talk.actor("ana-again", group_instance_id="seat-a")
-    bob = talk.actor("bob", group_instance_id="seat-b")
+    ana = conversation.actor("ana", group_instance_id="seat-a")
+    ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
+    bob = conversation.actor("bob", group_instance_id="seat-b")
     ana.sends(join_group(rebalance_timeout_ms=1_500))
     ana.receives(join_group_response(error_code="NONE", generation_id=1))
     ana.syncs_as_leader((ana,))
@@ -201,7 +201,7 @@ def a_rebalance_that_nobody_joined_is_prolonged(talk: Conversation) -> None:
     bob.aside.receives(leave_group_response(error_code="NONE"))
     bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=""))
 
-    talk.elapses(2_500)
+    conversation.elapses(2_500)
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
 
@@ -223,10 +223,10 @@ def a_rebalance_that_nobody_joined_is_prolonged(talk: Conversation) -> None:
     clauses=("MX-12", "MX-02"),
     broker_config={"group.max.size": "2"},
 )
-def a_full_group_lets_no_static_member_restart(talk: Conversation) -> None:
+def a_full_group_lets_no_static_member_restart(conversation: Conversation) -> None:
     """A static member that restarts without its id is too many for a full group; the old id stays valid."""
-    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
 
     bob_again.sends(join_group())
     bob_again.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))

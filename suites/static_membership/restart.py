@@ -27,10 +27,10 @@ REPLACES = "GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin"
 
 
 @scenario("static_membership/restart/follower-keeps-generation", source=REPLACES, clauses=("ST-01", "ST-20"))
-def a_restarted_follower_is_let_in_without_a_rebalance(talk: Conversation) -> None:
+def a_restarted_follower_is_let_in_without_a_rebalance(conversation: Conversation) -> None:
     """A follower that restarts in Stable gets a new id in the same generation, and nobody rebalances."""
-    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
 
     bob_again.sends(join_group())
     bob_again.receives(
@@ -51,12 +51,13 @@ def a_restarted_follower_is_let_in_without_a_rebalance(talk: Conversation) -> No
 
 
 @scenario("static_membership/restart/follower-may-not-skip", source="KIP-814", clauses=("ST-04", "LD-05"))
-def a_restarted_follower_has_no_assignment_to_skip(talk: Conversation) -> None:
+def a_restarted_follower_has_no_assignment_to_skip(conversation: Conversation) -> None:
     """A follower that restarts with JoinGroup v9 is told the living leader, and SkipAssignment is false."""
-    ana, bob = talk.stable_group(
-        talk.actor("ana", group_instance_id="seat-a"), talk.actor("bob", group_instance_id="seat-b")
+    ana, bob = conversation.stable_group(
+        conversation.actor("ana", group_instance_id="seat-a"),
+        conversation.actor("bob", group_instance_id="seat-b"),
     )
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
 
     bob_again.sends(join_group(version=9))
     bob_again.receives(
@@ -72,10 +73,10 @@ def a_restarted_follower_has_no_assignment_to_skip(talk: Conversation) -> None:
 
 
 @scenario("static_membership/restart/leader-is-told-its-dead-id", source=REPLACES, clauses=("ST-02",))
-def a_restarted_leader_is_told_its_dead_id(talk: Conversation) -> None:
+def a_restarted_leader_is_reported_its_dead_id(conversation: Conversation) -> None:
     """A leader that restarts with JoinGroup v5 is told that its own former id leads, and no members."""
-    ana, _ = talk.stable_group(talk.actor("ana", group_instance_id="seat-a"), "bob")
-    ana_again = talk.actor("ana-again", group_instance_id="seat-a")
+    ana, _ = conversation.stable_group(conversation.actor("ana", group_instance_id="seat-a"), "bob")
+    ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
 
     ana_again.sends(join_group(version=5))
     ana_again.receives(
@@ -93,12 +94,13 @@ def a_restarted_leader_is_told_its_dead_id(talk: Conversation) -> None:
 
 
 @scenario("static_membership/restart/leader-skips-assignment", source="KIP-814", clauses=("ST-05",))
-def a_restarted_leader_skips_the_assignment(talk: Conversation) -> None:
+def a_restarted_leader_skips_the_assignment(conversation: Conversation) -> None:
     """A leader that restarts with JoinGroup v9 leads by its new id, sees all members, and skips assigning."""
-    ana, bob = talk.stable_group(
-        talk.actor("ana", group_instance_id="seat-a"), talk.actor("bob", group_instance_id="seat-b")
+    ana, bob = conversation.stable_group(
+        conversation.actor("ana", group_instance_id="seat-a"),
+        conversation.actor("bob", group_instance_id="seat-b"),
     )
-    ana_again = talk.actor("ana-again", group_instance_id="seat-a")
+    ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
 
     ana_again.sends(join_group(version=9))
     ana_again.receives(
@@ -123,12 +125,13 @@ def a_restarted_leader_skips_the_assignment(talk: Conversation) -> None:
     source="GroupMetadataManager#classicGroupSyncToClassicGroup",
     clauses=("ST-06",),
 )
-def a_restarted_leader_inherits_its_assignment(talk: Conversation) -> None:
+def a_restarted_leader_inherits_its_assignment(conversation: Conversation) -> None:
     """A restarted leader gets its former assignment; those that it brings to a Stable group are ignored."""
-    ana, bob = talk.stable_group(
-        talk.actor("ana", group_instance_id="seat-a"), talk.actor("bob", group_instance_id="seat-b")
+    ana, bob = conversation.stable_group(
+        conversation.actor("ana", group_instance_id="seat-a"),
+        conversation.actor("bob", group_instance_id="seat-b"),
     )
-    ana_again = talk.actor("ana-again", group_instance_id="seat-a")
+    ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
     ana_again.sends(join_group())
     ana_again.receives(join_group_response(error_code="NONE"))
 
@@ -142,10 +145,10 @@ def a_restarted_leader_inherits_its_assignment(talk: Conversation) -> None:
 
 
 @scenario("static_membership/restart/changed-subscription", source=REPLACES, clauses=("ST-09",))
-def a_changed_subscription_does_not_rebalance(talk: Conversation) -> None:
+def a_changed_subscription_does_not_rebalance(conversation: Conversation) -> None:
     """A follower that restarts with another subscription to the same protocol starts no rebalance."""
-    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     payments = subscription("payments")
 
     bob_again.sends(join_group(protocols=(("range", payments),)))
@@ -169,15 +172,17 @@ def a_changed_subscription_does_not_rebalance(talk: Conversation) -> None:
 
 
 @scenario("static_membership/restart/changed-protocol", source=REPLACES, clauses=("ST-10",))
-def a_restart_that_changes_the_selected_protocol_is_let_in(talk: Conversation) -> None:
+def a_restart_that_changes_the_selected_protocol_is_let_in(conversation: Conversation) -> None:
     """A follower whose restart takes the selected protocol away is let in, at the latest when it is alone.
 
     Since 2.6.1 such a restart starts a rebalance, which the leader learns by its heartbeat; earlier releases
     answer at once and leave the group as it is.
     """
     both = (("range", ORDERS), ("roundrobin", ORDERS))
-    ana, _ = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"), protocols=both)
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    ana, _ = conversation.stable_group(
+        "ana", conversation.actor("bob", group_instance_id="seat-b"), protocols=both
+    )
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
 
     bob_again.sends(join_group(protocols=ROUND_ROBIN))
     ana.sends(heartbeat())
@@ -189,11 +194,11 @@ def a_restart_that_changes_the_selected_protocol_is_let_in(talk: Conversation) -
 
 
 @scenario("static_membership/restart/twice", source=REPLACES, clauses=("ST-07", "ST-20"))
-def every_restart_fences_all_former_ids(talk: Conversation) -> None:
+def every_restart_fences_all_former_ids(conversation: Conversation) -> None:
     """After two restarts of a static member only the latest id is valid; both former ones are fenced."""
-    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    second = talk.actor("bob-second", group_instance_id="seat-b")
-    third = talk.actor("bob-third", group_instance_id="seat-b")
+    _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    second = conversation.actor("bob-second", group_instance_id="seat-b")
+    third = conversation.actor("bob-third", group_instance_id="seat-b")
     second.sends(join_group())
     second.receives(join_group_response(error_code="NONE"))
     third.sends(join_group())
@@ -213,16 +218,16 @@ def every_restart_fences_all_former_ids(talk: Conversation) -> None:
     clauses=("ST-28",),
     broker_config=SHORT_SESSIONS,
 )
-def a_restart_may_bring_a_shorter_session(talk: Conversation) -> None:
+def a_restart_may_bring_a_shorter_session(conversation: Conversation) -> None:
     """A follower may restart with a shorter session timeout; since 3.3.2 it expires by that one."""
-    ana, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
 
     bob_again.sends(join_group(session_timeout_ms=1_000))
     bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="NONE"))
-    talk.elapses(1_800)
+    conversation.elapses(1_800)
 
     bob_again.sends(heartbeat())
     bob_again.receives(heartbeat_response(error_code=ANY))
@@ -234,16 +239,16 @@ def a_restart_may_bring_a_shorter_session(talk: Conversation) -> None:
     clauses=("ST-22", "HB-12"),
     broker_config=SHORT_SESSIONS,
 )
-def an_expired_static_member_is_unknown_and_not_fenced(talk: Conversation) -> None:
+def an_expired_static_member_is_unknown_and_not_fenced(conversation: Conversation) -> None:
     """A static member whose session expired loses its seat: its old id is unknown with and without it."""
-    ana = talk.actor("ana", group_instance_id="seat-a")
+    ana = conversation.actor("ana", group_instance_id="seat-a")
     ana.sends(join_group(session_timeout_ms=2_000))
     ana.receives(join_group_response(error_code="NONE", generation_id=1))
     ana.syncs_as_leader((ana,))
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="NONE"))
 
-    talk.elapses(2_600)
+    conversation.elapses(2_600)
 
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
@@ -256,10 +261,10 @@ def an_expired_static_member_is_unknown_and_not_fenced(talk: Conversation) -> No
     source="GroupMetadataManager#classicGroupJoinNewStaticMember",
     clauses=("ST-21", "LV-02"),
 )
-def a_seat_in_an_empty_group_is_taken_anew(talk: Conversation) -> None:
+def a_seat_in_an_empty_group_is_taken_anew(conversation: Conversation) -> None:
     """A static member that left is a plain new member when it comes back, two generations later."""
-    (ana,) = talk.stable_group(talk.actor("ana", group_instance_id="seat-a"))
-    ana_again = talk.actor("ana-again", group_instance_id="seat-a")
+    (ana,) = conversation.stable_group(conversation.actor("ana", group_instance_id="seat-a"))
+    ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
     ana.sends(leave_group())
     ana.receives(leave_group_response(error_code="NONE"))
 

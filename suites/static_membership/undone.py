@@ -16,8 +16,8 @@ from harness.scenario import (
     subscription,
 )
 
-SMALL_LOG: Final = {**SHORT_SESSIONS, "message.max.bytes": "1000", "offsets.commit.timeout.ms": "511"}
-"""Room for a group of two; the timeout has this scenario keep a broker to itself."""
+SMALL_LOG: Final = {**SHORT_SESSIONS, "message.max.bytes": "1000", "offsets.commit.timeout.ms": "2000"}
+"""Room for a group of two."""
 MANY_TOPICS: Final = subscription("orders", *(f"topic-{number}-{'x' * 200}" for number in range(15)))
 SESSION_MS: Final = 4_000
 
@@ -28,20 +28,20 @@ SESSION_MS: Final = 4_000
     clauses=("FI-02", "ST-12"),
     broker_config=SMALL_LOG,
 )
-def an_undone_restart_counts_as_a_heartbeat(talk: Conversation) -> None:
+def an_undone_restart_counts_as_a_heartbeat(conversation: Conversation) -> None:
     """When a static restart could not be written, the former member's session begins anew.
 
     The Scala coordinator leaves it the protocols of its successor; the Java one gives it back its own. Before
     2.6.1 the restart was not written and went through.
     """
-    ana = talk.actor("ana", group_instance_id="seat-a")
-    bob = talk.actor("bob", group_instance_id="seat-b")
-    again = talk.actor("bob-again", group_instance_id="seat-b")
-    talk.stable_group(ana, bob, session_timeout_ms=SESSION_MS)
+    ana = conversation.actor("ana", group_instance_id="seat-a")
+    bob = conversation.actor("bob", group_instance_id="seat-b")
+    again = conversation.actor("bob-again", group_instance_id="seat-b")
+    conversation.stable_group(ana, bob, session_timeout_ms=SESSION_MS)
     bob.sends(heartbeat())
     bob.receives(heartbeat_response(error_code="NONE"))
 
-    talk.elapses(2_500)
+    conversation.elapses(2_500)
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="NONE"))
     again.sends(join_group(session_timeout_ms=SESSION_MS, protocols=(("range", MANY_TOPICS),)))
@@ -49,6 +49,6 @@ def an_undone_restart_counts_as_a_heartbeat(talk: Conversation) -> None:
     ana.sends(describe_groups())
     ana.receives(describe_groups_response(error_code="NONE", group_state="Stable"))
 
-    talk.elapses(2_500)
+    conversation.elapses(2_500)
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code=ANY))

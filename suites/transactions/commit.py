@@ -36,9 +36,9 @@ TINY_METADATA = {"offset.metadata.max.bytes": "10"}
 
 
 @scenario("transactions/commit/first", source=COMMITS, clauses=("TC-01", "OF-16"))
-def a_transactional_commit_makes_a_group(talk: Conversation) -> None:
+def a_transactional_commit_makes_a_group(conversation: Conversation) -> None:
     """A transactional commit makes a group, Empty and without type, and nobody sees its offset yet."""
-    ana = pending(talk).actor
+    ana = pending(conversation).actor
 
     ana.sends(offset_fetch(topics={"orders": (0, 1)}))
     ana.receives(offset_fetch_response({"orders": {0: -1, 1: -1}}))
@@ -48,38 +48,38 @@ def a_transactional_commit_makes_a_group(talk: Conversation) -> None:
 
 
 @scenario("transactions/commit/unannounced", source="KIP-890", clauses=("TC-02", "TC-05"))
-def an_unannounced_commit_may_not_count(talk: Conversation) -> None:
+def an_unannounced_commit_may_not_count(conversation: Conversation) -> None:
     """A commit of a group that the transaction does not know is taken until 3.6, INVALID_TXN_STATE since."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
 
     ana.sends(producer.commits(ORDER_0))
     ana.receives(ONE_ANSWER)
-    talk.elapses(100)
+    conversation.elapses(100)
     ana.sends(describe_groups())
     ana.receives(describe_groups_response(error_code="NONE", protocol_type=""))
 
 
 @scenario("transactions/commit/unannounced-v4", source="KIP-890", clauses=("TC-03", "TC-05"))
-def version_4_is_told_to_abort(talk: Conversation) -> None:
+def version_4_is_reported_to_abort(conversation: Conversation) -> None:
     """In v4 a commit of a group that the transaction does not know is TRANSACTION_ABORTABLE."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
 
     ana.sends(producer.commits(ORDER_0, version=4))
     # Asked together with others the transaction coordinator may say it as lower versions are told.
-    told = one_of("TRANSACTION_ABORTABLE", "INVALID_TXN_STATE")
-    refused: Pattern = {"partition_index": 0, "error_code": told}
+    reported = one_of("TRANSACTION_ABORTABLE", "INVALID_TXN_STATE")
+    refused: Pattern = {"partition_index": 0, "error_code": reported}
     ana.receives(response("TxnOffsetCommit", topics=({"name": "orders", "partitions": (refused,)},)))
-    talk.elapses(100)
+    conversation.elapses(100)
     ana.sends(describe_groups())
     ana.receives(describe_groups_response(error_code="NONE", protocol_type=""))
 
 
 @scenario("transactions/commit/unannounced-v5", source="KIP-890", clauses=("TC-04", "OF-20"))
-def version_5_announces_by_itself(talk: Conversation) -> None:
+def version_5_announces_by_itself(conversation: Conversation) -> None:
     """From v5 on the group joins the transaction by its first commit, and the offset counts in the end."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
 
     ana.sends(producer.commits(ORDER_0, version=5))
@@ -91,15 +91,23 @@ def version_5_announces_by_itself(talk: Conversation) -> None:
     sees(ana, {"orders": {0: 42, 1: 43}})
 
 
-@scenario("transactions/commit/no-such-transaction", source="KIP-890", clauses=("TC-02", "AO-04"))
-def a_producer_that_nobody_knows_may_not_count(talk: Conversation) -> None:
-    """A commit of an unknown producer, or to an unknown transactional id, is verified from 3.7 on."""
-    ana = talk.actor("ana")
+@scenario("transactions/commit/no-such-producer", source="KIP-890", clauses=("TC-02", "AO-04"))
+def a_producer_that_nobody_knows_may_not_count(conversation: Conversation) -> None:
+    """A commit of an unknown producer is verified from 3.7 on."""
+    ana = conversation.actor("ana")
     producer = initialised(ana)
 
     ana.sends(producer.commits(ORDER_0, producer_id=producer.producer_id + 1_000_000))
     ana.receives(ONE_ANSWER)
-    ana.sends(producer.commits(ORDER_0, transactional_id=talk.group("nobody's")))
+
+
+@scenario("transactions/commit/no-such-transaction", source="KIP-890", clauses=("TC-02", "AO-04"))
+def a_transaction_that_nobody_knows_may_not_count(conversation: Conversation) -> None:
+    """A commit to an unknown transactional id, or to none, is verified from 3.7 on."""
+    ana = conversation.actor("ana")
+    producer = initialised(ana)
+
+    ana.sends(producer.commits(ORDER_0, transactional_id=conversation.group("nobody's")))
     ana.receives(ONE_ANSWER)
     ana.sends(producer.commits(ORDER_0, transactional_id=""))
     ana.receives(ONE_ANSWER)
@@ -112,9 +120,9 @@ def a_producer_that_nobody_knows_may_not_count(talk: Conversation) -> None:
     source=VALIDATES,
     clauses=("TC-06", "TC-07", "TC-08", "TC-09"),
 )
-def a_missing_group_is_judged_by_release(talk: Conversation) -> None:
+def a_missing_group_is_judged_by_release(conversation: Conversation) -> None:
     """To a missing group generation and member are judged otherwise by 2.4, 2.5 to 2.8, 3.x and 4.x."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
 
     for name, generation_id, member_id in (
@@ -123,7 +131,7 @@ def a_missing_group_is_judged_by_release(talk: Conversation) -> None:
         ("member", -1, "nobody"),
         ("both", 3, "nobody"),
     ):
-        group = talk.group(name)
+        group = conversation.group(name)
         announces(producer, group_id=group)
         ana.sends(
             producer.commits(
@@ -131,7 +139,7 @@ def a_missing_group_is_judged_by_release(talk: Conversation) -> None:
             )
         )
         ana.receives(ONE_ANSWER)
-        talk.elapses(100)
+        conversation.elapses(100)
         ana.sends(describe_groups(groups=(group,)))
         ana.receives(describe_groups_response(error_code="NONE", protocol_type=""))
 
@@ -142,9 +150,9 @@ def a_missing_group_is_judged_by_release(talk: Conversation) -> None:
     clauses=("TC-10", "AO-01"),
     sweep=sweep("TxnOffsetCommit", 0, 5),
 )
-def the_group_without_a_name_is_refused(talk: Conversation, version: int) -> None:
+def the_group_without_a_name_is_refused(conversation: Conversation, version: int) -> None:
     """The empty group id is announced, and TxnOffsetCommit v{version} to it is refused by partition."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
     announces(producer, group_id="")
 
@@ -153,9 +161,9 @@ def the_group_without_a_name_is_refused(talk: Conversation, version: int) -> Non
 
 
 @scenario("transactions/commit/unknown-topic", source=HANDLES, clauses=("TC-11",))
-def an_unknown_topic_never_reaches_the_coordinator(talk: Conversation) -> None:
+def an_unknown_topic_never_reaches_the_coordinator(conversation: Conversation) -> None:
     """A commit to nothing that exists is told so, whoever the producer; nothing at all is told nothing."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
 
     ana.sends(producer.commits({"no-such-topic": {0: 1}, "orders": {99: 1}}, group_id="", producer_id=-1))
@@ -172,9 +180,9 @@ def an_unknown_topic_never_reaches_the_coordinator(talk: Conversation) -> None:
 
 
 @scenario("transactions/commit/unknown-partition", source=HANDLES, clauses=("TC-11", "OF-20"))
-def known_and_unknown_partitions_are_answered_each(talk: Conversation) -> None:
+def known_and_unknown_partitions_are_answered_each(conversation: Conversation) -> None:
     """Of one topic the unknown partition is refused as such, and the known one counts in the end."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
 
     ana.sends(producer.commits({"orders": {99: 1, 0: 7}}))
@@ -189,9 +197,9 @@ def known_and_unknown_partitions_are_answered_each(talk: Conversation) -> None:
     clauses=("TC-17", "TC-18"),
     broker_config=TINY_METADATA,
 )
-def large_metadata_costs_its_own_partition(talk: Conversation) -> None:
+def large_metadata_costs_its_own_partition(conversation: Conversation) -> None:
     """Only the partition with too much metadata is refused; until 3.7.0 it cost others their offsets, too."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
 
     ana.sends(producer.commits({"orders": {0: (7, "fits"), 1: (8, "eleven long"), 2: (9, "fits")}}))
@@ -199,7 +207,7 @@ def large_metadata_costs_its_own_partition(talk: Conversation) -> None:
         txn_offset_commit_response({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE", 2: "NONE"}})
     )
     ends(producer, committed=True)
-    talk.elapses(500)
+    conversation.elapses(500)
     ana.sends(offset_fetch(topics={"orders": (0, 1, 2)}))
     ana.receives(response("OffsetFetch", error_code="NONE"))
 
@@ -210,37 +218,37 @@ def large_metadata_costs_its_own_partition(talk: Conversation) -> None:
     clauses=("TC-17",),
     broker_config=TINY_METADATA,
 )
-def large_metadata_alone_leaves_nothing_pending(talk: Conversation) -> None:
+def large_metadata_alone_leaves_nothing_pending(conversation: Conversation) -> None:
     """If all metadata is too large nothing is pending, and the group has no offsets in the end."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
 
     ana.sends(producer.commits({"orders": {0: (7, "eleven long")}}))
     ana.receives(txn_offset_commit_response({"orders": {0: "OFFSET_METADATA_TOO_LARGE"}}))
     ends(producer, committed=True)
-    talk.elapses(500)
+    conversation.elapses(500)
     ana.sends(offset_fetch())
     ana.receives(offset_fetch_response({}))
 
 
 @scenario("transactions/commit/plain-commit-after", source=COMMITS, clauses=("TC-26",))
-def a_later_plain_commit_stands(talk: Conversation) -> None:
+def a_later_plain_commit_stands(conversation: Conversation) -> None:
     """A plain commit that comes after a pending one stands when the transaction commits."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 99}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
     ends(producer, committed=True)
-    talk.elapses(500)
+    conversation.elapses(500)
     ana.sends(offset_fetch(topics={"orders": (0,)}))
     ana.receives(offset_fetch_response({"orders": {0: 99}}))
 
 
 @scenario("transactions/commit/plain-commit-after-others", source=COMMITS, clauses=("TC-26",))
-def a_later_plain_commit_stands_in_a_longer_log(talk: Conversation) -> None:
+def a_later_plain_commit_stands_in_a_longer_log(conversation: Conversation) -> None:
     """A plain commit stands against a pending one that is not the first record of the log either."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 7}}))
     ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
@@ -250,15 +258,15 @@ def a_later_plain_commit_stands_in_a_longer_log(talk: Conversation) -> None:
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
     ends(producer, committed=True)
-    talk.elapses(500)
+    conversation.elapses(500)
     ana.sends(offset_fetch(topics={"orders": (0, 1)}))
     ana.receives(offset_fetch_response({"orders": {0: 99, 1: 7}}))
 
 
 @scenario("transactions/commit/plain-commit-before", source=COMMITS, clauses=("OF-20", "TC-26"))
-def an_earlier_plain_commit_is_replaced(talk: Conversation) -> None:
+def an_earlier_plain_commit_is_replaced(conversation: Conversation) -> None:
     """A plain commit that came before a pending one is replaced when the transaction commits."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7, 1: 8}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
@@ -270,9 +278,9 @@ def an_earlier_plain_commit_is_replaced(talk: Conversation) -> None:
 
 
 @scenario("transactions/commit/plain-commit-just-before", source=COMMITS, clauses=("OF-20", "TC-26"))
-def a_plain_commit_just_before_is_replaced(talk: Conversation) -> None:
+def a_plain_commit_just_before_is_replaced(conversation: Conversation) -> None:
     """Of a plain commit and a pending one that comes right after it, the pending one counts."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
@@ -284,9 +292,9 @@ def a_plain_commit_just_before_is_replaced(talk: Conversation) -> None:
 
 
 @scenario("transactions/commit/leader-epoch", source="KIP-320", clauses=("OF-08", "OF-20"))
-def leader_epoch_and_metadata_are_kept(talk: Conversation) -> None:
+def leader_epoch_and_metadata_are_kept(conversation: Conversation) -> None:
     """Leader epoch, from v2 on, and metadata are kept through the transaction; null is the empty text."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
     partitions: Value = (
         {
@@ -311,11 +319,11 @@ def leader_epoch_and_metadata_are_kept(talk: Conversation) -> None:
 
 
 @scenario("transactions/commit/several-groups", source=COMMITS, clauses=("TC-28",))
-def one_transaction_serves_several_groups(talk: Conversation) -> None:
+def one_transaction_serves_several_groups(conversation: Conversation) -> None:
     """One transaction may bring offsets of several groups, which all count in the end."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
-    other = talk.group("other")
+    other = conversation.group("other")
     ana.sends(producer.adds(group_id=other))
     ana.receives(add_offsets_to_txn_response(error_code="NONE"))
     ana.sends(producer.commits(ORDER_0))
@@ -332,9 +340,12 @@ def one_transaction_serves_several_groups(talk: Conversation) -> None:
 
 
 @scenario("transactions/commit/several-producers", source=COMMITS, clauses=("TC-25",))
-def of_two_producers_the_later_writer_wins(talk: Conversation) -> None:
+def of_two_producers_the_later_writer_wins(conversation: Conversation) -> None:
     """Of two producers' offsets for a partition the one written later counts, not the one committed later."""
-    early, late = announced(talk.actor("ana")), announced(talk.actor("bob"), talk.group("txn-of-bob"))
+    early, late = (
+        announced(conversation.actor("ana")),
+        announced(conversation.actor("bob"), conversation.group("txn-of-bob")),
+    )
     early.actor.sends(early.commits(ORDER_0))
     early.actor.receives(TAKEN)
     late.actor.sends(late.commits({"orders": {0: 43}}))
@@ -343,6 +354,6 @@ def of_two_producers_the_later_writer_wins(talk: Conversation) -> None:
     ends(late, committed=True)
     sees(late.actor, {"orders": {0: 43}})
     ends(early, committed=True)
-    talk.elapses(500)
+    conversation.elapses(500)
     early.actor.sends(offset_fetch(topics={"orders": (0,)}))
     early.actor.receives(offset_fetch_response({"orders": {0: 43}}))

@@ -22,13 +22,13 @@ from suites.transactions.producers import ORDER_0, TAKEN, announced, ends
     clauses=("TC-32", "RP-14"),
     needs=(Capability.RESTART,),
 )
-def a_deleted_group_may_come_back_for_its_offset(talk: Conversation) -> None:
+def a_deleted_group_may_come_back_for_its_offset(conversation: Conversation) -> None:
     """A group deleted with an offset pending is back after a restart until 3.9, though it has a tombstone.
 
     Only a group that had members has one. What was pending is committed by the log alone, and read when that
     is loaded; 4.x writes a tombstone for it, too.
     """
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     producer = announced(ana)
     ana.sends(producer.commits(ORDER_0))
     ana.receives(TAKEN)
@@ -37,8 +37,8 @@ def a_deleted_group_may_come_back_for_its_offset(talk: Conversation) -> None:
     ana.sends(delete_groups())
     ana.receives(delete_groups_response("NONE"))
     ends(producer, committed=True)
-    talk.elapses(500)
-    talk.restarts_coordinator()
+    conversation.elapses(500)
+    conversation.restarts_coordinator()
 
     ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE"))
     ana.sends(offset_fetch(topics={"orders": (0,)}))

@@ -35,9 +35,9 @@ ENDS = "TransactionCoordinator#handleEndTransaction"
     clauses=("TC-01", "OF-16", "OF-20"),
     sweep=sweep("TxnOffsetCommit", 0, 5),
 )
-def an_announced_commit_counts_in_the_end(talk: Conversation, version: int) -> None:
+def an_announced_commit_counts_in_the_end(conversation: Conversation, version: int) -> None:
     """TxnOffsetCommit v{version} of an announced group is taken, and seen once its transaction commits."""
-    producer = announced(talk.actor("ana"))
+    producer = announced(conversation.actor("ana"))
 
     producer.actor.sends(producer.commits(ORDER_0, version=version))
     producer.actor.receives(TAKEN)
@@ -47,9 +47,9 @@ def an_announced_commit_counts_in_the_end(talk: Conversation, version: int) -> N
 
 
 @scenario("transactions/versions/end", source=ENDS, clauses=("OF-20",), sweep=sweep("EndTxn", 0, 5))
-def a_transaction_is_committed(talk: Conversation, version: int) -> None:
+def a_transaction_is_committed(conversation: Conversation, version: int) -> None:
     """EndTxn v{version} commits what is pending."""
-    producer = pending(talk)
+    producer = pending(conversation)
 
     producer.actor.sends(producer.ends(committed=True, version=version))
     producer.actor.receives(end_txn_response(error_code="NONE"))
@@ -59,22 +59,22 @@ def a_transaction_is_committed(talk: Conversation, version: int) -> None:
 @scenario(
     "transactions/versions/end-refused-low", source=ENDS, clauses=("AO-02",), sweep=sweep("EndTxn", 0, 1)
 )
-def a_past_epoch_is_an_old_error_in_low_versions(talk: Conversation, version: int) -> None:
+def a_past_epoch_is_an_old_error_in_low_versions(conversation: Conversation, version: int) -> None:
     """EndTxn v{version} with a past epoch is INVALID_PRODUCER_EPOCH."""
-    _ends_in_the_past(talk, version, "INVALID_PRODUCER_EPOCH")
+    _ends_in_the_past(conversation, version, "INVALID_PRODUCER_EPOCH")
 
 
 @scenario(
     "transactions/versions/end-refused", source="KIP-588", clauses=("AO-03",), sweep=sweep("EndTxn", 2, 5)
 )
-def a_past_epoch_is_fenced(talk: Conversation, version: int) -> None:
+def a_past_epoch_is_fenced(conversation: Conversation, version: int) -> None:
     """EndTxn v{version} with a past epoch is PRODUCER_FENCED."""
-    _ends_in_the_past(talk, version, "PRODUCER_FENCED")
+    _ends_in_the_past(conversation, version, "PRODUCER_FENCED")
 
 
-def _ends_in_the_past(talk: Conversation, version: int, error_code: str) -> None:
+def _ends_in_the_past(conversation: Conversation, version: int, error_code: str) -> None:
     """Let somebody end a transaction of a producer with the epoch before its own."""
-    producer = pending(talk)
+    producer = pending(conversation)
     past = producer.producer_epoch - 1
     producer.actor.sends(
         end_txn(version=version, producer_id=producer.producer_id, producer_epoch=past, committed=True)
@@ -88,9 +88,9 @@ def _ends_in_the_past(talk: Conversation, version: int, error_code: str) -> None
     clauses=("OF-17",),
     sweep=sweep("OffsetFetch", 8, 9),
 )
-def a_pending_offset_is_unstable_in_a_batch(talk: Conversation, version: int) -> None:
+def a_pending_offset_is_unstable_in_a_batch(conversation: Conversation, version: int) -> None:
     """OffsetFetch v{version} tells who requires stable offsets that a pending one is not; v7 does as well."""
-    ana = pending(talk).actor
+    ana = pending(conversation).actor
 
     ana.sends(offset_fetch(version=version, topics={"orders": (0,)}, require_stable=True))
     unstable: Pattern = {"committed_offset": -1, "error_code": "UNSTABLE_OFFSET_COMMIT"}
@@ -103,9 +103,9 @@ def a_pending_offset_is_unstable_in_a_batch(talk: Conversation, version: int) ->
     source="TransactionCoordinator#handleInitProducerId",
     sweep=sweep("InitProducerId", 0, 5),
 )
-def a_producer_is_made(talk: Conversation, version: int) -> None:
+def a_producer_is_made(conversation: Conversation, version: int) -> None:
     """InitProducerId v{version} makes a producer of epoch 0, and of epoch 1 when it is asked again."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     finds_its_coordinator(ana)
 
     ana.repeats(

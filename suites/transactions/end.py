@@ -35,9 +35,9 @@ INITIALISES = "TransactionCoordinator#handleInitProducerId"
 
 
 @scenario("transactions/add/any-group", source=ADDS, clauses=("AO-01",))
-def any_group_may_be_announced(talk: Conversation) -> None:
+def any_group_may_be_announced(conversation: Conversation) -> None:
     """AddOffsetsToTxn takes any group, and again, and makes none."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
 
     ana.sends(producer.adds())
@@ -49,9 +49,9 @@ def any_group_may_be_announced(talk: Conversation) -> None:
 @scenario(
     "transactions/add/wrong-epoch", source=ADDS, clauses=("AO-02",), sweep=sweep("AddOffsetsToTxn", 0, 1)
 )
-def a_wrong_epoch_is_an_old_error_in_low_versions(talk: Conversation, version: int) -> None:
+def a_wrong_epoch_is_an_old_error_in_low_versions(conversation: Conversation, version: int) -> None:
     """AddOffsetsToTxn v{version} with another epoch is INVALID_PRODUCER_EPOCH, with the right one NONE."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
 
     for addend in (1, -1):
@@ -68,9 +68,9 @@ def a_wrong_epoch_is_an_old_error_in_low_versions(talk: Conversation, version: i
 
 
 @scenario("transactions/add/fenced", source=ADDS, clauses=("AO-03",), sweep=sweep("AddOffsetsToTxn", 2, 4))
-def a_wrong_epoch_is_fenced_in_high_versions(talk: Conversation, version: int) -> None:
+def a_wrong_epoch_is_fenced_in_high_versions(conversation: Conversation, version: int) -> None:
     """AddOffsetsToTxn v{version} with another epoch is PRODUCER_FENCED, and with the right one NONE."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
 
     ana.sends(
@@ -84,15 +84,15 @@ def a_wrong_epoch_is_fenced_in_high_versions(talk: Conversation, version: int) -
 
 
 @scenario("transactions/add/ladder", source=ADDS, clauses=("AO-04", "AO-02"))
-def the_transactional_id_is_checked_before_the_producer(talk: Conversation) -> None:
+def the_transactional_id_is_checked_before_the_producer(conversation: Conversation) -> None:
     """AddOffsetsToTxn and EndTxn check the transactional id, then the producer's id, and its epoch last."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
     stranger, past = producer.producer_id + 1_000_000, producer.producer_epoch - 1
 
     for transactional_id, producer_id, error in (
         ("", stranger, "INVALID_REQUEST"),
-        (talk.group("nobody's"), producer.producer_id, "INVALID_PRODUCER_ID_MAPPING"),
+        (conversation.group("nobody's"), producer.producer_id, "INVALID_PRODUCER_ID_MAPPING"),
         (producer.transactional_id, stranger, "INVALID_PRODUCER_ID_MAPPING"),
         (producer.transactional_id, producer.producer_id, "INVALID_PRODUCER_EPOCH"),
     ):
@@ -114,9 +114,9 @@ def the_transactional_id_is_checked_before_the_producer(talk: Conversation) -> N
 
 
 @scenario("transactions/end/future-epoch", source=ENDS, clauses=("AO-02",))
-def an_end_with_a_future_epoch_is_refused(talk: Conversation) -> None:
+def an_end_with_a_future_epoch_is_refused(conversation: Conversation) -> None:
     """EndTxn with too high an epoch is refused, but 2.4 decides the transaction and never finishes it."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
 
     ana.sends(
@@ -125,15 +125,15 @@ def an_end_with_a_future_epoch_is_refused(talk: Conversation) -> None:
     ana.receives(end_txn_response(error_code="INVALID_PRODUCER_EPOCH"))
     ana.sends(producer.ends(committed=True))
     ana.receives(response("EndTxn"))
-    talk.elapses(500)
+    conversation.elapses(500)
     ana.sends(offset_fetch(topics={"orders": (0,)}))
     ana.receives(response("OffsetFetch", error_code="NONE"))
 
 
 @scenario("transactions/end/twice", source=ENDS, clauses=("OF-20",))
-def what_is_decided_stays_decided(talk: Conversation) -> None:
+def what_is_decided_stays_decided(conversation: Conversation) -> None:
     """Up to v4 EndTxn may be repeated, but not turned round; what never began cannot be ended."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
     ana.sends(producer.ends(committed=True))
     ana.receives(end_txn_response(error_code="INVALID_TXN_STATE"))
@@ -150,9 +150,9 @@ def what_is_decided_stays_decided(talk: Conversation) -> None:
 
 
 @scenario("transactions/end/next-transaction", source=ENDS, clauses=("OF-20", "OF-21"))
-def transactions_follow_each_other(talk: Conversation) -> None:
+def transactions_follow_each_other(conversation: Conversation) -> None:
     """A producer aborts one transaction and commits the next, each with its own offsets."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
     ends(producer, committed=False)
 
@@ -164,9 +164,9 @@ def transactions_follow_each_other(talk: Conversation) -> None:
 
 
 @scenario("transactions/end/version-5", source="KIP-890", clauses=("TC-04",))
-def version_5_gives_a_new_epoch_each_time(talk: Conversation) -> None:
+def version_5_gives_a_new_epoch_each_time(conversation: Conversation) -> None:
     """EndTxn v5 gives the producer a new epoch, with which alone it goes on; the old one may repeat."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
     ana.sends(producer.ends(committed=True, version=5))
     ana.receives(end_txn_response(error_code="INVALID_TXN_STATE", producer_id=-1, producer_epoch=-1))
@@ -202,9 +202,9 @@ def version_5_gives_a_new_epoch_each_time(talk: Conversation) -> None:
 
 
 @scenario("transactions/end/version-5-empty", source="KIP-890", clauses=("TC-04",))
-def version_5_aborts_what_never_began(talk: Conversation) -> None:
+def version_5_aborts_what_never_began(conversation: Conversation) -> None:
     """EndTxn v5 may abort where nothing has begun, again and again, each time for a new epoch."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
 
     ana.sends(producer.ends(committed=False, version=5))
@@ -219,10 +219,10 @@ def version_5_aborts_what_never_began(talk: Conversation) -> None:
 
 
 @scenario("transactions/init/fences", source=INITIALISES, clauses=("OF-21",))
-def a_new_producer_aborts_the_former_ones_transaction(talk: Conversation) -> None:
+def a_new_producer_aborts_the_former_ones_transaction(conversation: Conversation) -> None:
     """Who takes over a transactional id has the open transaction aborted, and its producer is fenced."""
-    producer = pending(talk)
-    ana, bob = producer.actor, talk.actor("bob")
+    producer = pending(conversation)
+    ana, bob = producer.actor, conversation.actor("bob")
 
     bob.sends(init_producer_id())
     bob.receives(init_producer_id_response(error_code="CONCURRENT_TRANSACTIONS", producer_id=-1))
@@ -236,9 +236,9 @@ def a_new_producer_aborts_the_former_ones_transaction(talk: Conversation) -> Non
 
 
 @scenario("transactions/init/again", source=INITIALISES, clauses=("AO-02",))
-def each_start_gives_a_new_epoch(talk: Conversation) -> None:
+def each_start_gives_a_new_epoch(conversation: Conversation) -> None:
     """A producer that starts anew keeps its id and gets the next epoch; another id has another producer."""
-    ana, bob = talk.actors("ana", "bob")
+    ana, bob = conversation.actors("ana", "bob")
     producer = initialised(ana)
 
     ana.sends(init_producer_id())
@@ -247,15 +247,15 @@ def each_start_gives_a_new_epoch(talk: Conversation) -> None:
     )
     ana.sends(producer.adds())
     ana.receives(add_offsets_to_txn_response(error_code="INVALID_PRODUCER_EPOCH"))
-    initialised(bob, talk.group("txn-of-bob"))
+    initialised(bob, conversation.group("txn-of-bob"))
     bob.sends(init_producer_id(transactional_id=None))
     bob.receives(init_producer_id_response(error_code="NONE", producer_epoch=0))
 
 
 @scenario("transactions/init/continued", source="KIP-360", clauses=("AO-03",))
-def a_producer_that_names_itself_goes_on(talk: Conversation) -> None:
+def a_producer_that_names_itself_goes_on(conversation: Conversation) -> None:
     """From v3 on a producer that names id and epoch gets the next one, and a repeated request the same."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
     named = init_producer_id(
         version=3, producer_id=producer.producer_id, producer_epoch=producer.producer_epoch
@@ -282,9 +282,9 @@ def a_producer_that_names_itself_goes_on(talk: Conversation) -> None:
     clauses=("AO-03",),
     sweep=sweep("InitProducerId", 3, 5),
 )
-def a_fenced_producer_may_come_back(talk: Conversation, version: int) -> None:
+def a_fenced_producer_may_come_back(conversation: Conversation, version: int) -> None:
     """A producer whose transaction another aborted goes on by InitProducerId v{version} in 4.x alone."""
-    ana, bob = talk.actors("ana", "bob")
+    ana, bob = conversation.actors("ana", "bob")
     producer = announced(ana)
     bob.sends(init_producer_id())
     bob.receives(init_producer_id_response(error_code="CONCURRENT_TRANSACTIONS"))
@@ -300,16 +300,16 @@ def a_fenced_producer_may_come_back(talk: Conversation, version: int) -> None:
 
 
 @scenario("transactions/init/refused", source=INITIALISES, clauses=("AO-04",))
-def a_producer_needs_a_name_and_a_timeout(talk: Conversation) -> None:
+def a_producer_needs_a_name_and_a_timeout(conversation: Conversation) -> None:
     """An empty transactional id is refused, and then a timeout that is not positive or too long."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     finds_its_coordinator(ana)
     initialised(ana)
 
     for transactional_id, timeout_ms, error in (
         ("", 0, "INVALID_REQUEST"),
-        (talk.group("txn"), 0, "INVALID_TRANSACTION_TIMEOUT"),
-        (talk.group("txn"), 900_001, "INVALID_TRANSACTION_TIMEOUT"),
+        (conversation.group("txn"), 0, "INVALID_TRANSACTION_TIMEOUT"),
+        (conversation.group("txn"), 900_001, "INVALID_TRANSACTION_TIMEOUT"),
     ):
         ana.sends(init_producer_id(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms))
         ana.receives(init_producer_id_response(error_code=error, producer_id=-1, producer_epoch=-1))

@@ -18,9 +18,9 @@ from suites.transactions.producers import (
 
 
 @scenario("transactions/epoch/too-high-at-first", source="KIP-890", clauses=("TC-21",))
-def a_first_commit_with_a_future_epoch_may_not_count(talk: Conversation) -> None:
+def a_first_commit_with_a_future_epoch_may_not_count(conversation: Conversation) -> None:
     """A transaction's first commit with too high an epoch is taken until 3.6, and bars the right one."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
 
     ana.sends(producer.commits(ORDER_0, producer_epoch=producer.producer_epoch + 1))
@@ -30,9 +30,9 @@ def a_first_commit_with_a_future_epoch_may_not_count(talk: Conversation) -> None
 
 
 @scenario("transactions/epoch/too-high-later", source="KIP-890", clauses=("TC-22",))
-def a_later_commit_with_a_future_epoch_may_not_count(talk: Conversation) -> None:
+def a_later_commit_with_a_future_epoch_may_not_count(conversation: Conversation) -> None:
     """Within a transaction too high an epoch is taken until 3.9, and INVALID_PRODUCER_EPOCH since."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
 
     ana.sends(producer.commits({"orders": {0: 43}}, producer_epoch=producer.producer_epoch + 1))
@@ -40,7 +40,7 @@ def a_later_commit_with_a_future_epoch_may_not_count(talk: Conversation) -> None
     ana.sends(producer.commits({"orders": {0: 44}}))
     ana.receives(ONE_ANSWER)
     ends(producer, committed=True)
-    talk.elapses(500)
+    conversation.elapses(500)
     ana.sends(offset_fetch(version=6, topics={"orders": (0,)}))
     ana.receives(response("OffsetFetch", error_code="NONE"))
     ana.sends(producer.ends(committed=True))
@@ -48,9 +48,9 @@ def a_later_commit_with_a_future_epoch_may_not_count(talk: Conversation) -> None
 
 
 @scenario("transactions/epoch/negative", source="KIP-890", clauses=("TC-23",))
-def a_commit_without_epoch_breaks_old_brokers(talk: Conversation) -> None:
+def a_commit_without_epoch_breaks_old_brokers(conversation: Conversation) -> None:
     """Within a transaction epoch -1 is UNKNOWN_SERVER_ERROR until 3.9, INVALID_PRODUCER_EPOCH since."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
 
     ana.sends(producer.commits({"orders": {0: 43}}, producer_epoch=-1))
@@ -60,21 +60,21 @@ def a_commit_without_epoch_breaks_old_brokers(talk: Conversation) -> None:
 
 
 @scenario("transactions/epoch/other-transactional-id", source="KIP-890", clauses=("TC-24",))
-def the_transactional_id_is_looked_at_once(talk: Conversation) -> None:
+def the_transactional_id_is_looked_at_once(conversation: Conversation) -> None:
     """Within a transaction the transactional id of further commits is not looked at."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
 
-    ana.sends(producer.commits({"orders": {1: 43}}, transactional_id=talk.group("nobody's")))
+    ana.sends(producer.commits({"orders": {1: 43}}, transactional_id=conversation.group("nobody's")))
     ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42, 1: 43}})
 
 
 @scenario("transactions/epoch/below-none", source="ProducerAppendInfo#checkProducerEpoch", clauses=("TC-23",))
-def a_commit_with_an_epoch_below_none_is_refused(talk: Conversation) -> None:
+def a_commit_with_an_epoch_below_none_is_refused(conversation: Conversation) -> None:
     """Within a transaction epoch -2 is INVALID_PRODUCER_EPOCH: only -1 stands for none."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
     ana.sends(producer.commits({"orders": {1: 50}}))
     ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))

@@ -36,9 +36,9 @@ FREQUENT_EXPIRY = {"offsets.retention.check.interval.ms": "500"}
 
 
 @scenario("transactions/fetch/unstable", source=FETCHES, clauses=("OF-16", "OF-17"))
-def a_pending_offset_makes_its_partition_unstable(talk: Conversation) -> None:
+def a_pending_offset_makes_its_partition_unstable(conversation: Conversation) -> None:
     """Who requires stable offsets is told UNSTABLE_OFFSET_COMMIT for the pending partition and no other."""
-    ana = pending(talk).actor
+    ana = pending(conversation).actor
 
     ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
     ana.receives(
@@ -51,11 +51,11 @@ def a_pending_offset_makes_its_partition_unstable(talk: Conversation) -> None:
 
 
 @scenario("transactions/fetch/unstable-v8", source="KIP-709", clauses=("OF-17", "OF-12"))
-def stability_is_required_for_a_whole_batch(talk: Conversation) -> None:
+def stability_is_required_for_a_whole_batch(conversation: Conversation) -> None:
     """In a batch the requirement counts for every group: pending in one, and missing the other."""
-    ana = pending(talk).actor
+    ana = pending(conversation).actor
 
-    for group in (None, talk.group("missing")):
+    for group in (None, conversation.group("missing")):
         ana.sends(
             offset_fetch(version=8, topics={"orders": (0,)}, require_stable=True)
             if group is None
@@ -67,9 +67,9 @@ def stability_is_required_for_a_whole_batch(talk: Conversation) -> None:
 @scenario(
     "transactions/fetch/all-pending", source="OffsetMetadataManager#fetchAllOffsets", clauses=("OF-18",)
 )
-def what_is_pending_alone_is_not_listed(talk: Conversation) -> None:
+def what_is_pending_alone_is_not_listed(conversation: Conversation) -> None:
     """Among all offsets a partition that has only a pending one is not listed, stable or not."""
-    ana = pending(talk).actor
+    ana = pending(conversation).actor
 
     for require_stable in (True, False):
         ana.sends(offset_fetch(version=7, require_stable=require_stable))
@@ -77,9 +77,9 @@ def what_is_pending_alone_is_not_listed(talk: Conversation) -> None:
 
 
 @scenario("transactions/fetch/hides-committed", source=FETCHES, clauses=("OF-19", "OF-20"))
-def a_pending_offset_hides_the_committed_one(talk: Conversation) -> None:
+def a_pending_offset_hides_the_committed_one(conversation: Conversation) -> None:
     """A committed offset is hidden by a pending one from who requires stable offsets, and only then."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 10, 1: 11}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
@@ -102,9 +102,9 @@ def a_pending_offset_hides_the_committed_one(talk: Conversation) -> None:
 @scenario(
     "transactions/end/commit", source="OffsetMetadataManager#replayEndTransactionMarker", clauses=("OF-20",)
 )
-def a_committed_transaction_brings_its_offsets(talk: Conversation) -> None:
+def a_committed_transaction_brings_its_offsets(conversation: Conversation) -> None:
     """After its transaction commits an offset is there for everybody."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
 
     ends(producer, committed=True)
@@ -116,9 +116,9 @@ def a_committed_transaction_brings_its_offsets(talk: Conversation) -> None:
 @scenario(
     "transactions/end/abort", source="OffsetMetadataManager#replayEndTransactionMarker", clauses=("OF-21",)
 )
-def an_aborted_transaction_brings_back_what_was(talk: Conversation) -> None:
+def an_aborted_transaction_brings_back_what_was(conversation: Conversation) -> None:
     """After its transaction aborts an offset is gone, and what was committed before is stable again."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 10}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
@@ -145,9 +145,9 @@ def an_aborted_transaction_brings_back_what_was(talk: Conversation) -> None:
 @scenario(
     "transactions/delete/pending-offset", source="OffsetMetadataManager#deleteOffsets", clauses=("OD-14",)
 )
-def a_deleted_partition_loses_what_is_pending(talk: Conversation) -> None:
+def a_deleted_partition_loses_what_is_pending(conversation: Conversation) -> None:
     """OffsetDelete drops what is pending: the partition is stable at once, and the commit brings nothing."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
     ana.sends(producer.commits({"orders": {1: 43}}))
     ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
@@ -165,18 +165,18 @@ def a_deleted_partition_loses_what_is_pending(talk: Conversation) -> None:
 @scenario(
     "transactions/delete/last-pending-offset", source="GroupMetadata#hasOffsets", clauses=("OD-14", "OD-07")
 )
-def a_group_outlives_the_loss_of_its_pending_offset(talk: Conversation) -> None:
+def a_group_outlives_the_loss_of_its_pending_offset(conversation: Conversation) -> None:
     """A group that loses its only offset, a pending one, is there until the transaction ends at least."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
 
     ana.sends(offset_delete(topics={"orders": (0,)}))
     ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
-    talk.elapses(100)
+    conversation.elapses(100)
     ana.sends(describe_groups())
     ana.receives(describe_groups_response(error_code="NONE", group_state="Empty"))
     ends(producer, committed=True)
-    talk.elapses(500)
+    conversation.elapses(500)
     ana.sends(offset_fetch())
     ana.receives(offset_fetch_response({}))
 
@@ -186,16 +186,16 @@ def a_group_outlives_the_loss_of_its_pending_offset(talk: Conversation) -> None:
     source="OffsetMetadataManager#deleteAllOffsets",
     clauses=("TC-32", "DL-09"),
 )
-def a_deleted_group_loses_what_is_pending(talk: Conversation) -> None:
+def a_deleted_group_loses_what_is_pending(conversation: Conversation) -> None:
     """A group with a pending offset may be deleted, and the commit does not bring it back."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
 
     ana.sends(delete_groups())
     ana.receives(delete_groups_response("NONE"))
     ana.repeats(describe_groups(), until=GONE)
     ends(producer, committed=True)
-    talk.elapses(500)
+    conversation.elapses(500)
     ana.sends(describe_groups())
     ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
     ana.sends(offset_fetch(topics={"orders": (0,)}))
@@ -207,9 +207,9 @@ def a_deleted_group_loses_what_is_pending(talk: Conversation) -> None:
     source="OffsetMetadataManager#deleteAllOffsets",
     clauses=("TC-32",),
 )
-def a_group_made_anew_does_not_inherit_what_is_pending(talk: Conversation) -> None:
+def a_group_made_anew_does_not_inherit_what_is_pending(conversation: Conversation) -> None:
     """A group that is deleted and made anew within a transaction gets only what came since."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
     ana.sends(delete_groups())
     ana.receives(delete_groups_response("NONE"))
@@ -228,18 +228,18 @@ def a_group_made_anew_does_not_inherit_what_is_pending(talk: Conversation) -> No
     clauses=("TC-31", "EX-14"),
     broker_config=FREQUENT_EXPIRY,
 )
-def a_group_with_pending_offsets_is_kept(talk: Conversation) -> None:
+def a_group_with_pending_offsets_is_kept(conversation: Conversation) -> None:
     """A group that has nothing but a pending offset outlives expiry, and 4.0.0 alone loses it."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
     # A pass that comes while a new group's transaction is verified removes the group underneath.
     ana.repeats(producer.commits(ORDER_0), until=TAKEN)
 
-    talk.elapses(1_600)
+    conversation.elapses(1_600)
     ana.sends(describe_groups())
     ana.receives(describe_groups_response(error_code="NONE", protocol_type=""))
     ends(producer, committed=True)
-    talk.elapses(300)
+    conversation.elapses(300)
     ana.sends(offset_fetch(topics={"orders": (0,)}))
     ana.receives(response("OffsetFetch", error_code="NONE"))
 
@@ -250,9 +250,9 @@ def a_group_with_pending_offsets_is_kept(talk: Conversation) -> None:
     clauses=("EX-13",),
     broker_config=FREQUENT_EXPIRY,
 )
-def a_committed_offset_below_a_pending_one_may_stay(talk: Conversation) -> None:
+def a_committed_offset_below_a_pending_one_may_stay(conversation: Conversation) -> None:
     """A committed offset that is due to expire stays while another is pending, in 4.x alone."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
     ana.sends(
         offset_commit(
@@ -263,7 +263,7 @@ def a_committed_offset_below_a_pending_one_may_stay(talk: Conversation) -> None:
     ana.sends(producer.commits(ORDER_0))
     ana.receives(TAKEN)
 
-    talk.elapses(2_000)
+    conversation.elapses(2_000)
     ana.sends(offset_fetch(topics={"orders": (0,)}))
     ana.receives(response("OffsetFetch", error_code="NONE"))
     ends(producer, committed=False)

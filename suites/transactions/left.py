@@ -1,9 +1,9 @@
 """What a transaction is left with when its end has to wait."""
 
 from harness.scenario import (
+    Breakpoint,
     Capability,
     Conversation,
-    HoldPoint,
     add_offsets_to_txn_response,
     scenario,
 )
@@ -22,15 +22,15 @@ from suites.transactions.producers import (
     clauses=("AO-06", "TC-34"),
     needs=(Capability.RESTART, Capability.HOLD_LOADING),
 )
-def a_transaction_ends_when_its_log_is_loaded(talk: Conversation) -> None:
+def a_transaction_ends_when_its_log_is_loaded(conversation: Conversation) -> None:
     """A transaction whose offsets are being loaded is decided, ends after the load, and another begins."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
-    talk.holds(HoldPoint.LOADING)
-    talk.restarts_coordinator()
-    initialised(talk.actor("witness"), talk.group("txn-of-witness"))
+    conversation.holds(Breakpoint.LOADING)
+    conversation.restarts_coordinator()
+    initialised(conversation.actor("witness"), conversation.group("txn-of-witness"))
     ends(producer, committed=True)
-    talk.releases(HoldPoint.LOADING)
+    conversation.releases(Breakpoint.LOADING)
 
     sees(ana, {"orders": {0: 42}})
     ana.repeats(producer.adds(), until=add_offsets_to_txn_response(error_code="NONE"), within_ms=WITHIN_MS)

@@ -33,9 +33,9 @@ OFFSETS = "__consumer_offsets"
 
 
 @scenario("transactions/markers/commit", source=WRITES, clauses=("TC-30",))
-def a_client_may_write_the_end_itself(talk: Conversation) -> None:
+def a_client_may_write_the_end_itself(conversation: Conversation) -> None:
     """A marker that a client writes to the log commits what is pending there."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
 
     ana.sends(
@@ -50,10 +50,29 @@ def a_client_may_write_the_end_itself(talk: Conversation) -> None:
     sees(ana, {"orders": {0: 42}})
 
 
+@scenario("transactions/markers/first-version", source=WRITES, clauses=("TC-30",))
+def a_client_may_write_the_end_in_the_first_version(conversation: Conversation) -> None:
+    """WriteTxnMarkers v0, which 4.0 dropped, ends a transaction as v1 does."""
+    producer = pending(conversation)
+    ana = producer.actor
+
+    ana.sends(
+        write_txn_markers(
+            version=0,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.producer_epoch,
+            committed=True,
+            topics={OFFSETS: (0,)},
+        )
+    )
+    ana.receives(write_txn_markers_response({OFFSETS: {0: "NONE"}}))
+    sees(ana, {"orders": {0: 42}})
+
+
 @scenario("transactions/markers/abort", source=WRITES, clauses=("TC-30", "OF-21"))
-def a_client_may_abort_itself(talk: Conversation) -> None:
+def a_client_may_abort_itself(conversation: Conversation) -> None:
     """A marker that a client writes aborts what is pending; the transaction goes on with other offsets."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
 
     ana.sends(
@@ -76,9 +95,9 @@ def a_client_may_abort_itself(talk: Conversation) -> None:
 
 
 @scenario("transactions/markers/refused", source="ProducerAppendInfo#appendEndTxnMarker", clauses=("TC-30",))
-def a_marker_of_the_past_is_refused(talk: Conversation) -> None:
+def a_marker_of_the_past_is_refused(conversation: Conversation) -> None:
     """A marker is refused for an unknown partition, an old producer epoch and an old coordinator's epoch."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     finds_its_coordinator(ana)
     producer = initialised(ana)
     ana.repeats(init_producer_id(), until=init_producer_id_response(error_code="NONE"), within_ms=WITHIN_MS)
@@ -109,9 +128,9 @@ def a_marker_of_the_past_is_refused(talk: Conversation) -> None:
 
 
 @scenario("transactions/markers/elsewhere", source=WRITES, clauses=("TC-30", "OF-17"))
-def a_marker_elsewhere_ends_nothing_here(talk: Conversation) -> None:
+def a_marker_elsewhere_ends_nothing_here(conversation: Conversation) -> None:
     """A marker for another topic's partition, or one that is refused, leaves pending offsets pending."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     former = initialised(ana)
     ana.sends(init_producer_id())
     answer = ana.receives(init_producer_id_response(error_code="NONE", producer_epoch=1))
@@ -133,7 +152,7 @@ def a_marker_elsewhere_ends_nothing_here(talk: Conversation) -> None:
             )
         )
         ana.receives(write_txn_markers_response({topic: {0: error}}))
-    talk.elapses(300)
+    conversation.elapses(300)
     ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
     ana.receives(
         response("OffsetFetch", topics=({"partitions": ({"error_code": "UNSTABLE_OFFSET_COMMIT"},)},))
@@ -145,9 +164,9 @@ def a_marker_elsewhere_ends_nothing_here(talk: Conversation) -> None:
 @scenario(
     "transactions/markers/of-version-2", source="ProducerAppendInfo#checkProducerEpoch", clauses=("TC-30",)
 )
-def a_marker_of_version_2_has_a_newer_epoch(talk: Conversation) -> None:
+def a_marker_of_version_2_has_a_newer_epoch(conversation: Conversation) -> None:
     """A marker of a transaction of version 2 has a newer epoch than its offsets, but may be repeated."""
-    producer = pending(talk)
+    producer = pending(conversation)
     ana = producer.actor
 
     for addend, error in (
@@ -172,9 +191,9 @@ def a_marker_of_version_2_has_a_newer_epoch(talk: Conversation) -> None:
 
 
 @scenario("transactions/markers/one-answer-a-producer", source=WRITES, clauses=("TC-30",))
-def a_producer_is_answered_once(talk: Conversation) -> None:
+def a_producer_is_answered_once(conversation: Conversation) -> None:
     """Markers of a producer are answered together, each partition once; one for nothing is not answered."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     for markers in (
         (_marker(7, 1), _marker(7, 2)),
         (_marker(7, 1, 1),),

@@ -16,9 +16,9 @@ VALIDATES = "ClassicGroup#validateOffsetCommit"
 
 
 @scenario("transactions/member/stable", source=VALIDATES, clauses=("TC-12",))
-def a_member_commits_in_a_transaction(talk: Conversation) -> None:
+def a_member_commits_in_a_transaction(conversation: Conversation) -> None:
     """A member of a Stable group commits in a transaction with its id and generation."""
-    ana, bob = talk.stable_group("ana", "bob")
+    ana, bob = conversation.stable_group("ana", "bob")
     producer = announced(ana)
 
     for member in (ana, bob):
@@ -33,9 +33,9 @@ def a_member_commits_in_a_transaction(talk: Conversation) -> None:
 
 
 @scenario("transactions/member/anonymous", source=VALIDATES, clauses=("TC-14",))
-def an_anonymous_commit_is_checked_against_nobody(talk: Conversation) -> None:
+def an_anonymous_commit_is_checked_against_nobody(conversation: Conversation) -> None:
     """A group with members takes transactional commits of nobody in particular, in v2 and in v3."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     producer = announced(ana)
 
     ana.sends(producer.commits(ORDER_0))
@@ -47,11 +47,11 @@ def an_anonymous_commit_is_checked_against_nobody(talk: Conversation) -> None:
 
 
 @scenario("transactions/member/ladder", source=VALIDATES, clauses=("TC-12",))
-def instance_member_and_generation_are_checked_in_turn(talk: Conversation) -> None:
+def instance_member_and_generation_are_checked_in_turn(conversation: Conversation) -> None:
     """A transactional commit is checked for its instance, then its member, then its generation."""
-    _, bob = talk.stable_group("ana", talk.actor("bob", group_instance_id="seat-b"))
+    _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     former, past = bob.member_id, bob.generation_id - 1
-    bob_again = talk.actor("bob-again", group_instance_id="seat-b")
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     producer = announced(bob_again)
     bob_again.sends(join_group())
     bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
@@ -81,9 +81,9 @@ def instance_member_and_generation_are_checked_in_turn(talk: Conversation) -> No
 
 
 @scenario("transactions/member/generation-zero", source=VALIDATES, clauses=("TC-12",))
-def generation_0_is_a_generation(talk: Conversation) -> None:
+def generation_0_is_a_generation(conversation: Conversation) -> None:
     """A member that commits in a transaction with generation 0, which is not the group's, is refused."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     producer = announced(ana)
 
     ana.sends(producer.commits(ORDER_0, version=3, member_id=ana.member_id, generation_id=0))
@@ -95,9 +95,9 @@ def generation_0_is_a_generation(talk: Conversation) -> None:
     source="GroupCoordinator#validateOffsetCommit",
     clauses=("TC-12", "TC-14"),
 )
-def who_is_named_by_half_may_not_count(talk: Conversation) -> None:
+def who_is_named_by_half_may_not_count(conversation: Conversation) -> None:
     """A member without generation, a generation without member, an unknown instance: taken until 2.8."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     producer = announced(ana)
 
     for member_id, instance, generation_id in (
@@ -119,9 +119,9 @@ def who_is_named_by_half_may_not_count(talk: Conversation) -> None:
 
 
 @scenario("transactions/member/completing-rebalance", source=VALIDATES, clauses=("TC-15",))
-def a_commit_before_the_assignments_is_taken(talk: Conversation) -> None:
+def a_commit_before_the_assignments_is_taken(conversation: Conversation) -> None:
     """While assignments are awaited transactional commits are taken, unlike plain ones."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
     ana.joins()
 
@@ -144,18 +144,18 @@ def a_commit_before_the_assignments_is_taken(talk: Conversation) -> None:
     clauses=("TC-16",),
     broker_config=SHORT_SESSIONS,
 )
-def a_transactional_commit_is_no_heartbeat(talk: Conversation) -> None:
+def a_transactional_commit_is_no_heartbeat(conversation: Conversation) -> None:
     """A member that sends nothing but transactional commits loses its session."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = announced(ana)
     ana.obtains_member_id()
     ana.sends(join_group(session_timeout_ms=3_000))
     ana.receives(join_group_response(error_code="NONE"))
     ana.syncs_as_leader((ana,))
 
-    talk.elapses(1_700)
+    conversation.elapses(1_700)
     ana.sends(producer.commits(ORDER_0))
     ana.receives(TAKEN)
-    talk.elapses(1_900)
+    conversation.elapses(1_900)
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))

@@ -23,9 +23,9 @@ OFFSETS: Final = "__consumer_offsets"
 _NEWER: Final = 5
 
 
-def _refused_for_good(talk: Conversation) -> Producer:
+def _refused_for_good(conversation: Conversation) -> Producer:
     """Return a producer with a pending offset, whose markers the log will not take."""
-    producer = pending(talk)
+    producer = pending(conversation)
     producer.actor.sends(
         write_txn_markers(
             producer_id=producer.producer_id,
@@ -39,12 +39,12 @@ def _refused_for_good(talk: Conversation) -> Producer:
 
 
 @scenario("transactions/never-ends/asked", source=REFUSES, clauses=("AO-06",))
-def a_transaction_that_never_ends_is_asked_for(talk: Conversation) -> None:
+def a_transaction_that_never_ends_is_asked_for(conversation: Conversation) -> None:
     """While a decided transaction has not ended nothing begins; before 4.0 a wrong epoch is told first."""
-    producer = _refused_for_good(talk)
+    producer = _refused_for_good(conversation)
     ana = producer.actor
     ends(producer, committed=True)
-    talk.elapses(300)
+    conversation.elapses(300)
 
     ana.sends(producer.adds())
     ana.receives(add_offsets_to_txn_response(error_code=UNFINISHED))
@@ -62,12 +62,12 @@ def a_transaction_that_never_ends_is_asked_for(talk: Conversation) -> None:
 
 
 @scenario("transactions/never-ends/named", source=REFUSES, clauses=("AO-06",))
-def a_stranger_to_a_transaction_that_never_ends(talk: Conversation) -> None:
+def a_stranger_to_a_transaction_that_never_ends(conversation: Conversation) -> None:
     """While a decided transaction has not ended a producer that is not its own is told so, and no more."""
-    producer = _refused_for_good(talk)
+    producer = _refused_for_good(conversation)
     ana = producer.actor
     ends(producer, committed=False)
-    talk.elapses(300)
+    conversation.elapses(300)
 
     stranger = producer.producer_id + 1_000_000
     ana.sends(init_producer_id(version=3, producer_id=stranger, producer_epoch=0))
@@ -75,9 +75,9 @@ def a_stranger_to_a_transaction_that_never_ends(talk: Conversation) -> None:
 
 
 @scenario("transactions/never-ends/version-5", source=REFUSES, clauses=("AO-06", "TC-04"))
-def version_5_asks_first_whether_a_transaction_has_ended(talk: Conversation) -> None:
+def version_5_asks_first_whether_a_transaction_has_ended(conversation: Conversation) -> None:
     """EndTxn v5 of another producer is refused for its id, and while nothing can end, for that."""
-    producer = _refused_for_good(talk)
+    producer = _refused_for_good(conversation)
     ana = producer.actor
     stranger = end_txn(
         version=5,
@@ -89,7 +89,7 @@ def version_5_asks_first_whether_a_transaction_has_ended(talk: Conversation) -> 
     ana.receives(end_txn_response(error_code="INVALID_PRODUCER_ID_MAPPING"))
     ana.sends(producer.ends(committed=True, version=5))
     ana.receives(end_txn_response(error_code="NONE"))
-    talk.elapses(300)
+    conversation.elapses(300)
 
     for asked in (stranger, producer.ends(committed=True, version=5)):
         ana.sends(asked)

@@ -124,9 +124,9 @@ def announces(producer: Producer, *, group_id: Group | Own = OWN) -> None:
     producer.actor.receives(add_offsets_to_txn_response(error_code="NONE"))
 
 
-def pending(talk: Conversation, name: str = "ana") -> Producer:
+def pending(conversation: Conversation, name: str = "ana") -> Producer:
     """Return a producer whose open transaction has offset 42 of partition 0 of `orders`."""
-    producer = announced(talk.actor(name))
+    producer = announced(conversation.actor(name))
     producer.actor.sends(producer.commits(ORDER_0))
     producer.actor.receives(TAKEN)
     return producer

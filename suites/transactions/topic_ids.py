@@ -18,9 +18,9 @@ BY_ID = 6
 
 
 @scenario("transactions/topic-id/commit", source=HANDLES, clauses=("TC-39", "OF-20"))
-def version_6_commits_by_topic_id(talk: Conversation) -> None:
+def version_6_commits_by_topic_id(conversation: Conversation) -> None:
     """TxnOffsetCommit v6 names topics by id; an unknown or zero id is told so, an unknown partition too."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
     orders = id_of(ana, "orders")
 
@@ -33,9 +33,9 @@ def version_6_commits_by_topic_id(talk: Conversation) -> None:
 
 
 @scenario("transactions/topic-id/commit-nothing-known", source=HANDLES, clauses=("TC-39",))
-def an_unknown_id_never_reaches_the_coordinator(talk: Conversation) -> None:
+def an_unknown_id_never_reaches_the_coordinator(conversation: Conversation) -> None:
     """TxnOffsetCommit v6 to unknown ids alone is told UNKNOWN_TOPIC_ID, whatever its group is."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
 
     ana.sends(producer.commits({}, version=BY_ID, generation_id=3, topics=(committed_by_id(UNKNOWN_ID, 0),)))
@@ -46,17 +46,17 @@ def an_unknown_id_never_reaches_the_coordinator(talk: Conversation) -> None:
 
 
 @scenario("transactions/topic-id/commit-to-missing-group", source=VALIDATES, clauses=("TC-40",))
-def version_6_names_a_missing_group(talk: Conversation) -> None:
+def version_6_names_a_missing_group(conversation: Conversation) -> None:
     """TxnOffsetCommit v6 to a missing group is GROUP_ID_NOT_FOUND with a generation, and taken without."""
-    ana = talk.actor("ana")
+    ana = conversation.actor("ana")
     producer = initialised(ana)
     orders = id_of(ana, "orders")
 
     for generation_id, error in ((3, "GROUP_ID_NOT_FOUND"), (-1, "NONE")):
         topics = (committed_by_id(orders, 0),)
         ana.sends(producer.commits({}, version=BY_ID, generation_id=generation_id, topics=topics))
-        told: Pattern = {"topic_id": orders, "partitions": ({"partition_index": 0, "error_code": error},)}
-        ana.receives(response("TxnOffsetCommit", topics=(told,)))
+        reported: Pattern = {"topic_id": orders, "partitions": ({"partition_index": 0, "error_code": error},)}
+        ana.receives(response("TxnOffsetCommit", topics=(reported,)))
     _commits(producer)
     sees(ana, {"orders": {0: 7}})
 
@@ -67,9 +67,9 @@ def version_6_names_a_missing_group(talk: Conversation) -> None:
     clauses=("TC-39", "TC-12", "OF-16", "OF-20"),
     sweep=sweep("TxnOffsetCommit", BY_ID, BY_ID),
 )
-def a_member_commits_by_topic_id(talk: Conversation, version: int) -> None:
+def a_member_commits_by_topic_id(conversation: Conversation, version: int) -> None:
     """TxnOffsetCommit v{version} names topics by id; it is taken of a member, and refused of who is none."""
-    (ana,) = talk.stable_group("ana")
+    (ana,) = conversation.stable_group("ana")
     producer = initialised(ana)
     orders = id_of(ana, "orders")
 
@@ -84,8 +84,8 @@ def a_member_commits_by_topic_id(talk: Conversation, version: int) -> None:
                 {}, version=version, member_id=member_id, generation_id=generation_id, topics=topics
             )
         )
-        told: Pattern = {"topic_id": orders, "partitions": ({"partition_index": 0, "error_code": error},)}
-        ana.receives(response("TxnOffsetCommit", topics=(told,)))
+        reported: Pattern = {"topic_id": orders, "partitions": ({"partition_index": 0, "error_code": error},)}
+        ana.receives(response("TxnOffsetCommit", topics=(reported,)))
     sees(ana, {"orders": {0: -1}})
     _commits(producer)
     sees(ana, {"orders": {0: 7}})

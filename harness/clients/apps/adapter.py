@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-Partition = tuple[str, int]
+PartitionKey = tuple[str, int]
 Settings = Mapping[str, str | int | bool]
-OnPartitions = Callable[[str, Sequence[Partition]], None]
+OnPartitions = Callable[[str, Sequence[PartitionKey]], None]
 """Told `assigned`, `revoked` or `lost`, and which; may come on another thread than the application's."""
 
 
@@ -17,7 +17,7 @@ OnPartitions = Callable[[str, Sequence[Partition]], None]
 class Delivered:
     """A record as it came."""
 
-    partition: Partition
+    partition: PartitionKey
     offset: int
     value: str
 
@@ -44,28 +44,28 @@ class Consumer(Protocol):
     def unsubscribe(self) -> None:
         """Give the subscription up."""
 
-    def assign(self, partitions: Sequence[Partition]) -> None:
+    def assign(self, partitions: Sequence[PartitionKey]) -> None:
         """Take partitions."""
 
     def poll(self, *, records_max: int, timeout_s: float) -> Sequence[Delivered]:
         """Give the library its turn, and return what came; `ClientError` for what it tells."""
 
-    def commit(self, offsets: Mapping[Partition, int]) -> None:
+    def commit(self, offsets: Mapping[PartitionKey, int]) -> None:
         """Commit offsets and wait until that is done."""
 
-    def committed(self, partitions: Sequence[Partition]) -> Mapping[Partition, int | None]:
+    def committed(self, partitions: Sequence[PartitionKey]) -> Mapping[PartitionKey, int | None]:
         """Ask what the group has committed."""
 
-    def seek(self, partition: Partition, offset: int) -> None:
+    def seek(self, partition: PartitionKey, offset: int) -> None:
         """Go to an offset."""
 
-    def pause(self, partitions: Sequence[Partition]) -> None:
+    def pause(self, partitions: Sequence[PartitionKey]) -> None:
         """Fetch no more of partitions."""
 
-    def resume(self, partitions: Sequence[Partition]) -> None:
+    def resume(self, partitions: Sequence[PartitionKey]) -> None:
         """Fetch of partitions again."""
 
-    def positions(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+    def positions(self, partitions: Sequence[PartitionKey]) -> Mapping[PartitionKey, int]:
         """Return the offset of the next record of each partition."""
 
     def close(self) -> None:
@@ -75,13 +75,13 @@ class Consumer(Protocol):
 class Producer(Protocol):
     """A producer of a library."""
 
-    def produce(self, records: Sequence[tuple[Partition, str]]) -> None:
+    def produce(self, records: Sequence[tuple[PartitionKey, str]]) -> None:
         """Write records and wait until all are acknowledged."""
 
     def begin_transaction(self) -> None:
         """Begin a transaction; the first time, make the transactional id ours."""
 
-    def send_offsets(self, offsets: Mapping[Partition, int], consumer: Consumer) -> None:
+    def send_offsets(self, offsets: Mapping[PartitionKey, int], consumer: Consumer) -> None:
         """Add a consumer's offsets to the transaction."""
 
     def commit_transaction(self) -> None:
@@ -100,9 +100,9 @@ class Description:
 
     state: str
     assignor: str
-    members: Sequence[tuple[str, Sequence[Partition]]]
+    members: Sequence[tuple[str, Sequence[PartitionKey]]]
     """Client ids with what they own."""
-    offsets: Mapping[Partition, tuple[int, int]]
+    offsets: Mapping[PartitionKey, tuple[int, int]]
     """What is committed, and where the log ends."""
 
 

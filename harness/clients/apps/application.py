@@ -20,7 +20,7 @@ from harness.clients.apps.adapter import (
     Consumer,
     Delivered,
     Library,
-    Partition,
+    PartitionKey,
     Producer,
     Settings,
 )
@@ -48,11 +48,11 @@ class Application:
         self._polls = False
         self._works = False
         self._ends = False
-        self._owned: set[Partition] = set()
-        self._next_offsets: dict[Partition, int] = {}
+        self._owned: set[PartitionKey] = set()
+        self._next_offsets: dict[PartitionKey, int] = {}
         self._taken: list[Delivered] = []
-        self._done: Mapping[Partition, int] = {}
-        self._acknowledged: dict[Partition, int] = {}
+        self._done: Mapping[PartitionKey, int] = {}
+        self._acknowledged: dict[PartitionKey, int] = {}
         """The latest commits of partitions that were answered."""
         self._verbs: Mapping[Verb, Callable[[Arguments], Fact]] = {
             Verb.SUBSCRIBE: self._subscribe,
@@ -124,8 +124,8 @@ class Application:
             self._next_offsets[each.partition] = each.offset + 1
         self._taken += records
         if records:
-            told: list[Fact] = [[*each.partition, each.offset, each.value] for each in records]
-            self._event("delivered", records=told)
+            reported: list[Fact] = [[*each.partition, each.offset, each.value] for each in records]
+            self._event("delivered", records=reported)
         return len(records)
 
     @property
@@ -141,7 +141,7 @@ class Application:
             self._producer_made = self._library.producer(self._settings)
         return self._producer_made
 
-    def _on_partitions(self, kind: str, partitions: Sequence[Partition]) -> None:
+    def _on_partitions(self, kind: str, partitions: Sequence[PartitionKey]) -> None:
         if kind == "assigned":
             self._owned |= set(partitions)
         else:
@@ -209,7 +209,7 @@ class Application:
         self._consumer.commit(self._consumed())
         return None
 
-    def _consumed(self) -> Mapping[Partition, int]:
+    def _consumed(self) -> Mapping[PartitionKey, int]:
         return {each: offset for each, offset in self._next_offsets.items() if each in self._owned}
 
     def _seek(self, arguments: Arguments) -> Fact:
@@ -226,12 +226,12 @@ class Application:
         return None
 
     def _positions(self, arguments: Arguments) -> Fact:
-        told = self._consumer.positions(_partitions(arguments))
-        return [[topic, number, offset] for (topic, number), offset in told.items()]
+        reported = self._consumer.positions(_partitions(arguments))
+        return [[topic, number, offset] for (topic, number), offset in reported.items()]
 
     def _committed(self, arguments: Arguments) -> Fact:
-        told = self._consumer.committed(_partitions(arguments))
-        return [[topic, number, offset] for (topic, number), offset in told.items()]
+        reported = self._consumer.committed(_partitions(arguments))
+        return [[topic, number, offset] for (topic, number), offset in reported.items()]
 
     def _lost_commits(self, _: Arguments) -> Fact:
         committed = self._consumer.committed(tuple(self._acknowledged))
@@ -267,12 +267,14 @@ class Application:
         return None
 
     def _describe(self, arguments: Arguments) -> Fact:
-        told = self._library.describe(self._settings, arguments["group"])
+        reported = self._library.describe(self._settings, arguments["group"])
         return {
-            "state": told.state,
-            "assignor": told.assignor,
-            "members": [[client, [list(each) for each in owned]] for client, owned in sorted(told.members)],
-            "offsets": [[*partition, *offsets] for partition, offsets in sorted(told.offsets.items())],
+            "state": reported.state,
+            "assignor": reported.assignor,
+            "members": [
+                [client, [list(each) for each in owned]] for client, owned in sorted(reported.members)
+            ],
+            "offsets": [[*partition, *offsets] for partition, offsets in sorted(reported.offsets.items())],
         }
 
     def _close(self, _: Arguments) -> Fact:
@@ -284,5 +286,5 @@ class Application:
         return None
 
 
-def _partitions(arguments: Arguments) -> list[Partition]:
+def _partitions(arguments: Arguments) -> list[PartitionKey]:
     return [(str(topic), int(number)) for topic, number in arguments["partitions"]]

@@ -22,7 +22,7 @@ from harness.clients.apps.adapter import (
     Description,
     Library,
     OnPartitions,
-    Partition,
+    PartitionKey,
     Producer,
     Settings,
 )
@@ -67,16 +67,16 @@ class KafkaPython(Library):
     def describe(self, settings: Settings, group: str) -> Description:
         admin = KafkaAdminClient(bootstrap_servers=settings["bootstrap_servers"])
         try:
-            told = _refusing(lambda: admin.describe_groups([group]))[group]
+            reported = _refusing(lambda: admin.describe_groups([group]))[group]
             committed = _refusing(lambda: admin.list_group_offsets([group]))[group]
             latest = dict.fromkeys(committed, OffsetSpec.LATEST)
             ends = _refusing(lambda: admin.list_partition_offsets(latest)) if latest else {}
         finally:
             admin.close()
         return Description(
-            state=told["group_state"].upper(),
-            assignor=told["protocol_data"],
-            members=[(each["client_id"], _owned(each)) for each in told["members"]],
+            state=reported["group_state"].upper(),
+            assignor=reported["protocol_data"],
+            members=[(each["client_id"], _owned(each)) for each in reported["members"]],
             offsets={
                 (each.topic, each.partition): (committed[each].offset, ends[each].offset) for each in ends
             },
@@ -127,7 +127,7 @@ class _Consumer(Consumer):
         _refusing(self.handle.unsubscribe)
 
     @override
-    def assign(self, partitions: Sequence[Partition]) -> None:
+    def assign(self, partitions: Sequence[PartitionKey]) -> None:
         _refusing(lambda: self.handle.assign([TopicPartition(*each) for each in partitions]))
 
     @override
@@ -151,11 +151,11 @@ class _Consumer(Consumer):
         ]
 
     @override
-    def commit(self, offsets: Mapping[Partition, int]) -> None:
+    def commit(self, offsets: Mapping[PartitionKey, int]) -> None:
         _refusing(lambda: self.handle.commit(_with_offsets(offsets), timeout_ms=_TIMEOUT_S * 1000))
 
     @override
-    def committed(self, partitions: Sequence[Partition]) -> Mapping[Partition, int | None]:
+    def committed(self, partitions: Sequence[PartitionKey]) -> Mapping[PartitionKey, int | None]:
         timeout_ms = _TIMEOUT_S * 1000
         return {
             each: _refusing(partial(self.handle.committed, TopicPartition(*each), timeout_ms=timeout_ms))
@@ -163,19 +163,19 @@ class _Consumer(Consumer):
         }
 
     @override
-    def seek(self, partition: Partition, offset: int) -> None:
+    def seek(self, partition: PartitionKey, offset: int) -> None:
         _refusing(lambda: self.handle.seek(TopicPartition(*partition), offset))
 
     @override
-    def pause(self, partitions: Sequence[Partition]) -> None:
+    def pause(self, partitions: Sequence[PartitionKey]) -> None:
         _refusing(lambda: self.handle.pause(*[TopicPartition(*each) for each in partitions]))
 
     @override
-    def resume(self, partitions: Sequence[Partition]) -> None:
+    def resume(self, partitions: Sequence[PartitionKey]) -> None:
         _refusing(lambda: self.handle.resume(*[TopicPartition(*each) for each in partitions]))
 
     @override
-    def positions(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+    def positions(self, partitions: Sequence[PartitionKey]) -> Mapping[PartitionKey, int]:
         return {each: _refusing(partial(self.handle.position, TopicPartition(*each))) for each in partitions}
 
     @override
@@ -190,7 +190,7 @@ class _Producer(Producer):
         self._initialized = False
 
     @override
-    def produce(self, records: Sequence[tuple[Partition, str]]) -> None:
+    def produce(self, records: Sequence[tuple[PartitionKey, str]]) -> None:
         futures = [
             _refusing(partial(self._handle.send, topic, value.encode(), partition=number))
             for (topic, number), value in records
@@ -206,7 +206,7 @@ class _Producer(Producer):
         _refusing(self._handle.begin_transaction)
 
     @override
-    def send_offsets(self, offsets: Mapping[Partition, int], consumer: Consumer) -> None:
+    def send_offsets(self, offsets: Mapping[PartitionKey, int], consumer: Consumer) -> None:
         assert isinstance(consumer, _Consumer)
         metadata = consumer.handle.group_metadata()
         _refusing(lambda: self._handle.send_offsets_to_transaction(_with_offsets(offsets), metadata))
@@ -224,7 +224,7 @@ class _Producer(Producer):
         self._handle.close(timeout=_TIMEOUT_S)
 
 
-def _owned(member: Mapping[str, Any]) -> list[Partition]:
+def _owned(member: Mapping[str, Any]) -> list[PartitionKey]:
     return [
         (each["topic"], number)
         for each in member["member_assignment"]["assigned_partitions"]
@@ -232,11 +232,11 @@ def _owned(member: Mapping[str, Any]) -> list[Partition]:
     ]
 
 
-def _pairs(partitions: Sequence[TopicPartition]) -> list[Partition]:
+def _pairs(partitions: Sequence[TopicPartition]) -> list[PartitionKey]:
     return [(each.topic, each.partition) for each in partitions]
 
 
-def _with_offsets(offsets: Mapping[Partition, int]) -> dict[TopicPartition, OffsetAndMetadata]:
+def _with_offsets(offsets: Mapping[PartitionKey, int]) -> dict[TopicPartition, OffsetAndMetadata]:
     return {TopicPartition(*each): OffsetAndMetadata(offset, "", -1) for each, offset in offsets.items()}
 
 

@@ -19,7 +19,7 @@ from harness.clients.apps.adapter import (
     Description,
     Library,
     OnPartitions,
-    Partition,
+    PartitionKey,
     Producer,
     Settings,
 )
@@ -72,18 +72,18 @@ class Librdkafka(Library):
     @override
     def describe(self, settings: Settings, group: str) -> Description:
         admin = AdminClient({"bootstrap.servers": settings["bootstrap_servers"]})
-        told = _refusing(admin.describe_consumer_groups([group])[group].result)
+        reported = _refusing(admin.describe_consumer_groups([group])[group].result)
         asked = ck.ConsumerGroupTopicPartitions(group)
         listed = _refusing(admin.list_consumer_group_offsets([asked])[group].result)
         committed = {(each.topic, each.partition): each.offset for each in listed.topic_partitions}
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call] # it has no types
         ends = admin.list_offsets(dict.fromkeys(_bare([*committed]), latest))
         return Description(
-            state=told.state.name,
-            assignor=told.partition_assignor,
+            state=reported.state.name,
+            assignor=reported.partition_assignor,
             members=[
                 (each.client_id, [(one.topic, one.partition) for one in each.assignment.topic_partitions])
-                for each in told.members
+                for each in reported.members
             ],
             offsets={
                 (each.topic, each.partition): (
@@ -104,11 +104,11 @@ class _Consumer(Consumer):
         self._errors: list[ClientError] = []
 
     def _subscribe(self, topics: list[str]) -> None:
-        def told(kind: str, _: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
+        def reported(kind: str, _: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
             self._on_partitions(kind, [(each.topic, each.partition) for each in partitions])
 
-        told_of = {f"on_{name}": partial(told, kind) for name, kind in _CALLBACKS.items()}
-        _refusing(lambda: self.handle.subscribe(topics, **told_of))
+        reported_of = {f"on_{name}": partial(reported, kind) for name, kind in _CALLBACKS.items()}
+        _refusing(lambda: self.handle.subscribe(topics, **reported_of))
 
     @override
     def subscribe(self, topics: Sequence[str]) -> None:
@@ -123,7 +123,7 @@ class _Consumer(Consumer):
         _refusing(self.handle.unsubscribe)
 
     @override
-    def assign(self, partitions: Sequence[Partition]) -> None:
+    def assign(self, partitions: Sequence[PartitionKey]) -> None:
         _refusing(lambda: self.handle.assign(_bare(partitions)))
 
     @override
@@ -140,7 +140,7 @@ class _Consumer(Consumer):
         return delivered
 
     @override
-    def commit(self, offsets: Mapping[Partition, int]) -> None:
+    def commit(self, offsets: Mapping[PartitionKey, int]) -> None:
         committed = _retrying(
             lambda: self.handle.commit(offsets=_with_offsets(offsets), asynchronous=False), _NO_COORDINATOR
         )
@@ -149,27 +149,27 @@ class _Consumer(Consumer):
                 raise _error(each.error)
 
     @override
-    def committed(self, partitions: Sequence[Partition]) -> Mapping[Partition, int | None]:
-        told = _retrying(lambda: self.handle.committed(_bare(partitions), _TIMEOUT_S), _NO_COORDINATOR)
-        return {(each.topic, each.partition): each.offset if each.offset >= 0 else None for each in told}
+    def committed(self, partitions: Sequence[PartitionKey]) -> Mapping[PartitionKey, int | None]:
+        reported = _retrying(lambda: self.handle.committed(_bare(partitions), _TIMEOUT_S), _NO_COORDINATOR)
+        return {(each.topic, each.partition): each.offset if each.offset >= 0 else None for each in reported}
 
     @override
-    def seek(self, partition: Partition, offset: int) -> None:
+    def seek(self, partition: PartitionKey, offset: int) -> None:
         topic, number = partition
         _retrying(lambda: self.handle.seek(ck.TopicPartition(topic, number, offset)), _NO_FETCHER)
 
     @override
-    def pause(self, partitions: Sequence[Partition]) -> None:
+    def pause(self, partitions: Sequence[PartitionKey]) -> None:
         _refusing(lambda: self.handle.pause(_bare(partitions)))
 
     @override
-    def resume(self, partitions: Sequence[Partition]) -> None:
+    def resume(self, partitions: Sequence[PartitionKey]) -> None:
         _refusing(lambda: self.handle.resume(_bare(partitions)))
 
     @override
-    def positions(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
-        told = _refusing(lambda: self.handle.position(_bare(partitions)))
-        return {(each.topic, each.partition): each.offset for each in told}
+    def positions(self, partitions: Sequence[PartitionKey]) -> Mapping[PartitionKey, int]:
+        reported = _refusing(lambda: self.handle.position(_bare(partitions)))
+        return {(each.topic, each.partition): each.offset for each in reported}
 
     @override
     def close(self) -> None:
@@ -187,15 +187,17 @@ class _Producer(Producer):
         self._initialized = False
 
     @override
-    def produce(self, records: Sequence[tuple[Partition, str]]) -> None:
+    def produce(self, records: Sequence[tuple[PartitionKey, str]]) -> None:
         failed: list[ck.KafkaError] = []
 
-        def told(error: ck.KafkaError | None, _: ck.Message) -> None:
+        def reported(error: ck.KafkaError | None, _: ck.Message) -> None:
             if error is not None:
                 failed.append(error)
 
         for (topic, number), value in records:
-            produce = partial(self._handle.produce, topic, value.encode(), partition=number, on_delivery=told)
+            produce = partial(
+                self._handle.produce, topic, value.encode(), partition=number, on_delivery=reported
+            )
             _refusing(produce)
         left = self._handle.flush(_TIMEOUT_S)
         if failed:
@@ -213,7 +215,7 @@ class _Producer(Producer):
         _refusing(self._handle.begin_transaction)
 
     @override
-    def send_offsets(self, offsets: Mapping[Partition, int], consumer: Consumer) -> None:
+    def send_offsets(self, offsets: Mapping[PartitionKey, int], consumer: Consumer) -> None:
         assert isinstance(consumer, _Consumer)
         metadata = consumer.handle.consumer_group_metadata()
         _refusing(
@@ -236,11 +238,11 @@ class _Producer(Producer):
 _CALLBACKS: Final = {"assign": "assigned", "revoke": "revoked", "lost": "lost"}
 
 
-def _bare(partitions: Sequence[Partition]) -> list[ck.TopicPartition]:
+def _bare(partitions: Sequence[PartitionKey]) -> list[ck.TopicPartition]:
     return [ck.TopicPartition(topic, number) for topic, number in partitions]
 
 
-def _with_offsets(offsets: Mapping[Partition, int]) -> list[ck.TopicPartition]:
+def _with_offsets(offsets: Mapping[PartitionKey, int]) -> list[ck.TopicPartition]:
     return [ck.TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
 
 

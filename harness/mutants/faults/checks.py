@@ -5,7 +5,14 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from harness.mutants.faults.places import Fault, Place, body_lines, called_name, places, states_invariant
+from harness.mutants.faults.places import (
+    Fault,
+    NodeLocation,
+    body_lines,
+    called_name,
+    places,
+    states_invariant,
+)
 from harness.mutants.model import Edit, Kind
 
 _CHECKING_CALL: Final = re.compile(r"_?(throw_if|validate|check)_\w+")
@@ -58,13 +65,13 @@ def _is_step(statement: ast.stmt) -> bool:
             return False
 
 
-def _without(place: Place, check: ast.If) -> Edit:
+def _without(place: NodeLocation, check: ast.If) -> Edit:
     assert place.at is not None
     rest = tuple(check.orelse) or (_nothing(check),)
     return Edit(parent=place.parent, attribute=place.attribute, start=place.at, stop=place.at + 1, nodes=rest)
 
 
-def _swapped_with_next(place: Place, check: ast.If) -> Iterator[Fault]:
+def _swapped_with_next(place: NodeLocation, check: ast.If) -> Iterator[Fault]:
     match check.orelse:
         case [ast.If() as other] if _is_check(other.body) and not _same(check.body, other.body):
             inner = ast.copy_location(ast.If(test=check.test, body=check.body, orelse=other.orelse), check)
@@ -76,7 +83,7 @@ def _swapped_with_next(place: Place, check: ast.If) -> Iterator[Fault]:
             pass
 
 
-def _swapped_with_following(place: Place) -> Iterator[Fault]:
+def _swapped_with_following(place: NodeLocation) -> Iterator[Fault]:
     assert place.at is not None
     block: list[ast.stmt] = getattr(place.parent, place.attribute)
     if place.at + 1 == len(block) or not _is_step(block[place.at + 1]):

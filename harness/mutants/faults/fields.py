@@ -4,12 +4,12 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from harness.mutants.faults.places import Fault, Place, called_name, header_lines, places
+from harness.mutants.faults.places import Fault, NodeLocation, called_name, header_lines, places
 from harness.mutants.model import Edit, Kind
 from harness.mutants.source import Source
 
 OTHER_THAN: Final = "other_than"
-"""The name under which a mutant finds `harness.mutants.transplant.other_than`."""
+"""The name under which a mutant finds `harness.mutants.patch.other_than`."""
 
 _NUMBERS: Final = ("int", "Millis", "GenerationId")
 
@@ -45,7 +45,7 @@ def field_faults(function: ast.FunctionDef, declared: FieldTypes) -> Iterator[Fa
 
 
 def _fields_of(
-    call: ast.Call, keywords: list[ast.keyword], declared: FieldTypes, place: Place
+    call: ast.Call, keywords: list[ast.keyword], declared: FieldTypes, place: NodeLocation
 ) -> Iterator[Fault]:
     name = called_name(call) or ""
     if name != "replace" and name not in declared:

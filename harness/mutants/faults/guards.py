@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from harness.mutants.faults.places import Fault, Place, header_lines, places
+from harness.mutants.faults.places import Fault, NodeLocation, header_lines, places
 from harness.mutants.model import Edit, Kind
 
 _OPPOSITE: Final[Mapping[type[ast.cmpop], type[ast.cmpop]]] = {
@@ -44,7 +44,7 @@ def guard_faults(function: ast.FunctionDef) -> Iterator[Fault]:
                 pass
 
 
-def _comparison(comparison: ast.Compare, place: Place) -> Iterator[Fault]:
+def _comparison(comparison: ast.Compare, place: NodeLocation) -> Iterator[Fault]:
     for at, operator in enumerate(comparison.ops):
         if len(comparison.ops) == 1:
             yield _operator("comparison-reversed", comparison, at, _OPPOSITE[type(operator)](), place)
@@ -55,18 +55,18 @@ def _comparison(comparison: ast.Compare, place: Place) -> Iterator[Fault]:
         yield _fault("comparison-reversed", place.becomes(_not(comparison)), place)
 
 
-def _operator(name: str, comparison: ast.Compare, at: int, operator: ast.cmpop, place: Place) -> Fault:
+def _operator(name: str, comparison: ast.Compare, at: int, operator: ast.cmpop, place: NodeLocation) -> Fault:
     edit = Edit(parent=comparison, attribute="ops", start=at, stop=at + 1, nodes=(operator,))
     return _fault(name, edit, place)
 
 
-def _junction(junction: ast.BoolOp, place: Place) -> Fault:
+def _junction(junction: ast.BoolOp, place: NodeLocation) -> Fault:
     other = ast.Or() if isinstance(junction.op, ast.And) else ast.And()
     edit = Edit(parent=junction, attribute="op", nodes=(other,))
     return _fault("and-or-exchanged", edit, place)
 
 
-def _is_tested(place: Place) -> bool:
+def _is_tested(place: NodeLocation) -> bool:
     """Tell whether an expression without any operator decides on what is done."""
     match place.parent:
         case ast.If() | ast.IfExp() | ast.While():
@@ -87,7 +87,7 @@ def _not(tested: ast.expr) -> ast.expr:
     return ast.copy_location(ast.UnaryOp(op=ast.Not(), operand=tested), tested)
 
 
-def _fault(name: str, edit: Edit, place: Place) -> Fault:
+def _fault(name: str, edit: Edit, place: NodeLocation) -> Fault:
     return Fault(
         kind=Kind.GUARD, name=name, edit=edit, shown=place.statement, lines=header_lines(place.statement)
     )

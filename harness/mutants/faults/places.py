@@ -16,7 +16,7 @@ _OUR_OWN: Final = re.compile(r"_?check_(invariants|membership)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class NodeLocation:
     """A node of a function's body and where it hangs."""
 
     node: ast.AST
@@ -46,7 +46,7 @@ class Fault:
     """One of which must be executed for the fault to matter."""
 
 
-def places(function: ast.FunctionDef) -> Iterator[Place]:
+def places(function: ast.FunctionDef) -> Iterator[NodeLocation]:
     """Walk through a function's body in the order of its text.
 
     Left out are annotations, defaults and whatever states an invariant of ours: no client sees them.
@@ -56,7 +56,7 @@ def places(function: ast.FunctionDef) -> Iterator[Place]:
     yield from _children(function, function)
 
 
-def _children(parent: ast.AST, statement: ast.stmt) -> Iterator[Place]:
+def _children(parent: ast.AST, statement: ast.stmt) -> Iterator[NodeLocation]:
     for attribute, value in ast.iter_fields(parent):
         if attribute in _BESIDE_THE_POINT and not isinstance(parent, ast.Call):
             continue
@@ -70,11 +70,11 @@ def _children(parent: ast.AST, statement: ast.stmt) -> Iterator[Place]:
 
 def _place(
     node: ast.AST, parent: ast.AST, attribute: str, at: int | None, statement: ast.stmt
-) -> Iterator[Place]:
+) -> Iterator[NodeLocation]:
     if states_invariant(node):
         return
     within = node if isinstance(node, ast.stmt) else statement
-    yield Place(node=node, parent=parent, attribute=attribute, at=at, statement=within)
+    yield NodeLocation(node=node, parent=parent, attribute=attribute, at=at, statement=within)
     yield from _children(node, within)
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from harness.mutants.faults.places import Fault, Place, called_name, header_lines, places
+from harness.mutants.faults.places import Fault, NodeLocation, called_name, header_lines, places
 from harness.mutants.model import Edit, Kind
 
 _HELPER: Final = re.compile(r"_?(re)?schedule_\w+|remove_\w*expiration")
@@ -38,7 +38,7 @@ def _verb(call: ast.Call) -> str:
     return name.split("_", 1)[0].replace("remove", "cancel")
 
 
-def _doubled(call: ast.Call, place: Place) -> Iterator[Fault]:
+def _doubled(call: ast.Call, place: NodeLocation) -> Iterator[Fault]:
     for at, argument in enumerate(call.args):
         if isinstance(argument, ast.BinOp) and _is_clock(argument.left):
             edit = Edit(parent=argument, attribute="right", nodes=(_twice(argument.right),))

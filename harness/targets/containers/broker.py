@@ -1,28 +1,30 @@
 """A broker, or a cluster of several, in containers of ours: what it is and what can be done to it."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
 from typing_extensions import override
 
-from harness.targets.base import (
+from harness.capacity import start_slots
+from harness.targets.base.cluster import Cluster
+from harness.targets.base.controlled import ControlledStage
+from harness.targets.base.interface import (
     CONFORMANCE_TOPICS,
+    Breakpoint,
     Broker,
+    BrokerAction,
     BrokerDescription,
-    HoldPoint,
-    Lever,
     Role,
     Stage,
     TargetError,
 )
-from harness.targets.cluster import Cluster
+from harness.targets.base.measured import MeasuredProcess
+from harness.targets.base.prepare import await_serving
+from harness.targets.base.tcp import TcpStage, new_connect_slots
 from harness.targets.containers.node import ContainerNode
 from harness.targets.containers.nodes import ContainerNodes
-from harness.targets.controlled import ControlledStage
-from harness.targets.prepare import await_serving
-from harness.targets.properties import AFTER_KILL, NODE_ID, after_shutdown
-from harness.targets.tcp import TcpStage, new_connect_slots
+from harness.targets.kafka.properties import AFTER_KILL, NODE_ID, after_shutdown
 
 _REACHED_TIMEOUT_S: Final = 30.0
 _COME_BACK_TIMEOUT_MS: Final = 120_000.0
@@ -47,7 +49,7 @@ class ContainerBroker(Broker):
         self._description = description
         self._nodes = nodes
         self._cluster = cluster
-        self._held: set[HoldPoint] = set()
+        self._held: set[Breakpoint] = set()
         self._without_network: list[ContainerNode] = []
         self._still: list[ContainerNode] = []
         self._connect_slots = new_connect_slots()
@@ -60,6 +62,11 @@ class ContainerBroker(Broker):
     @override
     def open_stage(self, scenario_id: str) -> Stage:
         return ControlledStage(self, connect_slots=self._connect_slots)
+
+    @override
+    def measured(self) -> Sequence[MeasuredProcess]:
+        found = (node.measured(is_paused=node in self._still) for node in self._nodes.brokers.values())
+        return [each for each in found if each is not None]
 
     @override
     def failure(self) -> str | None:
@@ -79,48 +86,49 @@ class ContainerBroker(Broker):
     def _coordinator(self) -> ContainerNode:
         return self._nodes.brokers[NODE_ID if self._cluster is None else self._cluster.coordinator]
 
-    async def pull(self, lever: Lever, broker_config: Mapping[str, str]) -> None:
+    async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
         """Do something to the coordinator's broker, and wait until whoever coordinates then can be asked."""
         node = self._coordinator
-        match lever:
-            case Lever.RESTART:
+        match action:
+            case BrokerAction.RESTART:
                 await node.stop()
                 changed = {**self._after_shutdown(), **broker_config}
                 if changed:
                     node.change(changed)
                 await self._come_back(node)
-            case Lever.KILL:
+            case BrokerAction.KILL:
                 await node.kill()
                 await self._come_back_or_be_replaced(node)
-            case Lever.MOVE:
+            case BrokerAction.MOVE:
                 await self._clustered.move()
                 await self._reach_points()
             case _:
-                await self._hinder(node, lever)
+                await self._hinder(node, action)
 
-    async def _hinder(self, node: ContainerNode, lever: Lever) -> None:
+    async def _hinder(self, node: ContainerNode, action: BrokerAction) -> None:
         """Do something to a broker that lives on."""
-        match lever:
-            case Lever.PAUSE:
-                await node.pause()
+        match action:
+            case BrokerAction.PAUSE:
                 self._still.append(node)
-            case Lever.RESUME:
+                await node.pause()
+            case BrokerAction.RESUME:
                 while self._still:
-                    await self._still.pop().resume()
-            case Lever.DISCONNECT:
+                    await self._still[-1].resume()
+                    self._still.pop()
+            case BrokerAction.DISCONNECT:
                 await self._disconnect(node)
-            case Lever.RECONNECT:
+            case BrokerAction.RECONNECT:
                 await self._reconnect()
             case _:
                 raise AssertionError("a stage does this by itself")
 
-    async def hold(self, point: HoldPoint, partitions: frozenset[int] = frozenset()) -> None:
+    async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
         """Hold every broker: any may come to be the coordinator."""
         self._held.add(point)
         for node in self._nodes.brokers.values():
-            await node.hold(point, partitions)
+            await node.pause_at(point, partitions)
 
-    async def release(self, point: HoldPoint) -> None:
+    async def release(self, point: Breakpoint) -> None:
         """Let all go on, and hold nobody there any more."""
         self._held.discard(point)
         for node in self._nodes.brokers.values():
@@ -128,20 +136,21 @@ class ContainerBroker(Broker):
 
     async def _reach_points(self) -> None:
         """Wait until whoever coordinates now is held in its load, if it is to be: it loads a moment later."""
-        await self._coordinator.reached(self._held & {HoldPoint.LOADING}, timeout_s=_REACHED_TIMEOUT_S)
+        await self._coordinator.reached(self._held & {Breakpoint.LOADING}, timeout_s=_REACHED_TIMEOUT_S)
 
     def _after_shutdown(self) -> Mapping[str, str]:
         return after_shutdown(self._description.version) if self._cluster is None else {}
 
     async def _come_back(self, node: ContainerNode) -> None:
-        await node.start()
-        async with asking(node) as stage:
-            await await_serving(
-                stage,
-                topics=CONFORMANCE_TOPICS,
-                timeout_ms=_COME_BACK_TIMEOUT_MS,
-                failure=self._nodes.failure,
-            )
+        async with start_slots().taken():
+            await node.start()
+            async with asking(node) as stage:
+                await await_serving(
+                    stage,
+                    topics=CONFORMANCE_TOPICS,
+                    timeout_ms=_COME_BACK_TIMEOUT_MS,
+                    failure=self._nodes.failure,
+                )
         if self._cluster is not None:
             self._cluster.is_up(node.node_id)
             await self._cluster.taken_over()

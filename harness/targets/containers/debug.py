@@ -10,9 +10,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from harness.targets.base import HoldPoint, TargetError
-from harness.targets.jdwp import Breakpoint, CodePoint, Debugger
-from harness.targets.properties import HOST
+from harness.targets.base.interface import Breakpoint, TargetError
+from harness.targets.debugger.jdwp import CodePoint, Debugger, JvmBreakpoint
+from harness.targets.kafka.properties import HOST
 
 _ATTACH_TIMEOUT_S: Final = 60.0
 _SHAKE_HANDS_S: Final = 10.0
@@ -23,11 +23,11 @@ _BROKER_LIVES_S: Final = 86_400.0
 class DebugAgent:
     """The agent of whatever JVM runs in a container."""
 
-    def __init__(self, port: int, code_points: Mapping[HoldPoint, CodePoint]) -> None:
+    def __init__(self, port: int, code_points: Mapping[Breakpoint, CodePoint]) -> None:
         self.port = port
         self._code_points = dict(code_points)
         self._debugger: Debugger | None = None
-        self._armed: dict[HoldPoint, Breakpoint | None] = {}
+        self._armed: dict[Breakpoint, JvmBreakpoint | None] = {}
         self._keeper: asyncio.Task[None] | None = None
 
     def jvm_option(self) -> str:
@@ -41,7 +41,7 @@ class DebugAgent:
         if self._armed:
             self._keeper = asyncio.get_running_loop().create_task(self._keep_armed())
 
-    async def hold(self, point: HoldPoint, partitions: frozenset[int], *, is_up: bool) -> None:
+    async def pause_at(self, point: Breakpoint, partitions: frozenset[int], *, is_up: bool) -> None:
         """Hold the broker when it next comes to a point, in some partitions or in any, running or not."""
         if point not in self._code_points:
             raise TargetError(f"this version cannot be held at {point.value}")
@@ -52,7 +52,7 @@ class DebugAgent:
                 self._debugger = await _attached(self.port)
             self._armed[point] = await self._debugger.break_at(self._code_points[point])
 
-    async def reached(self, points: Collection[HoldPoint], *, timeout_s: float) -> None:
+    async def reached(self, points: Collection[Breakpoint], *, timeout_s: float) -> None:
         """Wait until the broker is held at each of some points that were told."""
         for point in self._armed.keys() & points:
             try:
@@ -62,7 +62,7 @@ class DebugAgent:
                 where = self._code_points[point]
                 raise TargetError(f"no thread came to {where} within {timeout_s:g} s") from None
 
-    async def _held(self, point: HoldPoint) -> None:
+    async def _held(self, point: Breakpoint) -> None:
         while True:
             if self._keeper is not None and self._keeper.done():
                 self._keeper.result()
@@ -73,7 +73,7 @@ class DebugAgent:
                     return
             await asyncio.sleep(_PAUSE_S)
 
-    async def release(self, point: HoldPoint) -> None:
+    async def release(self, point: Breakpoint) -> None:
         """Let the broker go on, and hold it there no more."""
         held = self._armed.pop(point, None)
         if held is not None:

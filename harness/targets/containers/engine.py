@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Final, cast
 
 import docker  # type: ignore[import-untyped] # its types are in containers.sdk
-from docker.errors import APIError, DockerException, NotFound  # type: ignore[import-untyped]
+from docker.errors import APIError, DockerException, NotFound  # type: ignore[import-untyped] # likewise
 from requests.exceptions import RequestException
 from testcontainers.core.config import testcontainers_config
 from testcontainers.core.docker_client import get_docker_host
 from testcontainers.core.labels import SESSION_ID
 
-from harness.targets.base import TargetError
+from harness.targets.base.interface import TargetError
 from harness.targets.containers.sdk import Client, Container, Network
 
 SESSION_LABEL: Final = "kafka-conformance.session"
@@ -46,7 +46,7 @@ testcontainers_config.ryuk_disabled = True
 testcontainers_config.tc_host_override = "localhost"
 
 
-def told(error: BaseException) -> str:
+def reported(error: BaseException) -> str:
     """Return what an engine's error says, in one line."""
     explanation = error.explanation if isinstance(error, APIError) else None
     return " ".join(str(explanation or error).split())
@@ -103,7 +103,7 @@ def _reason(error: BaseException) -> str:
     """Return the innermost reason: what the SDK says of a socket that is not there fills three lines."""
     while (inner := error.__cause__ or error.__context__) is not None:
         error = inner
-    return told(error)
+    return reported(error)
 
 
 def labels_for(spec: str) -> dict[str, str]:

@@ -12,10 +12,10 @@ from typing import Final
 
 from docker.errors import ImageNotFound  # type: ignore[import-untyped] # its types are in containers.sdk
 
-from harness.targets.base import Progress, TargetError
-from harness.targets.containers.engine import ENGINE_ERRORS, engine, told
+from harness.targets.base.interface import Progress, TargetError
+from harness.targets.containers.engine import ENGINE_ERRORS, engine, reported
 from harness.targets.containers.sdk import Client, Image
-from harness.targets.jars import release_of
+from harness.targets.jars.resolved import release_of
 
 LOCAL_REPOSITORY: Final = "kafka-conformance/kafka"
 """What images that were built here are called."""
@@ -121,7 +121,9 @@ def find_image(wanted: ImageName, progress: Progress) -> FoundImage:
         try:
             return _found(str(wanted), client.images.pull(str(wanted)))
         except ENGINE_ERRORS as error:
-            return _built_here(client, wanted, f"{wanted} is not here and could not be pulled: {told(error)}")
+            return _built_here(
+                client, wanted, f"{wanted} is not here and could not be pulled: {reported(error)}"
+            )
 
 
 def _built_here(client: Client, wanted: ImageName, why: str) -> FoundImage:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from harness.targets.base import CONFORMANCE_CONFIG
+from harness.targets.base.interface import CONFORMANCE_CONFIG
 from harness.targets.containers.image import ImageName, Make
-from harness.targets.properties import (
+from harness.targets.kafka.properties import (
     CONTROLLER_ID,
     HOST,
     Ports,

@@ -64,7 +64,7 @@ class LogFollower:
                 status = self._container.wait(timeout=None)["StatusCode"]
                 self._end_seen.set()
                 if not self._is_expected:
-                    self._failure = self._told(status)
+                    self._failure = self._reported(status)
                     return
                 self._goes_on.wait()
                 self._goes_on.clear()
@@ -80,7 +80,7 @@ class LogFollower:
             copied_bytes += len(fresh)
         return copied_bytes
 
-    def _told(self, status: int) -> str:
+    def _reported(self, status: int) -> str:
         try:
             how = f"signal {signal.Signals(status - _SIGNAL_BASE).name}"
         except ValueError:

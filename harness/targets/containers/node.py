@@ -10,17 +10,18 @@ from typing import Final, TypeVar, cast
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.network import Network
 
-from harness.targets.base import HoldPoint, TargetError
+from harness.targets.base.interface import Breakpoint, TargetError
+from harness.targets.base.measured import MeasuredProcess, is_of_cgroup
+from harness.targets.base.ports import free_port
 from harness.targets.containers.debug import DebugAgent
-from harness.targets.containers.engine import ENGINE_ERRORS, engine, told
+from harness.targets.containers.engine import ENGINE_ERRORS, engine, reported
 from harness.targets.containers.image import ImageName
 from harness.targets.containers.interface import Membership, recipe
 from harness.targets.containers.log import LogFollower
 from harness.targets.containers.sdk import Container
 from harness.targets.containers.sdk import Network as EngineNetwork
-from harness.targets.jdwp import CodePoint
-from harness.targets.ports import free_port
-from harness.targets.properties import HOST
+from harness.targets.debugger.jdwp import CodePoint
+from harness.targets.kafka.properties import HOST
 
 T = TypeVar("T")
 
@@ -48,7 +49,7 @@ class ContainerPlan:
     labels: Mapping[str, str]
     log: Path
     network: Network | None = None
-    code_points: Mapping[HoldPoint, CodePoint] = field(default_factory=dict)
+    code_points: Mapping[Breakpoint, CodePoint] = field(default_factory=dict)
     """Where it may be held; with none its JVM has no debug agent."""
 
 
@@ -63,6 +64,7 @@ class ContainerNode:
         self._made: DockerContainer | None = None
         self._follower: LogFollower | None = None
         self._is_up = False
+        self._pid: int | None = None
 
     @property
     def node_id(self) -> int:
@@ -87,6 +89,12 @@ class ContainerNode:
         """Its image and, once it is made, its id."""
         made = "" if self._made is None else f" {self._container.id[:_ID_LENGTH]}"
         return f"container{made} of {self._plan.start_image}"
+
+    def measured(self, *, is_paused: bool) -> MeasuredProcess | None:
+        """Return its process as this machine can measure it; None while it does not run here."""
+        if self._pid is None or not self._is_up:
+            return None
+        return MeasuredProcess(pid=self._pid, is_paused=is_paused, in_container=True)
 
     def failure(self) -> str | None:
         """Return in a line how it ended, then the end of its log; None while it runs or we ended it."""
@@ -135,7 +143,7 @@ class ContainerNode:
         """Give it its network back, under the name that it had, and publish its ports again."""
         await self._engine_does("reconnect", self._enter_network)
 
-    async def hold(self, point: HoldPoint, partitions: frozenset[int] = frozenset()) -> None:
+    async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
         """Hold it when it next comes to a point, in some partitions or in any; it need not be running.
 
         Raises:
@@ -143,14 +151,14 @@ class ContainerNode:
         """
         if self._agent is None:
             raise TargetError(f"{self.name} was not started to be held")
-        await self._agent.hold(point, partitions, is_up=self._is_up)
+        await self._agent.pause_at(point, partitions, is_up=self._is_up)
 
-    async def reached(self, points: Collection[HoldPoint], *, timeout_s: float) -> None:
+    async def reached(self, points: Collection[Breakpoint], *, timeout_s: float) -> None:
         """Wait until it is held at each of some points that it was told of."""
         if self._agent is not None:
             await self._agent.reached(points, timeout_s=timeout_s)
 
-    async def release(self, point: HoldPoint) -> None:
+    async def release(self, point: Breakpoint) -> None:
         """Let it go on, and hold it there no more."""
         if self._agent is not None:
             await self._agent.release(point)
@@ -194,9 +202,11 @@ class ContainerNode:
         _remove(before, with_volumes=False)
         self._made = made
         self._follower = LogFollower(self._container, name=self.name, log=self._plan.log)
+        self._pid = _local_pid(self._container)
 
     def _go_on(self) -> None:
         self._container.start()
+        self._pid = _local_pid(self._container)
         if self._follower is not None:
             self._follower.expect_life()
 
@@ -241,7 +251,7 @@ def engine_telling(what: str) -> Iterator[None]:
     try:
         yield
     except ENGINE_ERRORS as error:
-        text = told(error)
+        text = reported(error)
         kind = PortTakenError if any(sign in text for sign in _PORT_TAKEN) else TargetError
         raise kind(f"{what}: {text}") from error
 
@@ -255,6 +265,15 @@ async def finished(work: Awaitable[T]) -> T:
         with suppress(Exception):
             await task
         raise
+
+
+def _local_pid(container: Container) -> int | None:
+    """Return the process id of a container's program; None where its engine runs on another machine."""
+    with suppress(*ENGINE_ERRORS):
+        container.reload()
+    state = container.attrs.get("State")
+    pid = state.get("Pid") if isinstance(state, Mapping) else None
+    return pid if isinstance(pid, int) and is_of_cgroup(pid, container.id) else None
 
 
 def _remove(made: DockerContainer | None, *, with_volumes: bool) -> None:

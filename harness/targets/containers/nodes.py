@@ -8,15 +8,15 @@ from pathlib import Path
 
 from testcontainers.core.network import Network
 
-from harness.targets.base import HoldPoint
+from harness.targets.base.interface import Breakpoint
+from harness.targets.base.ports import free_port
 from harness.targets.containers.engine import ENGINE_ERRORS, labels_for
 from harness.targets.containers.image import FoundImage, ImageName
 from harness.targets.containers.interface import Membership
 from harness.targets.containers.node import ContainerNode, ContainerPlan, engine_telling, finished
-from harness.targets.jdwp import CodePoint
-from harness.targets.ports import free_port
-from harness.targets.properties import CONTROLLER_ID, NODE_ID
-from harness.targets.storage import new_cluster_id
+from harness.targets.debugger.jdwp import CodePoint
+from harness.targets.kafka.properties import CONTROLLER_ID, NODE_ID
+from harness.targets.kafka.storage import new_cluster_id
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,7 +55,7 @@ async def start_nodes(
     found: FoundImage,
     broker_config: Mapping[str, str],
     node_count: int,
-    code_points: Mapping[HoldPoint, CodePoint],
+    code_points: Mapping[Breakpoint, CodePoint],
     directory: Path,
 ) -> None:
     """Start the containers of a broker or cluster, all at once."""

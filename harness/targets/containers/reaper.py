@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from typing import Final
 
-from harness.targets.base import TargetError
+from harness.targets.base.interface import TargetError
 from harness.targets.containers.engine import remove_session
 
 _ROUNDS: Final = 4

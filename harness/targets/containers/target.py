@@ -9,29 +9,30 @@ from typing import Final
 
 from typing_extensions import override
 
-from harness.targets.base import (
+from harness.capacity import start_slots
+from harness.targets.base.cluster import Cluster
+from harness.targets.base.guess import guess_profile
+from harness.targets.base.interface import (
     CONFORMANCE_CONFIG,
     CONFORMANCE_TOPICS,
+    Breakpoint,
     Broker,
+    BrokerAction,
     BrokerDescription,
     Capability,
-    HoldPoint,
-    Lever,
     Progress,
     Target,
     TargetError,
 )
-from harness.targets.cluster import Cluster
+from harness.targets.base.prepare import Prepared, prepare
+from harness.targets.base.tcp import TcpStage, new_connect_slots
 from harness.targets.containers.broker import ContainerBroker, asking
 from harness.targets.containers.engine import remove_leftovers
 from harness.targets.containers.image import FoundImage, ImageName, find_image
 from harness.targets.containers.node import PortTakenError
 from harness.targets.containers.nodes import ContainerNodes, start_nodes
-from harness.targets.guess import guess_profile
-from harness.targets.hold_points import code_points, load_order
-from harness.targets.prepare import Prepared, prepare
-from harness.targets.properties import HOST, NODE_ID, coordinator_properties, uses_kraft
-from harness.targets.tcp import TcpStage, new_connect_slots
+from harness.targets.debugger.breakpoints import code_points, load_order
+from harness.targets.kafka.properties import HOST, NODE_ID, coordinator_properties, uses_kraft
 
 CONTAINER_START_TIMEOUT_MS: Final = 120_000.0
 _START_TRIES: Final = 3
@@ -68,7 +69,7 @@ class _Wanted:
     found: FoundImage
     broker_config: Mapping[str, str]
     directory: Path
-    holds: frozenset[HoldPoint]
+    holds: frozenset[Breakpoint]
 
 
 class ContainerTarget(Target):
@@ -109,6 +110,11 @@ class ContainerTarget(Target):
 
     @property
     @override
+    def foreseen_profile(self) -> str | None:
+        return self._profile or self._image.kafka_version
+
+    @property
+    @override
     def process_count(self) -> int:
         return self._node_count if self._node_count == 1 else self._node_count + 1
 
@@ -119,8 +125,8 @@ class ContainerTarget(Target):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[HoldPoint] = (),
-        levers: Collection[Lever] = (),
+        holds: Collection[Breakpoint] = (),
+        broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         if broker_config and Capability.BROKER_CONFIG not in self.capabilities:
             raise TargetError(f"{self.spec} cannot be given Kafka's properties")
@@ -163,6 +169,10 @@ class ContainerTarget(Target):
         raise AssertionError("the last try returns or raises")
 
     async def _start_once(self, wanted: _Wanted, nodes: ContainerNodes) -> ContainerBroker:
+        async with start_slots().taken(self.process_count):
+            return await self._made_ready(wanted, nodes)
+
+    async def _made_ready(self, wanted: _Wanted, nodes: ContainerNodes) -> ContainerBroker:
         version = self._image.kafka_version or ""
         points = code_points(version, java_coordinator=False)
         await start_nodes(

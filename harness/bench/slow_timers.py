@@ -1,0 +1,59 @@
+"""References whose timers are off: what a run must find, however busy the machine is.
+
+Each has one kind of deadline that falls due too early or too late by a factor. It is served over TCP, in real
+time, so that nothing but its bounds of time tells it from the right one.
+"""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+PACKAGE: Final = "reference_coordinator"
+_TIMERS: Final = Path(PACKAGE, "core", "timers.py")
+_ANCHOR: Final = '        """Set the key\'s deadline; one that it had before is forgotten."""\n'
+DEADLINES: Final = (
+    "ExpireMemberHeartbeat",
+    "CompleteJoin",
+    "ExpirePendingSync",
+    "TryCompleteInitialRebalance",
+)
+"""The deadlines of sessions, rebalances, pending syncs and the initial delay."""
+FACTORS: Final = (0.7, 1.3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowTimer:
+    """A fault: one kind of deadline, at this many times its distance."""
+
+    deadline: str
+    factor: float
+
+    def __str__(self) -> str:
+        return f"{self.deadline} x {self.factor:g}"
+
+    def write(self, root: Path, directory: Path) -> Path:
+        """Copy the reference below a root into a directory, with the fault in it; return the directory."""
+        shutil.copytree(
+            root / PACKAGE, directory / PACKAGE, ignore=shutil.ignore_patterns("tests", "__pycache__", "*.so")
+        )
+        path = directory / _TIMERS
+        healthy = path.read_text(encoding="utf-8")
+        assert healthy.count(_ANCHOR) == 1, f"{_TIMERS} has no place for a fault"
+        path.write_text(healthy.replace(_ANCHOR, _ANCHOR + self._fault()), encoding="utf-8")
+        return directory
+
+    def _fault(self) -> str:
+        # The server counts milliseconds since the epoch.
+        return (
+            f"        if type(deadline).__name__ == {self.deadline!r}:\n"
+            "            import time\n"
+            "            now_ms = time.time() * 1000\n"
+            f"            at_ms = int(now_ms + (at_ms - now_ms) * {self.factor})\n"
+        )
+
+
+def slow_timers() -> Iterator[SlowTimer]:
+    """Yield every fault."""
+    return (SlowTimer(deadline=deadline, factor=factor) for deadline in DEADLINES for factor in FACTORS)

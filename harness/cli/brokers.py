@@ -1,0 +1,19 @@
+"""What brokers of a run are given, and how many it needed."""
+
+import typer
+from rich.console import Console
+
+from harness.trace.files import RunFolder
+
+BROKER_PROPERTY = typer.Option(
+    "--broker-property",
+    help="A property for every broker that is started, e.g. `group.max.size=2`; may be repeated. "
+    "What a scenario asks for outranks it.",
+)
+
+
+def print_brokers(folder: RunFolder, console: Console) -> None:
+    """Print how many brokers each target needed, if the run configured them."""
+    for target, reported in folder.read_brokers().items():
+        line = f"{target}  brokers: {len(reported.brokers)} instead of {reported.unpacked}"
+        console.print(line, highlight=False)

@@ -1,0 +1,72 @@
+"""`clean`: takes away what runs that were killed left on a broker of others."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+
+from harness.cli.errors import ends_with_exit_code
+from harness.orchestration.plan import PlanError, parse_targets
+from harness.results.exit_code import ExitCode
+from harness.targets.external.cleaning import Cleaned, Cleaner
+from harness.targets.external.guard import Guard
+from harness.targets.external.namespace import MARK, Namespace, made, run_part
+from harness.targets.external.target import ExternalTarget, reach
+
+_AGE: Final = re.compile(r"(\d{1,6})([smhd])")
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_DEFAULT_AGE: Final = "1h"
+_LIMIT_S: Final = 300.0
+
+
+@ends_with_exit_code
+def clean(
+    target: Annotated[str, typer.Argument(help="`external:HOST:PORT`, as it was driven.")],
+    *,
+    run: Annotated[str | None, typer.Option(help="Only what this run made, however young.")] = None,
+    older_than: Annotated[
+        str | None,
+        typer.Option(help=f"Only what is older, e.g. `30m` or `7d`; {_DEFAULT_AGE} if nothing is said."),
+    ] = None,
+) -> ExitCode:
+    """Delete the groups and topics, and abort the transactions, that killed runs left on a broker of others.
+
+    Only what begins as the harness names things there is looked at; a run that still goes on is left alone as
+    long as it is younger than the age that is asked for.
+    """
+    if run is not None and older_than is not None:
+        raise PlanError("--run and --older-than are one too many: a run is cleaned up whatever its age")
+    (parsed,) = parse_targets([target])
+    if not isinstance(parsed, ExternalTarget):
+        raise PlanError(f"{target}: only a broker of others is cleaned up; write external:HOST:PORT")
+    before = datetime.now(UTC) - _age(older_than or _DEFAULT_AGE)
+
+    def is_ours(name: str) -> bool:
+        found = made(name)
+        if found is None:
+            return False
+        return found.at < before if run is None else found.run_part == run_part(run)
+
+    cleaned = asyncio.run(_clean(parsed, is_ours))
+    Console().print(str(cleaned), markup=False, highlight=False, soft_wrap=True)
+    return ExitCode.TEMPORARY_FAILURE if cleaned.left else ExitCode.EXPECTED
+
+
+async def _clean(target: ExternalTarget, is_ours: Callable[[str], bool]) -> Cleaned:
+    guard = Guard(namespace=Namespace(MARK))
+    await reach(target.host, target.port)
+    layout = await target.layout(guard)
+    cleaner = Cleaner(nodes=layout.nodes, guard=replace(guard, is_cleaning=True), is_ours=is_ours)
+    return await cleaner.clean(limit_s=_LIMIT_S)
+
+
+def _age(text: str) -> timedelta:
+    found = _AGE.fullmatch(text)
+    if found is None:
+        raise PlanError(f"{text!r} is no age; write for instance 30m, 2h or 7d")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})

@@ -1,0 +1,96 @@
+"""Signals that end a command: the first lets it keep what it has, more of them end it at once.
+
+None of them prints a traceback.
+"""
+
+import asyncio
+import itertools
+import logging
+import os
+import signal
+import sys
+import threading
+from functools import cache
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from harness.results.exit_code import ExitCode
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+
+def take_signals() -> None:
+    """Take SIGTERM, by which CI cancels a job, and SIGHUP, of a terminal that is closed, for Ctrl-C.
+
+    What was recorded is kept then, and brokers are stopped. A SIGHUP that is ignored (nohup) stays ignored.
+    """
+    signal.signal(signal.SIGTERM, _end_as_if_interrupted)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _end_as_if_interrupted)
+    _say_nothing_of_interruptions()
+
+
+def end_well_by_signal(stop: asyncio.Event) -> None:
+    """Let the next signal set an event of the running loop, and one after that interrupt what then goes on.
+
+    It stays so when the loop has ended, where asyncio's own handlers would give way to none.
+    """
+    loop = asyncio.get_running_loop()
+    came = itertools.count()
+
+    def end(_: int, __: FrameType | None) -> None:
+        if next(came):
+            raise KeyboardInterrupt
+        loop.call_soon_threadsafe(stop.set)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
+
+
+def end_at_once_from_now_on() -> None:
+    """Let any further signal end the process there and then: all is done but the end."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end_at_once)
+
+
+def is_interruption(error: BaseException) -> bool:
+    """Tell whether an error, or one of those that it groups, is somebody's Ctrl-C."""
+    if isinstance(error, BaseExceptionGroup):
+        return any(is_interruption(each) for each in error.exceptions)
+    return isinstance(error, KeyboardInterrupt)
+
+
+def _end_as_if_interrupted(_: int, frame: FrameType | None) -> None:
+    interrupt = signal.getsignal(signal.SIGINT)
+    if callable(interrupt):
+        interrupt(signal.SIGINT, frame)
+    else:
+        raise KeyboardInterrupt
+
+
+def _end_at_once(_: int, __: FrameType | None) -> None:
+    os._exit(ExitCode.INTERRUPTED)
+
+
+@cache
+def _say_nothing_of_interruptions() -> None:
+    """Have no traceback of a Ctrl-C printed from where nobody can catch it; what was hooked in stays."""
+    unraisable, in_thread = sys.unraisablehook, threading.excepthook
+
+    def tell_unraisable(reported: "UnraisableHookArgs") -> None:
+        if reported.exc_value is None or not is_interruption(reported.exc_value):
+            unraisable(reported)
+
+    def tell_in_thread(reported: threading.ExceptHookArgs) -> None:
+        if reported.exc_value is None or not is_interruption(reported.exc_value):
+            in_thread(reported)
+
+    sys.unraisablehook, threading.excepthook = tell_unraisable, tell_in_thread
+    logging.getLogger("asyncio").addFilter(_tells_of_no_interruption)
+
+
+def _tells_of_no_interruption(record: logging.LogRecord) -> bool:
+    """Drop what asyncio logs of a task that a second Ctrl-C has ended."""
+    error = record.exc_info[1] if record.exc_info else None
+    return error is None or not is_interruption(error)

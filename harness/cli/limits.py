@@ -1,0 +1,35 @@
+"""`--answer-mib`, `--trace-mib`, `--page-mib`: how much of what a target sends is taken in, and shown."""
+
+from collections.abc import Callable
+
+import typer
+
+from harness.targets.base.limits import ANSWER_BYTES, MIB, PAGE_BYTES, TRACE_BYTES, ByteLimit
+
+
+def _setting(limit: ByteLimit) -> Callable[[float | None], float | None]:
+    def set_it(mebibytes: float | None) -> float | None:
+        if mebibytes is not None:
+            limit.set(mebibytes)
+        return mebibytes
+
+    return set_it
+
+
+def _help(limit: ByteLimit) -> str:
+    return f"The most MiB of {limit.what}, {limit.default // MIB} if not given; what sends more is lost."
+
+
+ANSWER_MIB = typer.Option(
+    ANSWER_BYTES.option, min=0.001, help=_help(ANSWER_BYTES), callback=_setting(ANSWER_BYTES)
+)
+TRACE_MIB = typer.Option(
+    TRACE_BYTES.option, min=0.001, help=_help(TRACE_BYTES), callback=_setting(TRACE_BYTES)
+)
+PAGE_MIB = typer.Option(
+    PAGE_BYTES.option,
+    min=0.001,
+    help=f"The most MiB of {PAGE_BYTES.what} of the report, {PAGE_BYTES.default // MIB} if not given; "
+    "what is more is left out of it.",
+    callback=_setting(PAGE_BYTES),
+)

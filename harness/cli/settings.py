@@ -1,0 +1,124 @@
+"""What a repository says once for all commands: the table `[tool.kafka-conformance]` of its pyproject.toml.
+
+    [tool.kafka-conformance]
+    suites = "conformance_suites"            # a Python package in this repository
+    expect = ["conformance/expected.toml"]   # relative to this file, as all paths here
+    target = ["kafka:3.9.2"]
+    out = "build/conformance"
+    jar-lock = "kafka-jars.sha512"
+
+`suites` stands for every command that has the option, `expect` for `run`, `report` and `gate`, `target` and
+`out` for `run`. An option on the command line wins.
+"""
+
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from harness.targets.jars.locks import LOCK_VARIABLE
+
+_FILE: Final = "pyproject.toml"
+_TABLE: Final = "kafka-conformance"
+
+_JUDGING: Final = ("suites", "expect")
+_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "run": (*_JUDGING, "target", "out"),
+    "report": _JUDGING,
+    "gate": _JUDGING,
+    **dict.fromkeys(
+        ("list", "explain", "matrix", "mutate", "coverage", "doctor", "merge", "clients", "bench"),
+        ("suites",),
+    ),
+}
+"""Commands to the options that the table stands for; `--out` means something else to others than `run`."""
+
+Defaults = dict[str, str | list[str]]
+"""Values of options by their names in Python."""
+
+
+class SettingsError(Exception):
+    """The table is wrong; the message names file, key and what is wrong."""
+
+
+class Settings(BaseModel):
+    """The table, with paths made absolute by `read_settings`."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, alias_generator=lambda name: name.replace("_", "-")
+    )
+
+    suites: str | None = None
+    expect: list[str] = Field(default_factory=list)
+    target: list[str] = Field(default_factory=list)
+    out: str | None = None
+    jar_lock: str | None = None
+
+
+def read_settings(start: Path) -> tuple[Settings, Path] | None:
+    """Return the settings of the nearest pyproject.toml at or above a folder, and that file's folder.
+
+    Raises:
+        SettingsError: the file is no TOML, or the table has what it may not have.
+    """
+    file = next((path for each in (start, *start.parents) if (path := each / _FILE).is_file()), None)
+    if file is None:
+        return None
+    try:
+        tables = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {})
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{file} cannot be read: {error}") from error
+    if not isinstance(tables, Mapping) or _TABLE not in tables:
+        return None
+    try:
+        return Settings.model_validate(tables[_TABLE]), file.parent
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the table"
+        known = ", ".join(field.alias or name for name, field in Settings.model_fields.items())
+        raise SettingsError(f"{file}, [tool.{_TABLE}], {where}: {first['msg']}; there are {known}") from error
+
+
+def defaults_of(settings: Settings, folder: Path) -> Defaults:
+    """Return options' values by their names in Python; paths are relative to the settings' folder."""
+    values: Defaults = {}
+    if settings.suites is not None:
+        values["suites"] = settings.suites
+    if settings.expect:
+        values["expect"] = [str(folder / each) for each in settings.expect]
+    if settings.target:
+        values["target"] = list(settings.target)
+    if settings.out is not None:
+        values["out"] = str(folder / settings.out)
+    return values
+
+
+def apply_settings(start: Path) -> dict[str, Defaults]:
+    """Return the defaults of commands that the settings at or above a folder change.
+
+    The settings' folder joins what Python imports from, at the end, so that nothing of it stands before an
+    installed package. A lock of jars is handed on in the environment unless one is named there.
+
+    Args:
+        start: the folder to look in first.
+
+    Raises:
+        SettingsError: the settings are wrong.
+    """
+    found = read_settings(start)
+    if found is None:
+        return {}
+    settings, folder = found
+    if settings.suites is not None and str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    if settings.jar_lock is not None:
+        os.environ.setdefault(LOCK_VARIABLE, str(folder / settings.jar_lock))
+    values = defaults_of(settings, folder)
+    return {
+        command: {name: values[name] for name in names if name in values}
+        for command, names in _OPTIONS.items()
+    }

@@ -1,0 +1,203 @@
+"""What several attempts at one scenario with one target say together.
+
+An accusation must not rest on what was seen once. So a scenario whose result is unexpected is run again, and
+what its attempts came to is set side by side here. Two attempts show the same if they depart at the same
+step, in the same API, in the same class of difference and in the same field. The values may differ: a race,
+or a timer, that leaves another value there breaks the same claim. Places in lists are not compared either,
+since an order that hangs on chance puts the same fault at another index.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from harness.diff.judge import Judged
+from harness.diff.model import Attempt, Judgement
+from harness.verdict import STARVED, Confirmation, Expectation, Outcome
+
+NO_FURTHER_ATTEMPT: Final = "no further attempt: "
+"""How the note of the only event of an attempt begins that was due and was not made; why follows."""
+_INDEX: Final = re.compile(r"\[\d+\]")
+_OPEN: Final = (Outcome.DIVERGES, Outcome.INDETERMINATE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeated:
+    """All attempts at one scenario with one target, each judged as if it were the only one."""
+
+    attempts: tuple[Judged, ...]
+    """In the order of running, the first among them."""
+    missing: str | None = None
+    """Why no further attempt was made, where one was due."""
+
+    @property
+    def first(self) -> Judged:
+        """What came of the first attempt."""
+        return self.attempts[0]
+
+    def expected_as(self, judgements: Sequence[Judgement]) -> "Repeated":
+        """Return the same with other judgements, one for each attempt."""
+        reported = zip(self.attempts, judgements, strict=True)
+        return replace(self, attempts=tuple(replace(one, judgement=judgement) for one, judgement in reported))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """What a scenario came to with a target, and the attempts that say so."""
+
+    judged: Judged
+    attempts: tuple[Attempt, ...]
+    """None where it was run once and nothing more was due."""
+
+
+def is_accusation(judgement: Judgement) -> bool:
+    """Tell whether a result is one that has to show again before anybody is blamed for it."""
+    return judgement.outcome in _OPEN and judgement.expectation == Expectation.UNEXPECTED
+
+
+def kind_of(judged: Judged) -> tuple[object, ...]:
+    """Say what an attempt came to, so that it is equal for attempts that show the same."""
+    judgement = judged.judgement
+    if judgement.outcome != Outcome.DIVERGES:
+        return (judgement.outcome, is_accusation(judgement))
+    finding = judged.differences[0]
+    field = None if finding.field is None else _INDEX.sub("[]", finding.field)
+    return (judgement.outcome, finding.step, finding.api, finding.difference_class, field)
+
+
+def weigh(repeated: Repeated) -> Weighed:
+    """Say what the attempts come to together; their expectations have been set.
+
+    An unexpected difference outweighs everything but a failure of ours, and of two the one that showed more
+    often. What broke off says nothing against what did not.
+    """
+    attempts = repeated.attempts
+    if len(attempts) == 1 and repeated.missing is None:
+        return Weighed(judged=repeated.first, attempts=())
+    kinds = [kind_of(each) for each in attempts]
+    ruling = _ruling(attempts, kinds)
+    shown = kinds.count(kinds[ruling])
+    confirmation = _confirmation(attempts, ruling, shown)
+    judgement = replace(
+        attempts[ruling].judgement,
+        confirmation=confirmation.value,
+        shown_count=shown,
+        attempt_count=len(attempts),
+        attempt=ruling + 1,
+    )
+    judged = replace(attempts[ruling], judgement=replace(judgement, reason=_reason(judgement, repeated)))
+    shows = [kind == kinds[ruling] for kind in kinds]
+    return Weighed(judged=judged, attempts=_reported(repeated, shows))
+
+
+def _ruling(attempts: Sequence[Judged], kinds: Sequence[object]) -> int:
+    """Return the place of the attempt that the result is taken from: the worst, then the most usual."""
+    counts = Counter(kinds)
+    starved_only = _has_conforming(attempts) and not any(
+        is_accusation(each.judgement) and not _is_starved(each) for each in attempts
+    )
+
+    def weight(place: int) -> tuple[int, int, int]:
+        judgement = attempts[place].judgement
+        return (_gravity(judgement, starved_only=starved_only), counts[kinds[place]], -place)
+
+    return max(range(len(attempts)), key=weight)
+
+
+def _gravity(judgement: Judgement, *, starved_only: bool) -> int:
+    if judgement.outcome == Outcome.HARNESS_ERROR:
+        return 6
+    if is_accusation(judgement):
+        if judgement.outcome == Outcome.DIVERGES:
+            return 5
+        return 0 if starved_only else 4
+    # An entry that fires in one attempt is not stale for staying away from another.
+    if judgement.outcome in _OPEN:
+        return 3
+    return 1 if judgement.expectation == Expectation.STALE else 2
+
+
+def _is_quiet(judged: Judged) -> bool:
+    """Tell whether an attempt went as it should, or as an entry foresaw."""
+    return not is_accusation(judged.judgement) and judged.judgement.outcome != Outcome.HARNESS_ERROR
+
+
+def _has_conforming(attempts: Sequence[Judged]) -> bool:
+    return any(_is_quiet(each) for each in attempts)
+
+
+def _is_starved(judged: Judged) -> bool:
+    judgement = judged.judgement
+    return judgement.outcome == Outcome.INDETERMINATE and STARVED in judgement.reason
+
+
+def _confirmation(attempts: Sequence[Judged], ruling: int, shown: int) -> Confirmation:
+    judgement = attempts[ruling].judgement
+    if not is_accusation(judgement):
+        is_ours = judgement.outcome == Outcome.HARNESS_ERROR
+        was_accused = not is_ours and any(is_accusation(each.judgement) for each in attempts)
+        return Confirmation.CLEARED if was_accused else Confirmation.NOT_REPEATED
+    if shown > 1:
+        return Confirmation.CONFIRMED
+    if _has_conforming(attempts):
+        return Confirmation.FLAKY
+    differing = sum(each.judgement.outcome == Outcome.DIVERGES for each in attempts)
+    return Confirmation.CONFIRMED if differing > 1 else Confirmation.UNCONFIRMED
+
+
+def _reason(judgement: Judgement, repeated: Repeated) -> str:
+    """Say behind the reason how often it showed, and what else is to be known of the attempts."""
+    if judgement.confirmation == Confirmation.NOT_REPEATED:
+        return judgement.reason
+    if judgement.confirmation == Confirmation.CLEARED:
+        starved = next(each for each in repeated.attempts if is_accusation(each.judgement))
+        return f"{judgement.reason}; starved at first [{starved.judgement.reason}]"
+    parts = [judgement.reason]
+    if judgement.attempt_count > 1:
+        parts.append(f"shown {judgement.shown_count} of {judgement.attempt_count}")
+        if not _has_conforming(repeated.attempts) and judgement.shown_count < judgement.attempt_count:
+            parts.append("no attempt went as it should")
+    if repeated.missing is not None:
+        parts.append(f"{NO_FURTHER_ATTEMPT}{repeated.missing}")
+    return "; ".join(parts)
+
+
+def _reported(repeated: Repeated, shows: Sequence[bool]) -> tuple[Attempt, ...]:
+    """Put the attempts on record, and the one that was due and not made."""
+    reported = [
+        _attempt(each.judgement, number, shows=is_same)
+        for number, (each, is_same) in enumerate(zip(repeated.attempts, shows, strict=True), start=1)
+    ]
+    if repeated.missing is not None:
+        first = repeated.first.judgement
+        nothing = replace(
+            first,
+            outcome=Outcome.INDETERMINATE.value,
+            reason=f"{NO_FURTHER_ATTEMPT}{repeated.missing}",
+            signature=None,
+            first_step=None,
+            event_count=0,
+            duration_ms=0.0,
+        )
+        reported.append(_attempt(nothing, len(reported) + 1, shows=False, was_run=False))
+    return tuple(reported)
+
+
+def _attempt(judgement: Judgement, number: int, *, shows: bool, was_run: bool = True) -> Attempt:
+    return Attempt(
+        run_id=judgement.run_id,
+        target=judgement.target,
+        scenario_id=judgement.scenario_id,
+        attempt=number,
+        was_run=was_run,
+        shows=shows,
+        outcome=judgement.outcome,
+        expectation=judgement.expectation,
+        reason=judgement.reason,
+        signature=judgement.signature,
+        first_step=judgement.first_step,
+        event_count=judgement.event_count,
+        duration_ms=judgement.duration_ms,
+    )

@@ -1,0 +1,303 @@
+"""What of a target's differences a starved machine accounts for: such a difference accuses nobody.
+
+A bound on time that is broken by no more than the witness saw the machine take away is no difference of the
+target. Nor is an answer that the reference gives as well once it is kept from running where the target was;
+who drives the reference so stands above, and hands over what it told. Nothing else is excused: on a quiet
+machine the witness has nothing to say, and every bound holds as it is written.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from harness.diff.against_reference import against_reference
+from harness.diff.answers import answers_by_step
+from harness.diff.model import Difference
+from harness.scenario.script import Receive, Script, step_text
+from harness.trace.events import Event, EventKind
+from harness.trace.schema import from_json
+from harness.trace.starvation import Starvation
+from harness.verdict import STARVED, DifferenceClass
+
+_NEAR_MS: Final = 100.0
+"""How long after a stretch it still shows: what had come was read one after the other."""
+_WORK_SHARE: Final = 0.1
+"""Of the time that an answer has beyond the reference's, what a broker may take for work in any case.
+
+A broker that was kept from running for nearly all of a wait has had no time to do what the answer takes.
+"""
+_CLOCKS_MS: Final = 1.0
+"""How exactly the witness's clock and a stage's are told in each other's terms."""
+Retell = Callable[[Script, Sequence[Event], int], Iterable[Sequence[Event]]]
+"""Gives, in several ways, what the reference tells of a script up to a step when it is starved likewise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StarvedStretch:
+    """A stretch of a conversation in which the machine kept somebody from running; on the stage's clock."""
+
+    begin_ms: float
+    end_ms: float
+    figures: Starvation
+
+    def within(self, begin_ms: float, end_ms: float) -> Starvation:
+        """Return the figures as far as they can have been within a part of the conversation."""
+        overlap_ms = max(0.0, min(self.end_ms, end_ms) - max(self.begin_ms, begin_ms))
+        return replace(
+            self.figures,
+            starved_ms=min(self.figures.starved_ms, overlap_ms),
+            harness_ms=min(self.figures.harness_ms, overlap_ms),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excused:
+    """What is left of a target's differences once the machine's part is taken away."""
+
+    reason: str | None
+    """Of the first difference that the machine accounts for; None if it accounts for none."""
+    left: tuple[Difference, ...]
+    """What it does not account for, the finding first; empty where nothing is left to accuse of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Breach:
+    """A bound on time that was broken."""
+
+    begin_ms: float
+    """When the time began that the bound is about."""
+    end_ms: float
+    by_ms: float
+    text: str
+
+    def machine(self, stretches: Iterable[StarvedStretch], events: Sequence[Event]) -> tuple[Starvation, ...]:
+        """Return the machine's part in it."""
+        return accounted(stretches, events, begin_ms=self.begin_ms, end_ms=self.end_ms)
+
+
+def starved_stretches(events: Iterable[Event]) -> tuple[StarvedStretch, ...]:
+    """Return what the witness told of a conversation, in the order of time."""
+    return tuple(
+        StarvedStretch(
+            begin_ms=event.at_ms - (event.elapsed_ms or 0.0),
+            end_ms=event.at_ms,
+            figures=from_json(Starvation, event.fields or "", where=f"event {event.sequence}"),
+        )
+        for event in events
+        if event.kind == EventKind.STARVED
+    )
+
+
+def starved_ms(stretches: Iterable[StarvedStretch], *, begin_ms: float, end_ms: float) -> float:
+    """Return how long the machine can have kept somebody from running in a part of a conversation."""
+    return sum(each.within(begin_ms, end_ms).starved_ms for each in stretches)
+
+
+def accounted(
+    stretches: Iterable[StarvedStretch], events: Sequence[Event], *, begin_ms: float, end_ms: float
+) -> tuple[Starvation, ...]:
+    """Return what can have made an answer late that was awaited in a part of a conversation.
+
+    A harness that is late while it waits for nothing but the answer delays nothing: its lateness counts where
+    it was about to send, or had something to read.
+    """
+    moments = [each.at_ms for each in events if each.kind != EventKind.STARVED and each.at_ms >= begin_ms]
+    found = []
+    for stretch in stretches:
+        figures = stretch.within(begin_ms, end_ms)
+        acted = any(
+            stretch.begin_ms <= at_ms <= stretch.end_ms + _NEAR_MS for at_ms in moments if at_ms <= end_ms
+        )
+        if not acted:
+            waited_ms = min(figures.starved_ms, figures.broker_ms)
+            figures = replace(figures, starved_ms=waited_ms, harness_ms=0.0)
+        if figures.starved_ms:
+            found.append(figures)
+    return tuple(found)
+
+
+def excused(
+    script: Script,
+    events: Sequence[Event],
+    oracle_events: Sequence[Event] | None,
+    differences: Sequence[Difference],
+    retell: Retell | None,
+) -> Excused:
+    """Take the machine's part from a target's differences.
+
+    Args:
+        script: what the conversation was to be.
+        events: of the target.
+        oracle_events: of the reference, where it is a measure.
+        differences: of the target, the finding first and the others in the order of steps.
+        retell: tells how the reference fares when it is starved; None where nobody can.
+    """
+    stretches = starved_stretches(events)
+    finding = next((each for each in differences if not each.is_lenient), None)
+    if not stretches or finding is None:
+        return Excused(reason=None, left=tuple(differences))
+    reasons: list[str] = []
+    late_steps: set[int] = set()
+    weighed: set[tuple[int, str, str | None, str, str]] = set()
+    for difference in sorted(differences, key=lambda each: each.step):
+        said = (difference.difference_class, difference.field, difference.expected, difference.actual)
+        bound = (difference.step, *said)
+        if difference.is_lenient or bound in weighed:
+            # A target that answers without an end differs ten thousand times at one step, in the same words.
+            continue
+        weighed.add(bound)
+        breach = _breach(script, events, oracle_events, difference)
+        machine = () if breach is None else breach.machine(stretches, events)
+        if breach is not None and breach.by_ms <= _CLOCKS_MS + sum(each.starved_ms for each in machine):
+            late_steps.add(difference.step)
+            reasons.append(f"{STARVED}{_at(script, difference)}: {breach.text}; {_figures(machine)}")
+        elif _is_retold(script, events, difference, late_steps, retell):
+            # What comes after an answer that starvation changed is its consequence.
+            reasons.append(_retold_reason(script, events, difference, stretches))
+            break
+        else:
+            return Excused(reason=next(iter(reasons), None), left=_led_by(difference, differences))
+    return Excused(reason=reasons[0], left=())
+
+
+def _led_by(finding: Difference, differences: Sequence[Difference]) -> tuple[Difference, ...]:
+    """Put the first difference that nothing accounts for in front."""
+    others = sorted((each for each in differences if each is not finding), key=lambda each: each.step)
+    return tuple(
+        replace(each, ordinal=ordinal, is_consequence=ordinal > 0)
+        for ordinal, each in enumerate((finding, *others))
+    )
+
+
+def _breach(
+    script: Script, events: Sequence[Event], oracle_events: Sequence[Event] | None, difference: Difference
+) -> _Breach | None:
+    """Return the bound on time that a difference is about; None if it is about none, or about too early."""
+    step = script.steps[difference.step] if 0 <= difference.step < len(script.steps) else None
+    if not isinstance(step, Receive) or difference.field is not None:
+        return None
+    answer = _answer(events, difference.step)
+    if answer is None:
+        return None
+    if difference.difference_class == DifferenceClass.TIMING:
+        return _lateness(step, events, answer)
+    if answer.kind == EventKind.NO_ANSWER:
+        return _absence(step, events, answer, oracle_events)
+    return None
+
+
+def _lateness(step: Receive, events: Sequence[Event], answer: Event) -> _Breach | None:
+    bound_ms, took_ms = step.not_after_ms, answer.elapsed_ms
+    begin_ms = _sent_ms(events, step, answer)
+    if bound_ms is None or took_ms is None or begin_ms is None or took_ms <= bound_ms:
+        return None
+    by_ms = took_ms - bound_ms
+    text = f"the answer came {by_ms:.0f} ms past its bound of {bound_ms} ms"
+    # The event is written a moment after the answer was read: with it the wait is over.
+    end_ms = max(begin_ms + took_ms, answer.at_ms)
+    return _Breach(begin_ms=begin_ms, end_ms=end_ms, by_ms=by_ms, text=text)
+
+
+def _absence(
+    step: Receive, events: Sequence[Event], answer: Event, oracle_events: Sequence[Event] | None
+) -> _Breach | None:
+    """Tell by how much an answer is later than the reference's that was not waited for any longer."""
+    begin_ms = _sent_ms(events, step, answer)
+    due = _answer(oracle_events or (), answer.step)
+    if begin_ms is None or due is None or due.kind != EventKind.RESPONSE or due.elapsed_ms is None:
+        return None
+    waited_ms = answer.at_ms - begin_ms
+    work_ms = _WORK_SHARE * max(0.0, step.within_ms - due.elapsed_ms)
+    by_ms = waited_ms - due.elapsed_ms - work_ms
+    if by_ms <= 0:
+        return None
+    text = f"no answer within {waited_ms:.0f} ms; the reference gives it after {due.elapsed_ms:.0f} ms"
+    return _Breach(begin_ms=begin_ms, end_ms=answer.at_ms, by_ms=by_ms, text=text)
+
+
+def _sent_ms(events: Sequence[Event], step: Receive, answer: Event) -> float | None:
+    """Return when the request was sent that an answer is to."""
+    requests = [each for each in events if each.kind == EventKind.REQUEST and each.step == step.sent_at]
+    own = [each for each in requests if each.correlation_id == answer.correlation_id] or requests
+    return own[-1].at_ms if own else None
+
+
+def _answer(events: Sequence[Event], step: int) -> Event | None:
+    return next(iter(answers_by_step(events).get(step, ())), None)
+
+
+def _is_retold(
+    script: Script,
+    events: Sequence[Event],
+    difference: Difference,
+    late_steps: set[int],
+    retell: Retell | None,
+) -> bool:
+    """Tell whether the reference, starved as the target was, comes to the same answer the same way."""
+    if retell is None:
+        return False
+    until = [each for each in events if each.step <= difference.step]
+    retellings = retell(script, events, difference.step)
+    return any(_agrees(script, until, retold, difference, late_steps) for retold in retellings)
+
+
+def _agrees(
+    script: Script,
+    events: Sequence[Event],
+    retold: Sequence[Event],
+    difference: Difference,
+    late_steps: set[int],
+) -> bool:
+    answer = _answer(retold, difference.step)
+    if answer is None:
+        return False
+    seen = against_reference(events, retold)
+    if any(not each.is_lenient and each.step not in late_steps for each in seen):
+        return False
+    step = script.steps[difference.step]
+    if difference.difference_class == DifferenceClass.TIMING and isinstance(step, Receive):
+        observed = _answer(events, difference.step)
+        return observed is not None and _breaks_as_much(step, answer, observed)
+    return True
+
+
+def _breaks_as_much(step: Receive, answer: Event, observed: Event) -> bool:
+    """Tell whether an answer of the starved reference breaks a bound, and by no less than the target's."""
+    took_ms, observed_ms = answer.elapsed_ms or 0.0, observed.elapsed_ms or 0.0
+    if step.not_before_ms is not None and took_ms < step.not_before_ms:
+        return took_ms <= observed_ms + _NEAR_MS
+    return step.not_after_ms is not None and step.not_after_ms < took_ms >= observed_ms - _NEAR_MS
+
+
+def _retold_reason(
+    script: Script, events: Sequence[Event], difference: Difference, stretches: Sequence[StarvedStretch]
+) -> str:
+    end_ms = max((each.at_ms for each in events if each.step == difference.step), default=0.0)
+    what = f"{difference.field} is {difference.actual}" if difference.field else difference.actual
+    figures = _figures([each.within(0.0, end_ms) for each in stretches])
+    return (
+        f"{STARVED}{_at(script, difference)}: {what}, expected {difference.expected}; {figures}, "
+        "and kept from it likewise the reference gives the same answer"
+    )
+
+
+def _figures(parts: Sequence[Starvation]) -> str:
+    """Say whom the machine kept from running and for how long."""
+    kept = [each for each in parts if each.starved_ms]
+    broker_ms = sum(min(each.broker_ms, each.starved_ms) for each in kept)
+    sides = (("broker", broker_ms), ("harness", sum(each.harness_ms for each in kept)))
+    known = [(who, figure) for who, figure in sides if figure >= 1]
+    reported = [
+        f"the {who}{'' if place else ' from running'} for {figure:.0f} ms"
+        for place, (who, figure) in enumerate(known)
+    ]
+    unknown = "" if any(_is_measured(each) for each in kept) else " (the broker cannot be measured from here)"
+    return f"the machine kept {', '.join(reported) or 'nobody from running'}{unknown}"
+
+
+def _is_measured(figures: Starvation) -> bool:
+    return figures.stopped_ms is not None or figures.run_queue_ms is not None
+
+
+def _at(script: Script, difference: Difference) -> str:
+    return f"step {difference.step} ({step_text(script.steps[difference.step])})"

@@ -1,0 +1,213 @@
+"""A recorded conversation told once more, so that what a script names can be compared with what came.
+
+Learning goes on in the order of the trace, as it did while the conversation was held: `ana.generation_id`
+in step 12 is what ana knew before step 12.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
+from typing import TypeGuard
+
+from harness.diff.paths import ABSENT, read_fields, unindexed
+from harness.diff.raw_difference import leaf_text
+from harness.scenario.bindings import Bindings
+from harness.scenario.errors import UnboundReferenceError
+from harness.scenario.matching import MISSING, Mismatch
+from harness.scenario.script import Repeat, Script, Send
+from harness.scenario.values import (
+    Containing,
+    GroupRef,
+    InAnyOrder,
+    OneOf,
+    Pattern,
+    StartingWith,
+    phrase,
+)
+from harness.trace.canonical import (
+    Canonicaliser,
+    FieldValue,
+    member_id_pattern,
+    member_prefixes,
+    sort_key,
+    sort_key_fields,
+)
+from harness.trace.events import Event, EventKind
+
+
+class TraceResolution:
+    """What the actors of one recorded conversation have learnt so far."""
+
+    def __init__(self, script: Script, events: Sequence[Event]) -> None:
+        groups = _groups_of(script, events)
+        self._learnt: Event | None = None
+        self._read: tuple[Event, dict[str, FieldValue]] | None = None
+        self._bindings = Bindings(groups=groups)
+        self._canonicaliser = Canonicaliser(
+            groups={real: name for name, real in groups.items()},
+            actors=member_prefixes(
+                (sheet.name, prefix)
+                for sheet in script.actors
+                for prefix in (sheet.client_id, sheet.group_instance_id)
+            ),
+        )
+
+    def learn(self, event: Event) -> None:
+        """Take note of a response or a poll; to be told of it again teaches nothing."""
+        if event.kind not in (EventKind.RESPONSE, EventKind.POLL) or event.actor is None or event.api is None:
+            return
+        if event is self._learnt:
+            return
+        self._learnt = event
+        answered = self._fields(event)
+        self._bindings.learn(step=event.step, actor=event.actor, api=event.api, fields=answered)
+        self._canonicaliser.canonical(actor=event.actor, api=event.api, fields=answered)
+
+    def answered(self, event: Event) -> FieldValue:
+        """Return a response's decoded fields, in canonical order where Kafka gives none."""
+        return self._canonicaliser.arranged(self._fields(event), api=event.api or "")
+
+    def _fields(self, event: Event) -> dict[str, FieldValue]:
+        """Read an event's fields, those of the same event once."""
+        if self._read is None or self._read[0] is not event:
+            self._read = (event, read_fields(event.fields))
+        return self._read[1]
+
+    def resolved(self, expected: Mapping[str, Pattern], event: Event) -> dict[str, Pattern]:
+        """Put values where references stand, and learn from the answer that is expected to be so.
+
+        A reference means what was known before the answer, so that `ana.member_id` cannot be satisfied by
+        whatever comes. Only what no earlier answer brought, an actor's first id, may come from the answer
+        itself. What then is still unknown stays a reference, which nothing equals.
+        """
+        before = {name: self._resolve(pattern) for name, pattern in expected.items()}
+        self.learn(event)
+        return {name: self._resolve(pattern) for name, pattern in before.items()}
+
+    def _resolve(self, pattern: Pattern) -> Pattern:
+        try:
+            return self._bindings.resolve(pattern)
+        except UnboundReferenceError:
+            return pattern
+
+    def arranged(self, pattern: Pattern, *, api: str, path: str = "") -> Pattern:
+        """Return a resolved pattern with its unordered collections in canonical order, where it pins one."""
+        if isinstance(pattern, Mapping):
+            parent = f"{path}." if path else ""
+            return {
+                name: self.arranged(item, api=api, path=f"{parent}{name}") for name, item in pattern.items()
+            }
+        if isinstance(pattern, OneOf):
+            return OneOf(tuple(self.arranged(value, api=api, path=path) for value in pattern.values))
+        if isinstance(pattern, InAnyOrder | Containing):
+            items = self._arranged_items(pattern.items, api, path)
+            return self._in_order(items, api, path) if isinstance(pattern, InAnyOrder) else Containing(items)
+        if isinstance(pattern, Sequence) and not isinstance(pattern, str | bytes):
+            items = self._arranged_items(pattern, api, path)
+            return items if sort_key_fields(api, path) is None else self._in_order(items, api, path)
+        return pattern
+
+    def _arranged_items(self, items: Sequence[Pattern], api: str, path: str) -> tuple[Pattern, ...]:
+        return tuple(self.arranged(item, api=api, path=f"{path}[]") for item in items)
+
+    def _in_order(self, items: tuple[Pattern, ...], api: str, path: str) -> Pattern:
+        """Sort items as the answer's are sorted; items that do not pin their key match in any order."""
+        key = sort_key_fields(api, path)
+        keyed = {} if key is None else {self._key_of(item, api, path, key): item for item in items}
+        if None in keyed or len(keyed) < len(items):
+            return InAnyOrder(items)
+        return tuple(item for _, item in sorted(keyed.items(), key=lambda pair: pair[0] or ()))
+
+    def _key_of(
+        self, item: Pattern, api: str, path: str, key: tuple[str, ...]
+    ) -> tuple[tuple[bool, int, str], ...] | None:
+        if not isinstance(item, Mapping):
+            return None
+        pinned = {name: value for name in key if isinstance(value := item.get(name), str | int)}
+        if not pinned:
+            return None
+        return sort_key(self._canonicaliser.value(pinned, api=api, path=f"{path}[]"), key)
+
+    def actual_text(self, mismatch: Mismatch, *, api: str) -> str:
+        """Write what came, with names instead of ids; an id's spelling where that was what mattered."""
+        if mismatch.actual is MISSING:
+            return leaf_text(ABSENT)
+        if isinstance(mismatch.expected, StartingWith) and isinstance(mismatch.actual, str):
+            return leaf_text(member_id_pattern(mismatch.actual))
+        actual: FieldValue = mismatch.actual  # type: ignore[assignment] # a part of decoded fields
+        return leaf_text(self._canonicaliser.value(actual, api=api, path=unindexed(mismatch.path)))
+
+    def expected_text(self, mismatch: Mismatch) -> str:
+        """Write what was expected, with names instead of ids: JSON for a value, a phrase for a choice."""
+        named = self._named(mismatch.expected)
+        return phrase(named) if _is_choice(named) else leaf_text(named)  # type: ignore[arg-type] # no choice within it
+
+    def _named(self, pattern: Pattern) -> Pattern:
+        match pattern:
+            case OneOf(values):
+                return OneOf(tuple(self._named(value) for value in values))
+            case InAnyOrder(items):
+                return InAnyOrder(tuple(self._named(item) for item in items))
+            case Containing(items):
+                return Containing(tuple(self._named(item) for item in items))
+            case Mapping():
+                return {name: self._named(item) for name, item in pattern.items()}
+            case str():
+                return self._canonicaliser.text(pattern)
+            case _:
+                return tuple(self._named(item) for item in pattern) if _is_sequence(pattern) else pattern
+
+
+def _is_choice(pattern: Pattern) -> bool:
+    """Tell whether there is anything in a pattern that JSON has no word for."""
+    if isinstance(pattern, Mapping):
+        return any(_is_choice(item) for item in pattern.values())
+    if isinstance(pattern, Sequence) and not isinstance(pattern, str | bytes):
+        return any(_is_choice(item) for item in pattern)
+    return is_dataclass(pattern)
+
+
+def _groups_of(script: Script, events: Sequence[Event]) -> dict[str, str]:
+    """Find what ids the groups had, by holding the requests as scripted against those that were sent.
+
+    A group that no request named keeps its name for an id: no answer can speak of it.
+    """
+    groups: dict[str, str] = {}
+    for event in events:
+        step = script.steps[event.step] if 0 <= event.step < len(script.steps) else None
+        if event.kind == EventKind.REQUEST and isinstance(step, Send | Repeat):
+            groups.update(_named_groups(step.fields, read_fields(event.fields)))
+    patterns = (getattr(step, name, None) for step in script.steps for name in ("fields", "until"))
+    names = (name for pattern in patterns for name in _group_names(pattern))
+    return {name: f"group:{name}" for name in names} | groups
+
+
+def _named_groups(scripted: Pattern, sent: object) -> Iterator[tuple[str, str]]:
+    if isinstance(scripted, GroupRef) and isinstance(sent, str):
+        yield scripted.name, sent
+    elif isinstance(scripted, Mapping) and isinstance(sent, Mapping):
+        for name in scripted:
+            yield from _named_groups(scripted[name], sent.get(name))
+    elif _is_sequence(scripted) and _is_sequence(sent):
+        for one, other in zip(scripted, sent, strict=False):
+            yield from _named_groups(one, other)
+
+
+def _group_names(pattern: Pattern) -> Iterator[str]:
+    match pattern:
+        case GroupRef(name):
+            yield name
+        case OneOf(items) | InAnyOrder(items) | Containing(items):
+            for item in items:
+                yield from _group_names(item)
+        case Mapping():
+            for item in pattern.values():
+                yield from _group_names(item)
+        case Sequence() if _is_sequence(pattern):
+            for item in pattern:
+                yield from _group_names(item)
+        case _:
+            pass
+
+
+def _is_sequence(value: object) -> TypeGuard[Sequence[Pattern]]:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)

@@ -1,0 +1,70 @@
+"""What makes a gate red, by kinds, and the exit code of each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from harness.diff.model import Difference, Judgement
+from harness.results.exit_code import ExitCode
+
+
+class Kind(StrEnum):
+    """What a complaint is about; in the order in which complaints are told."""
+
+    CUT_SHORT = "cut short"
+    HARNESS_ERROR = "harness error"
+    TARGET_LOST = "target lost"
+    NEW_DIFFERENCE = "new difference"
+    """Unexpected, and the baseline conforms."""
+    CHANGED_DIFFERENCE = "changed difference"
+    """Unexpected, and not what the baseline has either."""
+    UNEXPECTED = "unexpected difference"
+    NOTHING_RAN = "nothing ran"
+    TARGET_MISSING = "required target missing"
+    TOO_FEW = "too few scenarios"
+    VANISHED = "vanished scenario"
+    """The baseline held it with this target, and this run did not."""
+    INDETERMINATE = "indeterminate"
+    FLAKY = "flaky"
+    """Unexpected, and it did not show again."""
+    STALE = "stale expectation"
+    EXPIRED = "expired expectation"
+
+
+CODES: Final[Mapping[Kind, ExitCode]] = {
+    Kind.CUT_SHORT: ExitCode.BAD_DATA,
+    Kind.HARNESS_ERROR: ExitCode.HARNESS_ERROR,
+    Kind.TARGET_LOST: ExitCode.UNAVAILABLE,
+    Kind.NEW_DIFFERENCE: ExitCode.UNEXPECTED,
+    Kind.CHANGED_DIFFERENCE: ExitCode.UNEXPECTED,
+    Kind.UNEXPECTED: ExitCode.UNEXPECTED,
+    Kind.NOTHING_RAN: ExitCode.NOTHING_RAN,
+    Kind.TARGET_MISSING: ExitCode.NOTHING_RAN,
+    Kind.TOO_FEW: ExitCode.NOTHING_RAN,
+    Kind.VANISHED: ExitCode.NOTHING_RAN,
+    Kind.INDETERMINATE: ExitCode.INDETERMINATE,
+    Kind.FLAKY: ExitCode.UNEXPECTED,
+    Kind.STALE: ExitCode.STALE,
+    Kind.EXPIRED: ExitCode.STALE,
+}
+ORDER: Final = tuple(Kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Complaint:
+    """One thing that makes a gate red, or would if the policy did not let it pass."""
+
+    kind: Kind
+    subject: str
+    """What it is about: a scenario with a target, a target, an entry, the run."""
+    reason: str
+    remedy: str = ""
+    """What to do where there is no scenario to hold again."""
+    judgement: Judgement | None = None
+    difference: Difference | None = None
+    """The first one, where a scenario differs."""
+    line: str = ""
+    """A command line that shows the same again, where it is about a scenario or a client script."""
+    page: str = ""
+    """And where the site tells of it."""

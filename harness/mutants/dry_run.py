@@ -1,0 +1,165 @@
+"""One scenario at a time, held with the reference in this process."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from typing_extensions import override
+
+from harness.diff.judge import TargetInfo
+from harness.mutants.patch import forget_answers
+from harness.runner.drive import Drive, DriveSinks, Limits
+from harness.scenario.script import Script
+from harness.targets.base.interface import Breakpoint, Broker, BrokerAction, Capability, Progress, Target
+from harness.targets.reference.target import ReferenceTarget
+from harness.trace.events import Event
+
+RUN_ID: Final = "mutants"
+"""The same in every rehearsal, so that group ids are."""
+UNMUTATED: Final = "unmutated reference"
+_IDLE_FACTOR: Final = 20
+"""How many times longer than its processor's time a conversation may last."""
+
+
+class Hung(Exception):  # noqa: N818 - an observation
+    """A conversation did not come to its end."""
+
+
+class DryRun:
+    """Holds scenarios, keeping the brokers that they need.
+
+    Attributes:
+        limit_s: how much of a processor's time one conversation may take, in seconds.
+        modules: of the reference, whose caches are emptied before each.
+    """
+
+    def __init__(self, directory: Path, *, limit_s: float, modules: Sequence[str] = ()) -> None:
+        self.limit_s = limit_s
+        self.modules = modules
+        self._directory = directory
+        self._targets: dict[str, _WithOneBrokerEach] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_late = False
+
+    def run(self, script: Script, profile: str) -> tuple[Event, ...]:
+        """Hold a scenario and return what was recorded.
+
+        Raises:
+            Hung: it took longer than the limit.
+        """
+        forget_answers(self.modules)
+        target = self._targets.setdefault(profile, _WithOneBrokerEach(ReferenceTarget(profile)))
+        events: list[Event] = []
+        drive = Drive(
+            run_id=RUN_ID,
+            target=target,
+            target_name="mutant",
+            limits=Limits(),
+            sinks=DriveSinks(write=events.append, broker_ready=lambda _, __: None, logs=self._directory),
+            watcher=_NobodyWatches(),
+        )
+        self._loop = self._loop or asyncio.new_event_loop()
+        try:
+            with self._alarm():
+                self._loop.run_until_complete(drive.run((script,)))
+        except BaseException:
+            self.close()
+            if self._is_late:
+                raise Hung from None
+            raise
+        if self._is_late:
+            self.close()
+            raise Hung
+        return tuple(events)
+
+    def close(self) -> None:
+        """Let go of the event loop: whatever a mutant left in it must not meet the next one. Idempotent."""
+        if self._loop is not None:
+            self._loop.close()
+            self._loop = None
+
+    @contextlib.contextmanager
+    def _alarm(self) -> Iterator[None]:
+        """Interrupt what takes too long, endless loops too."""
+        self._is_late = False
+
+        def interrupt(_: int, __: FrameType | None) -> None:
+            self._is_late = True
+            raise Hung
+
+        before = {each: signal.signal(each, interrupt) for each in (signal.SIGPROF, signal.SIGALRM)}
+        # A processor's time, so that other jobs do not make anything hang; but who waits uses none. Again and
+        # again: what is interrupted may catch the first.
+        signal.setitimer(signal.ITIMER_PROF, self.limit_s, self.limit_s)
+        idle_s = self.limit_s * _IDLE_FACTOR
+        signal.setitimer(signal.ITIMER_REAL, idle_s, idle_s)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+
+def mutant_info(profile: str) -> TargetInfo:
+    """Return what the checker is told of a mutant: it is held against the reference as it should be."""
+    return TargetInfo(run_id=RUN_ID, target="mutant", spec="reference", profile=profile, oracle=UNMUTATED)
+
+
+class _WithOneBrokerEach(Target):
+    """The reference, with one broker for each configuration that was ever asked for.
+
+    A broker of the reference holds nothing but its configuration, and brings a coordinator to each stage.
+    """
+
+    def __init__(self, target: ReferenceTarget) -> None:
+        self._target = target
+        self._brokers: dict[tuple[tuple[str, str], ...], Broker] = {}
+
+    @property
+    @override
+    def spec(self) -> str:
+        return self._target.spec
+
+    @property
+    @override
+    def name(self) -> str:
+        return self._target.name
+
+    @property
+    @override
+    def capabilities(self) -> frozenset[Capability]:
+        return self._target.capabilities
+
+    @override
+    async def start(
+        self,
+        *,
+        broker_config: Mapping[str, str],
+        directory: Path,
+        progress: Progress,
+        holds: Collection[Breakpoint] = (),
+        broker_actions: Collection[BrokerAction] = (),
+    ) -> Broker:
+        key = tuple(sorted(broker_config.items()))
+        if key not in self._brokers:
+            self._brokers[key] = await self._target.start(
+                broker_config=broker_config, directory=directory, progress=progress
+            )
+        return self._brokers[key]
+
+
+class _NobodyWatches:
+    def target_says(self, target: str, text: str) -> None:
+        """Listen to nothing."""
+
+    def drive_begins(self, target: str, scenario_count: int) -> None:
+        """Look away."""
+
+    def scenario_ended(self, target: str, scenario_id: str) -> None:
+        """Look away."""

@@ -1,0 +1,108 @@
+"""A mutant put into the running reference: one function gets other code, and its own back afterwards.
+
+Nothing is written and nothing is imported anew; the objects of the reference stay the same.
+"""
+
+import builtins
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import IntEnum
+from functools import cache
+from types import CodeType, FunctionType
+
+from harness.mutants.faults.fields import OTHER_THAN
+from harness.mutants.model import Mutant
+from harness.mutants.source import PACKAGE
+
+
+@contextmanager
+def patched(mutant: Mutant, package: str = PACKAGE) -> Iterator[None]:
+    """Let the reference be the mutant for as long as the block lasts."""
+    function = live_function(mutant.source.name, mutant.compiled, package)
+    healthy = function.__code__
+    mutated = mutated_code(mutant)
+    assert mutated != healthy, f"{mutant.id} is no mutant"
+    function.__code__ = mutated
+    setattr(builtins, OTHER_THAN, other_than)
+    try:
+        yield
+    finally:
+        function.__code__ = healthy
+        delattr(builtins, OTHER_THAN)
+
+
+def mutated_code(mutant: Mutant) -> CodeType:
+    """Compile the function as the mutant has it."""
+    source = mutant.source
+    undo = mutant.edit.apply()
+    try:
+        module = compile(source.tree, str(source.path), "exec", dont_inherit=True)
+    finally:
+        undo.apply()
+    return next(code for code in _codes(module) if code.co_qualname == mutant.compiled)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from _codes(constant)
+
+
+def live_function(module: str, qualname: str, package: str = PACKAGE) -> FunctionType:
+    """Find a function of the running reference by its module and qualified name."""
+    found: object = importlib.import_module(f"{package}.{module}")
+    for name in qualname.split("."):
+        found = vars(found)[name]
+    if isinstance(found, property):
+        found = found.fget
+    elif isinstance(found, classmethod | staticmethod):
+        found = found.__func__
+    while not isinstance(found, FunctionType):
+        found = found.__wrapped__  # type: ignore[attr-defined] # what is no function wraps one
+    return found
+
+
+def forget_answers(modules: Sequence[str], package: str = PACKAGE) -> None:
+    """Empty the caches of functions, so that no answer of one mutant is another's."""
+    for forget in _caches(tuple(modules), package):
+        forget()
+
+
+@cache
+def _caches(modules: tuple[str, ...], package: str) -> tuple[Callable[[], None], ...]:
+    """Find what empties the caches; modules do not change, and there are many of them."""
+    found = (
+        getattr(each, "cache_clear", None)
+        for module in modules
+        for each in vars(importlib.import_module(f"{package}.{module}")).values()
+    )
+    return tuple(each for each in found if each is not None)
+
+
+def other_than(value: object, instead_of_none: object) -> object:
+    """Return another value of the same type; an empty tuple has no other that could be made up."""
+    match value:
+        case None:
+            return instead_of_none
+        case bool():
+            return not value
+        case IntEnum():
+            return _other_member(value)
+        case int():
+            return value + 1
+        case str():
+            return "" if value else "other"
+        case bytes():
+            return b"" if value else b"other"
+        case tuple():
+            return ()
+        case _:
+            raise AssertionError(f"a field of a response holds {value!r}")
+
+
+def _other_member(value: IntEnum) -> IntEnum:
+    """Return UNKNOWN_SERVER_ERROR for any other error, and NONE for that one."""
+    unknown_server_error = type(value)(-1)
+    return type(value)(0) if value is unknown_server_error else unknown_server_error

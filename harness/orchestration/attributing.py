@@ -1,0 +1,223 @@
+"""Which named behaviours of the reference's table make two versions tell a scenario differently.
+
+A behaviour is responsible if it alone, taken from the one profile into the other, changes what is seen where
+the two references differ. That takes no broker: the references are driven again, a behaviour at a time.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from harness.diff.check import TargetTrace
+from harness.diff.model import Attribution, Judgement
+from harness.orchestration.workers import workers
+from harness.runner.drive import Drive, DriveSinks, Limits, Watcher
+from harness.scenario.script import Script
+from harness.targets.reference.variants import VariantTarget, behaviour_source, differing_behaviours, variant
+from harness.trace.events import ANSWER_KINDS, Event, EventKind
+from harness.verdict import Outcome
+
+_RAN: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.DIVERGES))
+
+AnswerPosition = tuple[int, int]
+"""Step, and from 0 which of its answers."""
+AnswerDigests = Mapping[AnswerPosition, str]
+"""What was answered, as a digest."""
+ChangedAnswers = Mapping[str, frozenset[AnswerPosition]]
+"""By scenario id: where it is not told as usual."""
+_SHARED_COUNT: Final = 400
+"""Conversations; fewer are told by one process before others have started."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class _Pair:
+    """The references that two neighbouring targets are held against."""
+
+    from_oracle: str
+    to_oracle: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trial:
+    """One reference with one behaviour of another's, and what it is to tell anew."""
+
+    pair: _Pair
+    name: str
+    """The reference's name among the traces."""
+    base: str
+    of: str
+    behaviour: str
+
+
+class _Unwatched(Watcher):
+    """Nobody looks on."""
+
+    def target_says(self, target: str, text: str) -> None:
+        """Hear nothing."""
+
+    def drive_begins(self, target: str, scenario_count: int) -> None:
+        """Hear nothing."""
+
+    def scenario_ended(self, target: str, scenario_id: str) -> None:
+        """Hear nothing."""
+
+
+async def attribute(
+    scripts: Mapping[str, Script],
+    traces: Mapping[str, TargetTrace],
+    judgements: Iterable[Judgement],
+    *,
+    order: Sequence[str],
+    progress: Callable[[str], None],
+) -> tuple[Attribution, ...]:
+    """Attribute to named behaviours what changes from each target to the next.
+
+    Args:
+        scripts: of the run.
+        traces: of all targets and their references.
+        judgements: of the run; what was not held is passed over.
+        order: the targets' names; neighbours in it are compared.
+        progress: told what is being worked on.
+    """
+    pairs = _where_references_part(traces, judgements, order)
+    trials = [trial for pair in sorted(pairs) for trial in _trials(traces, pair)]
+    responsible: dict[_Pair, dict[str, set[str]]] = {pair: {} for pair in pairs}
+    async for trial, reported in _tried(trials, scripts, traces, pairs, progress):
+        for scenario_id, places in pairs[trial.pair].items():
+            if places & reported.get(scenario_id, frozenset()):
+                responsible[trial.pair].setdefault(scenario_id, set()).add(trial.behaviour)
+    return tuple(
+        _attribution(traces[pair.to_oracle].info.run_id, name, pair, responsible[pair].get(name, ()))
+        for pair in sorted(pairs)
+        for name in sorted(pairs[pair])
+    )
+
+
+async def _tried(
+    trials: Sequence[_Trial],
+    scripts: Mapping[str, Script],
+    traces: Mapping[str, TargetTrace],
+    pairs: Mapping[_Pair, Mapping[str, frozenset[AnswerPosition]]],
+    progress: Callable[[str], None],
+) -> AsyncIterator[tuple[_Trial, ChangedAnswers]]:
+    """Make all trials, and give each as it ends: many in processes of their own, few in a thread."""
+    loop = asyncio.get_running_loop()
+    is_much = sum(len(pairs[trial.pair]) for trial in trials) >= _SHARED_COUNT
+    with workers(len(trials)) if is_much else ThreadPoolExecutor(1) as pool:
+
+        async def tried(trial: _Trial) -> tuple[_Trial, ChangedAnswers]:
+            names = list(pairs[trial.pair])
+            events = traces[trial.name].events
+            usual = {name: seen_in(events.get(name, ())) for name in names}
+            chosen = [scripts[name] for name in names]
+            return trial, await loop.run_in_executor(pool, _changed_answers, trial, chosen, usual)
+
+        for ended, each in enumerate(asyncio.as_completed([tried(trial) for trial in trials]), start=1):
+            trial, reported = await each
+            progress(
+                f"what changed from {trial.pair.from_oracle} to {trial.pair.to_oracle}: "
+                f"{trial.behaviour} ({ended} of {len(trials)})"
+            )
+            yield trial, reported
+
+
+def _attribution(run_id: str, scenario_id: str, pair: _Pair, names: Iterable[str]) -> Attribution:
+    behaviours = tuple(sorted(names))
+    return Attribution(
+        run_id=run_id,
+        scenario_id=scenario_id,
+        from_oracle=pair.from_oracle,
+        to_oracle=pair.to_oracle,
+        behaviours=behaviours,
+        sources=tuple(behaviour_source(name) for name in behaviours),
+    )
+
+
+def _where_references_part(
+    traces: Mapping[str, TargetTrace], judgements: Iterable[Judgement], order: Sequence[str]
+) -> dict[_Pair, dict[str, frozenset[AnswerPosition]]]:
+    """Return, for each pair of references, the scenarios that they tell differently and where."""
+    oracles: dict[str, list[tuple[int, str]]] = {}
+    for judgement in judgements:
+        oracle = judgement.oracle
+        if oracle is not None and judgement.target in order and judgement.outcome in _RAN:
+            oracles.setdefault(judgement.scenario_id, []).append((order.index(judgement.target), oracle))
+    found: dict[_Pair, dict[str, frozenset[AnswerPosition]]] = {}
+    for scenario_id, in_turn in oracles.items():
+        for (_, one), (_, other) in pairwise(sorted(in_turn)):
+            seen = [seen_in(traces[name].events.get(scenario_id, ())) for name in (one, other)]
+            places = unequal_places(*seen)
+            if places:
+                pair = _Pair(from_oracle=one, to_oracle=other)
+                found.setdefault(pair, {})[scenario_id] = places
+    return found
+
+
+def _trials(traces: Mapping[str, TargetTrace], pair: _Pair) -> Iterator[_Trial]:
+    """Name every trial of a pair: each behaviour in which they differ, on either side."""
+    profiles = [traces[name].info.profile for name in (pair.from_oracle, pair.to_oracle)]
+    for behaviour in differing_behaviours(*profiles):
+        for name, base, of in (
+            (pair.to_oracle, profiles[1], profiles[0]),
+            (pair.from_oracle, profiles[0], profiles[1]),
+        ):
+            yield _Trial(pair=pair, name=name, base=base, of=of, behaviour=behaviour)
+
+
+def _changed_answers(
+    trial: _Trial, scripts: Sequence[Script], usual: Mapping[str, AnswerDigests]
+) -> ChangedAnswers:
+    """Return, of the scenarios that a trial tells whole, where it does not tell them as usual."""
+    reported = asyncio.run(_tell(variant(trial.base, behaviour=trial.behaviour, of=trial.of), scripts))
+    return {
+        scenario_id: unequal_places(seen_in(events), usual[scenario_id])
+        for scenario_id, events in reported.items()
+        if _is_whole(events)
+    }
+
+
+async def _tell(target: VariantTarget, scripts: Sequence[Script]) -> dict[str, list[Event]]:
+    """Hold scripts with a reference, and keep what happened in memory alone."""
+    reported: dict[str, list[Event]] = {}
+    with TemporaryDirectory(prefix="kafka-conformance-variant-") as logs:
+        drive = Drive(
+            run_id="variant",
+            target=target,
+            target_name="variant",
+            limits=Limits(),
+            sinks=DriveSinks(
+                write=lambda event: reported.setdefault(event.scenario_id, []).append(event),
+                broker_ready=lambda _description, _start_ms: None,
+                logs=Path(logs),
+            ),
+            watcher=_Unwatched(),
+        )
+        await drive.run(scripts)
+    return reported
+
+
+def _is_whole(events: Sequence[Event]) -> bool:
+    """Tell whether a variant, which no release is, could tell a scenario at all."""
+    return bool(events) and all(event.kind != EventKind.HARNESS_ERROR for event in events)
+
+
+def seen_in(events: Iterable[Event]) -> AnswerDigests:
+    """Return what was answered in a conversation, by step and place within the step."""
+    seen: dict[AnswerPosition, str] = {}
+    counts: Counter[int] = Counter()
+    for event in events:
+        if event.kind in ANSWER_KINDS:
+            seen[event.step, counts[event.step]] = f"{event.kind} {event.digest}"
+            counts[event.step] += 1
+    return seen
+
+
+def unequal_places(one: AnswerDigests, other: AnswerDigests) -> frozenset[AnswerPosition]:
+    """Return where two conversations differ."""
+    return frozenset(place for place in one.keys() | other.keys() if one.get(place) != other.get(place))

@@ -1,0 +1,64 @@
+"""Work that goes on in a process of its own, beside brokers that must not wait for it."""
+
+import asyncio
+from collections.abc import Callable
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import TypeVar, cast
+
+from harness.orchestration.workers import leave_signals_to_parent
+
+T = TypeVar("T")
+
+
+class AsideError(Exception):
+    """The process ended without a result."""
+
+
+async def aside(function: Callable[[], T]) -> T:
+    """Call a function in a process of its own, and return what it returned.
+
+    Args:
+        function: with its arguments, all of which can be pickled.
+
+    Raises:
+        AsideError: the process was killed, or ended by itself.
+        Exception: whatever the function raised.
+    """
+    context = get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_call, args=(function, sender), daemon=True)
+    # It returns when the process has read its arguments, a second later: brokers are served meanwhile.
+    starting = asyncio.create_task(asyncio.to_thread(process.start))
+    try:
+        await asyncio.shield(starting)
+        sender.close()
+        is_done, outcome = await asyncio.to_thread(_received, receiver)
+    finally:
+        # Who is interrupted meanwhile waits for it: a process that is not there yet cannot be ended.
+        await asyncio.wait([starting])
+        sender.close()
+        if process.pid is not None:
+            process.kill()
+            process.join()
+    if not is_done:
+        raise cast("Exception", outcome)
+    return cast("T", outcome)
+
+
+def _received(receiver: Connection) -> tuple[bool, object]:
+    try:
+        return cast("tuple[bool, object]", receiver.recv())
+    except EOFError:
+        return False, AsideError("a process that drove the reference ended without a result")
+    finally:
+        receiver.close()
+
+
+def _call(function: Callable[[], object], sender: Connection) -> None:
+    leave_signals_to_parent()
+    try:
+        outcome: tuple[bool, object] = (True, function())
+    except Exception as error:  # noqa: BLE001 - the parent raises it
+        outcome = (False, error)
+    sender.send(outcome)

@@ -1,0 +1,347 @@
+"""Scenarios run again: all of them for `--repeat`, and those whose result is unexpected.
+
+What shows again is the target's doing. What does not may be a race, or the machine: then nobody is blamed,
+and it stays visible. Attempts are kept beside the target's trace, under numbers from 2, so that a stored run
+is judged by all of them again. References in virtual time do the same every time and are not run again.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Final
+
+from harness.diff.check import CheckedRun, TargetTrace, judge_target, set_against
+from harness.diff.compare import Departures
+from harness.diff.expectations import SourcedEntry
+from harness.diff.model import Judgement
+from harness.diff.repeats import NO_FURTHER_ATTEMPT, is_accusation
+from harness.orchestration.judging import imposed_settings, read_traces
+from harness.orchestration.packings import packings
+from harness.orchestration.plan import RunPlan
+from harness.orchestration.starving import reteller
+from harness.report.model.phrases import is_reference_spec
+from harness.runner.drive import Drive, DriveSinks, Gate, Watcher
+from harness.runner.recorder import EventPosition, Recorder
+from harness.runner.sharing import Packing
+from harness.scenario.fitting import fitted
+from harness.scenario.script import Script
+from harness.targets.base.interface import Capability, Target, TargetError
+from harness.trace.canonical import Canonicaliser
+from harness.trace.events import TARGET_LOST, Event, EventKind
+from harness.trace.files import EventWriter, RunFolder, attempt_name
+from harness.verdict import Confirmation, Outcome
+
+ATTEMPTS: Final = 3
+"""How often a scenario is run in all, the first time included, before its result is an accusation."""
+SHARE: Final = 0.2
+"""Of the drive's time, for as long as nobody names another limit."""
+FIRST_CAUSES: Final = 3
+"""How many results of different causes are shown as often as is due before any other is run again."""
+LEAST_S: Final = 60.0
+"""However short the drive was, for as long as nobody names another limit.
+
+On two busy cores an attempt takes up to 15 s, most of it a JVM's start: that is two results of different
+causes, each shown three times. A run that is as expected takes no part of it.
+"""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Accused:
+    """A result that is to show again."""
+
+    target: Target
+    script: Script
+    trace: TargetTrace
+    """What is on record of this scenario with the target, all attempts so far."""
+    oracle: TargetTrace | None
+    judgement: Judgement
+
+    @property
+    def attempt_count(self) -> int:
+        return 1 + len(self.trace.repeats.get(self.script.id, ()))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether another attempt would change nothing."""
+        return self.judgement.confirmation == Confirmation.CLEARED or self.attempt_count >= ATTEMPTS
+
+    @property
+    def differs(self) -> bool:
+        """Whether it is a difference that is to show again, and not that a conversation broke off."""
+        return self.judgement.outcome == Outcome.DIVERGES
+
+    @property
+    def is_confirmed(self) -> bool:
+        return self.judgement.confirmation == Confirmation.CONFIRMED
+
+    def add(self, events: Sequence[Event]) -> None:
+        """Take in what was recorded of a further attempt, if anything was."""
+        if events:
+            attempts = (*self.trace.repeats.get(self.script.id, ()), tuple(events))
+            self.trace = replace(self.trace, repeats={self.script.id: attempts})
+
+
+@dataclass(slots=True, kw_only=True)
+class Rerun:
+    """Runs scenarios of a run again and leaves their traces beside the first ones."""
+
+    plan: RunPlan
+    folder: RunFolder
+    watcher: Watcher
+    entries: Sequence[SourcedEntry]
+    """The known differences."""
+    today: date
+    """On which expiry is judged."""
+    _lost: dict[str, str] = field(default_factory=dict, init=False)
+    """Why a target could not be had again, by its name."""
+    _has_begun: bool = field(default=False, init=False)
+    """Whether any unexpected result was run again."""
+    has_recorded: bool = field(default=False, init=False)
+    """Whether anything was added to the run's traces."""
+
+    async def repeat(self) -> bool:
+        """Run everything as often as the plan says, target by target; tell whether nobody interrupted it."""
+        scripts, targets = tuple(self.plan.scripts.values()), tuple(self._real_targets())
+        try:
+            # It has loops of its own, so it cannot be in this one.
+            packed = await asyncio.to_thread(packings, scripts, targets, merges=self.plan.merges_configs)
+            for number in range(2, self.plan.repeat + 1):
+                for target in (each for each in targets if each.name not in self._lost):
+                    watcher = self._begin(target, number, len(scripts))
+                    await self._run(target, scripts, number, watcher, [], packed.get(target.name))
+        except asyncio.CancelledError:
+            return False
+        return True
+
+    async def confirm(self, checked: CheckedRun, *, time_s: float) -> bool:
+        """Run what is unexpected again; tell whether nobody interrupted it.
+
+        Differences are run one scenario at a time. The first ones of different causes are run as often as is
+        due before any other, so that some accusations are sure however short the time is. Of the rest, every
+        result is run a second time before any is run a third time: what has shown twice is decided.
+        What broke off or was starved accuses nobody: it is run again together, and alone only after that.
+
+        Args:
+            checked: what was found so far.
+            time_s: for how many seconds attempts may begin at what differed, and then for how many at what
+                broke off or was starved; the first of all always does.
+        """
+        first, differing, others = self._accused(checked)
+        accusing = (first[:FIRST_CAUSES], first[FIRST_CAUSES:], differing)
+        try:
+            until_s = _now_s() + time_s
+            for accused in accusing:
+                await self._show_again(accused, until_s)
+            await self._show_again(others, _now_s() + time_s, together=True)
+        except asyncio.CancelledError:
+            for accused in (*accusing, others):
+                self._leave(accused, "interrupted")
+            return False
+        for accused in (*accusing, others):
+            self._leave(accused, f"the {time_s:.0f} s for it had passed")
+        return True
+
+    async def _show_again(
+        self, accused: Sequence[_Accused], until_s: float, *, together: bool = False
+    ) -> None:
+        for number in range(2, ATTEMPTS + 1):
+            due = [each for each in accused if each.attempt_count == number - 1 and not each.is_settled]
+            # What has shown again needs no more to be decided on.
+            due.sort(key=lambda each: each.is_confirmed)
+            batches = _by_target(due) if together and number == 2 else [[each] for each in due]
+            if not await self._round(batches, number, until_s):
+                return
+
+    def _real_targets(self) -> Iterator[Target]:
+        return (target for target in self.plan.targets if not is_reference_spec(target.spec))
+
+    def _accused(self, checked: CheckedRun) -> tuple[Sequence[_Accused], ...]:
+        """Choose what is run again: the first difference of each cause, other differences, and the rest."""
+        targets = {target.name: target for target in self._real_targets()}
+        chosen = [
+            each
+            for each in checked.judgements
+            if each.target in targets and is_accusation(each) and TARGET_LOST not in each.reason
+        ]
+        names = {name for each in chosen for name in (each.target, each.oracle) if name is not None}
+        traces = read_traces(self.folder, sorted(names & set(self.folder.targets())))
+        causes = {(one.target, one.scenario_id): one.cause for one in checked.differences if one.ordinal == 0}
+        reported: set[object] = set()
+        first: list[_Accused] = []
+        differing: list[_Accused] = []
+        others: list[_Accused] = []
+        for each in chosen:
+            cause = (each.target, causes.get((each.target, each.scenario_id), each.scenario_id))
+            one = _Accused(
+                target=targets[each.target],
+                script=self.plan.scripts[each.scenario_id],
+                trace=_of_scenario(traces[each.target], each.scenario_id),
+                oracle=traces.get(each.oracle or ""),
+                judgement=each,
+            )
+            if one.differs:
+                # Most likely results of one cause show one fault.
+                (differing if cause in reported else first).append(one)
+                reported.add(cause)
+            else:
+                others.append(one)
+        return first, differing, others
+
+    async def _round(self, batches: Sequence[Sequence[_Accused]], number: int, until_s: float) -> bool:
+        """Run each batch once more, and tell whether there was time for all; a run's first always has it."""
+        due = [each for batch in batches for each in batch]
+        counts = Counter(each.target.name for each in due)
+        targets = {each.target.name: each.target for each in due}
+        watchers = {name: self._begin(targets[name], number, count) for name, count in counts.items()}
+        for batch in batches:
+            target = batch[0].target
+            if target.name in self._lost:
+                continue
+            if self._has_begun and _now_s() >= until_s:
+                return False
+            self._has_begun = True
+            recorded: list[Event] = []
+            try:
+                scripts = tuple(each.script for each in batch)
+                packing = self._configs_of(target)
+                await self._run(target, scripts, number, watchers[target.name], recorded, packing)
+            finally:
+                for one in batch:
+                    one.add([event for event in recorded if event.scenario_id == one.script.id])
+            for one in batch:
+                one.judgement = self._judged_again(one)
+        return True
+
+    def _judged_again(self, one: _Accused) -> Judgement:
+        """Judge all attempts so far, to know whether and when another is due; the run is judged later."""
+        retell = None if one.oracle is None else reteller(self.folder, one.oracle.info.target)
+        settings = imposed_settings(self.folder, one.target.name)
+        script = one.script if settings is None else fitted(one.script, settings)
+        judged = judge_target([script], one.trace, one.oracle, Departures(), retell)
+        infos = {one.trace.info.target: one.trace.info}
+        checked = set_against(judged, infos, entries=self.entries, baseline=None, today=self.today)
+        return checked.judgements[0]
+
+    def _configs_of(self, target: Target) -> Packing | None:
+        """Return the properties with which the run had its scenarios: a fault may show with them alone."""
+        configs = self.folder.read_broker_configs().get(target.name)
+        return None if configs is None else Packing(configs=configs)
+
+    def _properties_of(self, target: Target) -> Mapping[str, str]:
+        return self.plan.broker_properties if Capability.BROKER_CONFIG in target.capabilities else {}
+
+    def _begin(self, target: Target, number: int, count: int) -> "_AgainWatcher":
+        watcher = _AgainWatcher(watcher=self.watcher, name=f"{target.name}, attempt {number}")
+        self.watcher.drive_begins(watcher.name, count)
+        return watcher
+
+    async def _run(
+        self,
+        target: Target,
+        scripts: Sequence[Script],
+        number: int,
+        watcher: "_AgainWatcher",
+        recorded: list[Event],
+        packing: Packing | None = None,
+    ) -> None:
+        """Run some scripts with fresh brokers; `recorded` gets what is put on record.
+
+        Without a packing each has a broker of the configuration that it asks for.
+        """
+        logs = self.folder.logs(target.name) / f"attempt-{number}"
+        with EventWriter(self.folder.events(attempt_name(target.name, number))) as writer:
+
+            def write(event: Event) -> None:
+                self.has_recorded = True
+                recorded.append(replace(event, run_id=self.plan.run_id))
+                writer.write(recorded[-1])
+
+            drive = Drive(
+                # On the wire no attempt has the ids of another: a broker that runs on may remember them.
+                run_id=f"{self.plan.run_id}.{number}",
+                target=target,
+                target_name=target.name,
+                limits=self.plan.limits,
+                sinks=DriveSinks(
+                    write=write,
+                    broker_ready=lambda *_: None,
+                    logs=logs if len(scripts) > 1 else logs / scripts[0].id.replace("/", "."),
+                ),
+                watcher=watcher,
+                base_config=self._properties_of(target),
+                packing=packing,
+                gate=Gate(frozenset(), jobs=self.plan.limits.jobs),
+            )
+            try:
+                lost = (await drive.run(scripts)).lost
+            except TargetError as error:
+                lost = str(error).partition("\n")[0]
+            if lost is not None:
+                self._lost[target.name] = lost
+
+    def _leave(self, accused: Sequence[_Accused], why: str) -> None:
+        """Put on record what was not run again as often as was due."""
+        for one in accused:
+            if one.is_settled:
+                continue
+            lost = self._lost.get(one.target.name)
+            name = attempt_name(one.target.name, one.attempt_count + 1)
+            with EventWriter(self.folder.events(name)) as writer:
+                recorder = Recorder(
+                    run_id=self.plan.run_id,
+                    target=one.target.name,
+                    script=one.script,
+                    canonicaliser=Canonicaliser(groups={}),
+                    write=writer.write,
+                    now_ms=lambda: 0.0,
+                )
+                self.has_recorded = True
+                note = f"{NO_FURTHER_ATTEMPT}{f'{TARGET_LOST}{lost}' if lost else why}"
+                recorder.note(EventKind.ABANDONED, EventPosition(step=-1), note)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AgainWatcher:
+    """Passes on what a drive tells, under a name that says which attempt it is; how many come was told."""
+
+    watcher: Watcher
+    name: str
+
+    def target_says(self, target: str, text: str) -> None:
+        del target
+        self.watcher.target_says(self.name, text)
+
+    def drive_begins(self, target: str, scenario_count: int) -> None:
+        """Tell nothing: an attempt is driven in parts, and its whole was told of."""
+
+    def scenario_ended(self, target: str, scenario_id: str) -> None:
+        del target
+        self.watcher.scenario_ended(self.name, scenario_id)
+
+
+def time_for_confirming(plan: RunPlan, drive_s: float) -> float:
+    """Return for how many seconds attempts of a kind may begin, after a drive of some seconds."""
+    return max(LEAST_S, SHARE * drive_s) if plan.confirm_s is None else plan.confirm_s
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _by_target(accused: Sequence[_Accused]) -> Sequence[Sequence[_Accused]]:
+    """Put what is due into one batch for each target."""
+    batches: dict[str, list[_Accused]] = {}
+    for each in accused:
+        batches.setdefault(each.target.name, []).append(each)
+    return tuple(batches.values())
+
+
+def _of_scenario(trace: TargetTrace, scenario_id: str) -> TargetTrace:
+    repeats = trace.repeats.get(scenario_id)
+    return replace(
+        trace,
+        events={scenario_id: trace.events.get(scenario_id, ())},
+        repeats={} if repeats is None else {scenario_id: repeats},
+    )

@@ -1,0 +1,361 @@
+"""The drive: every target with every script, then the references that they are held against."""
+
+import asyncio
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final
+
+from harness.capacity import machine
+from harness.orchestration.background import AsideError, aside
+from harness.orchestration.fetching import Fetches, fetching
+from harness.orchestration.packings import packings
+from harness.orchestration.plan import RunPlan
+from harness.orchestration.target_record import TargetRecord, Trace, Unwatched, header_of
+from harness.results.exit_code import ENDED_COMPLETE, ENDED_INTERRUPTED
+from harness.runner.drive import Drive, DriveSinks, Gate, Watcher
+from harness.runner.recorder import EventPosition, Recorder
+from harness.runner.sharing import Packing, brokers_json
+from harness.scenario.fitting import fitted
+from harness.scenario.script import Script
+from harness.targets.base.interface import BrokerDescription, Capability, Target, TargetError
+from harness.targets.base.nonsense import blaming_target
+from harness.targets.reference.oracle import Oracle, is_same_profile, oracle_for
+from harness.trace.canonical import Canonicaliser
+from harness.trace.events import TARGET_LOST, EventKind, TraceHeader
+from harness.trace.files import EventWriter, RunFolder
+
+_ASIDE_FROM: Final = 200
+"""Scenarios from which on a reference is driven in a process of its own, which takes a second to start."""
+_NOBODY_COMPARED: Final = "no target that it serves as a measure was driven with it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriveReport:
+    """How the drive of a whole run went."""
+
+    ended: str
+    """`complete`, `interrupted`, or `target lost: …`, as the footer says it."""
+    drive_ms: Mapping[str, float]
+    """Target name to milliseconds."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RunDrive:
+    """Drives all targets of a plan and leaves their traces in a run folder."""
+
+    plan: RunPlan
+    folder: RunFolder
+    watcher: Watcher
+    _records: dict[str, TargetRecord] = field(default_factory=dict, init=False)
+    _packings: Mapping[str, Packing] = field(default_factory=dict, init=False)
+    _fetches: Fetches = field(default_factory=lambda: Fetches({}), init=False)
+    _one_aside: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    """Held while a reference is driven beside brokers: one leaves them a core."""
+    _oracles: dict[str, asyncio.Task[str | None]] = field(default_factory=dict, init=False)
+    """By target, the name of its oracle, when that was driven."""
+    _beside: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup, init=False)
+    """References that are driven while brokers are."""
+
+    async def run(self) -> DriveReport:
+        """Drive the targets, then their oracles; losing one target does not stop the others."""
+        references = [target for target in self.plan.targets if _is_reference(target)]
+        others = [target for target in self.plan.targets if not _is_reference(target)]
+        for target in self.plan.targets:
+            target.for_run(self.plan.run_id)
+        interrupted = False
+        try:
+            async with (
+                fetching(others, self.watcher.target_says) as self._fetches,
+                self._beside,
+            ):
+                asked_for = self._beside.create_task(self._drive_references(references))
+                if not self._is_aside:
+                    await asked_for
+                await asyncio.to_thread(self._pack, others)
+                for wave in _waves(others, self.plan.at_once):
+                    await self._drive_together(wave)
+            for target in others if self.plan.against is None else self.plan.targets:
+                await self._settle_oracle_of(target)
+        except asyncio.CancelledError:
+            interrupted = True
+        return DriveReport(
+            ended=ENDED_INTERRUPTED if interrupted else self._ended(),
+            drive_ms={record.name: record.drive_ms for record in self._records.values()},
+        )
+
+    def _pack(self, targets: Sequence[Target]) -> None:
+        """Find which scripts may share brokers, and put it on file."""
+        scripts = tuple(self.plan.scripts.values())
+        self._packings = packings(scripts, targets, merges=self.plan.merges_configs)
+        self.folder.write_brokers(
+            {
+                target.name: brokers_json(scripts, target.capabilities, self._packings[target.name])
+                for target in targets
+                if Capability.BROKER_CONFIG in target.capabilities
+            }
+        )
+
+    @property
+    def _is_aside(self) -> bool:
+        """Whether references are driven in a process of their own, while brokers are."""
+        are_alone = all(map(_is_reference, self.plan.targets))
+        return not are_alone and len(self.plan.scripts) >= _ASIDE_FROM
+
+    async def alone(
+        self,
+        target: Target,
+        name: str,
+        *,
+        base_config: Mapping[str, str] | None,
+        scripts: Mapping[str, Script] | None,
+    ) -> TargetRecord:
+        """Drive one reference, and return what is on file of it."""
+        await self._drive(target, name, base_config=base_config, scripts=scripts)
+        return self._records[name]
+
+    async def _drive_references(self, targets: Sequence[Target]) -> None:
+        async with self._one_aside:
+            for target in targets:
+                await self._drive_reference(target, target.name)
+
+    async def _drive_reference(
+        self,
+        target: Target,
+        name: str,
+        *,
+        base_config: Mapping[str, str] | None = None,
+        scripts: Mapping[str, Script] | None = None,
+    ) -> None:
+        if not self._is_aside:
+            await self._drive(target, name, base_config=base_config, scripts=scripts)
+            return
+        chosen = self.plan.scripts if scripts is None else scripts
+        self.watcher.drive_begins(name, len(chosen))
+        # Other targets may hold what cannot be handed to another process, and are of no use there.
+        plan = replace(self.plan, targets=())
+        drive = partial(_driven, plan, self.folder, target, name, base_config, scripts)
+        try:
+            self._records[name] = await aside(drive)
+        except (asyncio.CancelledError, AsideError) as ending:
+            why = ENDED_INTERRUPTED if isinstance(ending, asyncio.CancelledError) else str(ending)
+            self._give_up(target, name, why)
+            if why == ENDED_INTERRUPTED:
+                raise
+        for scenario_id in chosen:
+            self.watcher.scenario_ended(name, scenario_id)
+
+    def _give_up(self, target: Target, name: str, why: str) -> None:
+        """Put on record that a reference was not driven; what its process had written may be torn."""
+        self.folder.events(name).unlink(missing_ok=True)
+        record = self._records[name] = TargetRecord(name=name)
+        is_lost = why != ENDED_INTERRUPTED
+        record.lost = why if is_lost else None
+        with EventWriter(self.folder.events(name)) as writer:
+            trace = Trace(writer=writer, record=record)
+            self._abandon_rest(record, target, trace, f"{TARGET_LOST}{why}" if is_lost else why, why=why)
+
+    async def _drive_together(self, targets: Sequence[Target]) -> None:
+        """Drive some targets at once, in rounds of as many brokers as the machine carries."""
+        gate = Gate(frozenset(target.name for target in targets), jobs=self.plan.limits.jobs)
+        async with asyncio.TaskGroup() as tasks:
+            for target in targets:
+                tasks.create_task(self._drive(target, target.name, gate=gate))
+
+    def _ended(self) -> str:
+        lost = [f"{record.name}: {record.lost}" for record in self._records.values() if record.lost]
+        return f"{TARGET_LOST}{'; '.join(lost)}" if lost else ENDED_COMPLETE
+
+    async def _drive(
+        self,
+        target: Target,
+        name: str,
+        *,
+        base_config: Mapping[str, str] | None = None,
+        gate: Gate | None = None,
+        scripts: Mapping[str, Script] | None = None,
+    ) -> None:
+        record = self._records[name] = TargetRecord(name=name)
+        with EventWriter(self.folder.events(name)) as writer:
+            trace = Trace(writer=writer, record=record)
+
+            def broker_ready(description: BrokerDescription, start_ms: float) -> None:
+                record.descriptions.append(description)
+                record.headers.append(header_of(self.plan.run_id, name, description, start_ms))
+                self.folder.write_headers(name, record.headers)
+                self._foresee_oracle(target, record)
+
+            drive = Drive(
+                run_id=self.plan.run_id,
+                target=target,
+                target_name=name,
+                limits=self.plan.limits,
+                sinks=DriveSinks(write=trace.write, broker_ready=broker_ready, logs=self.folder.logs(name)),
+                watcher=self.watcher,
+                base_config=self._properties_of(target) if base_config is None else base_config,
+                packing=self._packings.get(name),
+                fits=self.plan.against is None,
+                gate=gate or Gate(frozenset(), jobs=self.plan.limits.jobs),
+            )
+            began_s = time.monotonic()
+            chosen = self.plan.scripts if scripts is None else scripts
+            self._note_rest(name, chosen, trace)
+            try:
+                await self._fetches.of(target)
+                result = await drive.run(tuple(chosen.values()))
+                record.drive_ms = result.drive_ms
+                record.lost = record.lost or result.lost or trace.full
+            except TargetError as error:
+                record.lost = str(error).partition("\n")[0]
+                record.drive_ms = round((time.monotonic() - began_s) * 1000, 1)
+                drive.gate.settle(name)
+                self._abandon_rest(record, target, trace, f"{TARGET_LOST}{record.lost}", why=str(error))
+            except asyncio.CancelledError:
+                self._abandon_rest(
+                    record, target, trace, ENDED_INTERRUPTED, why="interrupted before a broker was ready"
+                )
+                raise
+
+    def _properties_of(self, target: Target) -> Mapping[str, str]:
+        is_ours = Capability.BROKER_CONFIG in target.capabilities and not _is_reference(target)
+        return self.plan.broker_properties if is_ours else {}
+
+    def _abandon_rest(
+        self, record: TargetRecord, target: Target, trace: Trace, note: str, *, why: str
+    ) -> None:
+        """Put on record of every scenario that was not begun that it never will be.
+
+        Args:
+            record: of the target.
+            target: itself.
+            trace: gets a note for each scenario that it tells nothing of.
+            note: what it says.
+            why: there is no broker to describe, where there is none.
+        """
+        if not record.headers:
+            nothing = BrokerDescription(
+                spec=target.spec,
+                profile="",
+                implementation="not available",
+                bootstrap="",
+                broker_config={},
+                api_ranges=(),
+                notes=(why,),
+            )
+            record.headers.append(header_of(self.plan.run_id, record.name, nothing, 0.0))
+            self.folder.write_headers(record.name, record.headers)
+        for script in self.plan.scripts.values():
+            if script.id in trace.reported_of:
+                continue
+            recorder = self._bare_recorder(record.name, script, trace)
+            recorder.note(EventKind.ABANDONED, EventPosition(step=-1), note)
+
+    def _bare_recorder(self, name: str, script: Script, trace: Trace) -> Recorder:
+        return Recorder(
+            run_id=self.plan.run_id,
+            target=name,
+            script=script,
+            canonicaliser=Canonicaliser(groups={}),
+            write=trace.write,
+            now_ms=lambda: 0.0,
+        )
+
+    async def _settle_oracle_of(self, target: Target) -> None:
+        """Name what a target is held against: the reference of its profile, or what the plan says."""
+        record = self._records[target.name]
+        if not record.descriptions:
+            return
+        name = self.plan.against
+        if name is None:
+            foreseen = self._oracles.get(target.name)
+            name = await (self._oracle_of(target, record) if foreseen is None else foreseen)
+        if name is not None and name != target.name:
+            record.oracle = name
+            record.headers = [_with_oracle(header, name) for header in record.headers]
+            self.folder.write_headers(target.name, record.headers)
+
+    def _foresee_oracle(self, target: Target, record: TargetRecord) -> None:
+        """Have the reference driven while its target is, if its first broker tells all that matters."""
+        is_known = self.plan.against is None and not target.is_external and not _is_reference(target)
+        if self._is_aside and is_known and target.name not in self._oracles:
+            self._oracles[target.name] = self._beside.create_task(self._oracle_of(target, record))
+
+    async def _oracle_of(self, target: Target, record: TargetRecord) -> str | None:
+        """Drive the reference that a target is held against, unless it was already, and return its name."""
+        try:
+            with blaming_target():
+                oracle = oracle_for(target, record.descriptions[0])
+        except TargetError as error:
+            record.lost = record.lost or f"nothing to hold it against: {error}"
+            return None
+        async with self._one_aside:
+            name = self._name_of(oracle)
+            if name not in self._records:
+                scripts = self._compared(target)
+                await self._drive_reference(
+                    oracle.target, name, base_config=oracle.base_config, scripts=scripts
+                )
+        return name
+
+    def _compared(self, target: Target) -> Mapping[str, Script]:
+        """Return what a reference is to be driven with: of what its target cannot do, it has nothing to say.
+
+        One that may be several targets' is driven with everything.
+        """
+        if not target.is_external:
+            return self.plan.scripts
+        record = self._records[target.name]
+        settings = record.descriptions[0].broker_config
+        return {
+            name: fitted(script, settings)
+            for name, script in self.plan.scripts.items()
+            if name not in record.not_applicable
+        }
+
+    def _note_rest(self, name: str, chosen: Mapping[str, Script], trace: Trace) -> None:
+        """Put on record of every scenario that a reference is not driven with that nothing needs it."""
+        for script in self.plan.scripts.values():
+            if script.id not in chosen:
+                recorder = self._bare_recorder(name, script, trace)
+                recorder.note(EventKind.NOT_APPLICABLE, EventPosition(step=-1), _NOBODY_COMPARED)
+
+    def _name_of(self, oracle: Oracle) -> str:
+        """Return the name of a reference that the user asked for if it is the same, else the oracle's."""
+        if not oracle.base_config:
+            for target in self.plan.targets:
+                record = self._records.get(target.name)
+                if (
+                    record
+                    and _is_reference(target)
+                    and is_same_profile(record.headers[0].profile, oracle.profile)
+                ):
+                    return target.name
+        return oracle.name
+
+
+def _driven(
+    plan: RunPlan,
+    folder: RunFolder,
+    target: Target,
+    name: str,
+    base_config: Mapping[str, str] | None,
+    scripts: Mapping[str, Script] | None,
+) -> TargetRecord:
+    """Drive a reference, in whatever process this is called in, and return what is on file of it."""
+    drive = RunDrive(plan=plan, folder=folder, watcher=Unwatched())
+    return asyncio.run(drive.alone(target, name, base_config=base_config, scripts=scripts))
+
+
+def _waves(targets: Sequence[Target], at_once: int | None) -> Iterator[Sequence[Target]]:
+    """Split targets, in their order, into those that are driven together: if nobody says, one a core."""
+    size = at_once or machine().cores
+    return (targets[start : start + size] for start in range(0, len(targets), size))
+
+
+def _is_reference(target: Target) -> bool:
+    return target.spec.startswith("reference") and not target.spec.startswith("reference-tcp")
+
+
+def _with_oracle(header: TraceHeader, oracle: str) -> TraceHeader:
+    return replace(header, oracle=oracle)

@@ -1,0 +1,87 @@
+"""What a run will do to brokers of others, told before the first request to them."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from harness.runner.harmless import why_not_harmless
+from harness.runner.placing import group_names
+from harness.scenario.script import Script
+from harness.targets.base.interface import CONFORMANCE_TOPICS, Capability, Target
+from harness.targets.base.layout import Endpoint, Layout
+from harness.targets.external.guard import Guard
+from harness.targets.external.namespace import MARK, Namespace, TopicNames
+from harness.targets.external.run_namespace import RunNamespace
+
+
+def announcement(target: Target, *, topics: str = f"{len(CONFORMANCE_TOPICS)} topics") -> str:
+    """Say in one line what is made on a target that others use, and what becomes of it.
+
+    Args:
+        target: a broker of others.
+        topics: which topics are made.
+    """
+    return (
+        f"{target.spec} is a broker of others: the run makes groups, {topics} and "
+        f"transactional ids, all called {MARK}…, touches nothing else, and deletes them at the end "
+        "(Kafka itself forgets transactional ids); --dry-run lists it"
+    )
+
+
+def tap_announcement(target: Target) -> str:
+    """Say in one line what a tap makes on a target that others use, and what it lets pass."""
+    return (
+        f"{target.spec} is a broker of others: the tap makes {len(CONFORMANCE_TOPICS)} topics called {MARK}… "
+        "and deletes them at the end; what your clients send is yours, and passes as it is; "
+        "--dry-run lists it"
+    )
+
+
+def outline(run_id: str) -> Iterator[str]:
+    """List by which names a run's own things are known, and its topics."""
+    namespace = Namespace.new(run_id)
+    yield f"prefix: {namespace.prefix} (time and random part are new in each run)"
+    for name, count in CONFORMANCE_TOPICS.items():
+        yield f"topic: {namespace.topic(name)}, {count} partitions"
+
+
+def dry_run(target: Target, scripts: Mapping[str, Script], *, run_id: str) -> Iterator[str]:
+    """List what a run would do to a target, as far as that is known without a request to it.
+
+    Args:
+        target: a broker of others.
+        scripts: what is to be run, by scenario id.
+        run_id: of the run.
+    """
+    run_namespace = _unasked(run_id)
+    refused = {
+        script.id: why for script in scripts.values() if (why := _why_not(script, target, run_namespace))
+    }
+    carried_out = [script for script in scripts.values() if script.id not in refused]
+    yield announcement(target)
+    yield from outline(run_id)
+    names = sum(len(group_names(script)) for script in carried_out)
+    yield f"scenarios: at most {len(carried_out)} of {len(scripts)}"
+    yield f"groups and transactional ids: {names}"
+    requests = Counter(api for script in carried_out for api in script.apis)
+    for api, count in sorted(requests.items()):
+        yield f"request: {api}, by {count} scenarios"
+    for reason, count in sorted(Counter(refused.values()).items()):
+        yield f"not applicable: {count} scenarios: {reason}"
+
+
+def _why_not(script: Script, target: Target, run_namespace: RunNamespace) -> str | None:
+    lacking = [name for name in script.needs if Capability(name) not in target.capabilities]
+    if lacking:
+        return f"a broker of others lacks the capability {', '.join(lacking)}"
+    return why_not_harmless(script, run_namespace)
+
+
+def _unasked(run_id: str) -> RunNamespace:
+    """Return what is minded on a broker that nobody has asked anything yet."""
+    namespace = Namespace.new(run_id)
+    return RunNamespace(
+        namespace=namespace,
+        guard=Guard(namespace=namespace),
+        layout=Layout(nodes={-1: Endpoint(node_id=-1, host="", port=0)}),
+        topics=TopicNames(namespace, tuple(CONFORMANCE_TOPICS)),
+    )

@@ -1,0 +1,302 @@
+"""The judgement of a run: its traces and scripts in, judgements and differences on file."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Final
+
+from harness.diff.check import CheckedRun, TargetTrace, judge_target, set_against
+from harness.diff.compare import Departures
+from harness.diff.expectations import SourcedEntry, check_scenarios, load_expectations
+from harness.diff.judge import TargetInfo
+from harness.diff.model import Judgement
+from harness.diff.repeats import Repeated
+from harness.orchestration.starving import reteller
+from harness.orchestration.workers import workers
+from harness.results.baseline import BY_OPTION, BaselineData, keep_baseline, results_against
+from harness.results.errors import ReportError
+from harness.results.exit_code import ExitCode, exit_code, worst
+from harness.runner.recorder import EventPosition, Recorder
+from harness.scenario.errors import ScenarioError
+from harness.scenario.fitting import fitted
+from harness.scenario.script import Script, script_from_json
+from harness.trace.canonical import Canonicaliser
+from harness.trace.events import Event, EventKind, RunFooter
+from harness.trace.files import RunFolder, read_events, read_records, write_records
+from harness.trace.schema import TraceError, json_object
+
+EXTERNAL: Final = "external:"
+"""How the spec of a target begins that others use."""
+_SHARED_BYTES: Final = 24 * 1024 * 1024
+"""Of traces; below, other processes take longer to start than to help."""
+
+
+def judge_run(
+    folder: RunFolder,
+    *,
+    expectation_files: Sequence[Path],
+    catalogue: frozenset[str],
+    baseline: Path | None,
+    today: date,
+    checked: CheckedRun | None = None,
+) -> CheckedRun:
+    """Judge a recorded run, and keep what was found beside its traces.
+
+    Args:
+        folder: of the run.
+        expectation_files: the known differences.
+        catalogue: every scenario id that there is.
+        baseline: an earlier run's folder, or None.
+        today: on which expiry is judged.
+        checked: what was found with the same expectations and baseline, if no trace was added since.
+
+    Raises:
+        TraceError: a file of the run is damaged.
+        ExpectationError: an expectation file is.
+        ReportError: the baseline is no judged run.
+    """
+    entries = read_expectations(expectation_files, catalogue)
+    before = read_baseline(baseline)
+    if checked is None:
+        checked = check_folder(folder, entries=entries, baseline=before, today=today)
+    keep_judgements(folder, checked)
+    keep_baseline(folder.path, None if baseline is None else _compared_with(baseline, before or (), checked))
+    return checked
+
+
+def keep_judgements(folder: RunFolder, checked: CheckedRun) -> None:
+    """Keep what was found beside a run's traces."""
+    write_records(folder.judgements, checked.judgements)
+    write_records(folder.differences, checked.differences)
+    if checked.attempts or folder.attempts.exists():
+        write_records(folder.attempts, checked.attempts)
+
+
+def _compared_with(path: Path, before: Sequence[Judgement], checked: CheckedRun) -> BaselineData:
+    return BaselineData(
+        run_id=before[0].run_id if before else path.resolve().name,
+        named_by=BY_OPTION,
+        results=results_against(checked.judgements, checked.removed, before),
+    )
+
+
+def check_folder(
+    folder: RunFolder,
+    *,
+    entries: Sequence[SourcedEntry],
+    baseline: Sequence[Judgement] | None,
+    today: date,
+) -> CheckedRun:
+    """Judge a recorded run, and leave its folder as it is.
+
+    Raises:
+        TraceError: a file of the run is damaged.
+    """
+    names = folder.targets()
+    shares = _shares(folder, names)
+    by_target: dict[str, list[Repeated]] = {}
+    if len(shares) == 1 or _trace_bytes(folder, names) < _SHARED_BYTES:
+        for share in shares:
+            by_target |= _judge_share(folder, share)
+    else:
+        with workers(len(shares)) as pool:
+            for found in pool.map(_judge_share, [folder] * len(shares), shares):
+                by_target |= found
+    return set_against(
+        [each for name in names for each in by_target[name]],
+        {name: _info(folder, name) for name in names},
+        entries=entries,
+        baseline=baseline,
+        today=today,
+    )
+
+
+def _shares(folder: RunFolder, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Divide targets into what is judged together: a target and, with the first that needs it, its oracle."""
+    left = dict.fromkeys(names)
+    shares: list[tuple[str, ...]] = []
+    for name in names:
+        oracle = _info(folder, name).oracle
+        if oracle is not None and name in left:
+            share = tuple(each for each in (oracle, name) if each in left)
+            shares.append(share)
+            left = {each: None for each in left if each not in share}
+    return [*shares, *((name,) for name in left)]
+
+
+def _trace_bytes(folder: RunFolder, names: Sequence[str]) -> int:
+    return sum(path.stat().st_size for name in names if (path := folder.events(name)).exists())
+
+
+def _judge_share(folder: RunFolder, share: Sequence[str]) -> dict[str, list[Repeated]]:
+    """Judge some targets of a run; each trace is read once."""
+    scripts = tuple(read_scripts(folder).values())
+    is_cut_short = folder.read_footer() is None
+    traces: dict[str, TargetTrace] = {}
+
+    def trace_of(name: str) -> TargetTrace:
+        if name not in traces:
+            read = _read_trace(folder, name)
+            traces[name] = _cut_short(read, scripts) if is_cut_short else read
+        return traces[name]
+
+    departures = Departures()
+    known = frozenset(folder.targets())
+    judged: dict[str, list[Repeated]] = {}
+    for name in share:
+        trace = trace_of(name)
+        oracle = trace_of(trace.info.oracle) if trace.info.oracle in known else None
+        retell = None if oracle is None else reteller(folder, oracle.info.target)
+        settings = imposed_settings(folder, name)
+        as_driven = scripts if settings is None else [fitted(script, settings) for script in scripts]
+        judged[name] = judge_target(as_driven, trace, oracle, departures, retell)
+    return judged
+
+
+def imposed_settings(folder: RunFolder, name: str) -> Mapping[str, str] | None:
+    """Return the settings that scripts were fitted to: those of a broker of others, for its reference too."""
+    for other in folder.targets():
+        header = folder.read_headers(other)[0]
+        is_alone = header.oracle is not None and header.oracle.endswith(f"-as-{other}")
+        if header.spec.startswith(EXTERNAL) and is_alone and name in (other, header.oracle):
+            where = f"`broker_config` of {folder.headers_json(other)}"
+            return {
+                name: str(value) for name, value in json_object(header.broker_config, where=where).items()
+            }
+    return None
+
+
+def read_expectations(paths: Sequence[Path], catalogue: frozenset[str]) -> tuple[SourcedEntry, ...]:
+    """Read expectation files, and refuse entries that speak of no scenario.
+
+    Raises:
+        ExpectationError: a file or an entry is wrong.
+    """
+    entries = load_expectations(paths)
+    check_scenarios(entries, sorted(catalogue))
+    return entries
+
+
+def read_baseline(folder: Path | None) -> tuple[Judgement, ...] | None:
+    """Read the judgements of an earlier run to compare with, if there is one.
+
+    Raises:
+        ReportError: the folder has none.
+        TraceError: they are damaged.
+    """
+    if folder is None:
+        return None
+    judgements = RunFolder(folder).judgements
+    if not judgements.is_file():
+        raise ReportError(
+            f"{folder} cannot be the baseline: it is no run's folder, or its run was not judged"
+        )
+    found = read_records(Judgement, judgements)
+    _refuse_unjudged(RunFolder(folder), found)
+    return found
+
+
+def _refuse_unjudged(folder: RunFolder, judgements: Sequence[Judgement]) -> None:
+    """Refuse judgements of which some are missing: every scenario with every target has one."""
+    if not folder.scripts_json.is_file():
+        return
+    judged = {(each.target, each.scenario_id) for each in judgements}
+    held = {(target, name) for target in folder.targets() for name in folder.read_scripts()}
+    if missing := held - judged:
+        raise TraceError(
+            f"{folder.judgements}: {len(missing)} of {len(held)} judgements are missing; "
+            f"`kafka-conformance report {folder.path}` judges the run again"
+        )
+
+
+def judge_run_again(
+    folder: RunFolder,
+    *,
+    expectation_files: Sequence[Path],
+    catalogue: frozenset[str],
+    baseline: Path | None,
+) -> ExitCode:
+    """Judge a stored run with today's expectations, and say how a process that ran it would end."""
+    checked = judge_run(
+        folder,
+        expectation_files=expectation_files,
+        catalogue=catalogue,
+        baseline=baseline,
+        today=datetime.now(UTC).date(),
+    )
+    return ending(checked, catalogue=catalogue, footer=folder.read_footer())
+
+
+def ending(checked: CheckedRun, *, catalogue: frozenset[str], footer: RunFooter | None) -> ExitCode:
+    """Say how a judged run ends; a scenario of the baseline that exists no more makes it red.
+
+    One that was merely not chosen this time does not.
+    """
+    code = exit_code(checked.judgements, footer)
+    is_gone = any(each.scenario_id not in catalogue for each in checked.removed)
+    return worst((code, ExitCode.NOTHING_RAN)) if is_gone else code
+
+
+def read_scripts(folder: RunFolder) -> Mapping[str, Script]:
+    """Read the scripts that a run held, by scenario id.
+
+    Raises:
+        TraceError: one is none.
+    """
+    scripts: dict[str, Script] = {}
+    for name, data in folder.read_scripts().items():
+        try:
+            scripts[name] = script_from_json(data)  # type: ignore[arg-type] # JSON data by its reader
+        except ScenarioError as error:
+            raise TraceError(f"{folder.scripts_json}: {name!r}: {error}") from error
+    return scripts
+
+
+def read_traces(folder: RunFolder, targets: Iterable[str] | None = None) -> Mapping[str, TargetTrace]:
+    """Read the traces of some targets, or of all, their events gathered by scenario."""
+    names = folder.targets() if targets is None else targets
+    return {target: _read_trace(folder, target) for target in names}
+
+
+def _cut_short(trace: TargetTrace, scripts: Sequence[Script]) -> TargetTrace:
+    """Say of every scenario without an event that its run was cut short, for that is no fault of ours."""
+    missing: list[Event] = []
+    for script in scripts:
+        if script.id not in trace.events:
+            recorder = Recorder(
+                run_id=trace.info.run_id,
+                target=trace.info.target,
+                script=script,
+                canonicaliser=Canonicaliser(groups={}),
+                write=missing.append,
+                now_ms=lambda: 0.0,
+            )
+            recorder.note(EventKind.ABANDONED, EventPosition(step=-1), "the run was cut short before")
+    return replace(trace, events={**trace.events, **{event.scenario_id: (event,) for event in missing}})
+
+
+def _info(folder: RunFolder, target: str) -> TargetInfo:
+    header = folder.read_headers(target)[0]
+    return TargetInfo(
+        run_id=header.run_id,
+        target=target,
+        spec=header.spec,
+        profile=header.profile,
+        oracle=header.oracle,
+    )
+
+
+def _read_trace(folder: RunFolder, target: str) -> TargetTrace:
+    repeats: dict[str, list[Sequence[Event]]] = {}
+    for name in folder.repeats(target).values():
+        for scenario_id, events in _by_scenario(folder, name).items():
+            repeats.setdefault(scenario_id, []).append(events)
+    return TargetTrace(info=_info(folder, target), events=_by_scenario(folder, target), repeats=repeats)
+
+
+def _by_scenario(folder: RunFolder, trace: str) -> Mapping[str, tuple[Event, ...]]:
+    by_scenario: dict[str, list[Event]] = {}
+    for event in read_events(folder.events(trace)).events:
+        by_scenario.setdefault(event.scenario_id, []).append(event)
+    return {name: tuple(events) for name, events in by_scenario.items()}

@@ -1,0 +1,169 @@
+"""What each API answered while the coordinator was held in its load: a table made from traces.
+
+It says what came, not what should have: a cell that differs from the reference's names both.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from harness.scenario.script import PauseAt, Release, step_text
+from harness.targets.base.interface import Breakpoint
+from harness.trace.embedded import stored_fields
+from harness.trace.events import Event, EventKind
+from harness.trace.files import RunFolder, read_events
+from harness.wire.schema import API_NAMES
+
+Asked: TypeAlias = tuple[str, int]
+"""An API and its version."""
+Answers: TypeAlias = Mapping[Asked, frozenset[str]]
+_RAN: Final = step_text(PauseAt(point=Breakpoint.LOADING.value))
+_LET_GO: Final = step_text(Release(point=Breakpoint.LOADING.value))
+_HEAD: Final = """# What each API answers while a coordinator loads
+
+Made by `kafka-conformance loading-table` from runs in which brokers were held in the midst of their load.
+"per" tells where in the response the code stood; two codes in a cell were both seen.
+A dash is a version that the broker does not serve.
+"""
+
+
+@dataclass(slots=True, kw_only=True)
+class LoadingTable:
+    """Answers of several targets, and of what they are held against, over any number of runs."""
+
+    runs: int = 0
+    answers: dict[str, dict[Asked, set[str]]] = field(default_factory=dict)
+    """By the spec of a target."""
+    oracles: dict[str, dict[Asked, set[str]]] = field(default_factory=dict)
+    """The same by the same specs: what the reference answered."""
+
+    def add(self, folder: RunFolder) -> None:
+        """Add what a run's targets answered; `TraceError` when it is no run."""
+        folder.read_run()
+        self.runs += 1
+        for target in folder.targets():
+            headers = folder.read_headers(target)
+            oracle = next((header.oracle for header in headers if header.oracle), None)
+            if oracle is not None:
+                spec = headers[0].spec
+                _merge(self.answers.setdefault(spec, {}), _answers(folder, target))
+                _merge(self.oracles.setdefault(spec, {}), _answers(folder, oracle))
+
+    @property
+    def differing(self) -> Sequence[str]:
+        """Name, for people, each cell in which a target and its reference do not say the same."""
+        return [
+            f"{spec}: {api} v{version}"
+            for spec, answers in self.answers.items()
+            for (api, version), said in sorted(answers.items())
+            if said != self.oracles[spec].get((api, version), set())
+        ]
+
+    def markdown(self) -> str:
+        """Write the table; versions of an API that are answered alike share a line."""
+        specs = sorted(self.answers)
+        lines = [_line(["API", *specs]), _line(["---"] * (len(specs) + 1))]
+        asked = sorted({asked for answers in self.answers.values() for asked in answers}, key=_order)
+        rows = [(one, [self._cell(spec, one) for spec in specs]) for one in asked]
+        lines += [_line([_named(group), *cells]) for group, cells in _alike(rows)]
+        return "\n".join([_HEAD, *lines, "", self._summary(), ""])
+
+    def _cell(self, spec: str, asked: Asked) -> str:
+        said = self.answers[spec].get(asked)
+        expected = self.oracles[spec].get(asked)
+        if said is None:
+            return "-"
+        reported = " or ".join(sorted(said))
+        return (
+            reported
+            if said == expected
+            else f"{reported} (reference: {' or '.join(sorted(expected or {'-'}))})"
+        )
+
+    def _summary(self) -> str:
+        cells = sum(len(answers) for answers in self.answers.values())
+        runs = "one run" if self.runs == 1 else f"{self.runs} runs"
+        equal = f"{cells - len(self.differing)} of {cells} cells are what the reference answers, over {runs}."
+        return equal if not self.differing else f"{equal} Others: {'; '.join(self.differing)}."
+
+
+def _answers(folder: RunFolder, target: str) -> Answers:
+    scenarios: dict[str, list[Event]] = defaultdict(list)
+    for event in read_events(folder.events(target)).events:
+        scenarios[event.scenario_id].append(event)
+    found: dict[Asked, set[str]] = defaultdict(set)
+    for events in scenarios.values():
+        for event in _while_loading(events):
+            assert event.api is not None
+            assert event.api_version is not None
+            found[event.api, event.api_version].add(_words(stored_fields(event)))
+    return {asked: frozenset(said) for asked, said in found.items()}
+
+
+def _while_loading(events: Iterable[Event]) -> Iterator[Event]:
+    """Yield the answers between the deed that has the log loaded and the release."""
+    is_armed = is_loading = False
+    for event in events:
+        if event.kind == EventKind.CONTROL:
+            is_loading = is_armed and event.note not in (_RAN, _LET_GO)
+            is_armed = event.note == _RAN or (is_armed and event.note != _LET_GO)
+        elif is_loading and event.kind == EventKind.RESPONSE:
+            yield event
+
+
+def _words(fields: object) -> str:
+    """Say which error codes a response has, and where; NONE is only said where there is no other."""
+    codes = list(_codes(fields, within=""))
+    errors = {(code, within) for code, within in codes if code != "NONE"}
+    if not codes:
+        return "nothing that could say so"
+    if not errors:
+        return "NONE"
+    on_top = {(code, within) for code, within in errors if not within}
+    return ", ".join(f"{code}{within}" for code, within in sorted(on_top or errors))
+
+
+def _codes(value: object, *, within: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        if isinstance(value.get("error_code"), str):
+            yield value["error_code"], within
+        for name, item in value.items():
+            if isinstance(item, list):
+                for each in item:
+                    yield from _codes(each, within=f" per {_singular(name)}")
+
+
+def _singular(name: str) -> str:
+    return {"results": "group", "topics": "topic"}.get(name, name.removesuffix("s"))
+
+
+def _order(asked: Asked) -> tuple[int, int]:
+    keys = {name: key for key, name in API_NAMES.items()}
+    return keys[asked[0]], asked[1]
+
+
+def _alike(
+    rows: Sequence[tuple[Asked, Sequence[str]]],
+) -> Iterator[tuple[Sequence[Asked], Sequence[str]]]:
+    group: list[Asked] = []
+    for index, (asked, cells) in enumerate(rows):
+        group.append(asked)
+        following = rows[index + 1] if index + 1 < len(rows) else None
+        if following is None or following[0][0] != asked[0] or following[1] != cells:
+            yield tuple(group), cells
+            group = []
+
+
+def _named(group: Sequence[Asked]) -> str:
+    (api, first), (_, last) = group[0], group[-1]
+    return f"{api} v{first}" if first == last else f"{api} v{first} to v{last}"
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _merge(into: dict[Asked, set[str]], answers: Answers) -> None:
+    for asked, said in answers.items():
+        into.setdefault(asked, set()).update(said)

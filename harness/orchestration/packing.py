@@ -1,0 +1,171 @@
+"""Fewer brokers for the same scripts: who may share one is shown on the reference, in virtual time.
+
+A script may run with properties that it did not ask for if its conversation on the reference is the same
+with them, to the millisecond. It keeps every value that it did ask for: where two ask for different ones,
+they do not share, for a fault of the target may show with one of them and not with the other.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from harness.orchestration.reference_runs import CHECK_INTERVAL, Left
+from harness.orchestration.run_cache import RunCache
+from harness.runner.sharing import BROKERS_A_CONFIG, Packing, acts_on_broker, applies, asked_config
+from harness.scenario.script import PauseAt, Script
+from harness.targets.base.interface import CONFORMANCE_CONFIG, Breakpoint, Capability
+
+_ALWAYS_ASKED: Final[Mapping[str, str]] = {
+    "offsets.topic.num.partitions": CONFORMANCE_CONFIG["offsets.topic.num.partitions"],
+    "offsets.commit.timeout.ms": "5000",
+}
+"""What a script is taken to ask for where it says nothing, since no run in virtual time could tell.
+
+Where a group is hangs on its id, which is another in every run; and on a busy machine a write takes long.
+"""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Bin:
+    """Scripts that are to share a configuration."""
+
+    scripts: list[Script]
+    asked: Mapping[str, str]
+    """The values that they ask for, what every broker is given anyway among them."""
+    config: Mapping[str, str] = field(default_factory=dict)
+    """What their brokers are given beyond that."""
+
+
+async def pack(
+    scripts: Sequence[Script], capabilities: frozenset[Capability], runs: RunCache, *, merges: bool = True
+) -> Packing:
+    """Find which scripts may share the brokers of a target.
+
+    Args:
+        scripts: of a run.
+        capabilities: of the target; scripts that are not applicable to it need no broker.
+        runs: on the reference, held to the target's profile.
+        merges: whether scripts may run with properties that others asked for.
+    """
+    if Capability.BROKER_CONFIG not in capabilities:
+        return Packing()
+    packed = [
+        script
+        for script in scripts
+        if applies(script, capabilities) and (asked_config(script) or acts_on_broker(script))
+    ]
+    bins = await _bins(packed, runs, merges=merges)
+    lefts = {script.id: await _left(script, each.config, runs) for each in bins for script in each.scripts}
+    if merges:
+        await _spread_spoilers(bins, lefts, runs)
+    configs = {script.id: each.config for each in bins for script in each.scripts}
+    return Packing(
+        configs=configs,
+        disturbing=frozenset([each.id for each in packed if await _disturbs(each, configs[each.id], runs)]),
+        to_clear=frozenset(name for name, left in lefts.items() if left is Left.TO_CLEAR),
+        final=frozenset(name for name, left in lefts.items() if left is Left.SPOILT),
+    )
+
+
+async def _disturbs(script: Script, config: Mapping[str, str], runs: RunCache) -> bool:
+    """Tell whether a script needs a broker alone; who acts on it does so with those who act alike."""
+    return not acts_on_broker(script) and await runs.disturbs(script, config)
+
+
+async def _left(script: Script, config: Mapping[str, str], runs: RunCache) -> Left:
+    if acts_on_broker(script) or await runs.disturbs(script, config):
+        return await runs.left(script, config)
+    return Left.CLEAN
+
+
+async def _spread_spoilers(bins: Sequence[_Bin], lefts: dict[str, Left], runs: RunCache) -> None:
+    """Let who spoils a broker be the last on another configuration's, where its own has others that do.
+
+    Args:
+        bins: changed in place.
+        lefts: by scenario id, likewise.
+        runs: on the reference.
+    """
+    spoilt = {id(each): sum(lefts[one.id] is Left.SPOILT for one in each.scripts) for each in bins}
+    for crowded in bins:
+        for script in [one for one in crowded.scripts if lefts[one.id] is Left.SPOILT]:
+            if spoilt[id(crowded)] <= BROKERS_A_CONFIG:
+                break
+            alone = _Bin(scripts=[script], asked=_asked([script]), config=asked_config(script))
+            acting_first = sorted(bins, key=lambda each: not any(map(acts_on_broker, each.scripts)))
+            for other in (each for each in acting_first if not spoilt[id(each)]):
+                if not _conflict(alone, other) and await is_alike(script, other.config, runs):
+                    crowded.scripts.remove(script)
+                    other.scripts.append(script)
+                    spoilt[id(crowded)] -= 1
+                    spoilt[id(other)] += 1
+                    lefts[script.id] = await _left(script, other.config, runs)
+                    break
+
+
+async def _bins(scripts: Iterable[Script], runs: RunCache, *, merges: bool) -> list[_Bin]:
+    """Put scripts that ask for the same into one bin, and bins together, the largest first."""
+    alike: dict[tuple[tuple[str, str], ...], list[Script]] = {}
+    for script in scripts:
+        alike.setdefault(tuple(sorted(asked_config(script).items())), []).append(script)
+    bins: list[_Bin] = []
+    for config, some in sorted(alike.items(), key=lambda item: (-len(item[1]), item[0])):
+        one = _Bin(scripts=some, asked=_asked(some), config=dict(config))
+        if not merges or not await _joins(one, bins, runs):
+            bins.append(one)
+    return bins
+
+
+def _asked(scripts: Iterable[Script]) -> Mapping[str, str]:
+    asked = dict(_ALWAYS_ASKED)
+    for script in scripts:
+        asked |= script.broker_config
+    return asked
+
+
+async def _joins(one: _Bin, bins: Iterable[_Bin], runs: RunCache) -> bool:
+    """Put a bin's scripts into the first that they may share a configuration with, if there is one."""
+    for other in bins:
+        if _conflict(one, other):
+            continue
+        config = {**other.config, **one.config}
+        if await _all_alike((*one.scripts, *other.scripts), config, runs):
+            other.scripts += one.scripts
+            other.asked = {**other.asked, **one.asked}
+            other.config = config
+            return True
+    return False
+
+
+def _conflict(one: _Bin, other: _Bin) -> bool:
+    """Tell whether two ask for what one broker cannot give.
+
+    Who holds a coordinator where it removes a group would hold its sweeps too, which remove those of others.
+    """
+    if any(other.asked.get(name, value) != value for name, value in one.asked.items()):
+        return True
+    holds_dead = any(map(_holds_dead, (*one.scripts, *other.scripts)))
+    return holds_dead and CHECK_INTERVAL in {*one.asked, *other.asked}
+
+
+def _holds_dead(script: Script) -> bool:
+    return any(isinstance(step, PauseAt) and step.point == Breakpoint.DEAD for step in script.steps)
+
+
+async def _all_alike(scripts: Iterable[Script], config: Mapping[str, str], runs: RunCache) -> bool:
+    for script in scripts:
+        if not await is_alike(script, config, runs):
+            return False
+    return True
+
+
+async def is_alike(script: Script, config: Mapping[str, str], runs: RunCache) -> bool:
+    """Tell whether a script's conversation under a configuration is the one that it asked for."""
+    own = asked_config(script)
+    if own == config:
+        return True
+    if await runs.trace(script, config) != await runs.trace(script, own):
+        return False
+    if CHECK_INTERVAL in own or CHECK_INTERVAL not in config:
+        return True
+    return await runs.hurried_trace(script, config) == await runs.hurried_trace(script, own)

@@ -1,0 +1,72 @@
+"""The packings of a run's targets, found out for several profiles at once where they are not known yet."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.orchestration.packing import pack
+from harness.orchestration.reference_runs import ReferenceRuns
+from harness.orchestration.run_cache import cached, is_known
+from harness.orchestration.workers import workers
+from harness.runner.sharing import Packing, acts_on_broker, asked_config
+from harness.scenario.script import Script
+from harness.targets.base.interface import Capability, Target, TargetError
+from harness.targets.reference.target import DEFAULT_PROFILE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """What a packing hangs on, beside the scripts."""
+
+    profile: str
+    capabilities: frozenset[Capability]
+    merges: bool
+
+
+def packings(
+    scripts: Sequence[Script], targets: Sequence[Target], *, merges: bool = True
+) -> Mapping[str, Packing]:
+    """Find which scripts may share brokers, for each target by its name.
+
+    What a profile's reference tells is kept for the next run. A target whose profile is known only when it
+    has been started is taken to be like the newest release.
+
+    Args:
+        scripts: of a run.
+        targets: all but the reference in process, which has a coordinator for each script anyway.
+        merges: whether scripts may run with properties that others asked for.
+    """
+    wanted = {
+        target.name: _Wanted(
+            profile=target.foreseen_profile or DEFAULT_PROFILE,
+            capabilities=target.capabilities,
+            merges=merges,
+        )
+        for target in targets
+    }
+    distinct = list(dict.fromkeys(wanted.values()))
+    if len(distinct) < 2 or all(is_known(each.profile) for each in distinct):
+        found = [_packing(scripts, each) for each in distinct]
+    else:
+        with workers(len(distinct)) as pool:
+            found = list(pool.map(_packing, [scripts] * len(distinct), distinct))
+    by_wanted = dict(zip(distinct, found, strict=True))
+    return {name: by_wanted[each] for name, each in wanted.items()}
+
+
+def _packing(scripts: Sequence[Script], wanted: _Wanted) -> Packing:
+    try:
+        runs = cached(ReferenceRuns(wanted.profile), wanted.profile)
+    except TargetError:
+        return _nobody_shares(scripts)
+    packing = asyncio.run(pack(scripts, wanted.capabilities, runs, merges=wanted.merges))
+    runs.keep()
+    return packing
+
+
+def _nobody_shares(scripts: Sequence[Script]) -> Packing:
+    """Return what is safe where the reference has no such profile: nothing is known of anybody."""
+    return Packing(
+        disturbing=frozenset(each.id for each in scripts if asked_config(each) and not acts_on_broker(each)),
+        final=frozenset(each.id for each in scripts if asked_config(each) or acts_on_broker(each)),
+    )

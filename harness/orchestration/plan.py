@@ -1,0 +1,195 @@
+"""What a run is to do: scenarios, targets, limits."""
+
+import json
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from harness.diff.expectations import matches_scenario
+from harness.runner.drive import Limits
+from harness.scenario.script import Script
+from harness.targets.base.interface import Target, TargetError
+from harness.targets.spec import parse_target
+from harness.trace.clause import Clause
+from harness.trace.files import LATEST
+
+_RUN_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_RUN_ID_LENGTH_MAX: Final = 120
+_SHARD: Final = re.compile(r"(\d{1,4})/(\d{1,4})")
+
+
+class PlanError(Exception):
+    """A run cannot be planned as it was asked for; the message names what is wrong and the remedy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """A run before it begins."""
+
+    run_id: str
+    scripts: Mapping[str, Script]
+    """What is to be held, by scenario id."""
+    catalogue: frozenset[str]
+    """Every scenario id that there is, chosen or not."""
+    targets: tuple[Target, ...]
+    reports: Path
+    command: str
+    limits: Limits = field(default_factory=Limits)
+    expectation_files: tuple[Path, ...] = ()
+    baseline: Path | None = None
+    broker_properties: Mapping[str, str] = field(default_factory=dict)
+    """What every broker of ours is given, below what a scenario asks for."""
+    merges_configs: bool = True
+    """Whether scenarios may run with properties that others asked for, where it makes no difference."""
+    at_once: int | None = None
+    """How many targets may have their brokers up together; None for all."""
+    against: str | None = None
+    """Name of the target that all others are held against, in place of the reference of their profile."""
+    clauses: tuple[Clause, ...] = ()
+    """The rows of the catalogue, for the run to say which of them it exercised."""
+    shard: "RunShard | None" = None
+    """Which part of the selection this run is to hold; None for all of it."""
+    selection: Mapping[str, Script] | None = None
+    """The scenarios of all shards; None where `scripts` has them all."""
+    repeat: int = 1
+    """How often every scenario is run with every target."""
+    confirms: bool = True
+    """Whether unexpected results are run again, alone, before they count."""
+    confirm_s: float | None = None
+    """For how many seconds attempts to confirm may begin; None for a share of the drive's time."""
+
+    @property
+    def scenario_digest(self) -> str:
+        """A hash of all scripts of the plan, those of other shards among them."""
+        return scenario_digest(self.scripts if self.selection is None else self.selection)
+
+    def __post_init__(self) -> None:
+        """Refuse an id that cannot name a folder of its own; raises PlanError."""
+        refuse_unfit_id(self.run_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunShard:
+    """A part of a selection, so that several machines can share it."""
+
+    number: int
+    """From 1."""
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> "RunShard":
+        """Read `2/3`; raises PlanError."""
+        found = _SHARD.fullmatch(text)
+        if found is None or not 1 <= int(found[1]) <= int(found[2]):
+            raise PlanError(f"{text!r} is no shard; write 1/3, 2/3 and 3/3 for three machines")
+        return cls(number=int(found[1]), count=int(found[2]))
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+    def part_of(self, scripts: Mapping[str, Script]) -> Mapping[str, Script]:
+        """Return this shard's scenarios: they are dealt out by the brokers that they need, then by id.
+
+        Raises:
+            PlanError: there are fewer scenarios than shards.
+        """
+        dealt = sorted(
+            scripts, key=lambda name: (json.dumps(scripts[name].broker_config, sort_keys=True), name)
+        )
+        own = frozenset(dealt[self.number - 1 :: self.count])
+        if not own:
+            raise PlanError(f"shard {self} is empty: the selection has {len(scripts)} scenarios")
+        return {name: script for name, script in scripts.items() if name in own}
+
+
+def scenario_digest(scripts: Mapping[str, Script]) -> str:
+    """Return a hash of scripts: equal where the same conversations are held."""
+    digests = "".join(scripts[name].digest() for name in sorted(scripts))
+    return sha256(digests.encode()).hexdigest()[:16]
+
+
+def refuse_unfit_id(run_id: str) -> None:
+    """Refuse an id that cannot name a folder of its own; raises PlanError."""
+    if len(run_id) > _RUN_ID_LENGTH_MAX or not _RUN_ID.fullmatch(run_id) or run_id == LATEST:
+        raise PlanError(
+            f"a run cannot be called {run_id!r}: use letters, digits, dots and hyphens, "
+            f"{_RUN_ID_LENGTH_MAX} at most; {LATEST!r} is the newest run"
+        )
+
+
+def parse_properties(texts: Sequence[str]) -> Mapping[str, str]:
+    """Read `name=value`, several times.
+
+    Raises:
+        PlanError: one is none.
+    """
+    properties: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise PlanError(f"{text!r} is no property of a broker; write for instance group.max.size=2")
+        properties[name] = value
+    return properties
+
+
+def new_run_id(now: datetime | None = None) -> str:
+    """Return an id that sorts by time and that no other run has."""
+    instant = now or datetime.now(UTC)
+    return f"{instant:%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
+
+
+def select_scripts(
+    scripts: Mapping[str, Script], patterns: Sequence[str], skipped: Sequence[str] = ()
+) -> Mapping[str, Script]:
+    """Choose scenarios by id, by the beginning of an id (`classic/join`) or by glob; no pattern chooses all.
+
+    Raises:
+        PlanError: a pattern matches nothing, or nothing is left.
+    """
+    for pattern in (*patterns, *skipped):
+        if not any(_matches(name, pattern) for name in scripts):
+            raise PlanError(f"no scenario matches {pattern!r}; `kafka-conformance list` shows all of them")
+    chosen = {
+        name: script
+        for name, script in scripts.items()
+        if (not patterns or any(_matches(name, pattern) for pattern in patterns))
+        and not any(_matches(name, pattern) for pattern in skipped)
+    }
+    if not chosen:
+        raise PlanError("the selection leaves no scenario to hold")
+    return chosen
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return matches_scenario(pattern, name) or name.startswith(pattern.rstrip("/") + "/")
+
+
+def parse_targets(specs: Sequence[str], *, profile: str | None = None) -> tuple[Target, ...]:
+    """Parse target specs; the profile, if given, holds for all but references that name one of their own.
+
+    Raises:
+        PlanError: a spec names no target, two have one name, or nobody takes the profile.
+    """
+    if profile is not None and all(_is_reference_with_profile(spec) for spec in specs):
+        raise PlanError(f"--profile {profile} is for nobody: each target is a reference that names its own")
+    try:
+        targets = tuple(
+            parse_target(spec, profile=None if _is_reference_with_profile(spec) else profile)
+            for spec in specs
+        )
+    except TargetError as error:
+        raise PlanError(str(error)) from error
+    names = [target.name for target in targets]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise PlanError(f"a target is given twice: {', '.join(twice)}")
+    return targets
+
+
+def _is_reference_with_profile(spec: str) -> bool:
+    return spec.startswith("reference") and ":" in spec

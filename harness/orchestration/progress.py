@@ -1,0 +1,86 @@
+"""A progress display for slow things: a line a target while a run is driven."""
+
+from collections.abc import Callable
+from typing import Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from harness.targets.base.interface import Lasting, Passing
+
+
+class ProgressDisplay:
+    """Shows how far each target is; on a pipe it prints a line when a target begins and ends."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._progress = Progress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("[dim]{task.fields[says]}"),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._left: dict[str, int] = {}
+        self._reported: set[str] = set()
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def target_says(self, target: str, text: str) -> None:
+        """Tell what a target's slow start is busy with."""
+        self._progress.update(self._task(target), says=escape(text))
+        if not isinstance(text, Passing):
+            self._line(f"{target}: {text}", lasting=isinstance(text, Lasting))
+
+    def drive_begins(self, target: str, scenario_count: int) -> None:
+        """Count what a target is driven with, on the line that it may have already."""
+        self._progress.update(self._task(target), total=scenario_count)
+        self._left[target] = scenario_count
+        self._line(f"{target}: {scenario_count} scenarios")
+
+    def scenario_ended(self, target: str, scenario_id: str) -> None:
+        """Move a target's line on."""
+        self._progress.update(self._tasks[target], advance=1, says=scenario_id)
+        self._left[target] -= 1
+        if not self._left[target]:
+            self._progress.update(self._tasks[target], says="done")
+            self._line(f"{target}: done")
+
+    def teller(self, subject: str) -> Callable[[str], None]:
+        """Return what tells the progress of something that has no count."""
+        self._task(subject)
+        return lambda text: self.target_says(subject, text)
+
+    def _task(self, subject: str) -> TaskID:
+        if subject not in self._tasks:
+            self._tasks[subject] = self._progress.add_task(subject, total=None, says="")
+        return self._tasks[subject]
+
+    def finish(self, subject: str) -> None:
+        """Close the line of something that has no count."""
+        self._progress.update(self._tasks[subject], total=1, completed=1, says="done")
+
+    def _line(self, text: str, *, lasting: bool = False) -> None:
+        """Print a line where none can be replaced; once, though each of a target's brokers may say it."""
+        if (lasting or not self._console.is_terminal) and text not in self._reported:
+            self._reported.add(text)
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def plainly(console: Console) -> Callable[[str], None]:
+    """Return what prints a line as it is: no markup in what was sent, and no break within it."""
+
+    def say(text: str) -> None:
+        if not isinstance(text, Passing):
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    return say

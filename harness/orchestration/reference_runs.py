@@ -1,0 +1,325 @@
+"""Runs of single scripts on the reference, for what they tell of sharing a broker.
+
+Virtual time makes a run a matter of milliseconds, and equal runs equal to the byte. So it can be tried what a
+real broker would take minutes to show: whether a script notices another configuration, whether others notice
+the script, and what it leaves behind.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from harness.runner.applicable import why_not_applicable
+from harness.runner.interpreter import Interpreter
+from harness.runner.placing import group_ids, num_partitions
+from harness.runner.recorder import EventPosition, Recorder
+from harness.scenario import (
+    Capability,
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    offset_commit,
+    offset_fetch,
+    record,
+    response,
+    scenario,
+)
+from harness.scenario.bindings import Bindings
+from harness.scenario.script import Script
+from harness.targets.base.clearing import clear_log
+from harness.targets.base.delegated import DelegatedConnection, DelegatedStage
+from harness.targets.base.dialogue import Dialogue, NotYet
+from harness.targets.base.interface import Broker, Connection, Frame, Stage, TargetError
+from harness.targets.reference.target import ReferenceTarget
+from harness.trace.canonical import Canonicaliser, member_prefixes
+from harness.trace.events import Event, EventKind
+from harness.wire.codec import Fields
+
+CHECK_INTERVAL: Final = "offsets.retention.check.interval.ms"
+"""The property whose effect hangs on when requests come."""
+_PACE_MS: Final = 7
+"""Between two requests, where time must pass: more than none, and less than any script waits for."""
+_REPORTED: Final = (
+    *("step", "kind", "actor", "connection", "api", "api_version"),
+    *("elapsed_ms", "canonical", "permitted", "note"),
+)
+"""What of an event is neither chance nor the time when the conversation began."""
+_CLEAR_MS: Final = 200.0
+_RUN_ID: Final = "on-the-reference"
+_OTHER: Final = "kafka-conformance-other"
+_SESSION_MS: Final = 1_800_000
+"""The longest that Kafka grants by default: no script lasts as long."""
+
+
+class Left(StrEnum):
+    """How others find a broker on which a script has run."""
+
+    CLEAN = "clean"
+    """As a new one."""
+    TO_CLEAR = "to clear"
+    """As a new one, once its log is cleared."""
+    SPOILT = "spoilt"
+    """Otherwise than a new one."""
+
+
+class ReferenceRuns:
+    """Runs scripts on the reference held to one profile."""
+
+    def __init__(self, profile: str) -> None:
+        self._target = ReferenceTarget(profile)
+        self._brokers: dict[str, Broker] = {}
+        self._new: dict[tuple[str, bool], str] = {}
+        """What the probe's conversation is on a broker that nobody used before, by its configuration."""
+
+    async def trace(self, script: Script, config: Mapping[str, str]) -> str:
+        """Return a digest of what a script's conversation is under a configuration, times included."""
+        return await self._digest(script, config, lambda stage: stage)
+
+    async def hurried_trace(self, script: Script, config: Mapping[str, str]) -> str:
+        """Return the same where time passes before each request, in which offsets are looked through.
+
+        On a real broker the sweep of a short interval may come between any two requests, where in virtual
+        time no time passes. If the configuration has no sweep to speak of, there is none here either.
+        """
+        hurried = {**config, CHECK_INTERVAL: str(_PACE_MS)} if CHECK_INTERVAL in config else config
+        return await self._digest(script, hurried, _Paced)
+
+    async def disturbs(self, script: Script, config: Mapping[str, str]) -> bool:
+        """Tell whether another group on the same broker is answered otherwise while a script runs."""
+        stage = (await self._broker(config)).open_stage(script.id)
+        other = _Other(stage)
+        try:
+            await other.join()
+            await self._run(script, config, _Watched(stage, other))
+            return await other.is_disturbed()
+        except (NotYet, TargetError):
+            return True
+        finally:
+            await stage.close()
+
+    async def left(self, script: Script, config: Mapping[str, str]) -> Left:
+        """Tell how others find a broker on which a script has run."""
+        for left in (Left.CLEAN, Left.TO_CLEAR):
+            cleared = left is Left.TO_CLEAR
+            key = (json.dumps(dict(config), sort_keys=True), cleared)
+            if key not in self._new:
+                self._new[key] = await self._after(None, config, cleared=cleared)
+            if await self._after(script, config, cleared=cleared) == self._new[key]:
+                return left
+        return Left.SPOILT
+
+    async def _after(self, script: Script | None, config: Mapping[str, str], *, cleared: bool) -> str:
+        broker = await self._broker(config)
+        stage = broker.open_stage(PROBE.id)
+        partitions = num_partitions(broker.description) or 1
+        try:
+            if script is not None:
+                await self._run(script, config, stage)
+            if cleared:
+                await clear_log(stage, partitions=partitions, timeout_ms=_CLEAR_MS)
+            return _digest_of(await self._run(PROBE, config, stage))
+        except TargetError as error:
+            return f"{script and script.id}: {error}"
+        finally:
+            await stage.close()
+
+    async def _digest(
+        self, script: Script, config: Mapping[str, str], wrapped: Callable[[Stage], Stage]
+    ) -> str:
+        stage = (await self._broker(config)).open_stage(script.id)
+        try:
+            return _digest_of(await self._run(script, config, wrapped(stage)))
+        finally:
+            await stage.close()
+
+    async def _broker(self, config: Mapping[str, str]) -> Broker:
+        key = json.dumps(dict(config), sort_keys=True)
+        if key not in self._brokers:
+            self._brokers[key] = await self._target.start(
+                broker_config=config, directory=Path(), progress=lambda _: None
+            )
+        return self._brokers[key]
+
+    async def _run(self, script: Script, config: Mapping[str, str], stage: Stage) -> list[Event]:
+        broker = await self._broker(config)
+        partitions = num_partitions(broker.description)
+        groups = group_ids(script, prefix=f"{_RUN_ID}.", partitions=partitions)
+        events: list[Event] = []
+        recorder = _recorder(script, groups, stage, events)
+        reason = why_not_applicable(script, self._target.capabilities, broker.description)
+        if reason is not None:
+            recorder.note(EventKind.NOT_APPLICABLE, EventPosition(step=-1), reason)
+            return events
+        interpreter = Interpreter(
+            script=script,
+            stage=stage,
+            recorder=recorder,
+            bindings=Bindings(groups=groups),
+            partitions=partitions,
+            broker_failure=broker.failure,
+        )
+        try:
+            await interpreter.run()
+        except TargetError as error:
+            recorder.note(EventKind.ABANDONED, EventPosition(step=-1), str(error))
+        return events
+
+
+def _recorder(script: Script, groups: Mapping[str, str], stage: Stage, events: list[Event]) -> Recorder:
+    prefixes = member_prefixes(
+        (sheet.name, prefix)
+        for sheet in script.actors
+        for prefix in (sheet.client_id, sheet.group_instance_id)
+    )
+    return Recorder(
+        run_id=_RUN_ID,
+        target="reference",
+        script=script,
+        canonicaliser=Canonicaliser(groups={real: name for name, real in groups.items()}, actors=prefixes),
+        write=events.append,
+        now_ms=stage.now_ms,
+    )
+
+
+def _digest_of(events: list[Event]) -> str:
+    """Hash what a client could tell apart: everything but chance, and when the conversation began."""
+    reported = [[getattr(each, name) for name in _REPORTED] for each in events]
+    return sha256(json.dumps(reported).encode()).hexdigest()[:20]
+
+
+@scenario(
+    "packing/probe/comes-back", source="GroupCoordinatorService#onElection", needs=(Capability.RESTART,)
+)
+def _probe(conversation: Conversation) -> None:
+    """A group forms, commits, and is there again after a restart."""
+    ana, bob = conversation.stable_group("ana", "bob")
+    ana.sends(offset_commit(topics={"orders": {0: 7}}))
+    ana.receives(response("OffsetCommit"))
+    conversation.restarts_coordinator()
+    for member in (ana, bob):
+        member.repeats(
+            offset_fetch(topics={"orders": (0,)}),
+            until=response("OffsetFetch", error_code="NONE"),
+            within_ms=10_000,
+        )
+        member.sends(heartbeat())
+        member.receives(heartbeat_response(error_code="NONE"))
+
+
+PROBE: Final = record(_probe)
+"""What is run behind a script, to see whether the broker is as it was."""
+
+
+class _Other:
+    """A group of one member that has nothing to do with a script, and asks the same again and again."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._dialogue: Dialogue | None = None
+        self._member: Fields = {}
+        self._usual: tuple[str | None, ...] = ()
+        self._disturbed = False
+
+    async def join(self) -> None:
+        """Become a stable group; raises NotYet where the configuration allows none."""
+        self._dialogue = Dialogue(await self._stage.connect())
+        await self._dialogue.learn_versions()
+        joining: Fields = {
+            "group_id": _OTHER,
+            "session_timeout_ms": _SESSION_MS,
+            "rebalance_timeout_ms": _SESSION_MS,
+            "member_id": "",
+            "protocol_type": "consumer",
+            "protocols": [{"name": "range", "metadata": b""}],
+        }
+        joined = await self._dialogue.ask("JoinGroup", 3, joining)
+        self._member = {
+            "group_id": _OTHER,
+            "generation_id": joined.number("generation_id"),
+            "member_id": joined.text("member_id"),
+        }
+        await self._dialogue.ask("SyncGroup", 2, {**self._member, "assignments": []})
+        self._usual = await self._answers()
+
+    async def look(self) -> None:
+        """Ask once more, and keep in mind if the answer is another one."""
+        if self._disturbed:
+            return
+        try:
+            self._disturbed = await self._answers() != self._usual
+        except NotYet:
+            self._disturbed = True
+
+    async def is_disturbed(self) -> bool:
+        """Tell whether any answer was another one."""
+        await self.look()
+        return self._disturbed
+
+    async def _answers(self) -> tuple[str | None, ...]:
+        assert self._dialogue is not None
+        before_ms = self._stage.now_ms()
+        beat = await self._dialogue.ask("Heartbeat", 3, self._member)
+        version = self._dialogue.version_of("OffsetCommit", (7, 6, 5))
+        partition: Fields = {"partition_index": 0, "committed_offset": 7}
+        topics: list[Fields] = [{"name": "orders", "partitions": [partition]}]
+        commit = await self._dialogue.ask(
+            "OffsetCommit",
+            version,
+            {
+                "group_id": _OTHER,
+                "generation_id_or_member_epoch": self._member["generation_id"],
+                "member_id": self._member["member_id"],
+                "topics": topics,
+            },
+        )
+        reported = [
+            each.text("error_code") for row in commit.rows("topics") for each in row.rows("partitions")
+        ]
+        return (beat.text("error_code"), *reported, str(self._stage.now_ms() - before_ms))
+
+
+class _Watched(DelegatedStage):
+    """A stage on which another group looks after everything that happens whether it is as it was."""
+
+    def __init__(self, stage: Stage, other: _Other) -> None:
+        super().__init__(stage)
+        self._other = other
+
+    async def elapse(self, duration_ms: float) -> None:
+        await super().elapse(duration_ms)
+        await self._other.look()
+
+    def connection(self, opened: Connection) -> Connection:
+        return _LookingConnection(opened, self._other.look)
+
+
+class _LookingConnection(DelegatedConnection):
+    def __init__(self, connection: Connection, look: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(connection)
+        self._look = look
+
+    async def receive(self, *, timeout_ms: float) -> Frame:
+        try:
+            return await super().receive(timeout_ms=timeout_ms)
+        finally:
+            await self._look()
+
+
+class _Paced(DelegatedStage):
+    """A stage on which time passes before each request."""
+
+    def connection(self, opened: Connection) -> Connection:
+        return _PacedConnection(opened, self)
+
+
+class _PacedConnection(DelegatedConnection):
+    def __init__(self, connection: Connection, stage: Stage) -> None:
+        super().__init__(connection)
+        self._stage = stage
+
+    async def send(self, payload: bytes) -> None:
+        await self._stage.elapse(_PACE_MS)
+        await super().send(payload)

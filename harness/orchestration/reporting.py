@@ -1,0 +1,97 @@
+"""The tables that a run's pages are made of: its own, and those of the runs before it in an archive."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no annotations
+
+from harness.report.model.client_verdicts import client_verdicts
+from harness.report.model.history import RUN_COUNT_MAX
+from harness.report.model.trend import PAGE_TABLES, TREND_FOLDER
+from harness.spark.archive import Archive, ArchiveError, naming_damage
+from harness.spark.archived import Archived
+from harness.spark.job import build_tables
+from harness.spark.packing import pack
+from harness.spark.session import spark_session
+from harness.spark.tables import write_tables
+from harness.spark.trend import TREND_MARTS, shuffle_partitions
+from harness.trace.files import RunFolder
+
+_MARTS: Final = {name: TREND_MARTS[name] for name in PAGE_TABLES}
+
+
+def archive_and_build_tables(
+    folder: RunFolder, archive: Archive, *, master: str, progress: Callable[[str], None]
+) -> None:
+    """Put a run into the archive and make the tables of its pages.
+
+    An archive that is damaged costs the run its history and nothing else; the remedy is told.
+
+    Raises:
+        SparkError: Spark cannot be started.
+        TraceError: the run's own files are damaged.
+    """
+    run_ids: tuple[str, ...] = ()
+    try:
+        if folder.read_footer() is not None:
+            pack([folder], archive, clients_of=client_verdicts, progress=progress)
+        run_ids = newest_up_to(folder.read_run().run_id, archive)
+        archive.check(run_ids)
+    except ArchiveError as error:
+        progress(f"no history: {error}")
+        run_ids = ()
+    build_page_tables(folder, archive, run_ids, master=master, progress=progress)
+
+
+def build_page_tables(
+    folder: RunFolder,
+    archive: Archive,
+    run_ids: Sequence[str],
+    *,
+    master: str,
+    progress: Callable[[str], None],
+) -> None:
+    """Make the tables of a run, and of its trend where the archive has earlier runs.
+
+    Args:
+        folder: of the run.
+        archive: has the runs of the trend.
+        run_ids: of those runs, as `newest_up_to` finds them.
+        master: Spark's.
+        progress: told what is being worked on.
+
+    Raises:
+        SparkError: Spark cannot be started.
+        TraceError: the run's files are damaged.
+    """
+    if len(run_ids) < 2:
+        build_tables([folder.path], folder.tables, master=master, progress=progress)
+        return
+    partitions = shuffle_partitions(archive)
+    with spark_session(master=master, partitions=partitions) as spark:
+        build_tables([folder.path], folder.tables, master=master, progress=progress)
+        progress(f"what {len(run_ids)} runs say together")
+        write_tables(
+            _MARTS,
+            Archived(spark, archive, run_ids),
+            (folder.path / TREND_FOLDER).resolve(),
+            partitions=partitions,
+            progress=progress,
+        )
+
+
+def newest_up_to(run_id: str, archive: Archive) -> tuple[str, ...]:
+    """Return a run and those of an archive that began before it, the newest so many, in their order."""
+    with naming_damage(archive.root):
+        tables = [pq.read_table(file, columns=["run_id", "started_at"]) for file in archive.files("runs")]
+    held = set(archive.run_ids())
+    in_turn = sorted(
+        (row["started_at"], row["run_id"])
+        for table in tables
+        for row in table.to_pylist()
+        if row["run_id"] in held
+    )
+    names = [name for _, name in in_turn]
+    if run_id not in names:
+        return ()
+    return tuple(names[: names.index(run_id) + 1][-RUN_COUNT_MAX:])

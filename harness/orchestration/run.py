@@ -1,0 +1,184 @@
+"""A run from its plan to its report, step by step; whatever fails later loses nothing recorded before."""
+
+import asyncio
+import json
+import platform
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness import __version__
+from harness.capacity import machine
+from harness.diff.check import CheckedRun
+from harness.orchestration.confirming import Rerun, time_for_confirming
+from harness.orchestration.driving import DriveReport, RunDrive
+from harness.orchestration.judging import check_folder, ending, judge_run, read_baseline, read_expectations
+from harness.orchestration.plan import PlanError, RunPlan
+from harness.results.exit_code import ENDED_INTERRUPTED, ExitCode
+from harness.runner.drive import Watcher
+from harness.scenario.script import script_to_json
+from harness.trace.events import RunFooter, RunHeader
+from harness.trace.files import RunFolder, count_events, write_records
+from harness.trace.formats import FORMAT_VERSION
+
+if TYPE_CHECKING:
+    from harness.report.render import Rendered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletedRun:
+    """What is left of a run that was driven and judged."""
+
+    folder: RunFolder
+    checked: CheckedRun
+    footer: RunFooter
+    catalogue: frozenset[str]
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """How the process that ran it should end."""
+        return ending(self.checked, catalogue=self.catalogue, footer=self.footer)
+
+
+def orchestrate(plan: RunPlan, watcher: Watcher) -> CompletedRun:
+    """Drive a plan's targets and judge what was recorded.
+
+    Raises:
+        ExpectationError: an expectation file is wrong; nothing was driven.
+        ReportError: the baseline is no judged run; nothing was driven.
+        PlanError: there is a run of that id already.
+    """
+    read_expectations(plan.expectation_files, plan.catalogue)
+    read_baseline(plan.baseline)
+    if (plan.reports / plan.run_id).exists():
+        raise PlanError(f"{plan.reports / plan.run_id}: there is a run of that id already")
+    folder = RunFolder.create(plan.reports, plan.run_id)
+    folder.write_run(_header(plan))
+    folder.write_scripts({name: script_to_json(script) for name, script in plan.scripts.items()})
+    if plan.clauses:
+        write_records(folder.clauses, plan.clauses)
+    began_s = time.monotonic()
+    # Python's development mode debugs every loop; that makes this one late, and late loops spoil verdicts.
+    driven = asyncio.run(RunDrive(plan=plan, folder=folder, watcher=watcher).run(), debug=False)
+    drive_s = time.monotonic() - began_s
+    # What was driven is whole, whatever becomes of the attempts that follow.
+    folder.write_footer(_footer(plan, folder, driven))
+    today = datetime.now(UTC).date()
+    checked = None
+    if not driven.ended.startswith(ENDED_INTERRUPTED):
+        checked, is_whole = _run_again(plan, folder, watcher, today, drive_s=drive_s)
+        driven = driven if is_whole else replace(driven, ended=ENDED_INTERRUPTED)
+    footer = _footer(plan, folder, driven)
+    folder.write_footer(footer)
+    checked = judge_run(
+        folder,
+        expectation_files=plan.expectation_files,
+        catalogue=plan.catalogue,
+        baseline=plan.baseline,
+        today=today,
+        checked=checked,
+    )
+    return CompletedRun(folder=folder, checked=checked, footer=footer, catalogue=plan.catalogue)
+
+
+def _run_again(
+    plan: RunPlan, folder: RunFolder, watcher: Watcher, today: date, *, drive_s: float
+) -> tuple[CheckedRun | None, bool]:
+    """Run all scenarios again, or those whose result is unexpected, as the plan says.
+
+    Returns:
+        What was found, if no trace was added since; and whether nobody interrupted it.
+    """
+    entries = read_expectations(plan.expectation_files, plan.catalogue)
+    rerun = Rerun(plan=plan, folder=folder, watcher=watcher, entries=entries, today=today)
+    if plan.repeat > 1 and not asyncio.run(rerun.repeat(), debug=False):
+        return None, False
+    if not plan.confirms:
+        return None, True
+    checked = check_folder(folder, entries=entries, baseline=read_baseline(plan.baseline), today=today)
+    time_s = time_for_confirming(plan, drive_s)
+    is_whole = asyncio.run(rerun.confirm(checked, time_s=time_s), debug=False)
+    return (None if rerun.has_recorded else checked), is_whole
+
+
+def report(
+    folder: RunFolder,
+    *,
+    allure: bool,
+    spark_master: str,
+    progress: Callable[[str], None],
+    archive: Path | None = None,
+) -> "Rendered":
+    """Make a judged run's tables and everything that people and machines read of them.
+
+    Args:
+        folder: of the run.
+        allure: whether Allure's results are wanted too.
+        spark_master: Spark's master.
+        progress: told what is being worked on.
+        archive: where runs are kept and the trend comes from; `runs` beside the run's folder if not given.
+    """
+    # PySpark, Arrow and Allure take most of a second to import, and a verdict needs none of them.
+    from harness.orchestration.reporting import archive_and_build_tables  # noqa: PLC0415 - as said
+    from harness.report.render import render_all  # noqa: PLC0415 - likewise
+    from harness.spark.archive import ARCHIVE, Archive  # noqa: PLC0415 - likewise
+
+    kept = Archive(root=archive or folder.path.parent / ARCHIVE)
+    progress("Spark computes the tables")
+    archive_and_build_tables(folder, kept, master=spark_master, progress=progress)
+    progress("rendering")
+    return render_all(folder.path, allure=allure)
+
+
+def _header(plan: RunPlan) -> RunHeader:
+    return RunHeader(
+        run_id=plan.run_id,
+        format_version=FORMAT_VERSION,
+        started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        harness_version=__version__,
+        harness_commit=_commit(),
+        scenario_digest=plan.scenario_digest,
+        shard=None if plan.shard is None else str(plan.shard),
+        merged_from=(),
+        targets=tuple(target.name for target in plan.targets),
+        machine=_machine(),
+        command=plan.command,
+    )
+
+
+def _footer(plan: RunPlan, folder: RunFolder, driven: DriveReport) -> RunFooter:
+    return RunFooter(
+        run_id=plan.run_id,
+        finished_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        ended=driven.ended,
+        scenario_count=len(plan.scripts),
+        drive_ms=json.dumps(dict(driven.drive_ms)),
+        event_counts=json.dumps({name: count_events(folder.events(name)) for name in folder.traces()}),
+    )
+
+
+def _machine() -> str:
+    system = f"{platform.system()} {platform.machine()}"
+    return f"{system}, {machine().cores} cores, Python {platform.python_version()}"
+
+
+def _commit() -> str | None:
+    """Return the commit of the checkout that this code runs from, if it does and git is there."""
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".git").exists():
+        return None
+    try:
+        answer = subprocess.run(
+            ["git", "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=-changed"],  # noqa: S607 - the user's own git
+            cwd=root,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:
+        return None
+    return answer.stdout.strip() or None

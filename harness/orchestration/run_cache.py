@@ -1,0 +1,143 @@
+"""What runs on the reference told, kept from one process to the next."""
+
+import json
+import tempfile
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final, Protocol
+
+from harness.orchestration.reference_runs import Left
+from harness.scenario.script import Script
+from harness.targets.jars.cache import cache_directory
+from harness.trace.schema import TraceError, json_object
+
+_PACKAGE: Final = Path(__file__).resolve().parents[1]
+_SOURCES: Final = (
+    *(_PACKAGE / each for each in ("runner", "scenario", "targets", "trace", "wire")),
+    _PACKAGE / "orchestration" / "reference_runs.py",
+    _PACKAGE.parent / "kio_extension",
+    _PACKAGE.parent / "reference_coordinator",
+)
+"""Whatever a run on the reference hangs on."""
+_DIGEST_LENGTH: Final = 20
+
+
+class Runs(Protocol):
+    """Runs of scripts on the reference, as `harness.orchestration.reference_runs` has them."""
+
+    async def trace(self, script: Script, config: Mapping[str, str]) -> str:
+        """Return a digest of the conversation."""
+
+    async def hurried_trace(self, script: Script, config: Mapping[str, str]) -> str:
+        """Return one of the same where time passes before each request."""
+
+    async def disturbs(self, script: Script, config: Mapping[str, str]) -> bool:
+        """Tell whether others notice."""
+
+    async def left(self, script: Script, config: Mapping[str, str]) -> Left:
+        """Tell how others find the broker afterwards."""
+
+
+class RunCache:
+    """Runs on the reference, of which none is done twice while code, script and configuration are the same.
+
+    A damaged file is as none: what it had is found out again.
+    """
+
+    def __init__(self, runs: Runs, file: Path, code: str) -> None:
+        self._runs = runs
+        self._file = file
+        self._code = code
+        self._known: dict[str, str] = _read(file, code)
+        self._known_before = len(self._known)
+        self._digests: dict[str, str] = {}
+        """Of scripts, by id."""
+
+    async def trace(self, script: Script, config: Mapping[str, str]) -> str:
+        """Return a digest of the conversation."""
+        return await self._once("trace", script, config, self._runs.trace)
+
+    async def hurried_trace(self, script: Script, config: Mapping[str, str]) -> str:
+        """Return one of the same where time passes before each request."""
+        return await self._once("hurried", script, config, self._runs.hurried_trace)
+
+    async def disturbs(self, script: Script, config: Mapping[str, str]) -> bool:
+        """Tell whether others notice."""
+
+        async def reported(script: Script, config: Mapping[str, str]) -> str:
+            return str(await self._runs.disturbs(script, config))
+
+        return await self._once("disturbs", script, config, reported) == str(True)
+
+    async def left(self, script: Script, config: Mapping[str, str]) -> Left:
+        """Tell how others find the broker afterwards."""
+        return Left(await self._once("left", script, config, self._runs.left))
+
+    async def _once(
+        self,
+        what: str,
+        script: Script,
+        config: Mapping[str, str],
+        run: Callable[[Script, Mapping[str, str]], Awaitable[str]],
+    ) -> str:
+        if script.id not in self._digests:
+            self._digests[script.id] = script.digest()
+        key = _digest([what, self._digests[script.id], json.dumps(dict(config), sort_keys=True)])
+        if key not in self._known:
+            self._known[key] = await run(script, config)
+        return self._known[key]
+
+    def keep(self) -> None:
+        """Write down what is known; where that cannot be done, the next process finds it out again."""
+        if len(self._known) == self._known_before:
+            return
+        content = {"code": self._code, "known": self._known}
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=self._file.parent, delete=False) as written:
+                json.dump(content, written)
+            Path(written.name).replace(self._file)
+        except OSError:
+            return
+
+
+def is_known(profile: str) -> bool:
+    """Tell whether anything is known of a profile that this code would find out."""
+    return bool(_read(_file(profile), code_digest()))
+
+
+def _file(profile: str) -> Path:
+    return cache_directory().parent / "packing" / f"{profile}.json"
+
+
+def cached(runs: Runs, profile: str) -> RunCache:
+    """Return runs of a profile with what is known of them on this machine."""
+    return RunCache(runs, _file(profile), code_digest())
+
+
+@cache
+def code_digest() -> str:
+    """Return a hash of all code that a run on the reference hangs on."""
+    files = (path for each in _SOURCES for path in ([each] if each.is_file() else sorted(each.rglob("*.*"))))
+    return _digest([version("kio"), *(path.read_text(encoding="utf-8") for path in files if _counts(path))])
+
+
+def _counts(path: Path) -> bool:
+    return path.suffix in {".py", ".json"} and "tests" not in path.parts
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return sha256("\0".join(parts).encode()).hexdigest()[:_DIGEST_LENGTH]
+
+
+def _read(file: Path, code: str) -> dict[str, str]:
+    try:
+        content = json_object(file.read_bytes(), where=str(file))
+        if content["code"] == code:
+            return {str(key): str(value) for key, value in content["known"].items()}
+    except (OSError, TraceError, KeyError, AttributeError):
+        return {}
+    return {}

@@ -1,0 +1,220 @@
+"""What the reference tells of a script when it is kept from running as a target was.
+
+The script is run again with a reference in process, in virtual time. The client acts as late as it did on
+record, as far as the witness accounts for it, and the brokers are halted where the witness saw theirs wait.
+Where in a stretch a broker waited, and for how much of it, the witness cannot tell: there are several ways.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from math import inf
+from pathlib import Path
+from typing import Final
+
+from harness.diff.starved import Retell, StarvedStretch, starved_ms, starved_stretches
+from harness.runner.interpreter import Interpreter
+from harness.runner.placing import group_ids, num_partitions
+from harness.runner.recorder import recorder_of
+from harness.scenario.bindings import Bindings
+from harness.scenario.script import Script
+from harness.targets.base.interface import Broker, TargetError
+from harness.targets.reference.starved import StarvedReference, StarvedStage, starved_stage
+from harness.trace.events import Event, EventKind
+from harness.trace.files import RunFolder
+from harness.trace.schema import json_object
+
+_RUN_ID: Final = "starved"
+_LATEST_ACTS: Final = 6
+_ACTS: Final = (EventKind.REQUEST, EventKind.DISCONNECTED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Way:
+    """One way in which starvation may have come about."""
+
+    halt_share: float = 1.0
+    """How much of what the broker waited it could not do without."""
+    at_end: bool = False
+    """Whether it waited at the end of each stretch, or at its beginning."""
+    requests_first: bool = False
+    last_connection_first: bool = False
+    """What it took in first when it went on; connections are independent of each other."""
+    acts_late: bool = True
+    """Whether the client acted as late as it did on record."""
+    waits_longer: bool = False
+    """Whether it looked up from its waits as late as its event loop was."""
+    since_ms: float = 0.0
+    """From when on, on record, anything was starved that mattered."""
+
+
+_WAYS: Final = (
+    *(
+        _Way(
+            halt_share=share,
+            at_end=at_end,
+            requests_first=requests_first,
+            last_connection_first=last_connection_first,
+        )
+        for share, last_connection_first in ((1.0, False), (0.5, False), (1.0, True))
+        for at_end in (False, True)
+        for requests_first in (False, True)
+    ),
+    _Way(halt_share=0.0),
+    _Way(halt_share=0.0, waits_longer=True),
+    _Way(acts_late=False),
+)
+
+
+def reteller(folder: RunFolder, oracle: str) -> Retell:
+    """Return what tells how the reference that a target was compared with fares when it is starved.
+
+    Args:
+        folder: of the run.
+        oracle: the reference's name in it.
+    """
+    headers = folder.read_headers(oracle)
+    properties = [dict(_read_properties(header.broker_config)) for header in headers]
+    shared = set.intersection(*(set(each.items()) for each in properties))
+    brokers = _Brokers(profile=headers[0].profile, base_config=dict(shared))
+
+    def retell(script: Script, events: Sequence[Event], until: int) -> Iterator[Sequence[Event]]:
+        shortened = replace(script, steps=script.steps[: until + 1])
+        for since_ms in _beginnings(events, until):
+            for way in _WAYS:
+                retold = _in_a_thread(brokers, shortened, events, replace(way, since_ms=since_ms))
+                if retold is not None:
+                    yield retold
+
+    return retell
+
+
+def _beginnings(events: Sequence[Event], until: int) -> list[float]:
+    """Return from when on starvation may have told: from the beginning, or from one of the last acts on."""
+    acts = [each.at_ms for each in events if each.kind in _ACTS and each.step <= until]
+    return [0.0, *acts[:0:-1][:_LATEST_ACTS]]
+
+
+def _read_properties(text: str) -> Mapping[str, str]:
+    return {name: str(value) for name, value in json_object(text, where="`broker_config`").items()}
+
+
+@dataclass(slots=True, kw_only=True)
+class _Brokers:
+    """References with the configurations that scripts want, each made once."""
+
+    profile: str
+    base_config: Mapping[str, str]
+    _made: dict[tuple[tuple[str, str], ...], Broker] = field(default_factory=dict, init=False)
+
+    async def of(self, script: Script) -> Broker:
+        config = {**self.base_config, **script.broker_config}
+        key = tuple(sorted(config.items()))
+        if key not in self._made:
+            target = StarvedReference(self.profile)
+            self._made[key] = await target.start(
+                broker_config=config, directory=Path(), progress=lambda _: None
+            )
+        return self._made[key]
+
+
+def _in_a_thread(
+    brokers: _Brokers, script: Script, events: Sequence[Event], way: _Way
+) -> Sequence[Event] | None:
+    """Run a script again, whether or not an event loop runs in this thread."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, _retold(brokers, script, events, way)).result()
+
+
+async def _retold(
+    brokers: _Brokers, script: Script, events: Sequence[Event], way: _Way
+) -> Sequence[Event] | None:
+    """Return what is on record of a script that was run again; None where the reference cannot serve."""
+    try:
+        broker = await brokers.of(script)
+    except TargetError:
+        return None
+    reported: list[Event] = []
+    partitions = num_partitions(broker.description)
+    groups = group_ids(script, prefix=f"{_RUN_ID}.", partitions=partitions)
+    stage = starved_stage(broker, script.id)
+    stage.requests_first = way.requests_first
+    stage.last_connection_first = way.last_connection_first
+    recorder = recorder_of(script, run_id=_RUN_ID, target=_RUN_ID, groups=groups, write=reported.append)
+    recorder.now_ms = stage.now_ms
+    interpreter = Interpreter(
+        script=script,
+        stage=stage,
+        recorder=recorder,
+        bindings=Bindings(groups=groups),
+        partitions=partitions,
+        broker_failure=lambda: None,
+        before_step=_Pace(stage=stage, way=way, events=events).before,
+    )
+    try:
+        await interpreter.run()
+    except TargetError:
+        return None
+    finally:
+        await stage.close()
+    return reported
+
+
+@dataclass(slots=True, kw_only=True)
+class _Pace:
+    """Has a script go as it went on record, as far as the witness accounts for that."""
+
+    stage: StarvedStage
+    way: _Way
+    events: Sequence[Event]
+    _stretches: tuple[StarvedStretch, ...] = field(init=False)
+    _acts: dict[int, float] = field(default_factory=dict, init=False)
+    """By step that acts, when it did on record."""
+    _ends: dict[int, float] = field(default_factory=dict, init=False)
+    """By step, when the last was heard of it."""
+    _real_ms: float = field(default=0.0, init=False)
+    _virtual_ms: float = field(default=0.0, init=False)
+    """When the last act was, on record and now."""
+
+    def __post_init__(self) -> None:
+        """Find out when what happened."""
+        found = starved_stretches(self.events)
+        self._stretches = tuple(each for each in found if each.end_ms > self.way.since_ms)
+        for event in self.events:
+            if event.kind != EventKind.STARVED and event.step >= 0:
+                self._ends[event.step] = event.at_ms
+                if event.kind in _ACTS:
+                    self._acts.setdefault(event.step, event.at_ms)
+
+    async def before(self, step: int) -> None:
+        """Let the time pass that passed on record before a step, and say when to halt the brokers."""
+        if self.way.waits_longer:
+            self.stage.late_ms = self._lateness_ms(step)
+        real_ms = self._acts.get(step)
+        if real_ms is None:
+            return
+        if self.way.acts_late:
+            passed_ms = self.stage.now_ms() - self._virtual_ms
+            slipped_ms = real_ms - self._real_ms - passed_ms
+            begin_ms = max(self._real_ms, self.way.since_ms)
+            due_to_machine_ms = starved_ms(self._stretches, begin_ms=begin_ms, end_ms=real_ms)
+            await self.stage.elapse(max(0.0, min(slipped_ms, due_to_machine_ms)))
+        self._real_ms, self._virtual_ms = real_ms, self.stage.now_ms()
+        until_ms = min((at_ms for at_ms in self._acts.values() if at_ms > real_ms), default=inf)
+        for stretch in self._stretches:
+            if real_ms <= stretch.begin_ms < until_ms:
+                self._halt(stretch)
+
+    def _halt(self, stretch: StarvedStretch) -> None:
+        length_ms = min(stretch.figures.broker_ms, stretch.end_ms - stretch.begin_ms) * self.way.halt_share
+        begin_ms = stretch.end_ms - length_ms if self.way.at_end else stretch.begin_ms
+        if length_ms >= 1:
+            self.stage.halt(self._virtual_ms + begin_ms - self._real_ms, length_ms)
+
+    def _lateness_ms(self, step: int) -> float:
+        end_ms = self._ends.get(step)
+        if end_ms is None:
+            return 0.0
+        begin_ms = max((at_ms for before, at_ms in self._ends.items() if before < step), default=0.0)
+        return sum(each.within(begin_ms, end_ms).harness_ms for each in self._stretches)

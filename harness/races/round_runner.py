@@ -1,0 +1,213 @@
+"""One round being held: requests sent without waiting, answers awaited elsewhere, times taken of both."""
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from harness.races.history import GROUP, History, Operation, fields_from_json, in_order
+from harness.races.plan import Round, Strand, requests_of
+from harness.scenario.bindings import Bindings
+from harness.scenario.errors import UnboundReferenceError
+from harness.scenario.script import Send, Step
+from harness.targets.base.interface import Connection, ConnectionLost, NoAnswer, Stage
+from harness.targets.external.namespace import TopicNames
+from harness.trace.canonical import Canonicaliser, member_prefixes
+from harness.wire.codec import Fields, FieldValue, decode_response, encode_request
+from harness.wire.errors import MalformedResponse
+
+
+class Lines:
+    """Connections that are free, to be used again by whoever comes next."""
+
+    def __init__(self, stage: Stage, topics: TopicNames | None = None) -> None:
+        """Begin without a connection; topics are called otherwise on a broker of others."""
+        self._stage = stage
+        self._topics = topics
+        self._free: list[Connection] = []
+
+    async def take(self) -> Connection:
+        """Return a connection that nobody uses."""
+        return self._free.pop() if self._free else await self._stage.connect()
+
+    def outgoing(self, fields: Fields) -> Fields:
+        """Return a request's fields as the broker is to get them."""
+        return fields if self._topics is None else self._topics.outgoing(fields)
+
+    def incoming(self, fields: Fields) -> Fields:
+        """Return a response's fields as they were meant."""
+        return fields if self._topics is None else self._topics.incoming(fields)
+
+    def give_back(self, line: Connection) -> None:
+        """Let others have a connection on which nothing is awaited."""
+        self._free.append(line)
+
+
+@dataclass(slots=True, kw_only=True)
+class Asked:
+    """A request that was sent, and what has come of it so far."""
+
+    actor: str
+    api: str
+    api_version: int
+    request: Fields
+    is_rival: bool
+    invoked_us: int = 0
+    answered_us: int | None = None
+    answer: Fields | None = None
+    note: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class RoundRunner:
+    """Holds one round, on lines that it takes for each request and returns once that is answered."""
+
+    round: Round
+    group_id: str
+    lines: Lines
+    patience_ms: float
+    """How long an answer is awaited from when its request was sent."""
+    asked: list[Asked] = field(default_factory=list)
+    _bindings: Bindings = field(init=False)
+    _indices: dict[int, int] = field(default_factory=dict, init=False)
+    _correlation_id: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        """Begin to learn."""
+        self._bindings = Bindings(groups={"main": self.group_id})
+        self._indices = {id(step): index for index, step in enumerate(self.round.steps)}
+
+    async def run(self, steps: Iterable[Step]) -> None:
+        """Hold the set-up or the look back, one request after the other, as far as values are there."""
+        for step in steps:
+            if not isinstance(step, Send):
+                continue
+            try:
+                line, frame, asked = await self.ready(step, is_rival=False)
+            except UnboundReferenceError:
+                return
+            asked.invoked_us = now_us()
+            await line.send(frame)
+            await self.answered(step, line, asked)
+
+    async def race(self, strand: Strand, line: Connection, frame: bytes, asked: Asked) -> None:
+        """Hold a strand whose first request is ready to be sent; its steps are requests and their answers."""
+        if strand.delay_us:
+            await asyncio.sleep(strand.delay_us / 1e6)
+        first, *others = requests_of(strand.steps)
+        asked.invoked_us = now_us()
+        await line.send(frame)
+        await self.answered(first, line, asked)
+        for step in others:
+            if asked.answer is None:
+                return
+            try:
+                line, frame, asked = await self.ready(step, is_rival=True)
+            except UnboundReferenceError:
+                return
+            asked.invoked_us = now_us()
+            await line.send(frame)
+            await self.answered(step, line, asked)
+
+    async def ready(self, step: Send, *, is_rival: bool) -> tuple[Connection, bytes, Asked]:
+        """Make a request ready to be sent; it is on record from now on.
+
+        Raises:
+            UnboundReferenceError: no answer brought a value that it needs.
+        """
+        line = await self.lines.take()
+        try:
+            asked = self.note(step, is_rival=is_rival)
+        except UnboundReferenceError:
+            self.lines.give_back(line)
+            raise
+        self._correlation_id += 1
+        frame = encode_request(
+            step.api,
+            step.api_version,
+            correlation_id=self._correlation_id,
+            client_id=step.actor,
+            fields=self.lines.outgoing(asked.request),
+        )
+        return line, frame, asked
+
+    def note(self, step: Send, *, is_rival: bool) -> Asked:
+        """Put a request on record that is about to be sent.
+
+        Raises:
+            UnboundReferenceError: no answer brought a value that it needs.
+        """
+        asked = Asked(
+            actor=step.actor,
+            api=step.api,
+            api_version=step.api_version,
+            request=self._resolved(step),
+            is_rival=is_rival,
+        )
+        self.asked.append(asked)
+        return asked
+
+    async def answered(self, step: Send, line: Connection, asked: Asked) -> None:
+        """Await the answer, take note of it, and return the line."""
+        try:
+            frame = await line.receive(timeout_ms=self.patience_ms)
+            answered_us = now_us()
+            reported = decode_response(asked.api, asked.api_version, frame.payload).fields
+            answer = self.lines.incoming(reported)
+        except NoAnswer:
+            await line.close()
+        except (ConnectionLost, MalformedResponse) as error:
+            asked.note = str(error)
+            await line.close()
+        else:
+            self.lines.give_back(line)
+            self.learn(step, asked, answer, answered_us)
+
+    def learn(self, step: Send, asked: Asked, answer: Fields, answered_us: int) -> None:
+        """Take note of an answer."""
+        asked.answer, asked.answered_us = answer, answered_us
+        index = self._indices[id(step)]
+        self._bindings.learn(step=index, actor=step.actor, api=step.api, fields=answer)
+
+    def history(self) -> History:
+        """Return what happened, with names in place of what chance chose."""
+        return History(
+            race=self.round.race,
+            round_number=self.round.number,
+            operations=in_order(_operations(self.asked, self._canonicaliser())),
+        )
+
+    def _canonicaliser(self) -> Canonicaliser:
+        """Return one that knows every member id that anybody was told, whenever that was."""
+        prefixes = [(each.name, each.group_instance_id or each.client_id) for each in self.round.actors]
+        name = GROUP.removeprefix("group:")
+        canonicaliser = Canonicaliser(groups={self.group_id: name}, actors=member_prefixes(prefixes))
+        joins = [each for each in self.asked if each.api == "JoinGroup" and each.answer is not None]
+        for each in sorted(joins, key=lambda each: each.answered_us or 0):
+            canonicaliser.canonical(actor=each.actor, api=each.api, fields=each.answer or {})
+        return canonicaliser
+
+    def _resolved(self, step: Send) -> Mapping[str, FieldValue]:
+        resolved: Mapping[str, FieldValue] = self._bindings.resolve_fields(step.fields)  # type: ignore[assignment] # a resolved request holds plain values only
+        return resolved
+
+
+def now_us() -> int:
+    """Return the time on the one clock that all histories of this process share."""
+    return time.perf_counter_ns() // 1000
+
+
+def _operations(asked: Iterable[Asked], canonicaliser: Canonicaliser) -> Iterable[Operation]:
+    for each in asked:
+        answer = each.answer
+        yield Operation(
+            actor=each.actor,
+            api=each.api,
+            api_version=each.api_version,
+            request=fields_from_json(canonicaliser.value(each.request)),
+            invoked_us=each.invoked_us,
+            answered_us=each.answered_us,
+            answer=None if answer is None else fields_from_json(canonicaliser.value(answer, api=each.api)),
+            is_rival=each.is_rival,
+            answer_note=each.note,
+        )

@@ -1,0 +1,1 @@
+"""Allure results and Allure's own pages."""

@@ -1,0 +1,109 @@
+"""Allure's own pages, made of the results by its program where Node can run it.
+
+The program is the one that npm installs into the cache from the lock file in `allure_npm`, which has the
+SHA-512 of every package. No program of the working directory is run: nobody knows whose it is. A run never
+fails for want of Allure: whatever goes wrong here is told as the reason why its pages are missing.
+"""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from harness.report.allure.history import HISTORY, LATER_HISTORY
+from harness.report.allure.terms import allure_categories
+from harness.targets.jars.cache import cache_directory, made_at
+
+LOCK: Final = Path(__file__).with_name("npm") / "package-lock.json"
+"""npm's; `make allure-lock` writes it anew."""
+_PACKAGE: Final = LOCK.with_name("package.json")
+INSTALL_TIMEOUT_S: Final = 120.0
+GENERATE_TIMEOUT_S: Final = 180.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllurePages:
+    """Where Allure's pages are, or why there are none."""
+
+    index: Path | None
+    problem: str | None
+
+
+class _UnavailableError(Exception):
+    """Allure's program cannot be had or failed; the message tells why."""
+
+
+def render_allure(run_dir: Path) -> AllurePages:
+    """Make pages of a run's Allure results, which must have been written before."""
+    pages = run_dir / "allure"
+    try:
+        program = _program()
+        shutil.rmtree(pages, ignore_errors=True)
+        results = run_dir / "allure-results"
+        with TemporaryDirectory(prefix="allure-") as scratch:
+            config = Path(scratch) / "allurerc.json"
+            config.write_text(json.dumps(_config(run_dir, pages)), encoding="utf-8")
+            arguments = ("generate", str(results.absolute()), "--config", str(config))
+            _call((str(program), *arguments), cwd=Path(scratch), timeout_s=GENERATE_TIMEOUT_S)
+    except _UnavailableError as reason:
+        return AllurePages(index=None, problem=str(reason))
+    return AllurePages(index=pages / "index.html", problem=None)
+
+
+def _config(run_dir: Path, pages: Path) -> dict[str, object]:
+    """Tell Allure 3 what Allure 2 read from the results' folder."""
+    return {
+        "name": f"Group coordinator conformance, run {run_dir.resolve().name}",
+        "output": str(pages.absolute()),
+        "categories": allure_categories(),
+        "historyPath": str((run_dir / "allure-results" / HISTORY / LATER_HISTORY).absolute()),
+        "appendHistory": False,
+    }
+
+
+def _program() -> Path:
+    """Return Allure's program from the cache, where npm puts it now if it is not there."""
+    if shutil.which("node") is None:
+        raise _UnavailableError("node is not on the PATH; install Node.js 20 or later")
+    installed = cache_directory() / f"allure-{sha256(LOCK.read_bytes()).hexdigest()[:12]}"
+    program = installed / "node_modules/.bin/allure"
+    if not program.is_file():
+        _install(installed)
+    return program
+
+
+def _install(installed: Path) -> None:
+    """Install what the lock file names, all of it or nothing."""
+    npm = shutil.which("npm")
+    if npm is None:
+        raise _UnavailableError("npm is not on the PATH, and Allure is not installed in the cache")
+    flags = ("--ignore-scripts", "--no-audit", "--no-fund")
+    try:
+        installed.parent.mkdir(parents=True, exist_ok=True)
+        with made_at(installed) as work:
+            for file in (LOCK, _PACKAGE):
+                shutil.copy(file, work)
+            _call((npm, "ci", *flags), cwd=work, timeout_s=INSTALL_TIMEOUT_S)
+    except OSError as error:
+        if not installed.is_dir():  # another process may have been first
+            raise _UnavailableError(f"Allure cannot be installed into {installed}: {error}") from error
+
+
+def _call(command: Sequence[str], *, cwd: Path, timeout_s: float) -> None:
+    name = Path(command[0]).name
+    try:
+        done = subprocess.run(  # noqa: S603 - a program of ours or of the user's PATH, and no shell
+            command, cwd=cwd, capture_output=True, text=True, timeout=timeout_s, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _UnavailableError(f"{name} {command[1]} did not end within {timeout_s:.0f} s") from error
+    except OSError as error:
+        raise _UnavailableError(f"{name} cannot be started: {error}") from error
+    if done.returncode:
+        last = (done.stderr or done.stdout).strip().splitlines()[-3:]
+        raise _UnavailableError(f"{name} {command[1]} ended with {done.returncode}: {' '.join(last)}")

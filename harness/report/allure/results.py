@@ -1,0 +1,285 @@
+"""Allure results: the same facts for those who read Allure; a result is one scenario with one target.
+
+Allure knows only passed, failed, broken and skipped, so a status follows from `ResultStatus`, and the axes
+themselves stand beside it as labels. A known difference passes, marked as known: it is explained, and a
+report that shows it red every day is read by nobody.
+"""
+
+import json
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+
+from allure_commons.logger import AllureFileLogger
+from allure_commons.model2 import (
+    Attachment,
+    Label,
+    Link,
+    Parameter,
+    Status,
+    StatusDetails,
+    TestResult,
+    TestStepResult,
+)
+from allure_commons.types import LabelType
+
+from harness.diff.model import Difference, Judgement
+from harness.report.allure.clients import client_results
+from harness.report.allure.history import (
+    HISTORY,
+    earlier_runs,
+    epoch_ms,
+    flaky_places,
+    this_run,
+    write_history,
+)
+from harness.report.allure.terms import (
+    STATUS,
+    allure_categories,
+    case_id,
+    grade,
+    history_id,
+    message,
+    severity,
+    stable,
+)
+from harness.report.model.hexdump import hexdump
+from harness.report.model.phrases import contrast, link_address, links_in, place, shortened
+from harness.report.model.run_data import Run
+from harness.report.model.tables import AlignedAnswer, oracle_side, target_side
+from harness.results.status import ResultStatus, shown, status_of
+from harness.spark.rows import AlignedStep
+from harness.trace.schema import TraceError, parsed_json
+
+
+class _Results:
+    """The folder of results; Allure's own writer, with types."""
+
+    def __init__(self, directory: Path) -> None:
+        self._logger = AllureFileLogger(directory)  # type: ignore[no-untyped-call] # it has no annotations
+
+    def add(self, result: TestResult) -> None:
+        self._logger.report_result(result)  # type: ignore[no-untyped-call] # likewise
+
+    def attach(self, name: str, text: str, kind: str) -> Attachment:
+        extension = "json" if kind == "application/json" else "txt"
+        source = f"{uuid.uuid4()}-attachment.{extension}"
+        content = text.encode(errors="backslashreplace")
+        self._logger.report_attached_data(content, source)  # type: ignore[no-untyped-call] # likewise
+        return Attachment(name=name, source=source, type=kind)
+
+
+def write_allure_results(run_dir: Path) -> Path:
+    """Write a run's results for Allure and return their folder, which holds nothing else."""
+    run = Run.load(run_dir)
+    directory = run_dir / "allure-results"
+    shutil.rmtree(directory, ignore_errors=True)
+    results = _Results(directory)
+    earlier, this = earlier_runs(run), this_run(run)
+    flaky = flaky_places((this, *earlier))
+    for scenario_id, judgements in groupby(run.judgements, key=lambda each: each.scenario_id):
+        steps = run.steps.of_scenario(scenario_id)
+        for judgement in judgements:
+            made = _result(run, judgement, steps.get(judgement.target, ()), results)
+            made.statusDetails.flaky = (judgement.target, scenario_id) in flaky
+            results.add(made)
+    if run.clients is not None:
+        start = epoch_ms(run.header.started_at)
+        for client_result in client_results(run.clients, start=start, attach=results.attach):
+            results.add(client_result)
+    write_history(directory / HISTORY, earlier, this.results)
+    _write_json(directory / "categories.json", allure_categories())
+    _write_json(directory / "executor.json", _executor(run, len(earlier) + 1))
+    (directory / "environment.properties").write_text(_environment(run), encoding="utf-8")
+    return directory
+
+
+def _executor(run: Run, order: int) -> dict[str, object]:
+    """Say which run this is; Allure 2 puts trends in this order."""
+    return {"name": "kafka-conformance", "buildName": run.header.run_id, "buildOrder": order}
+
+
+def _result(run: Run, judgement: Judgement, steps: Sequence[AlignedStep], results: _Results) -> TestResult:
+    how = status_of(judgement)
+    start = epoch_ms(run.header.started_at)
+    full_name = f"{judgement.target}: {judgement.scenario_id}"
+    differences = run.differences.get((judgement.target, judgement.scenario_id), ())
+    result = TestResult(
+        uuid=stable(judgement.run_id, full_name),
+        name=judgement.title,
+        fullName=full_name,
+        historyId=history_id(judgement.target, judgement.scenario_id),
+        testCaseId=case_id(judgement.scenario_id),
+        titlePath=[judgement.target, *judgement.scenario_id.split("/")[:-1]],
+        description=_description(run, judgement),
+        status=STATUS[how],
+        statusDetails=_details(judgement, differences),
+        stage="finished",
+        start=start,
+        stop=start + round(judgement.duration_ms),
+        labels=list(_labels(judgement, how, differences)),
+        parameters=[
+            Parameter(name="target", value=judgement.target),
+            Parameter(name="profile", value=run.target(judgement.target).profile, excluded=True),
+        ],
+        links=[_link(name) for name in dict.fromkeys(_link_names(judgement)) if link_address(name)],
+    )
+    result.steps = list(_steps(run, judgement, steps, results))
+    if steps and not differences:
+        result.attachments.append(results.attach("Conversation", _transcript(steps), "text/plain"))
+    if differences:
+        text = "\n\n".join(_difference_text(each) for each in differences)
+        result.attachments.append(results.attach("Differences", text, "text/plain"))
+    return result
+
+
+def _labels(judgement: Judgement, how: ResultStatus, differences: Sequence[Difference]) -> Iterator[Label]:
+    suite, _, rest = judgement.scenario_id.partition("/")
+    apis = judgement.apis or ("no API",)
+    finding = differences[0] if differences else None
+    values = (
+        (LabelType.EPIC, judgement.target),
+        *((LabelType.FEATURE, api) for api in apis),
+        (LabelType.STORY, judgement.scenario_id.rpartition("/")[0]),
+        (LabelType.PARENT_SUITE, judgement.target),
+        (LabelType.SUITE, suite),
+        (LabelType.SUB_SUITE, rest.rpartition("/")[0]),
+        ("package", ".".join((judgement.target.replace(".", "_"), *judgement.scenario_id.split("/")[:-1]))),
+        (LabelType.SEVERITY, severity(how, finding).value),
+        (LabelType.FRAMEWORK, "kafka-conformance"),
+        (LabelType.LANGUAGE, "python"),
+        ("conformance_outcome", judgement.outcome),
+        ("conformance_expectation", judgement.expectation),
+        ("conformance_shown", shown(judgement)),
+        ("conformance_grade", grade(finding) if finding else ""),
+        ("signature", judgement.signature or ""),
+        *((LabelType.TAG, "known-difference") for _ in range(how is ResultStatus.KNOWN)),
+    )
+    yield from (Label(name=name, value=value) for name, value in values if value)
+
+
+def _description(run: Run, judgement: Judgement) -> str:
+    """Describe a result in Markdown; what a target may have sent stays out of it."""
+    command = run.repetition(judgement)
+    lines = (judgement.title, f"Source: `{judgement.source}`", f"Repeat it: `{command}`")
+    return "\n\n".join(lines)
+
+
+def _details(judgement: Judgement, differences: Sequence[Difference]) -> StatusDetails:
+    how = status_of(judgement)
+    return StatusDetails(
+        known=how is ResultStatus.KNOWN,
+        flaky=False,
+        message=message(how, differences[0].difference_class if differences else None, judgement.reason),
+        trace=_difference_text(differences[0]) if differences else "",
+    )
+
+
+def _difference_text(difference: Difference) -> str:
+    manner = "follows from it" if difference.is_consequence else "first difference"
+    return (
+        f"{manner} ({difference.difference_class}, against the {difference.against})\n"
+        f"{place(difference)}\n{contrast(difference)}"
+    )
+
+
+def _link_names(judgement: Judgement) -> tuple[str, ...]:
+    return (*links_in(judgement.source), *((judgement.link,) if judgement.link else ()))
+
+
+def _link(name: str) -> Link:
+    kind = "issue" if name.startswith("KAFKA-") else "link"
+    return Link(type=kind, url=link_address(name), name=name)
+
+
+def _steps(
+    run: Run, judgement: Judgement, rows: Iterable[AlignedStep], results: _Results
+) -> Iterator[TestStepResult]:
+    """Make a step of each of the script's, told by its parameters; with bytes where something differs."""
+    script = run.scripts.get(judgement.scenario_id)
+    texts = [step.text for step in script.steps] if script else []
+    start = epoch_ms(run.header.started_at)
+    for index, events in groupby(rows, key=lambda row: row.step):
+        members = tuple(events)
+        times = [row.target_at_ms for row in members if row.target_at_ms is not None] or [0.0]
+        is_first_difference = judgement.first_step == index and status_of(judgement) is ResultStatus.FAILED
+        step = TestStepResult(
+            name=texts[index] if 0 <= index < len(texts) else "outside the script",
+            status=Status.FAILED if is_first_difference else Status.PASSED,
+            stage="finished",
+            start=start + round(min(times)),
+            stop=start + round(max(times)),
+            parameters=[parameter for row in members for parameter in _parameters(row)],
+        )
+        if judgement.difference_count:
+            step.attachments = [each for row in members for each in _attachments(row, results)]
+        yield step
+
+
+def _sides(row: AlignedStep) -> Iterator[tuple[str, AlignedAnswer]]:
+    """Yield what the target did, and what the oracle did where that is not the same."""
+    if (target := target_side(row)) is not None:
+        yield f"{row.target}: {_title(row, target)}", target
+    if row.is_different and (oracle := oracle_side(row)) is not None:
+        yield f"{row.oracle}: {_title(row, oracle)}", oracle
+
+
+def _title(row: AlignedStep, side: AlignedAnswer) -> str:
+    api = f"{row.api} v{row.api_version}" if row.api else None
+    return " ".join(part for part in (row.actor, api, side.kind) if part)
+
+
+def _parameters(row: AlignedStep) -> Iterator[Parameter]:
+    for title, side in _sides(row):
+        yield Parameter(name=title, value=shortened(side.canonical or side.note or ""))
+
+
+def _attachments(row: AlignedStep, results: _Results) -> Iterator[Attachment]:
+    for title, side in _sides(row):
+        if side.fields:
+            yield results.attach(f"{title}, fields", _pretty(side.fields), "application/json")
+        if text := _wire_text(side):
+            yield results.attach(f"{title}, bytes", text, "text/plain")
+
+
+def _transcript(rows: Iterable[AlignedStep]) -> str:
+    """Tell a whole conversation, each event with its fields and bytes."""
+    events = (
+        f"[{row.step}] {title}\n{side.fields or ''}\n{_wire_text(side)}"
+        for row in rows
+        for title, side in _sides(row)
+    )
+    return "\n\n".join(events)
+
+
+def _wire_text(side: AlignedAnswer) -> str:
+    return "\n".join(part for part in (side.note, hexdump(side.raw or "")) if part)
+
+
+def _pretty(text: str) -> str:
+    try:
+        return json.dumps(parsed_json(text, where="fields"), indent=2)
+    except TraceError:
+        return text
+
+
+def _environment(run: Run) -> str:
+    values = asdict(run.header) | {"ended": run.footer.ended if run.footer else "cut short"}
+    targets = {
+        f"target.{each.target}": f"{each.implementation}, profile {each.profile}" for each in run.targets
+    }
+    reported = {key: value for key, value in values.items() if key != "targets" and value not in (None, ())}
+    lines = reported | targets
+    return "".join(f"{_property(key)}={' '.join(str(value).split())}\n" for key, value in lines.items())
+
+
+def _property(key: str) -> str:
+    """Make a key of a name: neither separator nor white space may stand in one."""
+    return "".join("-" if each in ":= \t\r\n" else each for each in key)
+
+
+def _write_json(path: Path, content: object) -> None:
+    path.write_text(json.dumps(content, indent=2), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Files for pipelines: JUnit XML and Markdown."""

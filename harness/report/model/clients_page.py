@@ -1,0 +1,272 @@
+"""What the pages about client scripts show, as values that templates can write down."""
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from harness.report.model.codes import ABSENT, code
+from harness.report.model.field_rows import compact, readable
+from harness.report.model.matrix import Cell, MatrixGroup, MatrixRow
+from harness.report.model.names import css_name, slug, target_anchor
+from harness.report.model.phrases import GLYPHS, PROGRAM, given_options
+from harness.results.client_results import ClientResult, ClientResultKey, ClientsRun
+from harness.results.replay_results import ReplayFinding
+from harness.results.status import NEEDS_ATTENTION, ResultStatus
+from harness.trace.target_record import TargetRecord
+from harness.verdict import Outcome
+
+SCRIPTS: Final = "scripts"
+CONVERSATIONS: Final = "client-talks"
+"""Folders of pages, and of what they load, from the page of the matrix."""
+_PASSED_ON: Final = {"--suites": "--suites", "--profile": "--profile"}
+NOT_COMPARED: Final = "not compared"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A target with a library."""
+
+    record: TargetRecord
+    library: str
+
+    @property
+    def name(self) -> str:
+        """What data are filed under."""
+        return column_key(self.record.name, self.library)
+
+    @property
+    def anchor(self) -> str:
+        """Its place on a script's page."""
+        return target_anchor(self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayRow:
+    """An answer that the reference gives otherwise."""
+
+    place: str
+    expected: str
+    actual: str
+    state: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientAttention:
+    """A result that somebody has to look into."""
+
+    result: ClientResult
+    column: Column
+    glyph: str
+    outcome: str
+    expectation: str
+    status: ResultStatus
+    href: str
+    place: str
+    says: str
+    reproduction: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What became of all scripts on one target with one library."""
+
+    column: Column
+    counts: Counter[str]
+    """By outcome."""
+    compared: int
+    violations: Counter[str]
+    """By party."""
+    replayed: int
+    """Answers that the reference gives otherwise."""
+
+
+def column_key(target: str, library: str) -> str:
+    """Return what data about a target with a library are filed under."""
+    return f"{target}_{library}"
+
+
+def script_page(script_id: str) -> str:
+    """Return the path of a script's page, from the page of the matrix."""
+    return f"{SCRIPTS}/{slug(script_id)}.html"
+
+
+def client_conversation_file(place: ClientResultKey) -> str:
+    """Return the path of the data that a script's page asks for, from the page of the matrix."""
+    target, script_id, library = place
+    return f"{CONVERSATIONS}/{slug(script_id)}.{column_key(target, library)}.js"
+
+
+def columns_of(run: ClientsRun) -> tuple[Column, ...]:
+    """Return what there are results of: targets in their order, with libraries in theirs."""
+    held = {(each.target, each.library) for each in run.results}
+    return tuple(
+        Column(record=record, library=library)
+        for record in run.targets
+        for library in run.libraries
+        if (record.spec, library) in held
+    )
+
+
+def client_matrix(run: ClientsRun) -> tuple[MatrixGroup, ...]:
+    """Lay out all results, a row a script, a column a target with a library."""
+    columns = columns_of(run)
+    by_script = groupby(run.results, key=lambda each: each.script_id)
+    rows = [(script_id, tuple(results)) for script_id, results in by_script]
+    return tuple(
+        _group(run, name, [results for _, results in members], columns)
+        for name, members in groupby(rows, key=lambda each: each[0].rpartition("/")[0])
+    )
+
+
+def _group(
+    run: ClientsRun, name: str, scripts: Sequence[Sequence[ClientResult]], columns: Sequence[Column]
+) -> MatrixGroup:
+    every = [each for results in scripts for each in results]
+    return MatrixGroup(
+        name=name,
+        rows=tuple(_row(run, results, columns) for results in scripts),
+        tallies=tuple(_tally([each for each in every if is_of(each, column)]) for column in columns),
+    )
+
+
+def is_of(result: ClientResult, column: Column) -> bool:
+    """Tell whether a result stands in a column."""
+    return (result.target, result.library) == (column.record.spec, column.library)
+
+
+def _tally(results: Iterable[ClientResult]) -> str:
+    outcomes = Counter(each.outcome for each in results)
+    applicable = outcomes.total() - outcomes[Outcome.NOT_APPLICABLE] - outcomes[Outcome.HARNESS_ERROR]
+    return f"{outcomes[Outcome.CONFORMS]}/{applicable}"
+
+
+def _row(run: ClientsRun, results: Sequence[ClientResult], columns: Sequence[Column]) -> MatrixRow:
+    script_id = results[0].script_id
+    page = script_page(script_id)
+    in_order = [next((each for each in results if is_of(each, column)), None) for column in columns]
+    return MatrixRow(
+        scenario_id=script_id,
+        name=script_id.rpartition("/")[2],
+        title=run.scripts[script_id].title,
+        href=page,
+        codes="".join(ABSENT if each is None else code(each.outcome, each.expectation) for each in in_order),
+        cells=tuple(
+            None if each is None else _cell(each, column, page)
+            for each, column in zip(in_order, columns, strict=True)
+        ),
+    )
+
+
+def _cell(result: ClientResult, column: Column, page: str) -> Cell:
+    _, says = first_remark(result)
+    reported = f"{column.record.name}, {column.library}: {result.outcome}"
+    return Cell(
+        glyph=GLYPHS[Outcome(result.outcome)],
+        outcome=css_name(result.outcome),
+        expectation=css_name(result.expectation),
+        has_news=False,
+        href=f"{page}#{column.anchor}",
+        title=f"{reported} — {says}" if says else reported,
+    )
+
+
+def first_remark(result: ClientResult) -> tuple[str, str]:
+    """Return where a result first is not as it should be, and how; nothing where all is well."""
+    remarks = sorted((*result.mismatches, *result.differences), key=lambda each: each.step)
+    if remarks:
+        first = remarks[0]
+        against = "" if first in result.mismatches else "against the reference: "
+        return f"step {first.step}, {first.text}", f"{against}{first.says}"
+    if result.violations and result.status is not ResultStatus.PASSED:
+        broken = result.violations[0]
+        return f"on the wire, event {broken.sequence}", f"{broken.invariant}: {broken.detail}"
+    if result.replays:
+        found = replay_row(result.replays[0])
+        return f"in the replay, {found.place}", found.says
+    return "", result.because
+
+
+def client_attention(run: ClientsRun) -> tuple[ClientAttention, ...]:
+    """List what somebody has to look into, the worst first."""
+    concerning = [each for each in run.results if each.status in NEEDS_ATTENTION]
+    concerning.sort(key=lambda each: NEEDS_ATTENTION.index(each.status))
+    return tuple(_attention(run, each) for each in concerning)
+
+
+def _attention(run: ClientsRun, result: ClientResult) -> ClientAttention:
+    column = Column(record=run.references[result.target], library=result.library)
+    place, says = first_remark(result)
+    return ClientAttention(
+        result=result,
+        column=column,
+        glyph=GLYPHS[Outcome(result.outcome)],
+        outcome=css_name(result.outcome),
+        expectation=css_name(result.expectation),
+        status=result.status,
+        href=f"{script_page(result.script_id)}#{column.anchor}",
+        place=place,
+        says=says,
+        reproduction=client_reproduction(run, result),
+    )
+
+
+def client_reproduction(run: ClientsRun, result: ClientResult) -> str:
+    """Return a command line that carries one script out again, with the same library on the same target."""
+    given = given_options(run.command, _PASSED_ON) if run.command.startswith(PROGRAM) else ()
+    # Java's client is filed under `java-3.9.2`, and asked for as `java:3.9.2`.
+    library = re.sub(r"^java-", "java:", result.library)
+    chosen = ("--target", result.target, "--client", library)
+    return shlex.join((PROGRAM, "clients", *chosen, *given, result.script_id))
+
+
+def tallies(run: ClientsRun) -> tuple[Tally, ...]:
+    """Count what became of the scripts, a row a column of the matrix."""
+    return tuple(_tally_of(run, column) for column in columns_of(run))
+
+
+def _tally_of(run: ClientsRun, column: Column) -> Tally:
+    results = [each for each in run.results if is_of(each, column)]
+    return Tally(
+        column=column,
+        counts=Counter(each.outcome for each in results),
+        compared=sum(not each.compared.startswith(NOT_COMPARED) for each in results),
+        violations=Counter(broken.party for each in results for broken in each.violations),
+        replayed=sum(len(each.replays) for each in results),
+    )
+
+
+def not_compared(run: ClientsRun) -> tuple[tuple[str, int], ...]:
+    """Count the results that are compared with no reference, by the reason."""
+    reasons = Counter(
+        each.compared.removeprefix(f"{NOT_COMPARED}: ")
+        for each in run.results
+        if each.compared.startswith(NOT_COMPARED)
+    )
+    return tuple(reasons.most_common())
+
+
+def replay_row(finding: ReplayFinding) -> ReplayRow:
+    """Lay out an answer that the reference gives otherwise."""
+    api = None if finding.api is None else f"{finding.api} v{finding.api_version}"
+    position = None if finding.position is None else f"event {finding.position}"
+    group = None if finding.group is None else f"group {finding.group}"
+    parts = (position, api, finding.actor, group, finding.field)
+    return ReplayRow(
+        place=", ".join(part for part in parts if part),
+        expected=_value(finding.expected),
+        actual=_value(finding.actual),
+        state=finding.state,
+        says=finding.says,
+    )
+
+
+def _value(value: object) -> str:
+    """Say a value, which may be JSON text."""
+    if value is None:
+        return ""
+    return readable(value) if isinstance(value, str) else compact(value)

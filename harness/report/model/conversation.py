@@ -1,0 +1,307 @@
+"""What a scenario's page shows, as values that a template can write down."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import groupby
+from typing import Final
+
+from harness.diff.model import Attempt, Difference, Judgement
+from harness.report.model.field_rows import FieldRow, Mark, aligned_fields, flat_fields, readable
+from harness.report.model.history import History
+from harness.report.model.names import css_name, first_difference_anchor, target_anchor
+from harness.report.model.phrases import GLYPHS, expectation_entry, place
+from harness.report.model.run_data import Run, ScriptPage
+from harness.report.model.tables import AlignedAnswer, oracle_side, target_side
+from harness.results.answer_impact import impact_of
+from harness.results.status import NEEDS_ATTENTION, ResultStatus, mark, shown, status_of
+from harness.spark.rows import AlignedStep, TargetSummary
+from harness.trace.events import EventKind
+from harness.trace.schema import TraceError, parsed_json
+from harness.verdict import Outcome
+
+_NO_ANSWERS: Final = frozenset((EventKind.REQUEST, EventKind.STARVED))
+FLOW_LENGTH_MAX: Final = 260
+"""Fields that are equal on both sides and together no longer than this run on in one paragraph."""
+
+ARROWS: Final = {
+    EventKind.REQUEST: "→",
+    EventKind.RESPONSE: "←",
+    EventKind.MALFORMED: "↚",
+    EventKind.UNSOLICITED: "⇠",
+    EventKind.NO_ANSWER: "∅",
+    EventKind.SILENCE: "⋯",
+    EventKind.CLOSED: "⊘",
+    EventKind.DISCONNECTED: "⊗",
+    EventKind.ELAPSED: "◷",
+    EventKind.CONTROL: "↻",
+    EventKind.STARVED: "⧖",
+    EventKind.ABANDONED: "■",
+    EventKind.NOT_APPLICABLE: "—",
+    EventKind.HARNESS_ERROR: "!",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventCell:
+    """One event on one side."""
+
+    headline: str
+    kind: str
+    at: str
+    elapsed: str
+    note: str
+    raw: str
+    """The frame's hexadecimal digits; empty where nothing was on the wire."""
+    decoded: str
+    """The fields as they came, JSON, where the canonical ones are not the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferenceText:
+    """One difference in words."""
+
+    place: str
+    difference_class: str
+    against: str
+    expected: str
+    actual: str
+    signature: str
+    is_first: bool
+    is_lenient: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventRow:
+    """One event on both sides."""
+
+    actor: str
+    api: str
+    """With its version; empty where the event is about none."""
+    oracle: EventCell | None
+    target: EventCell | None
+    is_different: bool
+    is_kind_different: bool
+    is_flowing: bool
+    """Whether its fields may run on in one paragraph."""
+    fields: tuple[FieldRow, ...]
+    findings: tuple[DifferenceText, ...]
+    """Told above the event."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRows:
+    """One step of the script and what came of it."""
+
+    index: int
+    text: str
+    rows: tuple[EventRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetSection:
+    """One scenario with one target."""
+
+    judgement: Judgement
+    summary: TargetSummary
+    glyph: str
+    outcome: str
+    expectation: str
+    status: ResultStatus
+    needs_attention: bool
+    is_open: bool
+    urgency: int
+    """0 where somebody has to look, 1 where a difference is known, else 2."""
+    anchor: str
+    first_difference_anchor: str
+    finding: DifferenceText | None
+    noticed: str
+    """What a client would notice of it; empty where that cannot be said, or where there is none."""
+    before: tuple[StepRows, ...]
+    """What went before the first difference; empty where there is none."""
+    after: tuple[StepRows, ...]
+    reproduction: str
+    history: str
+    """What became of it in the archive's runs, a code each, the oldest first; empty where there are none."""
+    entry: str
+    """A TOML entry that foresees the result; empty where none is due."""
+    shown: str
+    """How often it showed, where it was to show again; else empty."""
+    attempts: tuple[Attempt, ...]
+    """All of them, where there were several."""
+
+
+def target_sections(
+    run: Run, scenario_id: str, judgements: Sequence[Judgement], history: History
+) -> tuple[TargetSection, ...]:
+    """Lay out one scenario with each target that it was held with; references come last."""
+    rows = run.steps.of_scenario(scenario_id)
+    return tuple(
+        _section(run, judgement, rows.get(judgement.target, ()), history)
+        for judgement in sorted(judgements, key=lambda each: each.target in run.references)
+    )
+
+
+def lone_steps(rows: Sequence[AlignedStep]) -> tuple[StepRows, ...]:
+    """Lay out what was said where nothing is held against it."""
+    return tuple(_steps(rows, (), None))
+
+
+def _section(run: Run, judgement: Judgement, rows: Sequence[AlignedStep], history: History) -> TargetSection:
+    differences = run.differences.get((judgement.target, judgement.scenario_id), ())
+    summary = run.target(judgement.target)
+    steps = tuple(_steps(rows, differences, run.scripts.get(judgement.scenario_id)))
+    first = next((each for each in differences if each.ordinal == 0), None)
+    how = status_of(judgement)
+    return TargetSection(
+        judgement=judgement,
+        summary=summary,
+        glyph=GLYPHS[Outcome(judgement.outcome)],
+        outcome=css_name(judgement.outcome),
+        expectation=css_name(mark(judgement)),
+        status=how,
+        needs_attention=how in NEEDS_ATTENTION,
+        is_open=how is not ResultStatus.PASSED or bool(differences),
+        urgency=0 if how in NEEDS_ATTENTION else 1 if differences else 2,
+        anchor=target_anchor(judgement.target),
+        first_difference_anchor=first_difference_anchor(judgement.target),
+        finding=_finding(first) if first else None,
+        noticed=impact_of(first) if first else "",
+        before=tuple(step for step in steps if first and 0 <= step.index < first.step),
+        after=tuple(step for step in steps if not (first and 0 <= step.index < first.step)),
+        reproduction=run.repetition(judgement),
+        history=history.codes(judgement),
+        entry=expectation_entry(judgement, summary) if how in _MAY_BE_FORESEEN else "",
+        shown=shown(judgement),
+        attempts=run.attempts.get((judgement.target, judgement.scenario_id), ()),
+    )
+
+
+_MAY_BE_FORESEEN: Final = (ResultStatus.FAILED, ResultStatus.INDETERMINATE, ResultStatus.FLAKY)
+
+
+def _finding(difference: Difference) -> DifferenceText:
+    return DifferenceText(
+        place=place(difference),
+        difference_class=difference.difference_class,
+        against=difference.against,
+        expected=readable(difference.expected),
+        actual=readable(difference.actual),
+        signature=difference.signature,
+        is_first=difference.ordinal == 0,
+        is_lenient=difference.is_lenient,
+    )
+
+
+def _steps(
+    rows: Sequence[AlignedStep], differences: Iterable[Difference], script: ScriptPage | None
+) -> Iterable[StepRows]:
+    texts = [step.text for step in script.steps] if script else []
+    recorded = tuple(differences)
+    reported: set[int] = set()
+    for index, members in groupby(rows, key=lambda row: row.step):
+        text = texts[index] if 0 <= index < len(texts) else ""
+        here = [each for each in recorded if each.step == index]
+        reported.add(index)
+        yield StepRows(
+            index=index, text=text, rows=tuple(_events(tuple(members), here, differing=bool(recorded)))
+        )
+    for index in sorted({each.step for each in recorded} - reported):
+        missing = tuple(_finding(each) for each in recorded if each.step == index)
+        text = texts[index] if 0 <= index < len(texts) else ""
+        yield StepRows(index=index, text=text, rows=(_bare(missing),))
+
+
+def _bare(findings: tuple[DifferenceText, ...]) -> EventRow:
+    """Make a row for differences at a step of which neither side has an event."""
+    return EventRow(
+        actor="",
+        api="",
+        oracle=None,
+        target=None,
+        is_different=True,
+        is_kind_different=False,
+        is_flowing=False,
+        fields=(),
+        findings=findings,
+    )
+
+
+def _events(
+    rows: Sequence[AlignedStep], differences: Sequence[Difference], *, differing: bool
+) -> Iterable[EventRow]:
+    """Lay out a step's events; its differences are told at the event that they are about."""
+    concerned = _concerned(rows) if differences else -1
+    for index, row in enumerate(rows):
+        yield _event(row, differences if index == concerned else (), differing=differing)
+
+
+def _concerned(rows: Sequence[AlignedStep]) -> int:
+    """Return which of a step's events the differences are about: the first unequal one that is no request."""
+    candidates = [index for index, row in enumerate(rows) if row.target_kind not in _NO_ANSWERS]
+    unequal = [index for index in candidates if rows[index].is_different]
+    return next(iter(unequal or candidates), 0)
+
+
+def _event(row: AlignedStep, differences: Sequence[Difference], *, differing: bool) -> EventRow:
+    """Lay out one event; the oracle's bytes are left to its own section where nothing differs."""
+    oracle, target = oracle_side(row), target_side(row)
+    marks = {
+        each.field: Mark.LENIENT if each.is_lenient else Mark.DIFFERS for each in differences if each.field
+    }
+    left, right = _shown(oracle if row.oracle else target), _shown(target)
+    flat = flat_fields(left, right)
+    is_flowing = not marks and _flows(row, flat)
+    return EventRow(
+        actor=row.actor or "",
+        api=_api(row),
+        oracle=_cell(row, oracle if differing else replace(oracle, raw=None)) if oracle else None,
+        target=_cell(row, target) if target else None,
+        is_different=bool(differences),
+        is_kind_different=bool(row.oracle) and row.oracle_kind != row.target_kind,
+        is_flowing=is_flowing,
+        fields=flat if is_flowing else aligned_fields(left, right, marks),
+        findings=tuple(_finding(each) for each in differences),
+    )
+
+
+def _flows(row: AlignedStep, fields: Iterable[FieldRow]) -> bool:
+    """Whether an event's fields may run on: those of requests, which are the script's, and few equal ones."""
+    if EventKind.REQUEST in (row.target_kind, row.oracle_kind):
+        return True
+    length = sum(len(field.key) + len(field.target or "") for field in fields)
+    return length <= FLOW_LENGTH_MAX and all(field.oracle == field.target for field in fields)
+
+
+def _shown(side: AlignedAnswer | None) -> str | None:
+    """Return what is compared, else what came."""
+    return (side.canonical or side.fields) if side else None
+
+
+def _cell(row: AlignedStep, side: AlignedAnswer) -> EventCell:
+    raw = side.raw or ""
+    is_message = side.kind in {EventKind.REQUEST, EventKind.RESPONSE}
+    kind = "" if is_message else f"{side.kind}:"
+    return EventCell(
+        headline=" ".join(word for word in (row.actor, kind, _api(row)) if word).removesuffix(":"),
+        kind=css_name(side.kind),
+        at="" if side.at_ms is None else f"{side.at_ms:.1f}",
+        elapsed="" if side.elapsed_ms is None else f"{side.elapsed_ms:.1f}",
+        note=side.note or "",
+        raw=raw,
+        decoded=side.fields if raw and side.fields and side.fields != side.canonical else "",
+    )
+
+
+def _api(row: AlignedStep) -> str:
+    return f"{row.api} v{row.api_version}" if row.api else ""
+
+
+@lru_cache(maxsize=4096)
+def indented(text: str) -> str:
+    """Lay out JSON text over lines; what is no JSON is returned as it is."""
+    try:
+        return json.dumps(parsed_json(text, where="fields"), indent=2, ensure_ascii=False)
+    except TraceError:
+        return text

@@ -1,0 +1,204 @@
+"""How targets stand to the rows of the catalogue: values for the coverage page, the terminal and Markdown."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from math import ceil, log10
+from typing import Final
+
+from harness.report.model.phrases import GLYPHS
+from harness.report.model.run_data import Run
+from harness.report.model.tables import read_rows
+from harness.spark.rows import ClauseCoverage, ClauseStatus, ErrorCodeCount
+from harness.verdict import Outcome
+
+STATUS_GLYPHS: Final = {
+    ClauseStatus.DIFFERS: GLYPHS[Outcome.DIVERGES],
+    ClauseStatus.AGREED: GLYPHS[Outcome.CONFORMS],
+    ClauseStatus.UNCLEAR: GLYPHS[Outcome.INDETERMINATE],
+    ClauseStatus.NOT_APPLICABLE: GLYPHS[Outcome.NOT_APPLICABLE],
+    ClauseStatus.NOT_EXERCISED: "○",
+    ClauseStatus.EXCLUDED: "·",
+}
+"""One sign a standing; where an outcome makes it, that outcome's."""
+STATUS_STYLES: Final = {
+    ClauseStatus.DIFFERS: "diverges",
+    ClauseStatus.AGREED: "conforms",
+    ClauseStatus.UNCLEAR: "indeterminate",
+    ClauseStatus.NOT_APPLICABLE: "not-applicable",
+    ClauseStatus.NOT_EXERCISED: "lacking",
+    ClauseStatus.EXCLUDED: "excluded",
+}
+"""The class attribute of its mark."""
+_RAN: Final = frozenset((ClauseStatus.AGREED, ClauseStatus.DIFFERS))
+HEAT_MAX: Final = 5
+"""The hottest class of a heat table's cell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClauseLine:
+    """One row of the catalogue and what is known of it."""
+
+    clause: str
+    section_title: str
+    statement: str
+    exclusion: str | None
+    reason: str | None
+    """Why no scenario is due; None where one is."""
+    scenario_ids: tuple[str, ...]
+    """Scenarios that name it."""
+    standings: Mapping[str, ClauseStatus]
+    """By target; empty where no run was looked at."""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a scenario is to exercise it."""
+        return self.exclusion is None
+
+    @property
+    def is_exercised(self) -> bool:
+        """Whether a scenario names it and, where a run was looked at, was held with some target."""
+        if not self.standings:
+            return bool(self.scenario_ids)
+        return not _RAN.isdisjoint(self.standings.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """The catalogue, row by row."""
+
+    subject: str
+    """What was looked at: a run's id, or the scripts."""
+    targets: tuple[str, ...]
+    """Of the run; none where no run was looked at."""
+    lines: tuple[ClauseLine, ...]
+    """In the catalogue's order."""
+
+    @property
+    def due(self) -> tuple[ClauseLine, ...]:
+        """Rows that a scenario is to exercise."""
+        return tuple(line for line in self.lines if line.is_due)
+
+    @property
+    def missing(self) -> tuple[ClauseLine, ...]:
+        """Rows that a scenario is to exercise, and none does."""
+        return tuple(line for line in self.due if not line.is_exercised)
+
+    @property
+    def stale_exclusions(self) -> tuple[ClauseLine, ...]:
+        """Rows that are said to be out of reach, and that a scenario names all the same."""
+        return tuple(line for line in self.lines if not line.is_due and line.scenario_ids)
+
+    @property
+    def percent(self) -> float:
+        """Exercised rows of a hundred that are due; all, where none is."""
+        return 100.0 * (1 - len(self.missing) / len(self.due)) if self.due else 100.0
+
+    def exclusions(self) -> Counter[str]:
+        """Count the rows that are not due, by why."""
+        return Counter(line.exclusion for line in self.lines if line.exclusion is not None)
+
+    def tally(self, target: str) -> Counter[ClauseStatus]:
+        """Count the rows that are due, by how they stand with a target."""
+        return Counter(line.standings[target] for line in self.due if target in line.standings)
+
+    def sections(self) -> tuple[tuple[str, tuple[ClauseLine, ...]], ...]:
+        """Group the rows by the title of their section."""
+        grouped = groupby(self.lines, key=lambda line: line.section_title)
+        return tuple((title, tuple(lines)) for title, lines in grouped)
+
+
+def coverage_of_rows(run_id: str, targets: Iterable[str], rows: Iterable[ClauseCoverage]) -> Coverage:
+    """Gather a run's rows, one for each target and clause, clause by clause."""
+    ordered = sorted(
+        (row for row in rows if row.run_id == run_id), key=lambda row: (row.section, row.clause, row.target)
+    )
+    lines = [_line(tuple(of_clause)) for _, of_clause in groupby(ordered, key=lambda row: row.clause)]
+    return Coverage(subject=f"run {run_id}", targets=tuple(targets), lines=tuple(lines))
+
+
+def _line(rows: tuple[ClauseCoverage, ...]) -> ClauseLine:
+    first = rows[0]
+    return ClauseLine(
+        clause=first.clause,
+        section_title=first.section_title,
+        statement=first.statement,
+        exclusion=first.exclusion,
+        reason=first.reason,
+        scenario_ids=tuple(sorted({name for row in rows for name in row.scenario_ids})),
+        standings={row.target: ClauseStatus(row.standing) for row in rows},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatCell:
+    """How often one error code was answered by one version of an API."""
+
+    count: int
+    heat: int
+    """0 where it never was, and from 1 to `HEAT_MAX` by orders of magnitude."""
+    title: str
+    """The counts target by target, for a pointer that rests on it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatTable:
+    """The error codes that all targets together answered to one API, version by version."""
+
+    api: str
+    error_codes: tuple[str, ...]
+    rows: tuple[tuple[int, tuple[HeatCell, ...]], ...]
+    """By version, ascending; a cell for each error code."""
+
+
+def heat_tables(counts: Iterable[ErrorCodeCount]) -> tuple[HeatTable, ...]:
+    """Lay out error codes by API and version."""
+    ordered = sorted(counts, key=lambda each: each.api)
+    return tuple(_heat_table(api, tuple(group)) for api, group in groupby(ordered, key=lambda each: each.api))
+
+
+def _heat_table(api: str, counts: tuple[ErrorCodeCount, ...]) -> HeatTable:
+    codes = sorted({each.error_code for each in counts}, key=lambda code: (code != "NONE", code))
+    versions = sorted({each.api_version for each in counts})
+    return HeatTable(
+        api=api,
+        error_codes=tuple(codes),
+        rows=tuple(
+            (
+                version,
+                tuple(
+                    _heat_cell([e for e in counts if (e.api_version, e.error_code) == (version, code)])
+                    for code in codes
+                ),
+            )
+            for version in versions
+        ),
+    )
+
+
+def _heat_cell(counts: list[ErrorCodeCount]) -> HeatCell:
+    total = sum(each.response_count for each in counts)
+    reported = sorted(f"{each.target}: {each.response_count}" for each in counts)
+    heat = min(HEAT_MAX, 1 + ceil(log10(total))) if total else 0
+    return HeatCell(count=total, heat=heat, title="\n".join(reported))
+
+
+def read_coverage(run: Run) -> Coverage:
+    """Read what a run's tables say of the catalogue.
+
+    Raises:
+        ReportError: the table was not built.
+    """
+    rows = read_rows(run.directory, "clause_coverage", ClauseCoverage)
+    return coverage_of_rows(run.header.run_id, [summary.target for summary in run.targets], rows)
+
+
+def clause_anchor(clause: str) -> str:
+    """Return the anchor of a row on the coverage page."""
+    return f"clause-{clause}"
+
+
+def coverage_globals() -> dict[str, object]:
+    """Return what the page's template asks for beside its values."""
+    return {"standing_glyphs": STATUS_GLYPHS, "standing_styles": STATUS_STYLES}

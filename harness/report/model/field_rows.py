@@ -1,0 +1,210 @@
+"""Two JSON documents, laid side by side field by field."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final, TypeGuard
+
+from harness.trace.schema import TraceError, parsed_json
+
+COMPACT_LENGTH_MAX: Final = 56
+"""A list or object that is equal on both sides and no longer than this stands on one line."""
+
+BYTES: Final = "$bytes"
+"""Key of the object that stands for bytes in a trace; its value are their hexadecimal digits."""
+_BYTES_IN_JSON: Final = re.compile(r'\{"\$bytes": "([0-9a-f]*)"\}')
+
+TEXT_LENGTH_MIN: Final = 3
+"""Fewer printable bytes may be so by chance."""
+
+
+class Mark(StrEnum):
+    """How a field of the target stands to the oracle's."""
+
+    SAME = "same"
+    DIFFERS = "differs"
+    """The checker recorded a difference here."""
+    LENIENT = "lenient"
+    """Likewise, one of which no client should take notice."""
+    TOLERATED = "tolerated"
+    """The values differ and the checker recorded nothing: permitted, or of no meaning."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldRow:
+    """One field on both sides; a side that lacks it has None."""
+
+    depth: int
+    key: str
+    oracle: str | None
+    target: str | None
+    mark: Mark
+
+
+class _Absent:
+    """What a side has that lacks a field; null is a value."""
+
+
+_ABSENT: Final = _Absent()
+
+
+def aligned_fields(
+    oracle: str | None, target: str | None, marks: Mapping[str, Mark] | None = None
+) -> tuple[FieldRow, ...]:
+    """Lay two JSON texts side by side.
+
+    Args:
+        oracle: JSON text, or None where that side has no fields at all; then nothing is marked.
+        target: likewise.
+        marks: what the checker recorded, by path (`members[0].assignment`); an ancestor's counts for what
+            is below it.
+    """
+    return _laid_out(oracle, target, tuple((marks or {}).items()))
+
+
+@lru_cache(maxsize=8192)
+def _laid_out(
+    oracle: str | None, target: str | None, marks: tuple[tuple[str, Mark], ...]
+) -> tuple[FieldRow, ...]:
+    if oracle is None and target is None:
+        return ()
+    left = _ABSENT if oracle is None else _parsed(oracle)
+    right = _ABSENT if target is None else _parsed(target)
+    rows = tuple(_children("", left, right, 0, dict(marks), Mark.SAME))
+    if oracle is not None and target is not None:
+        return rows
+    return tuple(
+        FieldRow(depth=row.depth, key=row.key, oracle=row.oracle, target=row.target, mark=Mark.SAME)
+        for row in rows
+    )
+
+
+@lru_cache(maxsize=8192)
+def flat_fields(oracle: str | None, target: str | None) -> tuple[FieldRow, ...]:
+    """Lay two JSON objects side by side, each field of theirs in one line however much it holds."""
+    left = _ABSENT if oracle is None else _parsed(oracle)
+    right = _ABSENT if target is None else _parsed(target)
+    if not _are_containers(left, right):
+        return _laid_out(oracle, target, ())
+    return tuple(
+        _leaf(str(key), a, b, 0, _mark(Mark.SAME, a, b) if oracle and target else Mark.SAME)
+        for key in _keys(left, right)
+        for a, b in ((_get(left, key), _get(right, key)),)
+    )
+
+
+def compact(value: object) -> str:
+    """Write a value in one line: names of error codes without quotes, bytes as digits and text."""
+    if isinstance(value, str) and value.isupper() and value.replace("_", "").isalnum():
+        return value
+    if _is_bytes(value):
+        return _bytes_text(value[BYTES])
+    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+    return _BYTES_IN_JSON.sub(lambda found: _bytes_text(found[1]), text)
+
+
+def readable(text: str) -> str:
+    """Write JSON text as `compact` does; what is no JSON is returned as it is."""
+    try:
+        return compact(parsed_json(text, where="a value"))
+    except TraceError:
+        return text
+
+
+def _bytes_text(digits: str) -> str:
+    """Write bytes as digits, and beside them as text where they are some."""
+    if not digits:
+        return "no bytes"
+    try:
+        text = bytes.fromhex(digits).decode("ascii")
+    except ValueError:
+        return f"0x{digits}"
+    is_text = text.isprintable() and len(text) >= TEXT_LENGTH_MIN
+    return f'0x{digits} "{text}"' if is_text else f"0x{digits}"
+
+
+def _is_bytes(value: object) -> TypeGuard[dict[str, str]]:
+    return isinstance(value, dict) and value.keys() == {BYTES}
+
+
+def _parsed(text: str) -> object:
+    try:
+        value: object = parsed_json(text, where="fields")
+    except TraceError:
+        return text
+    return value
+
+
+def _children(
+    path: str, left: object, right: object, depth: int, marks: Mapping[str, Mark], inherited: Mark
+) -> Iterator[FieldRow]:
+    """Lay out what two values contain, or the values themselves where they contain nothing."""
+    if not _are_containers(left, right):
+        yield _leaf("", left, right, depth, _mark(marks.get(path, inherited), left, right))
+        return
+    for key in _keys(left, right):
+        child_path = f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}".removeprefix(".")
+        name = f"[{key}]" if isinstance(key, int) else key
+        mark = marks.get(child_path, inherited)
+        a, b = _get(left, key), _get(right, key)
+        if _stands_in_one_line(a, b):
+            yield _leaf(name, a, b, depth, _mark(mark, a, b))
+        else:
+            is_one_sided = a is _ABSENT or b is _ABSENT
+            of_its_own = mark if is_one_sided else marks.get(child_path, Mark.SAME)
+            yield FieldRow(depth=depth, key=name, oracle=_heading(a), target=_heading(b), mark=of_its_own)
+            yield from _children(child_path, a, b, depth + 1, marks, mark)
+
+
+def _leaf(key: str, left: object, right: object, depth: int, mark: Mark) -> FieldRow:
+    return FieldRow(depth=depth, key=key, oracle=_text(left), target=_text(right), mark=mark)
+
+
+def _mark(recorded: Mark, left: object, right: object) -> Mark:
+    if recorded is Mark.SAME and left != right:
+        return Mark.TOLERATED
+    return recorded
+
+
+def _text(value: object) -> str | None:
+    return None if value is _ABSENT else compact(value)
+
+
+def _heading(value: object) -> str | None:
+    return None if value is _ABSENT else ""
+
+
+def _are_containers(left: object, right: object) -> bool:
+    """Whether both sides hold fields of their own, and of the same kind; a side may be absent."""
+    if _is_bytes(left) or _is_bytes(right):
+        return False
+    kinds = {type(value) for value in (left, right) if value is not _ABSENT}
+    return kinds in ({dict}, {list}) and (bool(left) or bool(right))
+
+
+def _stands_in_one_line(left: object, right: object) -> bool:
+    if not _are_containers(left, right):
+        return True
+    return left == right and len(compact(left)) <= COMPACT_LENGTH_MAX
+
+
+def _keys(left: object, right: object) -> list[int] | list[str]:
+    if isinstance(left, list) or isinstance(right, list):
+        return list(range(max(_length(left), _length(right))))
+    names = {str(name): None for side in (left, right) if isinstance(side, dict) for name in side}
+    return list(names)
+
+
+def _length(value: object) -> int:
+    return len(value) if isinstance(value, list) else 0
+
+
+def _get(value: object, key: int | str) -> object:
+    if isinstance(value, dict):
+        return value.get(key, _ABSENT)
+    if isinstance(value, list) and isinstance(key, int) and key < len(value):
+        return value[key]
+    return _ABSENT

@@ -1,0 +1,56 @@
+"""Which conversation takes a target longest: no run of it can be shorter."""
+
+from dataclasses import dataclass
+
+from harness.diff.model import Judgement
+from harness.report.model.run_data import Run
+from harness.spark.rows import TargetSummary
+from harness.verdict import Outcome
+
+_UNHELD = frozenset((Outcome.NOT_APPLICABLE, Outcome.HARNESS_ERROR))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Longest:
+    """A target's longest conversation."""
+
+    target: str
+    scenario_id: str
+    duration_ms: float
+    """On the stage's clock: the reference in this process jumps over what others wait for."""
+    is_virtual: bool
+    drive_ms: float | None
+    """Of all conversations; None where the run was cut short."""
+
+    def __str__(self) -> str:
+        taken = f"{self.scenario_id}, {self.duration_ms:.0f} ms"
+        if self.is_virtual:
+            return f"{taken} of virtual time"
+        return taken if self.drive_ms is None else f"{taken} of {self.drive_ms:.0f} ms"
+
+
+def longest_scenarios(run: Run) -> tuple[Longest, ...]:
+    """Return each target's longest conversation, in the order of targets; none if nothing took any time."""
+    return tuple(
+        _longest(summary, max(held, key=lambda each: each.duration_ms))
+        for summary in run.targets
+        if (held := _held(run, summary.target))
+    )
+
+
+def _held(run: Run, target: str) -> list[Judgement]:
+    return [
+        each
+        for each in run.judgements
+        if each.target == target and each.outcome not in _UNHELD and each.duration_ms > 0
+    ]
+
+
+def _longest(summary: TargetSummary, judgement: Judgement) -> Longest:
+    return Longest(
+        target=summary.target,
+        scenario_id=judgement.scenario_id,
+        duration_ms=judgement.duration_ms,
+        is_virtual=summary.spec == "reference" or summary.spec.startswith("reference:"),
+        drive_ms=summary.drive_ms,
+    )

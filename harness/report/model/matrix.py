@@ -1,0 +1,303 @@
+"""What the index page shows, as values that a template can write down."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from harness.diff.model import Judgement
+from harness.report.model.codes import ABSENT, code
+from harness.report.model.names import css_name, scenario_page, target_anchor
+from harness.report.model.phrases import GLYPHS, contrast, place
+from harness.report.model.run_data import Run
+from harness.results.status import NEEDS_ATTENTION, ResultStatus, mark, shown, status_of
+from harness.spark.rows import LatencyQuantile, TargetSummary
+from harness.verdict import Delta, Outcome
+
+_CELL_COUNT_MAX: Final = 2_000
+"""From here on a script lays out the matrix, as far as it is looked at."""
+_COLUMN_COUNT_MAX: Final = 8
+"""As many targets have room on a screen beside their references."""
+_ALWAYS_SHOWN: Final = ("conforms", "not_applicable", "diverges", "unexpected")
+_TARGET_COUNTS: Final = (
+    *("conforms", "not_applicable", "lenient", "indeterminate", "diverges", "harness_error"),
+    *("unexpected", "stale", "flaky"),
+)
+THREE_DIGITS_MS: Final = 100
+"""From here on a duration is told in whole milliseconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One scenario with one target."""
+
+    glyph: str
+    outcome: str
+    expectation: str
+    has_news: bool
+    """Whether it is not as it was in the baseline run."""
+    href: str
+    title: str
+    """What a pointer that rests on it is told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixRow:
+    """One scenario with all targets."""
+
+    scenario_id: str
+    name: str
+    """The last part of the id; the rest is the group's."""
+    title: str
+    href: str
+    codes: str
+    """The results, a character each, in the order of targets."""
+    cells: tuple[Cell | None, ...]
+    """None at all where there are so many that a script lays them out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixGroup:
+    """The scenarios whose ids begin alike, e.g. `classic/join`."""
+
+    name: str
+    rows: tuple[MatrixRow, ...]
+    tallies: tuple[str, ...]
+    """For each target `conforming/applicable`, a dash where nothing is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attention:
+    """A result that somebody has to look into."""
+
+    status: ResultStatus
+    shown: str
+    outcome: str
+    expectation: str
+    glyph: str
+    target: str
+    scenario_id: str
+    href: str
+    reason: str
+    place: str
+    contrast: str
+    reproduction: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttentionGroup:
+    """Results that go otherwise in the same way, most likely for one cause."""
+
+    first: Attention
+    others: tuple[Attention, ...]
+
+
+def is_large(run: Run) -> bool:
+    """Tell whether there are so many results that a page is slow which lays out all of them."""
+    return len(run.judgements) > _CELL_COUNT_MAX
+
+
+def titles(run: Run) -> dict[str, list[str]]:
+    """Return what a pointer that rests on a cell is told, by scenario id; nothing of what passed."""
+    targets = [summary.target for summary in run.targets]
+    found: dict[str, list[str]] = {}
+    for judgement in run.judgements:
+        if status_of(judgement) is not ResultStatus.PASSED or _has_news(judgement):
+            reported = found.setdefault(judgement.scenario_id, [""] * len(targets))
+            reported[targets.index(judgement.target)] = _title(judgement)
+    return found
+
+
+def matrix_groups(run: Run) -> tuple[MatrixGroup, ...]:
+    """Lay out all results, a row a scenario, a column a target."""
+    targets = [summary.target for summary in run.targets]
+    rows = groupby(run.judgements, key=lambda each: each.scenario_id)
+    by_scenario = [(scenario_id, tuple(judgements)) for scenario_id, judgements in rows]
+    return tuple(
+        _group(name, [judgements for _, judgements in members], targets, is_lazy=is_large(run))
+        for name, members in groupby(by_scenario, key=lambda each: each[0].rpartition("/")[0])
+    )
+
+
+def _group(
+    name: str, scenarios: Sequence[Sequence[Judgement]], targets: Sequence[str], *, is_lazy: bool
+) -> MatrixGroup:
+    by_target: dict[str, list[Judgement]] = {target: [] for target in targets}
+    for judgements in scenarios:
+        for judgement in judgements:
+            by_target[judgement.target].append(judgement)
+    return MatrixGroup(
+        name=name,
+        rows=tuple(_row(judgements, targets, is_lazy=is_lazy) for judgements in scenarios),
+        tallies=tuple(_tally(judgements) for judgements in by_target.values()),
+    )
+
+
+def _tally(judgements: Sequence[Judgement]) -> str:
+    outcomes = Counter(each.outcome for each in judgements)
+    applicable = len(judgements) - outcomes[Outcome.NOT_APPLICABLE] - outcomes[Outcome.HARNESS_ERROR]
+    return f"{outcomes[Outcome.CONFORMS]}/{applicable}" if applicable else "—"
+
+
+def _row(judgements: Sequence[Judgement], targets: Sequence[str], *, is_lazy: bool) -> MatrixRow:
+    by_target = {judgement.target: judgement for judgement in judgements}
+    any_one = judgements[0]
+    page = scenario_page(any_one.scenario_id)
+    in_order = [by_target.get(name) for name in targets]
+    return MatrixRow(
+        scenario_id=any_one.scenario_id,
+        name=any_one.scenario_id.rpartition("/")[2],
+        title=any_one.title,
+        href=page,
+        codes="".join(ABSENT if each is None else _code(each) for each in in_order),
+        cells=() if is_lazy else tuple(None if each is None else _cell(each, page) for each in in_order),
+    )
+
+
+def _code(judgement: Judgement) -> str:
+    return code(judgement.outcome, mark(judgement), has_news=_has_news(judgement))
+
+
+def _has_news(judgement: Judgement) -> bool:
+    return judgement.delta not in {Delta.NO_BASELINE, Delta.SAME}
+
+
+def _cell(judgement: Judgement, page: str) -> Cell:
+    return Cell(
+        glyph=GLYPHS[Outcome(judgement.outcome)],
+        outcome=css_name(judgement.outcome),
+        expectation=css_name(mark(judgement)),
+        has_news=_has_news(judgement),
+        href=f"{page}#{target_anchor(judgement.target)}",
+        title=_title(judgement),
+    )
+
+
+def _title(judgement: Judgement) -> str:
+    parts = [f"{judgement.target}: {judgement.outcome}"]
+    if status_of(judgement) is not ResultStatus.PASSED:
+        parts.append(f"{mark(judgement)} — {judgement.reason}")
+    if _has_news(judgement):
+        parts.append(f"since the baseline: {judgement.delta}")
+    return "\n".join(parts)
+
+
+def attention_groups(run: Run) -> tuple[AttentionGroup, ...]:
+    """Group what somebody has to look into by how it differs, the worst first, then the most frequent."""
+    found: dict[tuple[object, ...], list[Attention]] = {}
+    for judgement in run.judgements:
+        if status_of(judgement) in NEEDS_ATTENTION:
+            found.setdefault(_likeness(run, judgement), []).append(_attention(run, judgement))
+    groups = [AttentionGroup(first=first, others=tuple(others)) for first, *others in found.values()]
+    return tuple(
+        sorted(groups, key=lambda each: (NEEDS_ATTENTION.index(each.first.status), -len(each.others)))
+    )
+
+
+def shows_references(run: Run) -> bool:
+    """Tell whether the references' columns are seen at first: where there is room, or they go otherwise."""
+    is_wide = len(run.targets) > _COLUMN_COUNT_MAX
+    return not is_wide or any(
+        status_of(each) in NEEDS_ATTENTION and each.target in run.references for each in run.judgements
+    )
+
+
+def target_counts(run: Run) -> tuple[str, ...]:
+    """Name the counts of a target to be told: those always looked for, and others that are not nought."""
+    return tuple(
+        name
+        for name in _TARGET_COUNTS
+        if name in _ALWAYS_SHOWN or any(getattr(summary, name) for summary in run.targets)
+    )
+
+
+def _likeness(run: Run, judgement: Judgement) -> tuple[object, ...]:
+    """Return what results have in common that differ in the same way, whatever the scenario."""
+    finding = run.first_difference(judgement)
+    if finding is None:
+        return (status_of(judgement), judgement.reason)
+    return (status_of(judgement), finding.cause)
+
+
+def _attention(run: Run, judgement: Judgement) -> Attention:
+    finding = run.first_difference(judgement)
+    return Attention(
+        status=status_of(judgement),
+        shown=shown(judgement),
+        outcome=css_name(judgement.outcome),
+        expectation=css_name(mark(judgement)),
+        glyph=GLYPHS[Outcome(judgement.outcome)],
+        target=judgement.target,
+        scenario_id=judgement.scenario_id,
+        href=f"{scenario_page(judgement.scenario_id)}#{target_anchor(judgement.target)}",
+        reason=judgement.reason,
+        place=place(finding) if finding else "",
+        contrast=contrast(finding) if finding else "",
+        reproduction=run.repetition(judgement),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """A table with a column a target: row headings, and a text or nothing a cell."""
+
+    rows: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+
+
+def difference_grid(run: Run) -> Grid:
+    """Count differences by API and class: findings, and in brackets with what follows from them."""
+    found = {(each.api or "", each.difference_class, each.target): each for each in run.counts}
+    keys = sorted({(api, difference_class) for api, difference_class, _ in found})
+
+    def text(key: tuple[str, str], summary: TargetSummary) -> str:
+        count = found.get((*key, summary.target))
+        if count is None:
+            return ""
+        more = count.difference_count - count.finding_count
+        return f"{_blank_zero(count.finding_count)} {f'+{more}' if more else ''}".strip()
+
+    return Grid(
+        rows=tuple((key, tuple(text(key, summary) for summary in run.measured_first)) for key in keys)
+    )
+
+
+def latency_grid(run: Run) -> Grid:
+    """Show how long answers took: median and 95th percentile."""
+    found = {(each.api, each.api_version, each.target): each for each in run.latencies}
+    keys = sorted({(api, version) for api, version, _ in found})
+
+    def text(latency: LatencyQuantile | None) -> str:
+        return "" if latency is None else f"{_ms(latency.p50_ms)} · {_ms(latency.p95_ms)}"
+
+    return Grid(
+        rows=tuple(
+            (
+                (api, f"v{version}"),
+                tuple(text(found.get((api, version, summary.target))) for summary in run.measured_first),
+            )
+            for api, version in keys
+        )
+    )
+
+
+def error_code_grid(run: Run) -> Grid:
+    """Count the error codes that targets answered, all versions of an API together."""
+    totals: Counter[tuple[str, str, str]] = Counter()
+    for each in run.error_codes:
+        totals[each.api, each.error_code, each.target] += each.response_count
+    keys = sorted({(api, error_code) for api, error_code, _ in totals})
+    return Grid(
+        rows=tuple(
+            (key, tuple(_blank_zero(totals[(*key, summary.target)]) for summary in run.measured_first))
+            for key in keys
+        )
+    )
+
+
+def _blank_zero(count: int) -> str:
+    return str(count) if count else ""
+
+
+def _ms(duration_ms: float) -> str:
+    return f"{duration_ms:.1f}" if duration_ms < THREE_DIGITS_MS else f"{duration_ms:.0f}"

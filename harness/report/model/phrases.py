@@ -1,0 +1,246 @@
+"""What every report says in the same words: marks, first differences, and lines ready to be pasted."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import zip_longest
+from typing import Final, Protocol
+
+from harness.diff.model import Difference, Judgement
+from harness.report.model.field_rows import readable
+from harness.results.status import ResultStatus
+from harness.spark.rows import TargetSummary
+from harness.verdict import Confirmation, Outcome
+
+PROGRAM: Final = "kafka-conformance"
+_KAFKA: Final = "kafka:"
+_PROPERTY: Final = "--broker-property"
+_VERSION: Final = re.compile(r"kafka:(?:latest|\d+\.\d+\.\d+(?:\+java)?)")
+"""A target that `--versions` and `--against` can name by its number."""
+
+GLYPHS: Final = {
+    Outcome.CONFORMS: "✓",
+    Outcome.LENIENT: "≈",
+    Outcome.NOT_APPLICABLE: "—",
+    Outcome.INDETERMINATE: "?",
+    Outcome.DIVERGES: "✗",
+    Outcome.HARNESS_ERROR: "!",
+}
+"""One sign an outcome, to be told apart without colour."""
+
+VALUE_LENGTH_MAX: Final = 400
+"""Longer values are cut where they stand in a line; the page of the scenario has them whole."""
+
+
+def _reproduction_line(spec: str, scenario_id: str, *, profile: str | None, given: Sequence[str]) -> str:
+    choice = () if profile is None else ("--profile", profile)
+    return shlex.join((PROGRAM, "run", "--target", spec, *choice, *given, scenario_id))
+
+
+_PASSED_ON: Final = {
+    "--suites": "--suites",
+    "--expect": "--expect",
+    "--conformance-expect": "--expect",
+    _PROPERTY: _PROPERTY,
+}
+"""Options of a run, and of pytest, without which a scenario would not be found, or would end otherwise."""
+
+
+def given_options(command: str, passed_on: Mapping[str, str] = _PASSED_ON) -> tuple[str, ...]:
+    """Return what of a run's command line has to be on one that repeats a scenario of it.
+
+    Args:
+        command: the run's.
+        passed_on: options of it, with their names on the other.
+    """
+    words = _words(command)
+    given: list[str] = []
+    for word, after in zip_longest(words, words[1:], fillvalue=""):
+        name, equals, value = word.partition("=")
+        if name in passed_on and (equals or after):
+            given += [passed_on[name], value if equals else after]
+    return tuple(given)
+
+
+def _words(command: str) -> Sequence[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return ()
+
+
+def _comparison_line(
+    specs: Sequence[str], scenario_id: str, *, against: str | None, given: Sequence[str]
+) -> str:
+    versions = [_in_short(spec) for spec in specs if _in_short(spec) != spec]
+    further = [word for spec in specs if _in_short(spec) == spec for word in ("--target", spec)]
+    measure = () if against is None else ("--against", _in_short(against))
+    return shlex.join(
+        (PROGRAM, "matrix", "--versions", ",".join(versions), *further, *measure, *given, scenario_id)
+    )
+
+
+def _in_short(spec: str) -> str:
+    """Return the number of a target that is a version of Kafka, and the whole spec of any other."""
+    return spec.removeprefix(_KAFKA) if _VERSION.fullmatch(spec) else spec
+
+
+def stands_for_reference(spec: str, command: str) -> bool:
+    """Tell whether a target that others were held against was named for that, as `--against` does.
+
+    Args:
+        spec: of that target.
+        command: the command line of the run.
+    """
+    named = any(word.partition("=")[0] == "--against" for word in _words(command))
+    return named or not is_reference_spec(spec)
+
+
+def is_reference_spec(spec: str) -> bool:
+    """Tell whether a target's spec is of the reference in process; over TCP it is judged like any other."""
+    return spec.startswith("reference") and not spec.startswith("reference-tcp")
+
+
+def property_options(added: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
+    """Return the options that give brokers some properties; of two values of one, the later one stands."""
+    properties = {name: value for each in added for name, value in each.items()}
+    return tuple(
+        word for name, value in sorted(properties.items()) for word in (_PROPERTY, f"{name}={value}")
+    )
+
+
+class RunTarget(Protocol):
+    """What a command line says of a target, whichever record that is read from."""
+
+    @property
+    def spec(self) -> str:
+        """As users write it."""
+
+    @property
+    def profile(self) -> str:
+        """What it was compared with."""
+
+    @property
+    def oracle(self) -> str | None:
+        """Name of the target that it was compared with; None for a reference."""
+
+
+def repetition(
+    targets: Sequence[RunTarget],
+    scenario_id: str,
+    *,
+    command: str,
+    added: Sequence[Mapping[str, str]] = (),
+    against: str | None = None,
+) -> str:
+    """Return a command line that repeats one scenario as it was run; every report gets its line here.
+
+    Args:
+        targets: those that it is run with; of several, what changes between them is shown again.
+        scenario_id: of the scenario.
+        command: the command line of the run.
+        added: for each target, the properties that its broker had and the scenario did not ask for. Where
+            two targets had different values, the later one's stands.
+        against: spec of what the targets are compared with in place of the reference of their profile.
+    """
+    given = (*given_options(command), *property_options(added))
+    if against is not None or len(targets) > 1:
+        return _comparison_line([each.spec for each in targets], scenario_id, against=against, given=given)
+    (target,) = targets
+    is_in_spec = target.oracle is None or target.profile in target.spec
+    profile = None if is_in_spec else target.profile
+    return _reproduction_line(target.spec, scenario_id, profile=profile, given=given)
+
+
+def place(difference: Difference) -> str:
+    """Say where a difference was seen, e.g. `step 4, Heartbeat v3, error_code`."""
+    api = f"{difference.api} v{difference.api_version}" if difference.api else None
+    parts = (f"step {difference.step}" if difference.step >= 0 else None, api, difference.field)
+    return ", ".join(part for part in parts if part)
+
+
+def contrast(difference: Difference) -> str:
+    """Say what was expected and what came, each at most a line long."""
+    expected, actual = readable(difference.expected), readable(difference.actual)
+    return f"expected {shortened(expected)}, got {shortened(actual)}"
+
+
+def shortened(value: str, length_max: int = VALUE_LENGTH_MAX) -> str:
+    """Cut a value that would fill the page, and say so."""
+    if len(value) <= length_max:
+        return value
+    return f"{value[:length_max]}… ({len(value)} characters)"
+
+
+def expectation_entry(judgement: Judgement, summary: TargetSummary) -> str:
+    """Return a TOML entry that foresees this result; it is refused until reason and link are told."""
+    is_race = judgement.signature is not None and judgement.confirmation == Confirmation.FLAKY
+    signature = [f"signature = {_toml_string(judgement.signature)}"] if judgement.signature else []
+    lines = (
+        "[[expect]]",
+        f"scenario = {_toml_string(judgement.scenario_id)}",
+        f"targets = [{_toml_string(summary.spec)}]",
+        f"outcome = {_toml_string(judgement.outcome)}",
+        *signature,
+        *(["sometimes = true"] if is_race else []),
+        'reason = ""',
+        'link = ""',
+    )
+    return "\n".join(lines)
+
+
+def _toml_string(value: str) -> str:
+    """Write a basic string: JSON's escapes are a subset of TOML's, but for DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def headline(counts: dict[ResultStatus, int]) -> str:
+    """Say in one sentence what a reader has to know about a run."""
+    attention = {
+        ResultStatus.ERROR: ("harness error", "harness errors"),
+        ResultStatus.FAILED: ("unexpected difference", "unexpected differences"),
+        ResultStatus.STALE: ("expectation that no longer fires", "expectations that no longer fire"),
+        ResultStatus.INDETERMINATE: ("indeterminate result", "indeterminate results"),
+        ResultStatus.FLAKY: ("flaky result", "flaky results"),
+    }
+    parts = [
+        f"{counts[kind]} {words[0] if counts[kind] == 1 else words[1]}"
+        for kind, words in attention.items()
+        if counts.get(kind)
+    ]
+    if parts:
+        return ", ".join(parts)
+    if sum(counts.values()) == counts.get(ResultStatus.SKIPPED, 0):
+        return "nothing was held with any target"
+    known = counts.get(ResultStatus.KNOWN, 0)
+    differences = "1 known difference" if known == 1 else f"{known} known differences"
+    return f"every result was expected ({differences})" if known else "every result was expected"
+
+
+def link_address(link: str) -> str:
+    """Return the address of a KAFKA-number, a KIP or an address; nothing for what is none on the web."""
+    if re.fullmatch(r"KAFKA-\d+", link):
+        return f"https://issues.apache.org/jira/browse/{link}"
+    if re.fullmatch(r"KIP-\d+", link):
+        return f"https://cwiki.apache.org/confluence/dosearchsite.action?queryString={link}"
+    return link if link.startswith(("https://", "http://")) else ""
+
+
+def links_in(text: str) -> tuple[str, ...]:
+    """Return the KAFKA-numbers and KIPs that a text names, each once."""
+    return tuple(dict.fromkeys(re.findall(r"\b(?:KAFKA|KIP)-\d+\b", text)))
+
+
+def counted(count: int, noun: str) -> str:
+    """Write a number and what is counted, e.g. `1 scenario`, `2 scenarios`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def instant(text: str) -> str:
+    """Write an ISO 8601 time as people read it; what is none is returned as it is."""
+    try:
+        return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except ValueError:
+        return text

@@ -1,0 +1,355 @@
+"""What a run changed: against the baseline that it was held against, and against each target's run before."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, Self, TypeAlias
+
+from harness.diff.baseline import GOOD
+from harness.diff.model import Cause, Judgement
+from harness.report.model.gate_data import DecisionData, read_decision
+from harness.report.model.history import History, site_beside
+from harness.report.model.names import css_name
+from harness.report.model.phrases import GLYPHS, contrast, place
+from harness.report.model.result_links import links_of_clients, result_href
+from harness.report.model.run_data import Run
+from harness.report.model.tables import has_table, read_rows
+from harness.results.baseline import BaselineData, BaselineResult, kept_baseline
+from harness.spark.trend_rows import RunDelta
+from harness.verdict import Delta, Outcome
+
+SECTIONS: Final = {
+    Delta.NEWLY_DIVERGING: ("Newly diverging", "D"),
+    Delta.CHANGED_SIGNATURE: ("Changed signature", "C"),
+    Delta.NEWLY_CONFORMING: ("Newly conforming", "U"),
+    Delta.ADDED: ("Added", "A"),
+    Delta.REMOVED: ("Removed", "R"),
+}
+"""In the order in which a reader wants them, with the letters that stand for them in the address."""
+FLAKY: Final = ("Flaky", "F")
+KNOWN: Final = ("In the baseline too", "K")
+_AGAINST_BASELINE: Final = {
+    Delta.NEWLY_DIVERGING: ("New", "D"),
+    Delta.CHANGED_SIGNATURE: ("Changed", "C"),
+    Delta.SAME: KNOWN,
+    Delta.NEWLY_CONFORMING: ("Newly conforming", "U"),
+    Delta.ADDED: ("Added", "A"),
+    Delta.REMOVED: ("Vanished", "R"),
+}
+"""Against a baseline: what the gate calls new, changed and vanished differences."""
+_RUN_COUNT_MAX: Final = 12
+"""Runs of which a trend tells what each changed."""
+_LINE_COUNT_MAX: Final = 400
+"""Results in one section; the table has all."""
+
+
+_Reported: TypeAlias = tuple[str, Cause | None]
+"""What became of a result in words, and what differs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultCell:
+    """What a scenario came to, before or after."""
+
+    glyph: str
+    outcome: str
+    style: str
+    signature: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One result that is not what it was."""
+
+    scenario_id: str
+    target: str
+    href: str
+    before: ResultCell | None
+    after: ResultCell | None
+    what: str
+    """The first difference or the reason, where this run has one."""
+    cause: Cause | None = None
+    """Of the first difference, where this run has one."""
+    weight: str = ""
+    """What the gate made of it, where one decided."""
+    others: tuple[Self, ...] = ()
+    """Results of which all the same is to be told."""
+
+    @property
+    def count(self) -> int:
+        """How many results it stands for."""
+        return 1 + len(self.others)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """Results that changed in the same way."""
+
+    title: str
+    letter: str
+    lines: tuple[Line, ...]
+    count: int
+
+    @classmethod
+    def of(cls, title: str, letter: str, lines: Sequence[Line]) -> Self:
+        """Gather results; what is the same of several is told once, where the first of them stands."""
+        alike: dict[object, list[Line]] = {}
+        for line in lines[:_LINE_COUNT_MAX]:
+            alike.setdefault(_likeness(line), []).append(line)
+        reported = tuple(replace(first, others=tuple(others)) for first, *others in alike.values())
+        return cls(title=title, letter=letter, lines=reported, count=len(lines))
+
+    @property
+    def untold_count(self) -> int:
+        """How many results have no line here."""
+        return self.count - sum(line.count for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One run against another."""
+
+    title: str
+    href: str
+    """The site of the earlier run; empty where it is not beside this one."""
+    sections: tuple[Section, ...]
+    by_gate: DecisionData | None = None
+    """The decision, where it is the gate that held the run against it."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def tells_before(self) -> bool:
+        """Whether it is known what the results were."""
+        return any(line.before for section in self.sections for line in section.lines)
+
+    @property
+    def count(self) -> int:
+        """How many results are not what they were; one that is flaky is told twice and counted once."""
+        return sum(section.count for section in self.sections if section.letter not in (FLAKY[1], KNOWN[1]))
+
+    @property
+    def counts(self) -> str:
+        """How many results there are of each kind, in words."""
+        return ", ".join(f"{section.count} {section.title.lower()}" for section in self.sections)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regression:
+    """All comparisons that a page shows."""
+
+    comparisons: tuple[Comparison, ...]
+    has_trend: bool
+    """Whether there is an earlier run at all."""
+    has_baseline: bool
+    gated: DecisionData | None
+    """What a gate decided on the run, if one did."""
+    changed_count: int
+    """Results that are not what they were; of what several comparisons tell, the most that one tells."""
+
+    @property
+    def letters(self) -> tuple[tuple[str, str], ...]:
+        """The kinds of change that occur, each with its letter."""
+        found: dict[str, str] = {}
+        for comparison in self.comparisons:
+            for section in comparison.sections:
+                found.setdefault(section.letter, section.title)
+        order = [letter for _, letter in (*SECTIONS.values(), FLAKY, KNOWN)]
+        return tuple((found[letter], letter) for letter in order if letter in found)
+
+    @classmethod
+    def of(cls, run: Run, trend_dir: Path, history: History) -> Self:
+        """Tell what a run changed.
+
+        Raises:
+            ReportError: a table of the trend is damaged.
+        """
+        decision = read_decision(run.directory)
+        baselines = tuple(_against_baselines(run, decision))
+        has_trend = len(history.runs) > 1
+        deltas = _deltas(trend_dir) if has_trend else {}
+        mine = deltas.get(run.header.run_id, [])
+        reported = {
+            (each.target, each.scenario_id): (_reported(run, each), _cause(run, each))
+            for each in run.judgements
+        }
+        if run.clients is not None:
+            reported |= {place: (what, None) for place, what in links_of_clients(run.clients).items()}
+        comparisons = [*baselines]
+        if has_trend:
+            comparisons += _by_prior(mine, history, reported, since="Since") or [_unchanged()]
+        return cls(
+            comparisons=tuple(comparisons),
+            has_trend=has_trend,
+            has_baseline=bool(baselines),
+            gated=decision,
+            changed_count=max((each.count for each in comparisons), default=0),
+        )
+
+    @classmethod
+    def of_trend(cls, trend_dir: Path, history: History) -> Self:
+        """Tell what each of the newest runs changed.
+
+        Raises:
+            ReportError: a table of the trend is damaged.
+        """
+        deltas = _deltas(trend_dir)
+        newest = [run.run_id for run in reversed(history.runs) if run.run_id in deltas]
+        comparisons = [
+            comparison
+            for run_id in newest[:_RUN_COUNT_MAX]
+            for comparison in _by_prior(deltas[run_id], history, {}, since=f"{run_id} since")
+        ]
+        return cls(
+            comparisons=tuple(comparisons),
+            has_trend=len(history.runs) > 1,
+            has_baseline=False,
+            gated=None,
+            changed_count=sum(each.count for each in comparisons),
+        )
+
+
+def _likeness(line: Line) -> object:
+    """Return what lines have in common that differ in the same way; without words, those of one scenario."""
+    sides = [side and side.outcome for side in (line.before, line.after)]
+    how = line.cause or (line.scenario_id, line.after and line.after.signature)
+    return (*sides, line.weight, how)
+
+
+def _cause(run: Run, judgement: Judgement) -> Cause | None:
+    found = run.first_difference(judgement)
+    return None if found is None else found.cause
+
+
+def _unchanged() -> Comparison:
+    return Comparison(title="Since the runs before", href="", sections=())
+
+
+def _deltas(trend_dir: Path) -> dict[str, list[RunDelta]]:
+    found: dict[str, list[RunDelta]] = defaultdict(list)
+    if has_table(trend_dir, "run_deltas"):
+        for each in read_rows(trend_dir, "run_deltas", RunDelta):
+            found[each.run_id].append(each)
+    return found
+
+
+def _by_prior(
+    deltas: Iterable[RunDelta], history: History, reported: dict[tuple[str, str], _Reported], *, since: str
+) -> list[Comparison]:
+    """Tell the changes of one run, those of targets that last were in the same run together."""
+    hrefs = {run.run_id: run.href for run in history.runs}
+    priors: dict[str, list[tuple[Delta, bool, Line]]] = defaultdict(list)
+    for each in deltas:
+        href = result_href(each.scenario_id, each.target)
+        if not reported:
+            href = f"{hrefs.get(each.run_id, '')}{href}" if hrefs.get(each.run_id) else ""
+        what, cause = reported.get((each.target, each.scenario_id), ("", None))
+        line = Line(
+            scenario_id=each.scenario_id,
+            target=each.target,
+            href=href if each.outcome else "",
+            before=_side(each.prior_outcome, each.prior_signature),
+            after=_side(each.outcome, each.signature),
+            what=what,
+            cause=cause,
+        )
+        priors[each.prior_run_id].append((Delta(each.delta), each.is_flaky, line))
+    return [
+        Comparison(title=f"{since} {prior}", href=hrefs.get(prior, ""), sections=_sections(changed))
+        for prior, changed in sorted(priors.items(), reverse=True)
+    ]
+
+
+def _sections(changed: Iterable[tuple[Delta, bool, Line]]) -> tuple[Section, ...]:
+    by_delta: dict[Delta, list[Line]] = defaultdict(list)
+    flaky: list[Line] = []
+    for delta, is_flaky, line in changed:
+        by_delta[delta].append(line)
+        if is_flaky:
+            flaky.append(line)
+    named = [(*words, by_delta[delta]) for delta, words in SECTIONS.items()]
+    return tuple(
+        Section.of(title, letter, lines)
+        for title, letter, lines in (*named[:3], (*FLAKY, flaky), *named[3:])
+        if lines
+    )
+
+
+def _against_baselines(run: Run, decision: DecisionData | None) -> Iterator[Comparison]:
+    """Tell how a run stands to what the gate held it against, and to what its judgements were made with.
+
+    Raises:
+        ReportError: what the run keeps of either is damaged.
+    """
+    of_gate = decision.baseline if decision else None
+    of_run = kept_baseline(run.directory)
+    if of_gate is not None:
+        yield _against(run, of_gate, decision)
+    if of_run is not None and (of_gate is None or of_gate.run_id != of_run.run_id):
+        yield _against(run, of_run, None)
+
+
+def _against(run: Run, baseline: BaselineData, decision: DecisionData | None) -> Comparison:
+    here = {(each.target, each.scenario_id): each for each in run.judgements}
+    by_words: dict[tuple[str, str], list[Line]] = defaultdict(list)
+    for each in baseline.results:
+        judgement = here.get((each.target, each.scenario_id))
+        by_words[_words_of(each)].append(_baseline_line(run, each, judgement))
+    return Comparison(
+        title=f"Against the baseline {baseline.run_id}",
+        href=site_beside(run.directory, baseline.run_id),
+        sections=tuple(
+            Section.of(title, letter, lines)
+            for title, letter in _AGAINST_BASELINE.values()
+            if (lines := by_words[title, letter])
+        ),
+        by_gate=decision,
+        notes=tuple(_notes(baseline, decision)),
+    )
+
+
+def _words_of(result: BaselineResult) -> tuple[str, str]:
+    """Say which kind of change a result is: one that the baseline did not hold is new if it is not well."""
+    delta = Delta(result.delta)
+    if delta is Delta.ADDED and result.outcome not in GOOD:
+        delta = Delta.NEWLY_DIVERGING
+    return _AGAINST_BASELINE[delta]
+
+
+def _baseline_line(run: Run, result: BaselineResult, judgement: Judgement | None) -> Line:
+    return Line(
+        scenario_id=result.scenario_id,
+        target=result.target,
+        href=result_href(result.scenario_id, result.target) if judgement else "",
+        before=_side(result.prior_outcome, result.prior_signature),
+        after=_side(result.outcome, result.signature),
+        what=_reported(run, judgement) if judgement else "",
+        cause=_cause(run, judgement) if judgement else None,
+        weight=result.weight or ("passed" if result.outcome in GOOD else "does not count"),
+    )
+
+
+def _notes(baseline: BaselineData, decision: DecisionData | None) -> Iterator[str]:
+    """Say who named a baseline, and whose place its targets take."""
+    who = "The gate held this run against it" if decision else "This run was judged beside it"
+    yield f"{who}, as {baseline.named_by} names it."
+    for here, there in baseline.pairs.items():
+        yield f"{here} stands in the place of its {there}."
+
+
+def _reported(run: Run, judgement: Judgement) -> str:
+    finding = run.first_difference(judgement)
+    if finding is None:
+        return "" if judgement.outcome == Outcome.CONFORMS else judgement.reason
+    return f"{place(finding)}: {contrast(finding)}"
+
+
+def _side(outcome: str | None, signature: str | None) -> ResultCell | None:
+    if outcome is None:
+        return None
+    return ResultCell(
+        glyph=GLYPHS[Outcome(outcome)],
+        outcome=outcome,
+        style=css_name(outcome),
+        signature=signature or "",
+    )

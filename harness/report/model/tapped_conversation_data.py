@@ -1,0 +1,108 @@
+"""What a tap heard, as data for a page: the events of a conversation, without what tells nobody anything."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+from harness.report.model.conversation import StepRows, lone_steps
+from harness.report.model.page_limit import PageLimit
+from harness.spark.rows import AlignedStep
+from harness.trace.events import Event, EventKind
+from harness.trace.schema import TraceError, parsed_json
+
+_CHATTER: Final = frozenset(("ApiVersions", "Fetch", "Metadata", "OffsetForLeaderEpoch"))
+"""What clients say all the time; it is left out where it was answered without an error."""
+NO_ERROR: Final = "NONE"
+_UNREADABLE: Final = "unreadable"
+EVENT_COUNT_MAX: Final = 3_000
+"""Events of a conversation that a page lays out; the trace has all."""
+
+
+def heard(events: Iterable[Event]) -> tuple[tuple[Event, ...], str]:
+    """Return the events that a page shows, and in words what is left out."""
+    everything = tuple(events)
+    small_conversation = {
+        (event.connection, event.correlation_id, event.api)
+        for event in everything
+        if event.kind == EventKind.RESPONSE and event.api in _CHATTER and not _has_error(event)
+    }
+    reported = [
+        each
+        for each in everything
+        if (each.connection, each.correlation_id, each.api) not in small_conversation
+    ]
+    left_out = Counter(api for _, _, api in small_conversation)
+    parts = [f"{count} {api}" for api, count in sorted(left_out.items(), key=lambda each: str(each[0]))]
+    words = f"Left out, for it was answered without an error: {', '.join(parts)}." if parts else ""
+    if len(reported) > EVENT_COUNT_MAX:
+        words += f" The first {EVENT_COUNT_MAX} of {len(reported)} other events."
+    return tuple(reported[:EVENT_COUNT_MAX]), words.strip()
+
+
+def _has_error(event: Event) -> bool:
+    return any(code != NO_ERROR for code in error_codes(event))
+
+
+def error_codes(event: Event) -> tuple[str, ...]:
+    """Return the error codes that an answer tells, its own and those within it, each once."""
+    try:
+        fields = parsed_json(event.fields or "null", where="fields")
+    except TraceError:
+        return (_UNREADABLE,)
+    return tuple(dict.fromkeys(_codes(fields)))
+
+
+def _codes(value: object) -> Iterator[str]:
+    match value:
+        case dict():
+            if "error_code" in value:
+                yield str(value["error_code"])
+            for each in value.values():
+                yield from _codes(each)
+        case list():
+            for each in value:
+                yield from _codes(each)
+        case _:
+            return
+
+
+def steps_of(events: Sequence[Event], step_at: Callable[[float], int]) -> tuple[StepRows, ...]:
+    """Lay out events, each at the step of a script in whose time it falls.
+
+    Args:
+        events: in the order of happening.
+        step_at: says which step a time of the trace belongs to; -1 for none.
+    """
+    rows = (_row(event, step_at(event.at_ms), place) for place, event in enumerate(events))
+    return lone_steps(list(PageLimit().within(rows)))
+
+
+def _row(event: Event, step: int, occurrence: int) -> AlignedStep:
+    return AlignedStep(
+        run_id=event.run_id,
+        target=event.target,
+        oracle=None,
+        scenario_id=event.scenario_id,
+        step=step,
+        occurrence=occurrence,
+        actor=event.actor,
+        api=event.api,
+        api_version=event.api_version,
+        oracle_kind=None,
+        oracle_at_ms=None,
+        oracle_elapsed_ms=None,
+        oracle_raw=None,
+        oracle_fields=None,
+        oracle_canonical=None,
+        oracle_digest=None,
+        oracle_note=None,
+        target_kind=event.kind,
+        target_at_ms=event.at_ms,
+        target_elapsed_ms=event.elapsed_ms,
+        target_raw=event.raw,
+        target_fields=event.fields,
+        target_canonical=event.canonical,
+        target_digest=event.digest,
+        target_note=event.note,
+        is_different=False,
+    )

@@ -1,0 +1,138 @@
+"""The page of a soak: the account of records, upheavals over time, and errors that clients were told."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter
+
+from harness.invariants import AtFault, Violation
+from harness.report.site.pages import NavItem, Pages
+from harness.results.client_results import ClientsRun
+from harness.results.exit_code import ENDED_COMPLETE, ExitCode
+from harness.results.stored_data import StoredData, read_whole
+from harness.trace.events import TARGET_LOST
+from harness.trace.files import read_records
+from harness.trace.target_record import TargetRecord
+
+_NAVIGATION: Final = (NavItem(file="index.html", name="Soak"),)
+_ROWS: Final = ("crash", "close", "guest", "error")
+"""What happens, a line of the picture each."""
+_HAPPENING_COUNT_MAX: Final = 2_000
+
+
+class GroupData(StoredData):
+    """What became of the records in one group."""
+
+    group: str
+    delivered: int
+    repeated: int
+    lost: tuple[str, ...]
+    committed: bool
+    upheavals: Mapping[str, int]
+    errors: Mapping[str, int]
+    unexpected: tuple[str, ...]
+    happenings: tuple[tuple[float, str, str], ...] = ()
+
+    def reported(self, produced: int) -> str:
+        """Say it in a line."""
+        return (
+            f"{self.group}: of {produced} records {self.delivered} delivered, {self.repeated} of them again, "
+            f"{len(self.lost)} lost; upheavals {dict(self.upheavals)}, errors {dict(self.errors)}"
+        )
+
+    @property
+    def shown(self) -> tuple[tuple[float, str, str], ...]:
+        """As many happenings as a page holds."""
+        return self.happenings[:_HAPPENING_COUNT_MAX]
+
+    @property
+    def marks(self) -> tuple[tuple[float, int, str], ...]:
+        """Where each happening stands in a picture: seconds, line, and what a pointer is told."""
+        return tuple(
+            (at_s, _ROWS.index(what.partition(" ")[0]), f"{at_s:.1f} s: {what}, {who}")
+            for at_s, what, who in self.shown
+            if what.partition(" ")[0] in _ROWS
+        )
+
+
+class SoakData(StoredData):
+    """What became of one library on one target."""
+
+    library: str
+    produced: int
+    duration_s: float
+    groups: tuple[GroupData, ...]
+
+
+class Soaked(StoredData):
+    """One library on one target, with what the tap heard."""
+
+    target: TargetRecord
+    soak: SoakData
+    violations: tuple[Violation, ...]
+
+    @property
+    def unexpected(self) -> tuple[str, ...]:
+        """What is not as it should be, in words."""
+        return (
+            *(f"{each.group}: {says}" for each in self.soak.groups for says in each.unexpected),
+            *(
+                f"{each.invariant}: {each.detail}"
+                for each in self.violations
+                if each.party == AtFault.COORDINATOR
+            ),
+        )
+
+    @property
+    def is_right(self) -> bool:
+        """Whether all is as it should be."""
+        return not self.unexpected
+
+
+def soak_site(run: ClientsRun) -> Path:
+    """Write the page of a soak into its run's folder.
+
+    Raises:
+        ReportError: an account is damaged.
+    """
+    banner = "" if run.ended == ENDED_COMPLETE else f"The soak did not come to its end: {run.ended}."
+    pages = Pages(run.folder, run.run_id, banner=banner, nav=_NAVIGATION)
+    soaked = read_soaks(run)
+    return pages.write(
+        "index.html", "soak.html.j2", clients=run, soaked=soaked, lines=_ROWS, is_right=_all_right(soaked)
+    )
+
+
+def _all_right(soaked: Sequence[Soaked]) -> bool:
+    return bool(soaked) and all(each.is_right for each in soaked)
+
+
+def soak_exit_code(run: ClientsRun) -> ExitCode:
+    """Say how a soak ends; one that did not come to its end is not decided by what it had accounted for."""
+    if run.ended.startswith(TARGET_LOST):
+        return ExitCode.UNAVAILABLE
+    if run.ended != ENDED_COMPLETE:
+        return ExitCode.BAD_DATA
+    soaked = read_soaks(run)
+    if not soaked:
+        return ExitCode.NOTHING_RAN
+    return ExitCode.EXPECTED if _all_right(soaked) else ExitCode.UNEXPECTED
+
+
+def read_soaks(run: ClientsRun) -> tuple[Soaked, ...]:
+    """Read the accounts of a soak, in the order of targets and libraries.
+
+    Raises:
+        ReportError: an account is damaged.
+        TraceError: a line about a broken invariant is damaged.
+    """
+    found: list[Soaked] = []
+    for record in run.references.values():
+        path = run.files.violations(record.name)
+        violations = read_records(Violation, path) if path.is_file() else ()
+        for account in run.files.all_soak_json(record.name):
+            soak = read_whole(TypeAdapter(SoakData), account)
+            of_library = tuple(each for each in violations if each.scenario_id == soak.library)
+            found.append(Soaked(target=record, soak=soak, violations=of_library))
+    return tuple(found)

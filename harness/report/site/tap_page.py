@@ -1,0 +1,205 @@
+"""The pages of a tap: what was said and answered, and what broke an invariant; nothing is judged."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from harness.invariants import AtFault, Violation
+from harness.invariants.stored import VIOLATIONS
+from harness.report.model.clients_page import ReplayRow, replay_row
+from harness.report.model.conversation_data import as_script, lone_conversation_data
+from harness.report.model.names import slug
+from harness.report.model.tapped_conversation_data import NO_ERROR, error_codes, heard, steps_of
+from harness.report.site.pages import NavItem, Pages, banner
+from harness.results.replay_results import read_findings
+from harness.trace.events import Event, EventKind, TraceHeader
+from harness.trace.files import RunFolder, read_events, read_records
+from harness.trace.schema import TraceError
+
+_NAVIGATION: Final = (NavItem(file="index.html", name="Tap"),)
+_CONVERSATIONS: Final = "talks"
+CONNECTION_COUNT_MAX: Final = 400
+"""Connections whose conversation a site holds; the trace has all."""
+_VIOLATION_COUNT_MAX: Final = 500
+_NO_CODE: Final = "—"
+_FINE: Final = (NO_ERROR, _NO_CODE)
+_ENDS: Final = (EventKind.CLOSED, EventKind.DISCONNECTED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """One connection, with what went over it."""
+
+    name: str
+    conversation: str
+    client_id: str
+    began_ms: float
+    ended_ms: float
+    requests: int
+    apis: str
+    errors: str
+    ended: str
+    violations: int
+    anchor: str
+    data_file: str
+    """The file with what was said; empty where the site holds none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """How often an API was asked in a version and answered an error code."""
+
+    api: str
+    api_version: int
+    error_code: str
+    count: int
+    clients: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TappedTarget:
+    """What a tap heard of one target."""
+
+    header: TraceHeader
+    event_count: int
+    request_count: int
+    connections: tuple[Connection, ...]
+    said: tuple[Said, ...]
+    replays: tuple[ReplayRow, ...]
+    """What the reference answers otherwise, where somebody replayed what was said to it."""
+
+
+def is_tap_folder(run_dir: Path) -> bool:
+    """Tell whether a run's folder is one of a tap: traces, and no scripts."""
+    return not (run_dir / "scripts.json").exists() and any(run_dir.glob("traces/*/journal.bin"))
+
+
+def tap_site(folder: RunFolder) -> Path:
+    """Write the pages of a tap into its folder, and return their index.
+
+    Raises:
+        TraceError: a file of it is damaged, or it was killed and not finished yet.
+    """
+    header, footer = folder.read_run(), folder.read_footer()
+    pages = Pages(folder.path, header.run_id, banner=banner(footer), nav=_NAVIGATION)
+    pages.fresh_folder(_CONVERSATIONS)
+    path = folder.path / VIOLATIONS
+    violations = read_records(Violation, path) if path.is_file() else ()
+    targets = [_target(folder, name, violations, pages) for name in folder.targets()]
+    return pages.write(
+        "index.html",
+        "tap.html.j2",
+        header=header,
+        footer=footer,
+        targets=targets,
+        violations=violations[:_VIOLATION_COUNT_MAX],
+        violation_count=len(violations),
+        is_by_clients=all(each.party == AtFault.CLIENTS for each in violations),
+    )
+
+
+def _target(folder: RunFolder, name: str, violations: Iterable[Violation], pages: Pages) -> TappedTarget:
+    events = read_events(folder.events(name)).events
+    by_connection: dict[tuple[str, str], list[Event]] = defaultdict(list)
+    for event in events:
+        by_connection[event.scenario_id, event.connection or ""].append(event)
+    broken = _broken(events, violations, name)
+    connections: list[Connection] = []
+    for place, (key, members) in enumerate(by_connection.items()):
+        is_reported = place < CONNECTION_COUNT_MAX
+        connections.append(_connection(name, key, members, broken[key], is_reported=is_reported))
+        if is_reported:
+            _write_conversation(connections[-1], members, pages)
+    headers = folder.read_headers(name)
+    if not headers:
+        raise TraceError(f"{folder.headers_json(name)}: holds no header")
+    return TappedTarget(
+        header=headers[0],
+        event_count=len(events),
+        request_count=sum(each.kind == EventKind.REQUEST for each in events),
+        connections=tuple(connections),
+        said=_said(events),
+        replays=tuple(replay_row(each) for each in read_findings(folder.events(name).parent)),
+    )
+
+
+def _broken(
+    events: Iterable[Event], violations: Iterable[Violation], target: str
+) -> Counter[tuple[str, str]]:
+    """Count the violations by the connection whose event shows them."""
+    places = {(each.scenario_id, each.sequence) for each in violations if each.target == target}
+    return Counter(
+        (each.scenario_id, each.connection or "")
+        for each in events
+        if (each.scenario_id, each.sequence) in places
+    )
+
+
+def _connection(
+    target: str, key: tuple[str, str], events: list[Event], violations: int, *, is_reported: bool
+) -> Connection:
+    conversation, name = key
+    requests = Counter(each.api or "?" for each in events if each.kind == EventKind.REQUEST)
+    answers = (_code(each) for each in events if each.kind == EventKind.RESPONSE)
+    errors = Counter(code for code in answers if code not in _FINE)
+    # What was under way may still come after the end.
+    end = next((each for each in events if each.kind in _ENDS), None)
+    anchor = f"connection-{slug(f'{target}/{conversation}/{name}')}"
+    return Connection(
+        name=name,
+        conversation=conversation,
+        client_id=next((each.actor for each in events if each.actor), ""),
+        began_ms=events[0].at_ms,
+        ended_ms=events[-1].at_ms,
+        requests=requests.total(),
+        apis=_counted(requests),
+        errors=_counted(errors),
+        ended="" if end is None else (end.note or end.kind),
+        violations=violations,
+        anchor=anchor,
+        data_file=f"{_CONVERSATIONS}/{anchor}.js" if is_reported else "",
+    )
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda each: -each[1]))
+
+
+def _write_conversation(connection: Connection, events: Iterable[Event], pages: Pages) -> None:
+    reported, left_out = heard(events)
+    data = lone_conversation_data(
+        connection.anchor,
+        steps_of(reported, lambda _: -1),
+        further={"left_out": left_out, "title": connection.name},
+    )
+    pages.write_text(connection.data_file, as_script(connection.data_file, data))
+
+
+def _said(events: Iterable[Event]) -> tuple[Said, ...]:
+    """Count what was answered, by API, version and error code, with who was told."""
+    counts: Counter[tuple[str, int, str]] = Counter()
+    reported: dict[tuple[str, int, str], dict[str, None]] = defaultdict(dict)
+    for event in events:
+        if event.kind == EventKind.RESPONSE and event.api is not None and event.api_version is not None:
+            key = (event.api, event.api_version, _code(event))
+            counts[key] += 1
+            reported[key][event.actor or ""] = None
+    return tuple(
+        Said(
+            api=api,
+            api_version=version,
+            error_code=code,
+            count=count,
+            clients=", ".join(reported[api, version, code]),
+        )
+        for (api, version, code), count in sorted(counts.items())
+    )
+
+
+def _code(event: Event) -> str:
+    """Return the error code of an answer: its own, or those within it."""
+    found = error_codes(event)
+    bad = [code for code in found if code != NO_ERROR]
+    return ", ".join(bad) or (NO_ERROR if found else _NO_CODE)

@@ -1,0 +1,1 @@
+"""What a terminal shows when a run has ended."""

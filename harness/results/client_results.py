@@ -1,0 +1,298 @@
+"""Everything that pages tell of client scripts, read once from the folder of their run.
+
+The folder is `clients` within the run of the wire suites that it stands beside, or a run's folder of its own.
+Whoever carries scripts out writes it; here are its files as data.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter
+
+from harness.invariants import Violation
+from harness.results.client_files import CLIENTS, ClientsFiles
+from harness.results.errors import ReportError
+from harness.results.exit_code import ENDED_COMPLETE, ExitCode, worst
+from harness.results.replay_results import ReplayFinding, read_counts, read_findings
+from harness.results.status import ResultStatus, status_of
+from harness.results.stored_data import StoredData, read_lines, read_whole
+from harness.trace.events import TARGET_LOST
+from harness.trace.schema import TraceError, parsed_json
+from harness.trace.target_record import TargetRecord
+from harness.verdict import Confirmation, Expectation, Outcome
+
+_BY_ITSELF: Final = (Outcome.CONFORMS, Outcome.NOT_APPLICABLE)
+
+
+class ClientStep(StoredData):
+    """One step of a script, in words."""
+
+    text: str
+
+
+class ClientScriptData(StoredData):
+    """One script, as the run kept it."""
+
+    id: str
+    title: str
+    notes: str = ""
+    source: str
+    uses: tuple[str, ...]
+    steps: tuple[ClientStep, ...]
+
+
+class Remark(StoredData):
+    """One thing that is not as it should be, at a step of the script."""
+
+    step: int
+    text: str
+    says: str
+
+
+class ClientResult(StoredData):
+    """What is to be said of one script with one library on one target."""
+
+    target: str
+    """The target's spec."""
+    script_id: str
+    library: str
+    outcome: str
+    because: str
+    """Why it was not run, or was cut short; empty otherwise."""
+    mismatches: tuple[Remark, ...]
+    """Against the script."""
+    differences: tuple[Remark, ...]
+    """Against the reference."""
+    violations: tuple[Violation, ...]
+    compared: str
+    duration_s: float
+    replays: tuple[ReplayFinding, ...] = ()
+    """What the reference answers otherwise when the same is said to it."""
+
+    @property
+    def expectation(self) -> str:
+        """Nobody foresees anything of client scripts: whatever departs is unexpected."""
+        expected = Outcome(self.outcome) in _BY_ITSELF
+        return Expectation.EXPECTED if expected else Expectation.UNEXPECTED
+
+    @property
+    def confirmation(self) -> str:
+        """Scripts are run once."""
+        return Confirmation.NOT_REPEATED
+
+    @property
+    def status(self) -> ResultStatus:
+        """How it counts."""
+        return status_of(self)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether its target was lost under it."""
+        return self.because.startswith(TARGET_LOST)
+
+
+class ClientObservation(StoredData):
+    """What was seen of one step."""
+
+    step: int
+    facts: Mapping[str, object]
+    at_ms: float = 0.0
+    """When the step began, on the clock of clients; 0 in runs of old."""
+
+
+class ScriptOutcome(StoredData):
+    """What came of one script with one library on one target, before anybody judged it."""
+
+    script_id: str
+    library: str
+    ended: str
+    observations: tuple[ClientObservation, ...]
+    clock_offset_ms: float = 0.0
+    """What makes a time of the clients' clock one since 1970."""
+
+
+class _RunFile(StoredData):
+    run_id: str
+    command: str
+    libraries: Mapping[str, str]
+    scripts: tuple[ClientScriptData, ...]
+    soak_s: float = 0.0
+
+
+class _Ending(StoredData):
+    ended: str
+
+
+ClientResultKey = tuple[str, str, str]
+"""A target's name, a script's id, a library."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientsRun:
+    """One run of client scripts."""
+
+    files: ClientsFiles
+    run_id: str
+    command: str
+    libraries: Mapping[str, str]
+    """Names to versions."""
+    scripts: Mapping[str, ClientScriptData]
+    targets: tuple[TargetRecord, ...]
+    """Those that are judged, in the order in which they were."""
+    references: Mapping[str, TargetRecord]
+    """All that something was carried out on, by spec."""
+    results: tuple[ClientResult, ...]
+    outcomes: Mapping[ClientResultKey, ScriptOutcome]
+    replayed: Mapping[ClientResultKey, str]
+    """How much of each conversation was replayed, in words."""
+    ended: str
+    """`complete`, or why it is not."""
+    soak_s: float
+    """How long clients were to endure load and upheavals; 0 where they carried out scripts."""
+
+    def name_of(self, result: ClientResult) -> str:
+        """Return the name of a result's target."""
+        return self.references[result.target].name
+
+    def place(self, result: ClientResult) -> ClientResultKey:
+        """Return where a result belongs."""
+        return self.name_of(result), result.script_id, result.library
+
+    @property
+    def folder(self) -> Path:
+        """Where it is kept."""
+        return self.files.path
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """How a process ends that ran it."""
+        return clients_exit_code(self.results, ended=self.ended)
+
+
+def clients_exit_code(results: tuple[ClientResult, ...], *, ended: str = ENDED_COMPLETE) -> ExitCode:
+    """Say how client scripts with these results end."""
+    standings = {each.status for each in results}
+    codes = {
+        ResultStatus.FAILED: ExitCode.UNEXPECTED,
+        ResultStatus.INDETERMINATE: ExitCode.INDETERMINATE,
+        ResultStatus.ERROR: ExitCode.HARNESS_ERROR,
+    }
+    applying = {ExitCode.EXPECTED, *(codes[each] for each in standings if each in codes)}
+    if standings <= {ResultStatus.SKIPPED}:
+        applying.add(ExitCode.NOTHING_RAN)
+    if ended.startswith(TARGET_LOST) or any(each.is_lost for each in results):
+        applying.add(ExitCode.UNAVAILABLE)
+    elif ended != ENDED_COMPLETE:
+        applying.add(ExitCode.BAD_DATA)
+    return worst(applying)
+
+
+def clients_folder(run_dir: Path) -> Path | None:
+    """Return the folder of the client scripts of a run, or of a run of client scripts alone; None without."""
+    beside = run_dir / CLIENTS
+    return beside if ClientsFiles(beside).run_json.is_file() else None
+
+
+def is_clients_folder(run_dir: Path) -> bool:
+    """Tell whether a run's folder is one of client scripts alone."""
+    try:
+        content = parsed_json(ClientsFiles(run_dir).run_json.read_bytes(), where="run.json")
+    except (OSError, TraceError):
+        return False
+    return isinstance(content, dict) and "libraries" in content
+
+
+def load_clients(folder: Path) -> ClientsRun:
+    """Read the folder of client scripts.
+
+    Raises:
+        ReportError: a file is missing or damaged.
+        TraceError: a line is damaged in a file that grows by lines, or what was judged is missing.
+    """
+    files = ClientsFiles(folder)
+    run = read_whole(TypeAdapter(_RunFile), files.run_json)
+    records = _records(files)
+    judged = files.judgement_json
+    results = read_whole(TypeAdapter(tuple[ClientResult, ...]), judged) if judged.is_file() else ()
+    ended = _ended(files, is_judged=judged.is_file())
+    if ended == ENDED_COMPLETE and not (run.soak_s or judged.is_file()):
+        raise TraceError(f"{judged} is missing, and the run came to its end")
+    replays = _replays(files, records)
+    unknown = sorted({each.target for each in results} - records.keys())
+    if unknown:
+        raise ReportError(f"{judged} names {unknown[0]}, of which the run has no folder")
+    return ClientsRun(
+        files=files,
+        run_id=run.run_id,
+        command=run.command,
+        libraries=run.libraries,
+        scripts={each.id: each for each in run.scripts},
+        targets=tuple(records[spec] for spec in dict.fromkeys(each.target for each in results)),
+        references=records,
+        results=tuple(
+            sorted(
+                (_with_replays(each, records, replays) for each in results),
+                key=lambda each: (each.script_id, each.library),
+            )
+        ),
+        outcomes=dict(_outcomes(files, records)),
+        replayed=_replayed(files, records),
+        ended=ended,
+        soak_s=run.soak_s,
+    )
+
+
+def _ended(files: ClientsFiles, *, is_judged: bool) -> str:
+    if files.footer_json.is_file():
+        return read_whole(TypeAdapter(_Ending), files.footer_json).ended
+    return ENDED_COMPLETE if is_judged else "cut short"
+
+
+def _records(files: ClientsFiles) -> dict[str, TargetRecord]:
+    adapter = TypeAdapter(TargetRecord)
+    found = [read_whole(adapter, path) for path in files.all_target_json()]
+    return {each.spec: each for each in found}
+
+
+def _outcomes(
+    files: ClientsFiles, records: Mapping[str, TargetRecord]
+) -> Iterator[tuple[ClientResultKey, ScriptOutcome]]:
+    for record in records.values():
+        for each in read_lines(TypeAdapter(ScriptOutcome), files.outcomes(record.name)):
+            yield (record.name, each.script_id, each.library), each
+
+
+def _replays(
+    files: ClientsFiles, records: Mapping[str, TargetRecord]
+) -> Mapping[ClientResultKey, list[ReplayFinding]]:
+    found: dict[ClientResultKey, list[ReplayFinding]] = defaultdict(list)
+    for record in records.values():
+        for each in read_findings(files.of_target(record.name)):
+            found[_place_of(record.name, each.conversation)].append(each)
+    return found
+
+
+def _with_replays(
+    result: ClientResult,
+    records: Mapping[str, TargetRecord],
+    replays: Mapping[ClientResultKey, Sequence[ReplayFinding]],
+) -> ClientResult:
+    """Return a result with what was found when its conversation was replayed after it had been judged."""
+    found = replays.get((records[result.target].name, result.script_id, result.library), ())
+    return result if result.replays or not found else result.model_copy(update={"replays": tuple(found)})
+
+
+def _replayed(files: ClientsFiles, records: Mapping[str, TargetRecord]) -> Mapping[ClientResultKey, str]:
+    return {
+        _place_of(record.name, each.conversation): each.reported
+        for record in records.values()
+        for each in read_counts(files.of_target(record.name))
+    }
+
+
+def _place_of(target: str, conversation: str) -> ClientResultKey:
+    script_id, _, library = conversation.rpartition("/")
+    return target, script_id, library

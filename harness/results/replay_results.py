@@ -1,0 +1,65 @@
+"""What came of replays, read from the files beside the journal that was replayed."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter
+
+from harness.results.stored_data import StoredData, read_lines, read_whole
+
+FINDINGS: Final = "replay.jsonl"
+"""A finding a line; empty where the reference says the same."""
+COUNTS: Final = "replay.json"
+"""How much was compared of each conversation, and what was not, with the reasons."""
+
+
+class ReplayFinding(StoredData):
+    """An answer that the reference gives otherwise when the conversation is replayed to it."""
+
+    conversation: str
+    position: int | None = None
+    api: str | None = None
+    api_version: int | None = None
+    actor: str | None = None
+    group: str | None = None
+    field: str | None = None
+    expected: object = None
+    actual: object = None
+    state: str = ""
+    says: str = ""
+
+
+class ReplayCounts(StoredData):
+    """How much of a conversation was replayed."""
+
+    conversation: str
+    compared: int
+    not_compared: Mapping[str, int] = {}
+
+    @property
+    def reported(self) -> str:
+        """The counts in words."""
+        left_out = "; ".join(f"{count} {why}" for why, count in sorted(self.not_compared.items()))
+        return f"{self.compared} answers held against the reference's" + (
+            f", not held: {left_out}" if left_out else ""
+        )
+
+
+def read_findings(directory: Path) -> tuple[ReplayFinding, ...]:
+    """Read what was found when conversations were replayed; nothing where nobody did that.
+
+    Raises:
+        TraceError: a line is damaged.
+    """
+    return tuple(read_lines(TypeAdapter(ReplayFinding), directory / FINDINGS))
+
+
+def read_counts(directory: Path) -> tuple[ReplayCounts, ...]:
+    """Read how much was replayed of each conversation; nothing where nobody did that.
+
+    Raises:
+        ReportError: the file is damaged.
+    """
+    path = directory / COUNTS
+    return read_whole(TypeAdapter(tuple[ReplayCounts, ...]), path) if path.is_file() else ()

@@ -1,0 +1,50 @@
+"""What others wrote into a folder, read as data: strict about what pages need, whoever wrote it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from harness.results.errors import ReportError
+from harness.trace.schema import TraceError
+
+DataT = TypeVar("DataT")
+
+
+class StoredData(BaseModel):
+    """Strict about what it needs; what a later writer adds is left alone."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+def read_whole(adapter: TypeAdapter[DataT], path: Path) -> DataT:
+    """Read a file that was written at once.
+
+    Raises:
+        ReportError: it is missing.
+        TraceError: it is damaged.
+    """
+    try:
+        return adapter.validate_json(path.read_bytes())
+    except OSError as error:
+        raise ReportError(f"{path} cannot be read: {error.strerror}") from error
+    except ValidationError as error:
+        raise TraceError(f"{path} is damaged: {error.errors()[0]['msg']}") from error
+
+
+def read_lines(adapter: TypeAdapter[DataT], path: Path) -> Iterator[DataT]:
+    """Read a file that grows by lines, where it is there; the last may be torn.
+
+    Raises:
+        TraceError: a line is damaged.
+    """
+    if not path.is_file():
+        return
+    # Only a newline ends a line: JSON may hold what Python counts among ends of lines as it is.
+    *lines, _ = path.read_bytes().split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield adapter.validate_json(line)
+        except ValidationError as error:
+            raise TraceError(f"{path}:{number} is damaged: {error.errors()[0]['msg']}") from error

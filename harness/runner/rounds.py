@@ -1,0 +1,179 @@
+"""Rounds: which brokers are up together, of all targets that are driven at once.
+
+A JVM that starts keeps a core busy for a second or more, and with it from the timers of brokers that serve.
+Brokers therefore come in rounds of as many as the machine carries: those of a round all start, then all their
+scenarios run, then they stop. Long ones come together, so that a round's brokers end at about the same time.
+"""
+
+import asyncio
+import heapq
+import itertools
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from harness.capacity import broker_slots
+from harness.runner.sharing import BrokerGroup
+
+T = TypeVar("T")
+
+_SCENARIO_MS: Final = 20
+"""What a scenario takes beside its waiting, when many run at once."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Round:
+    """Brokers that are up together."""
+
+    awaited: int = 0
+    """How many brokers have still to get ready, or to fail."""
+    unfinished: int = 0
+    """How many have not ended."""
+    all_ready: asyncio.Event = field(default_factory=asyncio.Event)
+    all_ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """One broker's place in a round."""
+
+    round: Round
+    before: Round | None
+    _is_ready: bool = False
+
+    async def begin(self) -> None:
+        """Wait until the brokers of the round before are gone."""
+        if self.before is not None:
+            await self.before.all_ended.wait()
+
+    async def all_ready(self) -> None:
+        """Say that the broker is ready, and wait for the others of the round."""
+        self._get_ready()
+        await self.round.all_ready.wait()
+
+    def end(self) -> None:
+        """Say that the broker is gone, or never came; called once."""
+        self._get_ready()
+        self.round.unfinished -= 1
+        if not self.round.unfinished:
+            self.round.all_ended.set()
+
+    def _get_ready(self) -> None:
+        if not self._is_ready:
+            self._is_ready = True
+            self.round.awaited -= 1
+            if not self.round.awaited:
+                self.round.all_ready.set()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    target: str
+    broker_group: BrokerGroup
+    processes: int
+
+
+class Rounds:
+    """Divides the brokers of several targets into rounds, once all targets have said which they need."""
+
+    def __init__(self, targets: frozenset[str]) -> None:
+        self._unheard = set(targets)
+        self._entries: list[_Entry] = []
+        self._turns: dict[tuple[str, int], Turn] = {}
+        self._divided = asyncio.Event()
+
+    async def turns(
+        self, target: str, broker_groups: Sequence[BrokerGroup], *, processes: int
+    ) -> Sequence[Turn]:
+        """Return the turn of each of a target's brokers, when every target has asked or gone.
+
+        Args:
+            target: which one.
+            broker_groups: the scripts of each of its brokers.
+            processes: how many of the machine's slots each broker takes.
+        """
+        self._entries += [
+            _Entry(target=target, broker_group=broker_group, processes=processes)
+            for broker_group in broker_groups
+        ]
+        self.leave(target)
+        await self._divided.wait()
+        return [self._turns[target, id(broker_group)] for broker_group in broker_groups]
+
+    def leave(self, target: str) -> None:
+        """Say that a target needs no more brokers than it asked for. Idempotent."""
+        self._unheard.discard(target)
+        if not self._unheard:
+            self._divide()
+            self._divided.set()
+
+    def _divide(self) -> None:
+        entries, self._entries = sorted(self._entries, key=_duration_ms, reverse=True), []
+        before: Round | None = None
+        for chosen in divided([(entry, entry.processes) for entry in entries], slots=broker_slots().count):
+            current = Round(awaited=len(chosen), unfinished=len(chosen))
+            for entry in chosen:
+                self._turns[entry.target, id(entry.broker_group)] = Turn(round=current, before=before)
+            before = current
+
+
+class LongestFirst:
+    """Gives slots to brokers that scripts restart and pause: the longest of all targets first.
+
+    Their scripts come one after the other, and a run ends with the last of them.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._waiting: list[tuple[int, int, asyncio.Event]] = []
+        self._numbers = itertools.count()
+
+    @asynccontextmanager
+    async def taken(self, broker_group: BrokerGroup) -> AsyncIterator[None]:
+        """Wait until a slot is free and no longer party waits, and have it."""
+        granted = asyncio.Event()
+        waiting = (-sum(each.duration_ms for each in broker_group.cohorts), next(self._numbers), granted)
+        heapq.heappush(self._waiting, waiting)
+        # All that wait for the same event are there before the first of them goes on.
+        asyncio.get_running_loop().call_soon(self._grant)
+        try:
+            await granted.wait()
+        except asyncio.CancelledError:
+            if granted.is_set():
+                self._give_back()
+            else:
+                self._waiting.remove(waiting)
+                heapq.heapify(self._waiting)
+            raise
+        try:
+            yield
+        finally:
+            self._give_back()
+
+    def _give_back(self) -> None:
+        self._free += 1
+        self._grant()
+
+    def _grant(self) -> None:
+        while self._free and self._waiting:
+            self._free -= 1
+            heapq.heappop(self._waiting)[-1].set()
+
+
+def divided(weighted: Sequence[tuple[T, int]], *, slots: int) -> Sequence[Sequence[T]]:
+    """Divide items, in their order, into rounds of as many as the slots allow; a heavier one comes alone."""
+    rounds: list[list[T]] = []
+    taken = 0
+    for item, weight in weighted:
+        if not rounds or (rounds[-1] and taken + weight > slots):
+            rounds.append([])
+            taken = 0
+        rounds[-1].append(item)
+        taken += weight
+    return rounds
+
+
+def _duration_ms(entry: _Entry) -> int:
+    scripts = entry.broker_group.scripts
+    return max((script.waiting_ms for script in scripts), default=0) + _SCENARIO_MS * len(scripts)

@@ -1,0 +1,140 @@
+"""Scripts for a broker with other settings than they ask for, where they mean the same with its own.
+
+A script about a time that the broker is told is the same conversation when all its times are as many times
+longer as the broker's is; one about the bounds of session timeouts, with the broker's bounds; one about a
+size, when what is as large as the broker's limit grows with it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from typing import Any, Final, TypeAlias
+
+from harness.scenario.script import Elapse, Repeat, Script, Send, StayParked, Step
+from harness.scenario.values import Containing, InAnyOrder, OneOf
+
+_Change: TypeAlias = Callable[[str, object], object]
+"""Takes a field's name and value, returns what is to stand there."""
+INITIAL_DELAY: Final = "group.initial.rebalance.delay.ms"
+MIN_SESSION: Final = "group.min.session.timeout.ms"
+MAX_SESSION: Final = "group.max.session.timeout.ms"
+METADATA_BYTES: Final = "offset.metadata.max.bytes"
+_MAX_SESSION_MS: Final = 1_800_000
+"""Source: GroupCoordinatorConfig.GROUP_MAX_SESSION_TIMEOUT_MS_DEFAULT (3.9.2)."""
+_LONGEST_MS: Final = 40_000
+"""How long a script may only let time pass; a scenario has a minute."""
+_SESSION: Final = "session_timeout_ms"
+_TIMES: Final = frozenset({_SESSION, "rebalance_timeout_ms"})
+_STEP_TIMES: Final = frozenset(
+    {"duration_ms", "for_ms", "within_ms", "every_ms", "not_before_ms", "not_after_ms"}
+)
+_METADATA: Final = frozenset({"committed_metadata", "metadata"})
+
+
+def fitted(script: Script, settings: Mapping[str, str]) -> Script:
+    """Return a script as a broker of certain settings can be driven with it.
+
+    It is the same script where nothing need be changed; what cannot be fitted asks for what it asked for.
+    """
+    other = {
+        name: (int(wanted), int(reported))
+        for name, wanted in script.broker_config.items()
+        if (reported := settings.get(name, wanted)) != wanted and reported.isdecimal() and wanted.isdecimal()
+    }
+    if MIN_SESSION in other and (bounds := _bounds(script, settings)).keys() >= {*_sessions(script)}:
+        least = {MIN_SESSION: settings[MIN_SESSION]}
+        return _changed(script, lambda name, value: _put(name, value, bounds), least)
+    factor = _factor(script, other, settings)
+    if factor is not None:
+        times = {name: settings[name] for name in other if name in (INITIAL_DELAY, MIN_SESSION)}
+        script = _changed(script, lambda name, value: _stretched(name, value, factor), times)
+    if METADATA_BYTES in other:
+        limit, larger = other[METADATA_BYTES]
+        if larger > limit:
+            sizes = {METADATA_BYTES: str(larger)}
+            script = _changed(script, lambda name, value: _grown(name, value, limit, larger), sizes)
+    return script
+
+
+def _bounds(script: Script, settings: Mapping[str, str]) -> Mapping[object, int]:
+    """Return the broker's own least and greatest session timeout by those that a script asks for."""
+    asked = script.broker_config
+    most_ms = int(settings.get(MAX_SESSION, str(_MAX_SESSION_MS)))
+    return {
+        int(asked[MIN_SESSION]): int(settings[MIN_SESSION]),
+        int(asked.get(MAX_SESSION, str(_MAX_SESSION_MS))): most_ms,
+    }
+
+
+def _factor(
+    script: Script, other: Mapping[str, tuple[int, int]], settings: Mapping[str, str]
+) -> float | None:
+    """Return by how much a script's times are to be longer; None where that does not help."""
+    sessions = _sessions(script)
+    least_ms, reported_ms = other.get(MIN_SESSION, (0, int(settings.get(MIN_SESSION, "0"))))
+    factor = 1.0
+    if MIN_SESSION in other:
+        if any(each <= least_ms for each in sessions):
+            return None  # It is about the bound itself.
+        factor = max(1.0, *(reported_ms / each for each in sessions))
+    if INITIAL_DELAY in other:
+        wanted_ms, delay_ms = other[INITIAL_DELAY]
+        if not wanted_ms or delay_ms < factor * wanted_ms:
+            return None
+        factor = delay_ms / wanted_ms
+    most_ms = int(settings.get(MAX_SESSION, str(_MAX_SESSION_MS)))
+    passing_ms = sum(
+        step.duration_ms if isinstance(step, Elapse) else step.for_ms
+        for step in script.steps
+        if isinstance(step, Elapse | StayParked)
+    )
+    fits = all(each * factor <= most_ms for each in sessions) and passing_ms * factor <= _LONGEST_MS
+    return factor if fits and other.keys() & {INITIAL_DELAY, MIN_SESSION} else None
+
+
+def _changed(script: Script, change: _Change, settings: Mapping[str, str]) -> Script:
+    steps = tuple(_changed_step(step, change) for step in script.steps)
+    return replace(script, steps=steps, broker_config={**script.broker_config, **settings})
+
+
+def _changed_step(step: Step, change: _Change) -> Step:
+    content = {each.name: getattr(step, each.name) for each in fields(step)}
+    return type(step)(**{name: _changed_value(name, value, change) for name, value in content.items()})
+
+
+def _changed_value(name: str, value: Any, change: _Change) -> Any:  # noqa: ANN401 - any field's value
+    match value:
+        case Mapping():
+            return {key: _changed_value(key, item, change) for key, item in value.items()}
+        case OneOf(items) | InAnyOrder(items) | Containing(items):
+            return type(value)(tuple(_changed_value(name, item, change) for item in items))
+        case tuple() | list():
+            return tuple(_changed_value(name, item, change) for item in value)
+        case _:
+            return change(name, value)
+
+
+def _put(name: str, value: object, bounds: Mapping[object, int]) -> object:
+    return bounds[value] if name == _SESSION and value in bounds else value
+
+
+def _stretched(name: str, value: object, factor: float) -> object:
+    is_time = name in _TIMES | _STEP_TIMES
+    return round(value * factor) if is_time and isinstance(value, int) else value
+
+
+def _grown(name: str, value: object, wanted: int, reported: int) -> object:
+    """Let a text that is as long as the limit, or longer, be so by as much with the broker's.
+
+    Source: OffsetMetadataManager#isMetadataInvalid (3.9.2), which counts UTF-16 units.
+    """
+    if name not in _METADATA or not isinstance(value, str):
+        return value
+    units = len(value.encode("utf-16-le")) // 2
+    return value + "x" * (reported - wanted) if units >= wanted else value
+
+
+def _sessions(script: Script) -> list[int]:
+    """Return the session timeouts that a script asks for."""
+    asked = [step.fields for step in script.steps if isinstance(step, Send | Repeat)]
+    reported = [each.get(_SESSION) for each in asked]
+    return [each for each in reported if isinstance(each, int)]

@@ -1,0 +1,23 @@
+"""Which attempt tells of a scenario that was run more than once: the one that its result is of."""
+
+from collections.abc import Mapping, Sequence
+
+from harness.diff.model import Judgement
+from harness.trace.files import RunFolder, attempt_name, read_records
+
+
+def ruling_attempts(folder: RunFolder) -> Mapping[str, Sequence[str]]:
+    """Return, by the name of an attempt's trace, the scenarios whose result is that attempt's.
+
+    Results of first attempts are left out; most runs have no others.
+
+    Raises:
+        TraceError: a judgement is damaged.
+    """
+    if not folder.judgements.exists() or not folder.attempts.exists():
+        return {}
+    found: dict[str, list[str]] = {}
+    for each in read_records(Judgement, folder.judgements):
+        if each.attempt > 1:
+            found.setdefault(attempt_name(each.target, each.attempt), []).append(each.scenario_id)
+    return found

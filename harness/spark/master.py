@@ -1,0 +1,35 @@
+"""Where Spark runs, and what it would lack there: known without importing PySpark, which takes long."""
+
+import os
+import sys
+from typing import Final
+
+from harness.capacity import machine
+from harness.targets.checks import check_java
+
+LOCAL_MASTER: Final = f"local[{machine().cores}]"
+"""Spark in one JVM on this machine, with all the cores that it is granted."""
+CONNECT: Final = "sc://"
+SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+"""What spark-submit sets in the environment of the Python that it starts."""
+
+
+class SparkError(Exception):
+    """Spark could not be started; the message names the remedy."""
+
+
+def why_no_spark(master: str) -> str | None:
+    """Say what a session would lack here, with the remedy; None where it may be tried.
+
+    Source: Spark's `bin/spark-class`, which goes by JAVA_HOME and then by the PATH (4.3).
+    """
+    if master.startswith(CONNECT) or SUBMITTED in os.environ or _is_running():
+        return None
+    check = check_java()
+    return None if check.ok else f"Spark has no Java ({check.detail}): {check.remedy}"
+
+
+def _is_running() -> bool:
+    """Tell whether this process has a session already; who has one has imported PySpark."""
+    sql = sys.modules.get("pyspark.sql")
+    return sql is not None and sql.SparkSession.getActiveSession() is not None

@@ -1,0 +1,251 @@
+"""Which of a cluster's brokers coordinates, and how another comes to.
+
+It speaks to the brokers over the network alone, so it is the same for JVMs and containers. The transaction
+coordinator goes where the group coordinator goes: a client of a scenario speaks to one broker.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from harness.targets.base.dialogue import Answer, Dialogue, NotYet
+from harness.targets.base.interface import CONFORMANCE_TOPICS, Role, Stage, TargetError
+from harness.targets.base.prepare import ask_once, ask_until, create_topics
+from harness.wire.codec import Fields
+
+GROUPS_TOPIC: Final = "__consumer_offsets"
+TRANSACTIONS_TOPIC: Final = "__transaction_state"
+_TOPICS: Final = (GROUPS_TOPIC, TRANSACTIONS_TOPIC)
+_PREFERRED: Final = 0
+"""Source: ElectionType#PREFERRED."""
+_GROUP: Final = 0
+_TRANSACTION: Final = 1
+"""Source: FindCoordinatorRequest.CoordinatorType#id (3.9.2)."""
+_METADATA_VERSION: Final = 7
+_DONE: Final = frozenset({"NONE", "ELECTION_NOT_NEEDED"})
+_Ask = Callable[[Dialogue], Awaitable[None]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Cluster:
+    """The brokers of one cluster, of which one leads the partitions of both coordinators."""
+
+    stages: Mapping[int, Stage]
+    """A stage for each broker, which connects to that one."""
+    failure: Callable[[], str | None]
+    """Asked between tries; what it returns ends the waiting."""
+    timeout_ms: float = 60_000.0
+    """How long a change may take."""
+    _down: set[int] = field(default_factory=set)
+    _leader: int = -1
+    _former: int = -1
+
+    @property
+    def coordinator(self) -> int:
+        """The id of the broker that coordinates, as last seen."""
+        return self._leader
+
+    @property
+    def others(self) -> Sequence[int]:
+        """The ids of those that run and do not, the next coordinator first."""
+        ids = sorted(self.stages)
+        after = ids.index(self._leader) + 1
+        return [node for node in (*ids[after:], *ids[:after]) if node not in self._down | {self._leader}]
+
+    def node_in(self, role: Role) -> int:
+        """Return the id of the broker that has a role, as last seen; `TargetError` when none has."""
+        match role:
+            case Role.COORDINATOR:
+                return self._leader
+            case Role.FORMER if self._former in self.stages:
+                return self._former
+            case Role.OTHER if self.others:
+                return self.others[0]
+            case _:
+                raise TargetError(f"no broker is the {role.value} one")
+
+    def is_up(self, node_id: int) -> None:
+        """Be told that a broker runs again."""
+        self._down.discard(node_id)
+
+    async def lost(self, node_id: int) -> None:
+        """Be told that a broker can be asked no more, and wait until another coordinates."""
+        self._down.add(node_id)
+        await self.taken_over()
+
+    async def found(self, node_id: int) -> None:
+        """Be told that a broker can be asked again, and wait until it is a follower as good as any.
+
+        It then knows who coordinates, and could take over all partitions together.
+        """
+        await self._ask(node_id, self._agree)
+
+        async def is_in_sync(dialogue: Dialogue) -> None:
+            if not all(node_id in row.numbers("isr_nodes") for row in await _partitions(dialogue)):
+                raise NotYet(f"broker {node_id} is not in sync")
+
+        await self._ask(self._leader, is_in_sync)
+        self._down.discard(node_id)
+
+    async def settle(self) -> None:
+        """Make the topics, with the partitions of both coordinators on all brokers, led by the first."""
+        await self._ask(min(self.stages), self._find_coordinators)
+        # Brokers with a ZooKeeper leave this to their controller, whichever it is.
+        await self._ask_controller(_create_topics)
+        await self._lead(sorted(self.stages))
+
+    async def move(self, to: int | None = None) -> None:
+        """Make another broker the coordinator, and wait until all that run know.
+
+        Args:
+            to: its id; None is for the next.
+
+        Raises:
+            TargetError: no other runs, or it does not come to coordinate.
+        """
+        if to is None:
+            if not self.others:
+                raise TargetError("no other broker runs that could coordinate")
+            to = self.others[0]
+        await self._lead([to, *(node for node in sorted(self.stages) if node != to)])
+
+    async def taken_over(self) -> None:
+        """Wait until one that runs coordinates, and all that run know."""
+        running = [node for node in self.stages if node not in self._down]
+        await self._ask(running[0], self._learn_leader)
+        for node in running:
+            await self._ask(node, self._agree)
+
+    async def _lead(self, replicas: Sequence[int]) -> None:
+        """Have all partitions led by the first of some brokers."""
+        await self._ask_controller(lambda dialogue: self._reorder(dialogue, replicas))
+        await self._ask_controller(self._elect)
+        self._led_by(replicas[0])
+        for node in self.stages:
+            if node not in self._down:
+                await self._ask(node, self._agree)
+
+    async def _find_coordinators(self, dialogue: Dialogue) -> None:
+        """Ask for both, which has their topics made."""
+        version = dialogue.version_of("FindCoordinator", (3, 2, 1))
+        for key_type in (_GROUP, _TRANSACTION):
+            fields: Fields = {"key": "kafka-conformance-ready", "key_type": key_type}
+            answer = await dialogue.ask("FindCoordinator", version, fields)
+            if answer.text("error_code") != "NONE":
+                raise NotYet(f"FindCoordinator answers {answer.text('error_code')}")
+
+    async def _reorder(self, dialogue: Dialogue, replicas: Sequence[int]) -> None:
+        """Name the replicas anew in this order. Source: KIP-455."""
+        topics: list[Fields] = [
+            {
+                "name": name,
+                "partitions": [{"partition_index": index, "replicas": list(replicas)} for index in indexes],
+            }
+            for name, indexes in (await _indexes(dialogue)).items()
+        ]
+        answer = await dialogue.ask("AlterPartitionReassignments", 0, {"topics": topics, "timeout_ms": 5000})
+        reported = [answer.text("error_code")]
+        reported += [
+            row.text("error_code") for topic in answer.rows("responses") for row in topic.rows("partitions")
+        ]
+        _require_done("AlterPartitionReassignments", reported)
+
+    async def _elect(self, dialogue: Dialogue) -> None:
+        """Have the first replicas lead. Source: KIP-460."""
+        topics: list[Fields] = [
+            {"topic": name, "partitions": list(indexes)}
+            for name, indexes in (await _indexes(dialogue)).items()
+        ]
+        fields: Fields = {"election_type": _PREFERRED, "topic_partitions": topics, "timeout_ms": 5000}
+        answer = await dialogue.ask("ElectLeaders", dialogue.version_of("ElectLeaders", (2, 1)), fields)
+        reported = [answer.text("error_code")]
+        reported += [
+            row.text("error_code")
+            for topic in answer.rows("replica_election_results")
+            for row in topic.rows("partition_result")
+        ]
+        _require_done("ElectLeaders", reported)
+
+    async def _ask_controller(self, ask: _Ask) -> None:
+        """Ask the broker that takes orders for the cluster; in KRaft all of them do."""
+
+        async def find_and_ask(dialogue: Dialogue) -> None:
+            answer = await dialogue.ask("Metadata", _METADATA_VERSION, {"topics": []})
+            controller = answer.number("controller_id")
+            if controller not in self.stages or controller in self._down:
+                raise NotYet("the cluster has no controller")
+            # It may have changed by the next try, which therefore begins with the question who it is.
+            await ask_once(self.stages[controller], _knowing_versions(ask))
+
+        await self._ask(next(node for node in self.stages if node not in self._down), find_and_ask)
+
+    async def _learn_leader(self, dialogue: Dialogue) -> None:
+        leaders = await _leaders(dialogue)
+        if len(leaders) != 1 or leaders & ({-1} | self._down):
+            raise NotYet(f"the coordinators' partitions are led by {sorted(leaders)}")
+        (leader,) = leaders
+        self._led_by(leader)
+
+    def _led_by(self, leader: int) -> None:
+        if leader != self._leader:
+            self._former, self._leader = self._leader, leader
+
+    async def _agree(self, dialogue: Dialogue) -> None:
+        leaders = await _leaders(dialogue)
+        if leaders != {self._leader}:
+            raise NotYet(f"it believes the coordinators to be {sorted(leaders)}, not {self._leader}")
+
+    async def _ask(self, node_id: int, ask: _Ask) -> None:
+        try:
+            await ask_until(
+                self.stages[node_id],
+                _knowing_versions(ask),
+                timeout_ms=self.timeout_ms,
+                failure=self.failure,
+            )
+        except TargetError as error:
+            raise TargetError(f"broker {node_id}: {error}") from error
+
+
+def _knowing_versions(ask: _Ask) -> _Ask:
+    async def learned(dialogue: Dialogue) -> None:
+        await dialogue.learn_versions()
+        await ask(dialogue)
+
+    return learned
+
+
+async def _create_topics(dialogue: Dialogue) -> None:
+    await create_topics(dialogue, CONFORMANCE_TOPICS)
+
+
+async def _leaders(dialogue: Dialogue) -> frozenset[int]:
+    return frozenset(row.number("leader_id") for row in await _partitions(dialogue))
+
+
+async def _partitions(dialogue: Dialogue) -> Sequence[Answer]:
+    """Return what a broker knows of the coordinators' partitions."""
+    return [row for rows in (await _by_topic(dialogue)).values() for row in rows]
+
+
+async def _indexes(dialogue: Dialogue) -> Mapping[str, Sequence[int]]:
+    """Return which partitions each coordinator's topic has."""
+    topics = await _by_topic(dialogue)
+    return {name: sorted(row.number("partition_index") for row in rows) for name, rows in topics.items()}
+
+
+async def _by_topic(dialogue: Dialogue) -> Mapping[str, Sequence[Answer]]:
+    topics: list[Fields] = [{"name": name} for name in _TOPICS]
+    fields: Fields = {"topics": topics, "allow_auto_topic_creation": False}
+    answer = await dialogue.ask("Metadata", _METADATA_VERSION, fields)
+    found = {topic.text("name") or "": topic.rows("partitions") for topic in answer.rows("topics")}
+    if not all(found.get(name) for name in _TOPICS):
+        raise NotYet("it does not know the coordinators' partitions yet")
+    return found
+
+
+def _require_done(api: str, reported: Sequence[str | None]) -> None:
+    """Have it asked again unless all was done; a version without an error on top tells none there."""
+    refused = [code for code in reported if code is not None and code not in _DONE]
+    if refused:
+        raise NotYet(f"{api} answers {', '.join(refused)}")

@@ -1,0 +1,75 @@
+"""A stage and its connections in front of others: what a subclass leaves alone is theirs."""
+
+from collections.abc import Mapping, Sequence
+
+from typing_extensions import override
+
+from harness.targets.base.interface import Breakpoint, BrokerAction, Connection, Frame, Role, Stage
+from harness.wire.log_records import EncodedRecord
+
+
+class DelegatedConnection(Connection):
+    """A connection in front of another."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._inner = connection
+
+    @override
+    async def send(self, payload: bytes) -> None:
+        await self._inner.send(payload)
+
+    @override
+    async def receive(self, *, timeout_ms: float) -> Frame:
+        return await self._inner.receive(timeout_ms=timeout_ms)
+
+    @override
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+class DelegatedStage(Stage):
+    """A stage in front of another."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._inner = stage
+
+    def connection(self, opened: Connection) -> Connection:
+        """Return what stands in front of a connection that was opened."""
+        return DelegatedConnection(opened)
+
+    @property
+    @override
+    def settle_ms(self) -> float:
+        return self._inner.settle_ms
+
+    @override
+    def now_ms(self) -> float:
+        return self._inner.now_ms()
+
+    @override
+    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
+        return self.connection(await self._inner.connect(role))
+
+    @override
+    async def elapse(self, duration_ms: float) -> None:
+        await self._inner.elapse(duration_ms)
+
+    @override
+    async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
+        await self._inner.carry_out(action, broker_config)
+
+    @override
+    async def append(self, partition: int, records: Sequence[EncodedRecord]) -> None:
+        await self._inner.append(partition, records)
+
+    @override
+    async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
+        await self._inner.pause_at(point, partitions)
+
+    @override
+    async def release(self, point: Breakpoint) -> None:
+        await self._inner.release(point)
+
+    @override
+    async def close(self) -> None:
+        await self._inner.close()

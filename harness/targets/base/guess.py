@@ -1,0 +1,64 @@
+"""Guessing from advertised ApiVersions which Kafka release a broker behaves like."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from harness.targets.base.interface import ApiRange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mark:
+    """The release in which an API's newest version reached a number."""
+
+    profile: str
+    api_key: int
+    version: int
+
+
+_JOIN_GROUP: Final = 11
+_MARKS: Final = (
+    _Mark(profile="4.4", api_key=42, version=3),  # DeleteGroups
+    _Mark(profile="4.2", api_key=8, version=10),  # OffsetCommit by topic id
+    _Mark(profile="4.0", api_key=15, version=6),  # DescribeGroups
+    _Mark(profile="3.9", api_key=10, version=6),  # FindCoordinator for share groups
+    _Mark(profile="3.8", api_key=16, version=5),  # ListGroups by type
+    _Mark(profile="3.7", api_key=8, version=9),  # OffsetCommit of a consumer group
+    _Mark(profile="3.2", api_key=_JOIN_GROUP, version=9),  # SkipAssignment, KIP-814
+    _Mark(profile="3.0", api_key=10, version=4),  # FindCoordinator in batches, KIP-699
+    _Mark(profile="2.8", api_key=25, version=3),  # AddOffsetsToTxn
+    _Mark(profile="2.7", api_key=25, version=2),
+    _Mark(profile="2.6", api_key=16, version=4),  # ListGroups by state, KIP-518
+    _Mark(profile="2.5", api_key=_JOIN_GROUP, version=7),  # protocol type, KIP-559
+)
+"""Newest first; each is the first mark that a release before it lacks. Rows VF-01 and VR-01 to VR-10."""
+_OLDEST: Final = "2.4"
+_JOIN_GROUP_MIN_OF_4_0_0: Final = 2
+"""Only that release refused the two oldest versions; the next patch took them back. Rows VF-01 and V-03."""
+_JAVA_BY_CHOICE: Final = frozenset({"3.7", "3.8", "3.9"})
+_PROTOCOLS: Final = "group.coordinator.rebalance.protocols"
+
+
+def guess_profile(api_ranges: Iterable[ApiRange], config: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return the release whose group coordinator the advertised ranges, and the configuration, speak for.
+
+    It is the oldest release with the newest mark: 4.1 shows as 4.0, 4.3 as 4.2, and 3.3 to 3.6 as 3.2,
+    for nothing that a group coordinator serves changed its versions in between. A broker that is no
+    Kafka may advertise any mixture; then this is no more than where to begin. Where the coordinator is a
+    choice, the rebalance protocols tell which it is: `consumer` needs the Java one.
+    """
+    release = _guess_release(api_ranges)
+    protocols = config.get(_PROTOCOLS, "").split(",")
+    return f"{release}-java" if release in _JAVA_BY_CHOICE and "consumer" in protocols else release
+
+
+def _guess_release(api_ranges: Iterable[ApiRange]) -> str:
+    ranges = {api.api_key: api for api in api_ranges}
+    if _JOIN_GROUP in ranges and ranges[_JOIN_GROUP].min_version == _JOIN_GROUP_MIN_OF_4_0_0:
+        return "4.0.0"
+    newest = {api.api_key: api.max_version for api in ranges.values()}
+    for mark in _MARKS:
+        if newest.get(mark.api_key, -1) >= mark.version:
+            return mark.profile
+    return _OLDEST

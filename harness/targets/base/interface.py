@@ -1,0 +1,366 @@
+"""The seam between a runner and whatever it drives: target, broker, stage, connection.
+
+A *target* is a way to get brokers (a spec such as `kafka:3.9.2`). A *broker* is one that was started,
+or found running, with one configuration. A *stage* is what one scenario sees of it: connections and a
+clock of its own. The runner speaks in frames (a request or response without its length prefix); what
+the bytes mean is `harness.wire`'s business.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from harness.targets.base.measured import MeasuredProcess
+
+if TYPE_CHECKING:
+    from harness.targets.external.run_namespace import RunNamespace
+    from harness.wire.log_records import EncodedRecord
+
+
+class Capability(StrEnum):
+    """What a scenario may need of a target beyond answering requests."""
+
+    BROKER_CONFIG = "broker config"
+    """Brokers can be started with a configuration of the scenario's choosing."""
+    RESTART = "restart"
+    """The coordinator's broker can be stopped and started again over its log, also otherwise configured."""
+    KILL = "kill"
+    """It can be ended without a chance to say goodbye; in a cluster, another broker takes over."""
+    CLUSTER = "cluster"
+    """There are brokers that do not coordinate, and the coordinator can be moved to one of them."""
+    SOLE_LEADER = "sole leader"
+    """Whoever coordinates also leads what is made anew; among several brokers, chance says who does."""
+    PAUSE = "pause"
+    """The coordinator's broker can be made to stand still, and go on."""
+    DISCONNECT = "disconnect"
+    """It can lose its network while it runs on, so that another takes over, and have it back."""
+    LONG_LOG = "long log"
+    """Its log can be given so many records that a load of it takes a second or more."""
+    WRITE_LOG = "write log"
+    """Records can be written into its log behind its back."""
+    HOLD_LOADING = "hold loading"
+    """Loading can be held for as long as a scenario wants."""
+    ORDERED_LOADS = "ordered loads"
+    """Several partitions are loaded in an order that does not change."""
+    HOLD_DEAD = "hold dead"
+    """A group that was marked Dead can be held before it is removed."""
+
+
+class BrokerAction(StrEnum):
+    """What can be done to the coordinator's broker from outside."""
+
+    RESTART = "restart"
+    KILL = "kill"
+    MOVE = "move"
+    """Another broker becomes the coordinator; the former one lives on."""
+    PAUSE = "pause"
+    RESUME = "resume"
+    DISCONNECT = "disconnect"
+    """It can be reached no more, neither by clients nor by brokers, nor reach them; another takes over."""
+    RECONNECT = "reconnect"
+    """The one that was disconnected has its network back, and learns what it missed."""
+    LENGTHEN = "lengthen"
+    """The log gets records of a group that no scenario knows, which the next load has to read."""
+
+    @property
+    def needs(self) -> Capability:
+        """What a target must be able to do for it."""
+        match self:
+            case BrokerAction.RESTART:
+                return Capability.RESTART
+            case BrokerAction.KILL:
+                return Capability.KILL
+            case BrokerAction.MOVE:
+                return Capability.CLUSTER
+            case BrokerAction.PAUSE | BrokerAction.RESUME:
+                return Capability.PAUSE
+            case BrokerAction.DISCONNECT | BrokerAction.RECONNECT:
+                return Capability.DISCONNECT
+            case BrokerAction.LENGTHEN:
+                return Capability.LONG_LOG
+
+    @property
+    def cuts_connections(self) -> bool:
+        """Whether nothing is left of the connections to the broker."""
+        return self in (BrokerAction.RESTART, BrokerAction.KILL, BrokerAction.DISCONNECT)
+
+
+class Breakpoint(StrEnum):
+    """Where in its code a coordinator can be held."""
+
+    LOADING = "loading"
+    """A partition of the log is being loaded."""
+    DEAD = "dead"
+    """A group is Dead and not removed yet."""
+
+    @property
+    def needs(self) -> Capability:
+        """What a target must be able to do for it."""
+        return Capability(f"hold {self.value}")
+
+
+class Role(StrEnum):
+    """Which broker of a cluster a connection goes to, as things stand when it is opened."""
+
+    COORDINATOR = "coordinator"
+    OTHER = "other"
+    """One that does not coordinate (Capability.CLUSTER)."""
+    FORMER = "former"
+    """The one that coordinated before the one that does (Capability.CLUSTER)."""
+
+
+class TargetError(Exception):
+    """A target could not be had, started, reached or asked.
+
+    The message names the thing and the remedy; it is shown to the user as it is.
+    """
+
+
+class NoAnswer(Exception):  # noqa: N818 - a normal observation, not a fault
+    """No frame came within the time allowed."""
+
+
+class ConnectionLost(Exception):  # noqa: N818 - likewise
+    """The connection is closed, could not be opened, or carries no more frames; `str()` tells how."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermittedValue:
+    """Values that may stand in a field of a response, as the reference declares them."""
+
+    field: str
+    payloads: tuple[bytes, ...]
+    """Frames that differ from the one that came in this field alone, one for each value."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """One response as it came, without its length prefix."""
+
+    payload: bytes
+    permitted: tuple[PermittedValue, ...] = ()
+    """Only the reference in process fills this; a network brings bytes and nothing else."""
+
+
+class Connection(Protocol):
+    """One connection to the broker."""
+
+    async def send(self, payload: bytes) -> None:
+        """Send a request frame; `ConnectionLost` when it cannot be."""
+
+    async def receive(self, *, timeout_ms: float) -> Frame:
+        """Wait for the next frame; `NoAnswer` when the time is up, `ConnectionLost` when none can come."""
+
+    async def close(self) -> None:
+        """Close it, as a client that goes away does. Idempotent."""
+
+
+class Stage(Protocol):
+    """What one scenario sees of a broker."""
+
+    @property
+    def settle_ms(self) -> float:
+        """How long until a request that is sent surely comes after the one before; 0 in virtual time."""
+
+    def now_ms(self) -> float:
+        """Return the stage's clock, 0 at its opening."""
+
+    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
+        """Open a connection; `ConnectionLost` when there is nothing to connect to."""
+
+    async def elapse(self, duration_ms: float) -> None:
+        """Let time pass: a jump in virtual time, a wait otherwise."""
+
+    async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
+        """Do something to the coordinator's broker; returns when it is done, not when it has recovered.
+
+        Args:
+            action: what; the target has the capability that it needs.
+            broker_config: for a restart, Kafka properties that change with it.
+
+        Raises:
+            TargetError: it did not work, and the target is of no more use.
+        """
+
+    async def append(self, partition: int, records: "Sequence[EncodedRecord]") -> None:
+        """Write records to `__consumer_offsets`, as one batch (Capability.WRITE_LOG).
+
+        Raises:
+            TargetError: they are not taken.
+        """
+
+    async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
+        """Hold the coordinator when it next comes to a point, in some partitions of its log or in any."""
+
+    async def release(self, point: Breakpoint) -> None:
+        """Let it go on, and hold it there no more."""
+
+    async def close(self) -> None:
+        """Release what the stage still holds. Idempotent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiRange:
+    """Versions of one API that a broker advertises, both inclusive."""
+
+    api_key: int
+    min_version: int
+    max_version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerDescription:
+    """What a trace header says of a broker."""
+
+    spec: str
+    profile: str
+    """The behaviour it is held against: a profile of the reference, e.g. `3.9`."""
+    implementation: str
+    """For people: e.g. `Apache Kafka 3.9.2 (local JVM)`."""
+    bootstrap: str
+    """`host:port`, or `in process`."""
+    broker_config: Mapping[str, str]
+    """Kafka properties that matter to a coordinator, as set or as the broker told them."""
+    api_ranges: tuple[ApiRange, ...]
+    notes: tuple[str, ...] = field(default=())
+    """What a reader of the report should know, e.g. artifacts that were missing."""
+    version: str | None = None
+    """Kafka's version, where it is known, e.g. `3.9.2`."""
+    image: str | None = None
+    """Name and digest of the container image, where there is one."""
+
+
+class Passing(str):
+    """What the next text replaces, such as a count: a display that cannot replace lines leaves it out."""
+
+    __slots__ = ()
+
+
+class Lasting(str):
+    """What stays to be read after the work is done, on a terminal too."""
+
+    __slots__ = ()
+
+
+Progress = Callable[[str], None]
+"""Told, in a few words, what a slow start is busy with."""
+
+
+class Broker(Protocol):
+    """A broker that runs with one configuration."""
+
+    @property
+    def description(self) -> BrokerDescription:
+        """What it is."""
+
+    @property
+    def run_namespace(self) -> "RunNamespace | None":
+        """What has to be minded if others use it too; None for a broker that was started for the run."""
+        return None
+
+    @property
+    def shares_coordinator(self) -> bool:
+        """Whether its stages have one coordinator, so that a lever pulled on one of them is felt on all."""
+        return True
+
+    def open_stage(self, scenario_id: str) -> Stage:
+        """Open a stage for one scenario; hundreds may be open at once."""
+
+    def measured(self) -> Sequence[MeasuredProcess] | None:
+        """Return the processes, as things stand, of which this machine can tell how long they waited for it.
+
+        None in virtual time, where nobody waits; empty where they are out of sight.
+        """
+        return ()
+
+    def failure(self) -> str | None:
+        """Return why the broker is gone (exit status, last log lines), or None while it is not."""
+
+    async def mend(self) -> None:
+        """Start again, in a cluster, what was killed; whoever took over goes on. Nothing else needs it."""
+        return
+
+    async def stop(self) -> None:
+        """Stop it and everything that was started for it. Idempotent; never leaves a process behind."""
+
+
+class Target(Protocol):
+    """A way to get brokers."""
+
+    @property
+    def spec(self) -> str:
+        """As the user wrote it, e.g. `kafka:3.9.2`."""
+
+    @property
+    def name(self) -> str:
+        """A slug of it that is fit for a file name, e.g. `kafka-3.9.2`; unique in a run."""
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What its brokers can do."""
+
+    @property
+    def foreseen_profile(self) -> str | None:
+        """The profile that its brokers will be compared with, where that is known before one was started."""
+        return None
+
+    @property
+    def is_external(self) -> bool:
+        """Whether others use its brokers, so that nothing may be touched but what a run made."""
+        return False
+
+    def for_run(self, run_id: str) -> None:  # noqa: ARG002 - most targets need not know
+        """Hear the name of the run, before anything is started."""
+        return
+
+    @property
+    def process_count(self) -> int:
+        """How many processes one of its brokers is, with what it needs beside it; 0 if it starts none."""
+        return 1
+
+    async def fetch(self, progress: Progress) -> None:  # noqa: ARG002 - most need nothing
+        """Get what its brokers are made of and is not here yet, so that none of them waits for a download.
+
+        Args:
+            progress: told what is going on.
+
+        Raises:
+            TargetError: it cannot be had.
+        """
+        return
+
+    async def start(
+        self,
+        *,
+        broker_config: Mapping[str, str],
+        directory: Path,
+        progress: Progress,
+        holds: Collection[Breakpoint] = (),
+        broker_actions: Collection[BrokerAction] = (),
+    ) -> Broker:
+        """Start a broker and wait until it serves groups.
+
+        Args:
+            broker_config: Kafka properties on top of `CONFORMANCE_CONFIG`.
+            directory: exists, is the broker's own, and keeps its logs after the stop.
+            progress: told what is going on.
+            holds: where stages of it will be held; a broker may have to be started otherwise for it.
+            broker_actions: what will be done to it; likewise.
+
+        Raises:
+            TargetError: it cannot be had or does not get ready; nothing is left running.
+        """
+
+
+CONFORMANCE_CONFIG: Mapping[str, str] = {
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "100",
+    "offsets.topic.num.partitions": "1",
+}
+"""What every broker that we start is told, so that suites are quick; a scenario's own come on top."""
+
+CONFORMANCE_TOPICS: Mapping[str, int] = {"orders": 3, "payments": 2}
+"""Topics, with their partition counts, that every broker has before the first scenario."""

@@ -1,0 +1,197 @@
+"""What a machine tells of a broker's processes: how long each was kept from running.
+
+Only the kernel's own files are read, a few microseconds a thread, and nothing is started for it. A process
+that ends meanwhile, or a file that this system does not have, is a figure that is not to be had.
+"""
+
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_PROC: Final = Path("/proc")
+_CGROUPS: Final = Path("/sys/fs/cgroup")
+_MS_PER_NS: Final = 1e-6
+_MS_PER_US: Final = 1e-3
+_BYTES: Final = 4096
+_STOPPED: Final = b"T"
+_COMPILERS: Final = (b"C1 Compiler", b"C2 Compiler")
+"""How names of threads begin that compile beside the rest: nobody waits for them."""
+_PAUSE: Final = re.compile(rb"Total: *(\d+) ns")
+"""In a line of the JVM's safepoint log (JEP 158, tag `safepoint`)."""
+SAFEPOINT_LOGGING: Final = "-Xlog:safepoint=info:file={}:none:filecount=0"
+"""Has a JVM write such a log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredProcess:
+    """A process of a broker, as its machine knows it."""
+
+    pid: int
+    is_paused: bool = False
+    """Whether the script itself stopped it, which is no starvation."""
+    pause_log: Path | None = None
+    """Where its JVM logs safepoints."""
+    in_container: bool = False
+    """Whether its cgroup is its container's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waits:
+    """How long a process waited between two readings, in milliseconds; None where nobody tells."""
+
+    run_queue_ms: float | None = None
+    pause_ms: float | None = None
+    throttled_ms: float | None = None
+    pressure_ms: float | None = None
+
+    @property
+    def longest_ms(self) -> float:
+        """The longest of them; they go on at the same time."""
+        waits = (self.run_queue_ms, self.pause_ms, self.throttled_ms, self.pressure_ms)
+        return max(each or 0.0 for each in waits)
+
+
+class Gauge:
+    """Reads one process; what it tells is what happened since it was read before."""
+
+    def __init__(self, process: MeasuredProcess, *, proc: Path = _PROC, cgroups: Path = _CGROUPS) -> None:
+        """Take the first reading.
+
+        Args:
+            process: what to read.
+            proc: where the kernel tells of processes.
+            cgroups: where it tells of control groups.
+        """
+        self._process = proc / str(process.pid)
+        self._pause_log = process.pause_log
+        self._cgroup = _cgroup_of(self._process, cgroups) if process.in_container else None
+        self._delays_ns: dict[str, int] = {}
+        self._log_bytes = _size_of(process.pause_log)
+        self._counters_ms: dict[str, float] = {}
+        self.read()
+
+    def is_stopped(self) -> bool:
+        """Tell whether the process is stopped by a signal at this moment."""
+        status = _content(self._process / "stat") or b""
+        return status.rpartition(b")")[2].split()[:1] == [_STOPPED]
+
+    def read(self) -> Waits:
+        """Return how long it waited since the last reading."""
+        return Waits(
+            run_queue_ms=self._run_queue_ms(),
+            pause_ms=self._pause_ms(),
+            throttled_ms=self._counted_ms("throttled", _throttled_ms(self._cgroup)),
+            pressure_ms=self._counted_ms("pressure", _pressure_ms(self._cgroup)),
+        )
+
+    def _run_queue_ms(self) -> float | None:
+        """Return what the worst thread waited for a core.
+
+        Source: Documentation/scheduler/sched-stats.rst of Linux, `/proc/<pid>/schedstat`, second field.
+        """
+        tasks = f"{self._process}/task"
+        before, delays = self._delays_ns, {}
+        with suppress(OSError):
+            for task in os.listdir(tasks):  # noqa: PTH208 - a hundred of them, several times a second
+                content = _content(f"{tasks}/{task}/schedstat")
+                if content:
+                    delays[task] = int(content.split()[1])
+        self._delays_ns = delays
+        waited = sorted(((ns - before.get(task, 0), task) for task, ns in delays.items()), reverse=True)
+        serving = (ns for ns, task in waited if not self._compiles(task))
+        return next((ns * _MS_PER_NS for ns in serving), None)
+
+    def _compiles(self, task: str) -> bool:
+        return (_content(self._process / "task" / task / "comm") or b"").startswith(_COMPILERS)
+
+    def _pause_ms(self) -> float | None:
+        """Return the length of all pauses that the JVM logged."""
+        size = _size_of(self._pause_log)
+        if self._pause_log is None or size is None:
+            return None
+        # A JVM that was started again begins its log anew.
+        start = self._log_bytes if self._log_bytes is not None and self._log_bytes <= size else 0
+        self._log_bytes = size
+        if size == start:
+            return 0.0
+        with suppress(OSError), self._pause_log.open("rb") as log:
+            log.seek(start)
+            logged = log.read(size - start)
+            # A line that is not whole yet is read next time.
+            self._log_bytes = start + logged.rfind(b"\n") + 1
+            return sum(int(found) for found in _PAUSE.findall(logged[: self._log_bytes - start])) * _MS_PER_NS
+        return None
+
+    def _counted_ms(self, name: str, total_ms: float | None) -> float | None:
+        """Return by how much a counter has grown."""
+        if total_ms is None:
+            return None
+        before_ms, self._counters_ms[name] = self._counters_ms.get(name, total_ms), total_ms
+        return total_ms - before_ms
+
+
+def is_of_cgroup(pid: int, name: str) -> bool:
+    """Tell whether a process of this machine is in a control group of that name."""
+    return name in (_content(_PROC / str(pid) / "cgroup") or b"").decode(errors="replace")
+
+
+def with_children(pid: int) -> tuple[int, ...]:
+    """Return a process id and those of the processes that it started, where the system tells them.
+
+    Source: proc_pid_task.5 of Linux, `children`.
+    """
+    reported = _content(_PROC / str(pid) / "task" / str(pid) / "children") or b""
+    return (pid, *map(int, reported.split()))
+
+
+def _content(path: Path | str) -> bytes | None:
+    """Read one of the kernel's small files; None where it is not there, or not ours to read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        return os.read(descriptor, _BYTES)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _size_of(path: Path | None) -> int | None:
+    try:
+        return None if path is None else path.stat().st_size
+    except OSError:
+        return None
+
+
+def _cgroup_of(process: Path, cgroups: Path) -> Path | None:
+    """Find the control group that limits a process's time on the cores, in either version's hierarchy."""
+    lines = (_content(process / "cgroup") or b"").decode(errors="replace").splitlines()
+    for line in lines:
+        _, controllers, path = (*line.split(":", 2), "", "")[:3]
+        if controllers == "" or "cpu" in controllers.split(","):
+            for mount in (controllers, "cpu", "unified"):
+                found = cgroups / mount / path.lstrip("/")
+                if (found / "cpu.stat").is_file():
+                    return found
+    return None
+
+
+def _throttled_ms(cgroup: Path | None) -> float | None:
+    """Read how long a quota has stopped a control group. Source: cgroup-v2.rst of Linux, `cpu.stat`."""
+    content = None if cgroup is None else _content(cgroup / "cpu.stat")
+    values = dict(line.split() for line in (content or b"").splitlines())
+    if b"throttled_usec" in values:
+        return int(values[b"throttled_usec"]) * _MS_PER_US
+    return int(values[b"throttled_time"]) * _MS_PER_NS if b"throttled_time" in values else None
+
+
+def _pressure_ms(cgroup: Path | None) -> float | None:
+    """Read how long some task of a control group has waited. Source: psi.rst of Linux, `cpu.pressure`."""
+    content = None if cgroup is None else _content(cgroup / "cpu.pressure")
+    found = re.search(rb"^some .*total=(\d+)", content or b"", re.MULTILINE)
+    return None if found is None else int(found[1]) * _MS_PER_US

@@ -1,0 +1,227 @@
+"""Connections and stages over a network, on the real clock."""
+
+import asyncio
+import struct
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+
+from typing_extensions import override
+
+from harness.targets.base.interface import (
+    Breakpoint,
+    BrokerAction,
+    Connection,
+    ConnectionLost,
+    Frame,
+    NoAnswer,
+    Role,
+    Stage,
+    TargetError,
+)
+from harness.targets.base.limits import ANSWER_BYTES
+from harness.targets.base.nonsense import why_no_address
+from harness.wire.log_records import EncodedRecord
+
+_CONNECT_TIMEOUT_S: Final = 10
+_CONNECTS_AT_ONCE: Final = 32
+"""Stays below the smallest backlog of a broker, so that no connect waits for a repeated SYN."""
+_SETTLE_MS: Final = 100.0
+_SIZE: Final = struct.Struct(">i")
+_HTTP: Final = b"HTTP"
+_TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")
+"""How an alert and a handshake begin. Source: RFC 8446, section 5.1."""
+
+
+def new_connect_slots() -> asyncio.Semaphore:
+    """Return what a broker's stages share, to keep their connects from overrunning its backlog."""
+    return asyncio.Semaphore(_CONNECTS_AT_ONCE)
+
+
+class StreamConnection(Connection):
+    """A connection over TCP. Once lost, it stays so and says so each time."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        *,
+        on_loss: Callable[[], None] | None = None,
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._on_loss = on_loss
+        self._announced: int | None = None
+        self._loss: str | None = None
+
+    @classmethod
+    async def open(
+        cls, host: str, port: int, *, on_loss: Callable[[], None] | None = None
+    ) -> "StreamConnection":
+        """Connect; `ConnectionLost` when nobody accepts.
+
+        Args:
+            host: of the broker.
+            port: of the broker.
+            on_loss: called when the connection, once open, is lost.
+        """
+        if (why_not := why_no_address(host, port)) is not None:
+            raise ConnectionLost(why_not)
+        try:
+            async with asyncio.timeout(_CONNECT_TIMEOUT_S):
+                reader, writer = await asyncio.open_connection(host, port)
+        except TimeoutError:
+            raise ConnectionLost(f"{host}:{port} did not accept within {_CONNECT_TIMEOUT_S} s") from None
+        except OSError as error:
+            raise ConnectionLost(f"{host}:{port} does not accept: {_reported(error)}") from error
+        return cls(reader, writer, on_loss=on_loss)
+
+    @override
+    async def send(self, payload: bytes) -> None:
+        self._raise_if_lost()
+        self._writer.write(_SIZE.pack(len(payload)) + payload)
+        try:
+            await self._writer.drain()
+        except OSError as error:
+            raise self._lost(_reported(error)) from error
+
+    @override
+    async def receive(self, *, timeout_ms: float) -> Frame:
+        self._raise_if_lost()
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                return Frame(payload=await self._next_payload())
+        except TimeoutError:
+            raise NoAnswer(f"no frame within {timeout_ms:g} ms") from None
+        except asyncio.IncompleteReadError as error:
+            raise self._lost(self._ending(len(error.partial))) from error
+        except OSError as error:
+            raise self._lost(_reported(error)) from error
+
+    async def _next_payload(self) -> bytes:
+        """Read a frame; what a cancelled call has read of it is kept for the next."""
+        if self._announced is None:
+            (announced,) = _SIZE.unpack(await self._reader.readexactly(_SIZE.size))
+            most = ANSWER_BYTES.most()
+            if not 0 <= announced <= most:
+                raise self._lost(
+                    f"frame of {announced} bytes announced{_hint(announced) or ANSWER_BYTES.hint(announced)}"
+                )
+            self._announced = announced
+        payload = await self._reader.readexactly(self._announced)
+        self._announced = None
+        return payload
+
+    def _ending(self, partial_bytes: int) -> str:
+        if self._announced is not None:
+            return f"closed by the peer after {partial_bytes} of a frame's {self._announced} bytes"
+        if partial_bytes:
+            return f"closed by the peer after {partial_bytes} bytes of a frame's size"
+        return "closed by the peer"
+
+    def _raise_if_lost(self) -> None:
+        if self._loss is not None:
+            raise ConnectionLost(self._loss)
+
+    def _lost(self, how: str) -> ConnectionLost:
+        self._loss = how
+        self._writer.close()
+        if self._on_loss is not None:
+            self._on_loss()
+        return ConnectionLost(how)
+
+    @override
+    async def close(self) -> None:
+        if self._loss is None:
+            self._loss = "closed by us"
+        self._writer.close()
+        with suppress(OSError):
+            await self._writer.wait_closed()
+
+
+def _hint(announced: int) -> str:
+    """Tell what a size that is none may be the beginning of."""
+    begins = _SIZE.pack(announced)
+    if begins == _HTTP:
+        return ": it speaks HTTP, not Kafka's protocol"
+    return ": it speaks TLS, which the harness does not" if begins.startswith(_TLS_RECORDS) else ""
+
+
+def _reported(error: OSError) -> str:
+    if isinstance(error, ConnectionResetError | BrokenPipeError):
+        return "reset by the peer"
+    if isinstance(error, ConnectionRefusedError):
+        return "connection refused"
+    return error.strerror or str(error) or type(error).__name__
+
+
+class TcpStage(Stage):
+    """A stage on the real clock, with connections to one host and port."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        connect_slots: asyncio.Semaphore,
+        on_loss: Callable[[], None] | None = None,
+    ) -> None:
+        self._host = host
+        self._port = port
+        self._connect_slots = connect_slots
+        self._on_loss = on_loss
+        self._opened_s = time.monotonic()
+        self._connections: list[StreamConnection] = []
+
+    @property
+    @override
+    def settle_ms(self) -> float:
+        return _SETTLE_MS
+
+    @override
+    def now_ms(self) -> float:
+        return (time.monotonic() - self._opened_s) * 1000
+
+    @override
+    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
+        if role is not Role.COORDINATOR:
+            raise TargetError(f"{self._host}:{self._port} is no cluster")
+        return await self.connect_to(self._host, self._port)
+
+    async def connect_to(self, host: str, port: int) -> Connection:
+        """Open a connection that is closed with the stage."""
+        async with self._connect_slots:
+            try:
+                connection = await StreamConnection.open(host, port, on_loss=self._on_loss)
+            except ConnectionLost:
+                if self._on_loss is not None:
+                    self._on_loss()
+                raise
+        self._connections.append(connection)
+        return connection
+
+    @override
+    async def elapse(self, duration_ms: float) -> None:
+        await asyncio.sleep(duration_ms / 1000)
+
+    @override
+    async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
+        raise TargetError(f"nobody can {action.value} {self._host}:{self._port} from here")
+
+    @override
+    async def append(self, partition: int, records: Sequence[EncodedRecord]) -> None:
+        raise TargetError(f"the log of {self._host}:{self._port} is none of ours")
+
+    @override
+    async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
+        raise TargetError(f"{self._host}:{self._port} cannot be held")
+
+    @override
+    async def release(self, point: Breakpoint) -> None:
+        raise TargetError(f"{self._host}:{self._port} is not held")
+
+    @override
+    async def close(self) -> None:
+        while self._connections:
+            await self._connections.pop().close()

@@ -1,0 +1,1 @@
+"""A debugger that stops a broker's threads at breakpoints."""

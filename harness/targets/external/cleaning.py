@@ -1,0 +1,262 @@
+"""Takes away what runs made on a broker of others: open transactions, groups, topics.
+
+Nothing else is touched: names decide, and the guard of every connection knows the same names. A transactional
+id itself cannot be deleted; Kafka forgets one that is not used (`transactional.id.expiration.ms`).
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from harness.targets.base.dialogue import Answer, Dialogue, NotYet
+from harness.targets.base.interface import ConnectionLost
+from harness.targets.base.layout import Endpoint
+from harness.targets.base.prepare import find_coordinator
+from harness.targets.base.tcp import StreamConnection
+from harness.targets.external.guard import Guard, GuardedConnection
+from harness.wire.codec import Fields
+
+_Ask: TypeAlias = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
+"""Has some things taken away; returns the error code of each."""
+_PAUSE_S: Final = 0.1
+_TRIES: Final = 120
+"""How often what does not get less is asked for again; a group is not empty in its initial delay."""
+_REPORTED: Final = 5
+_GROUPS_A_REQUEST: Final = 100
+_TIMEOUT_MS: Final = 60_000
+_ENDED: Final = frozenset({"Empty", "CompleteCommit", "CompleteAbort", "Dead", "PrepareEpochFence"})
+"""States of a transactional id with nothing open. Source: TransactionState (3.9.2)."""
+_GONE: Final = frozenset({"NONE", "GROUP_ID_NOT_FOUND", "UNKNOWN_TOPIC_OR_PARTITION"})
+_NOT_YET: Final = frozenset(
+    {
+        "CONCURRENT_TRANSACTIONS",
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "COORDINATOR_NOT_AVAILABLE",
+        "NON_EMPTY_GROUP",
+        "NOT_CONTROLLER",
+        "NOT_COORDINATOR",
+        "REQUEST_TIMED_OUT",
+    }
+)
+_SEVERAL_LEAVE: Final = 3
+"""The first version of LeaveGroup that takes several members. Source: KIP-345."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Cleaned:
+    """What was taken away, and what was not."""
+
+    transactions: int = 0
+    groups: int = 0
+    topics: int = 0
+    left: list[str] = field(default_factory=list)
+    """What is still there, with the reason."""
+
+    def __str__(self) -> str:
+        done = (
+            f"{self.groups} groups and {self.topics} topics deleted, {self.transactions} transactions aborted"
+        )
+        if not self.left:
+            return done
+        more = f"; and {len(self.left) - _REPORTED} more" if len(self.left) > _REPORTED else ""
+        return f"{done}; left behind: {'; '.join(self.left[:_REPORTED])}{more}"
+
+
+@dataclass(slots=True, kw_only=True)
+class Cleaner:
+    """Takes things away from one cluster.
+
+    Attributes:
+        nodes: the brokers of the cluster.
+        guard: of every request; it lets topics be deleted.
+        is_ours: tells by its name whether a thing is to go.
+    """
+
+    nodes: Mapping[int, Endpoint]
+    guard: Guard
+    is_ours: Callable[[str], bool]
+    _cleaned: Cleaned = field(default_factory=Cleaned, init=False)
+    _pending: dict[str, str] = field(default_factory=dict, init=False)
+    """What is being taken away, and how the broker last answered."""
+
+    async def clean(self, transactional_ids: Iterable[str] = (), *, limit_s: float) -> Cleaned:
+        """Abort transactions, then delete groups, then topics, and say how far that went.
+
+        Args:
+            transactional_ids: known to be the run's; older brokers do not list them.
+            limit_s: after which what is left stays.
+        """
+        await self._within(limit_s / 3, "transactions", self._abort_transactions(transactional_ids))
+        await self._within(limit_s / 2, "groups", self._delete_groups())
+        await self._within(limit_s / 6, "topics", self._delete_topics())
+        self._cleaned.left += [f"{name} ({why})" for name, why in self._pending.items()]
+        return self._cleaned
+
+    async def _within(self, limit_s: float, what: str, done: Awaitable[None]) -> None:
+        """Do a part; what it cannot do keeps the others from nothing."""
+        try:
+            async with asyncio.timeout(limit_s):
+                await done
+        except TimeoutError:
+            self._pending.setdefault(f"some {what}", f"not done within {limit_s:g} s")
+        except (NotYet, ConnectionLost) as error:
+            self._pending.setdefault(f"some {what}", str(error))
+
+    async def _abort_transactions(self, known: Iterable[str]) -> None:
+        """Ask for each producer again, which aborts what it left open."""
+        opened: set[str] = set()
+        is_listed = True
+        for node in self.nodes.values():
+            async with self._asking(node) as dialogue:
+                states = await _transactions(dialogue)
+            is_listed = is_listed and states is not None
+            opened |= {name for name, state in (states or {}).items() if state not in _ENDED}
+        wanted = opened if is_listed else {*opened, *known}
+        await self._until_done(
+            sorted(name for name in wanted if self.is_ours(name)), self._abort, what="transaction"
+        )
+
+    async def _abort(self, names: Sequence[str]) -> Mapping[str, str]:
+        reported: dict[str, str] = {}
+        for node, some in (await self._by_coordinator(names)).items():
+            async with self._asking(node) as dialogue:
+                version = dialogue.version_of("InitProducerId", (1, 0, 2, 3, 4))
+                for name in some:
+                    fields: Fields = {"transactional_id": name, "transaction_timeout_ms": _TIMEOUT_MS}
+                    answer = await dialogue.ask("InitProducerId", version, fields)
+                    reported[name] = answer.text("error_code") or ""
+                    self._cleaned.transactions += reported[name] == "NONE"
+        return reported
+
+    async def _by_coordinator(self, names: Sequence[str]) -> Mapping[Endpoint, Sequence[str]]:
+        first = next(iter(self.nodes.values()))
+        if len(self.nodes) == 1:
+            return {first: names}
+        found: dict[Endpoint, list[str]] = {}
+        async with self._asking(first) as dialogue:
+            for name in names:
+                coordinator = await find_coordinator(dialogue, name, is_transaction=True)
+                found.setdefault(coordinator, []).append(name)
+        return found
+
+    async def _delete_groups(self) -> None:
+        for node in self.nodes.values():
+            await self._delete_groups_of(node)
+
+    async def _delete_groups_of(self, node: Endpoint) -> None:
+        async with self._asking(node) as dialogue:
+            version = dialogue.version_of("ListGroups", (3, 2, 1, 0, 4, 5))
+            rows = (await dialogue.ask("ListGroups", version, {})).rows("groups")
+            names = [name for row in rows if self.is_ours(name := row.text("group_id") or "")]
+
+            async def delete(some: Sequence[str]) -> Mapping[str, str]:
+                reported: dict[str, str] = {}
+                for batch in _batches(some):
+                    await _dissolve(dialogue, batch)
+                    reported |= await _delete(dialogue, batch)
+                self._cleaned.groups += sum(error in _GONE for error in reported.values())
+                return reported
+
+            await self._until_done(sorted(names), delete, what="group")
+
+    async def _delete_topics(self) -> None:
+        async def delete(some: Sequence[str]) -> Mapping[str, str]:
+            async with self._asking(self.nodes.get(controller, first)) as dialogue:
+                version = dialogue.version_of("DeleteTopics", (4, 3, 2, 1, 5))
+                fields: Fields = {"topic_names": list(some), "timeout_ms": 5000}
+                rows = (await dialogue.ask("DeleteTopics", version, fields)).rows("responses")
+            reported = {row.text("name") or "": row.text("error_code") or "" for row in rows}
+            self._cleaned.topics += sum(error in _GONE for error in reported.values())
+            return reported
+
+        first = next(iter(self.nodes.values()))
+        async with self._asking(first) as dialogue:
+            version = dialogue.version_of("Metadata", (7, 6, 5, 4, 8, 9))
+            fields: Fields = {"topics": None, "allow_auto_topic_creation": False}
+            answer = await dialogue.ask("Metadata", version, fields)
+        controller = answer.number("controller_id")
+        names = [name for row in answer.rows("topics") if self.is_ours(name := row.text("name") or "")]
+        await self._until_done(sorted(names), delete, what="topic")
+
+    async def _until_done(self, names: Sequence[str], ask: _Ask, *, what: str) -> None:
+        """Ask again for what is not gone yet; what is refused for good, or again and again, is left."""
+        waiting = list(names)
+        self._pending |= {f"{what} {name}": "not asked for in time" for name in waiting}
+        vain = 0
+        while waiting and vain < _TRIES:
+            before = len(waiting)
+            reported = await ask(waiting)
+            for name, error in reported.items():
+                self._pending[f"{what} {name}"] = error
+                if error in _GONE:
+                    del self._pending[f"{what} {name}"]
+            waiting = [name for name in waiting if reported.get(name) in _NOT_YET]
+            vain = 0 if len(waiting) < before else vain + 1
+            if waiting:
+                await asyncio.sleep(_PAUSE_S)
+
+    @contextlib.asynccontextmanager
+    async def _asking(self, node: Endpoint) -> AsyncIterator[Dialogue]:
+        connection = GuardedConnection(await StreamConnection.open(node.host, node.port), self.guard)
+        try:
+            dialogue = Dialogue(connection)
+            await dialogue.learn_versions()
+            yield dialogue
+        finally:
+            await connection.close()
+
+
+def _batches(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    for at in range(0, len(names), _GROUPS_A_REQUEST):
+        yield names[at : at + _GROUPS_A_REQUEST]
+
+
+async def _transactions(dialogue: Dialogue) -> Mapping[str, str] | None:
+    """Return the state of each transactional id that a broker coordinates; None if it does not list them."""
+    try:
+        version = dialogue.version_of("ListTransactions", (0, 1))
+    except NotYet:
+        return None
+    answer = await dialogue.ask("ListTransactions", version, {})
+    return {
+        row.text("transactional_id") or "": row.text("transaction_state") or ""
+        for row in answer.rows("transaction_states")
+    }
+
+
+async def _dissolve(dialogue: Dialogue, groups: Sequence[str]) -> None:
+    """Have the members of some groups leave."""
+    version = dialogue.version_of("DescribeGroups", (4, 3, 2, 1, 0, 5))
+    rows = (await dialogue.ask("DescribeGroups", version, {"groups": list(groups)})).rows("groups")
+    if len(groups) > 1 and any(row.text("error_code") != "NONE" for row in rows):
+        # A group that cannot be described spoils the answer of all that were asked for with it.
+        for group in groups:
+            await _dissolve(dialogue, [group])
+        return
+    for row in rows:
+        members = row.rows("members")
+        if members:
+            await _leave(dialogue, row.text("group_id") or "", members)
+
+
+async def _leave(dialogue: Dialogue, group: str, members: Sequence[Answer]) -> None:
+    version = dialogue.version_of("LeaveGroup", (3, 4, 5, 2, 1, 0))
+    if version < _SEVERAL_LEAVE:
+        for member in members:
+            await dialogue.ask(
+                "LeaveGroup", version, {"group_id": group, "member_id": member.text("member_id")}
+            )
+        return
+    rows: list[Fields] = [
+        {"member_id": each.text("member_id") or "", "group_instance_id": each.text("group_instance_id")}
+        for each in members
+    ]
+    await dialogue.ask("LeaveGroup", version, {"group_id": group, "members": rows})
+
+
+async def _delete(dialogue: Dialogue, groups: Sequence[str]) -> Mapping[str, str]:
+    version = dialogue.version_of("DeleteGroups", (1, 0, 2))
+    answer = await dialogue.ask("DeleteGroups", version, {"groups_names": list(groups)})
+    return {row.text("group_id") or "": row.text("error_code") or "" for row in answer.rows("results")}

@@ -1,0 +1,300 @@
+"""What may leave for a broker of others: requests that change nothing, or nothing but what the run made.
+
+It is an allow-list, by API and by the names in a request. Whatever is not on it is refused: deleting records,
+transaction markers, configurations, and all that concerns a whole cluster. Only client libraries may send
+records and delete topics, and only those of the run.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from typing_extensions import override
+
+from harness.targets.base.interface import ApiRange, Connection, Frame
+from harness.targets.external.namespace import Namespace
+from harness.targets.external.wedges import wedges
+from harness.wire.codec import Fields, FieldValue, decode_request, decode_response
+from harness.wire.errors import CutShort, WireError
+from harness.wire.schema import API_NAMES, api_key
+
+_READS: Final = frozenset(
+    {
+        "ApiVersions",
+        "DescribeConfigs",
+        "DescribeGroups",
+        "FindCoordinator",
+        "ListGroups",
+        "ListTransactions",
+        "Metadata",
+        "OffsetFetch",
+    }
+)
+"""APIs that change nothing, but for topics that two of them may make."""
+_CHANGES: Final = frozenset(
+    {
+        "AddOffsetsToTxn",
+        "CreateTopics",
+        "DeleteGroups",
+        "EndTxn",
+        "Heartbeat",
+        "InitProducerId",
+        "JoinGroup",
+        "LeaveGroup",
+        "OffsetCommit",
+        "OffsetDelete",
+        "SyncGroup",
+        "TxnOffsetCommit",
+    }
+)
+"""APIs that change what they name, and nothing else."""
+_CLEANS: Final = frozenset({"DeleteTopics"})
+"""APIs that are for cleaning up alone."""
+_CLIENTS_READ: Final = frozenset(
+    {
+        "ConsumerGroupDescribe",
+        "DescribeCluster",
+        "DescribeTopicPartitions",
+        "Fetch",
+        "GetTelemetrySubscriptions",
+        "ListOffsets",
+        "OffsetForLeaderEpoch",
+    }
+)
+"""APIs by which client libraries read beside that; whatever they ask for, nothing changes."""
+_CLIENTS_CHANGE: Final = frozenset(
+    {"AddPartitionsToTxn", "ConsumerGroupHeartbeat", "CreatePartitions", "DeleteTopics", "Produce"}
+)
+"""APIs by which client libraries change what they name, and nothing else."""
+_CHANGE_TOPICS: Final = frozenset(
+    {"AddPartitionsToTxn", "CreatePartitions", "CreateTopics", "DeleteTopics", "Produce"}
+)
+"""Changes of the topics that they name; others keep something about a topic elsewhere."""
+PRODUCE_BY_NAME_MAX: Final = 12
+"""The newest version of Produce that names topics; who knows a topic's id alone cannot tell whose it is.
+
+Source: ProduceRequest.json, KIP-516.
+"""
+_NAMES_A_GROUP: Final = frozenset({"group_id", "groups_names"})
+_NAMES_A_TRANSACTION: Final = frozenset({"transactional_id", "v3_and_below_transactional_id"})
+_TOPIC_ROWS: Final = ("topics", "topic_data", "v3_and_below_topics")
+_NAMES_A_TOPIC: Final = frozenset({"topic_names"})
+_WRITES_FOR_NO_GROUP: Final = frozenset({"DeleteGroups", "OffsetCommit"})
+"""APIs that take the empty group id for a group.
+
+Source: GroupCoordinator#isValidGroupId (3.9.2), GroupCoordinatorService#isGroupIdNotEmpty.
+"""
+_SHARE: Final = 2
+"""A key of share groups, for which FindCoordinator makes a topic. Source: CoordinatorType.SHARE, KIP-932."""
+_SHARE_SINCE: Final = 6
+"""The first version in which such a key is looked at at all."""
+_SHARE_GROUP_HEARTBEAT: Final = api_key("ShareGroupHeartbeat")
+"""A broker without it has no share coordinator, and makes no topic.
+
+Source: KafkaApis#getCoordinator (3.9.2).
+"""
+_METADATA_ASKS_FIRST: Final = 4
+"""The first version that says whether missing topics are to be made. Source: MetadataRequest.json."""
+_NO_PRODUCER: Final = -1
+TELL_EPOCHS: Final = frozenset({"EndTxn", "InitProducerId"})
+"""APIs whose answers bring a producer's epoch; EndTxn since v5 (KIP-890)."""
+_NAME_CHARACTERS: Final = 60
+_HEADER_BYTES: Final = 8
+"""API key, version and correlation id."""
+
+
+class NotOurs(Exception):  # noqa: N818 - the guard at work, not a fault
+    """A request was not sent: it would touch, or might touch, what the run did not make."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"would touch what is not ours ({what})")
+
+
+@dataclass(slots=True, kw_only=True)
+class Guard:
+    """Knows what is a run's own on one broker, and remembers what it made.
+
+    Attributes:
+        namespace: what the run's names begin with.
+        api_ranges: what the broker serves; nobody carries out what it does not serve.
+        is_cleaning: whether the run's own topics may be deleted.
+        serves_clients: whether it stands behind client libraries, which also produce and fetch.
+    """
+
+    namespace: Namespace
+    api_ranges: Mapping[int, ApiRange] = field(default_factory=dict)
+    is_cleaning: bool = False
+    serves_clients: bool = False
+    has_changed: bool = False
+    """Whether a request left that may have changed anything."""
+    transactional_ids: set[str] = field(default_factory=set)
+    """Those that a producer was asked for."""
+    epochs: dict[int, int] = field(default_factory=lambda: {_NO_PRODUCER: 0})
+    """The newest epoch of each producer id that the broker gave to the run."""
+
+    @property
+    def _changes(self) -> frozenset[str]:
+        cleaning = _CLEANS if self.is_cleaning else frozenset[str]()
+        return _CHANGES | cleaning | (_CLIENTS_CHANGE if self.serves_clients else frozenset())
+
+    def refuse_request(self, api: str, version: int, fields: Fields) -> None:
+        """Raise `NotOurs` unless a request, by its fields, may be sent."""
+        if api in _READS:
+            self._refuse_making(api, version, fields)
+        elif api in self._changes:
+            self._refuse_names(api, fields)
+        else:
+            raise NotOurs(_reported(api, self._names(fields)))
+
+    def refuse_frame(self, payload: bytes) -> None:
+        """Raise `NotOurs` unless a frame may be sent, whoever made it.
+
+        Frames that no broker can carry out may: those of an API that does not exist or of a version that the
+        broker does not serve, and those that end before their request does.
+        """
+        if len(payload) < _HEADER_BYTES:
+            return
+        key, version = (int.from_bytes(payload[at : at + 2], signed=True) for at in (0, 2))
+        api = API_NAMES.get(key)
+        if api is None or (self.serves_clients and api in _CLIENTS_READ):
+            return
+        if api not in _READS | _CHANGES | _CLEANS | self._changes:
+            raise NotOurs(api)
+        served = self.api_ranges.get(key)
+        if served is not None and not served.min_version <= version <= served.max_version:
+            return
+        try:
+            # librdkafka asks for all topics with bytes behind the request.
+            fields = decode_request(api, version, payload, may_go_on=self.serves_clients).fields
+        except CutShort:
+            return
+        except WireError as error:
+            raise NotOurs(f"{api} v{version}, which cannot be read") from error
+        self.refuse_request(api, version, fields)
+        self._note_request(api, fields)
+
+    def _note_request(self, api: str, fields: Fields) -> None:
+        self.has_changed = self.has_changed or api not in _READS
+        transactional_id = fields.get("transactional_id")
+        if api == "InitProducerId" and isinstance(transactional_id, str) and transactional_id:
+            self.transactional_ids.add(transactional_id)
+
+    def note_answer(self, api: str, version: int, payload: bytes) -> None:
+        """Take in what an answer tells of a producer that is the run's; other answers tell nothing."""
+        try:
+            fields = decode_response(api, version, payload).fields
+        except WireError:
+            return
+        producer_id, epoch = fields.get("producer_id"), fields.get("producer_epoch")
+        if isinstance(producer_id, int) and isinstance(epoch, int) and producer_id >= 0:
+            self.epochs[producer_id] = max(epoch, self.epochs.get(producer_id, epoch))
+
+    def _refuse_making(self, api: str, version: int, fields: Fields) -> None:
+        is_share = fields.get("key_type", 0) == _SHARE and version >= _SHARE_SINCE
+        may_share = not self.api_ranges or _SHARE_GROUP_HEARTBEAT in self.api_ranges
+        if api == "FindCoordinator" and is_share and may_share:
+            raise NotOurs("FindCoordinator of a share group's key makes a topic of the cluster")
+        if api == "Metadata":
+            asks = version >= _METADATA_ASKS_FIRST and fields.get("allow_auto_topic_creation") is False
+            run_namespace = [name for name in self._topics(fields) if not self.namespace.owns(name)]
+            if run_namespace and not asks:
+                raise NotOurs(_reported("Metadata that makes topics", run_namespace))
+
+    def _refuse_names(self, api: str, fields: Fields) -> None:
+        run_namespace = [name for name in self._names(fields) if not self.namespace.owns(name)]
+        nobody = api not in _WRITES_FOR_NO_GROUP
+        run_namespace = [name for name in run_namespace if not (nobody and not name)]
+        # Offsets are kept for a group; the topics that they speak of are not touched.
+        if api in _CHANGE_TOPICS:
+            run_namespace += [name for name in self._topics(fields) if not self.namespace.owns(name)]
+        if run_namespace:
+            raise NotOurs(_reported(api, run_namespace))
+        if "transactions" in fields:
+            raise NotOurs(f"{api} between brokers")
+        if api == "TxnOffsetCommit":
+            self._refuse_producer(fields)
+        if api == "JoinGroup" and wedges(fields):
+            raise NotOurs("JoinGroup that some releases cannot undo, so that its group could not be deleted")
+
+    def _refuse_producer(self, fields: Fields) -> None:
+        """Refuse what the log would believe of a producer, for the group's coordinator takes its word for it.
+
+        Of another's producer it would fence the real one; an epoch of the future bars the transaction's own
+        end, which then blocks the partition's readers for ever.
+        """
+        producer_id, epoch = fields.get("producer_id"), fields.get("producer_epoch")
+        if not isinstance(producer_id, int) or producer_id not in self.epochs:
+            raise NotOurs("TxnOffsetCommit of a producer of others")
+        if not isinstance(epoch, int) or epoch > self.epochs[producer_id]:
+            raise NotOurs("TxnOffsetCommit of an epoch that nobody has, which blocks a partition for others")
+
+    def _names(self, fields: Fields) -> list[str]:
+        """Return the groups and transactional ids that a request names."""
+        return [
+            item
+            for name, value in _leaves(fields)
+            if name in _NAMES_A_GROUP | _NAMES_A_TRANSACTION
+            for item in _texts(value)
+        ]
+
+    def _topics(self, fields: Fields) -> list[str]:
+        rows = [row for name in _TOPIC_ROWS for row in _items(fields.get(name))]
+        named = [row.get("name") for row in rows if isinstance(row, Mapping)]
+        named += [item for name, value in _leaves(fields) if name in _NAMES_A_TOPIC for item in _texts(value)]
+        return [name if isinstance(name, str) else "a topic by its id" for name in named]
+
+
+class GuardedConnection(Connection):
+    """A connection on which nothing leaves that the guard refuses."""
+
+    def __init__(self, connection: Connection, guard: Guard) -> None:
+        self._connection = connection
+        self._guard = guard
+        self._asks_for_epoch: dict[int, tuple[str, int]] = {}
+        """APIs and versions by correlation id."""
+
+    @override
+    async def send(self, payload: bytes) -> None:
+        """Send a frame; `NotOurs` if it may not be sent."""
+        self._guard.refuse_frame(payload)
+        key, version = (int.from_bytes(payload[at : at + 2], signed=True) for at in (0, 2))
+        api = API_NAMES.get(key, "")
+        if api in TELL_EPOCHS:
+            self._asks_for_epoch[int.from_bytes(payload[4:8], signed=True)] = api, version
+        await self._connection.send(payload)
+
+    @override
+    async def receive(self, *, timeout_ms: float) -> Frame:
+        frame = await self._connection.receive(timeout_ms=timeout_ms)
+        asked = self._asks_for_epoch.pop(int.from_bytes(frame.payload[:4], signed=True), None)
+        if asked is not None:
+            self._guard.note_answer(*asked, frame.payload)
+        return frame
+
+    @override
+    async def close(self) -> None:
+        await self._connection.close()
+
+
+def _reported(api: str, names: Collection[str]) -> str:
+    shown = sorted({name[:_NAME_CHARACTERS] or "no name" for name in names})
+    return f"{api}: {', '.join(shown)}" if shown else api
+
+
+def _leaves(fields: Fields) -> Iterator[tuple[str, FieldValue]]:
+    for name, value in fields.items():
+        rows = [row for row in _items(value) if isinstance(row, Mapping)]
+        for row in rows:
+            yield from _leaves(row)
+        if not rows:
+            yield name, value
+
+
+def _texts(value: FieldValue) -> list[str]:
+    return [item for item in _items(value) if isinstance(item, str)]
+
+
+def _items(value: FieldValue) -> Sequence[FieldValue]:
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return value
+    return (value,)

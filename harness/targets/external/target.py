@@ -1,0 +1,333 @@
+"""`external:HOST:PORT`: a broker that runs already; never configured, never stopped, and others may use it.
+
+All that a run makes there has the run's prefix, every request is guarded, and at the end it is taken away.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from typing_extensions import override
+
+from harness.targets.base.guess import guess_profile
+from harness.targets.base.interface import (
+    CONFORMANCE_TOPICS,
+    ApiRange,
+    Breakpoint,
+    Broker,
+    BrokerAction,
+    BrokerDescription,
+    Capability,
+    Connection,
+    ConnectionLost,
+    Progress,
+    Stage,
+    Target,
+    TargetError,
+)
+from harness.targets.base.layout import Endpoint, Layout
+from harness.targets.base.prepare import Prepared, described_config, find_layout, prepare
+from harness.targets.base.tcp import StreamConnection, TcpStage, new_connect_slots
+from harness.targets.external.cleaning import Cleaned, Cleaner
+from harness.targets.external.guard import Guard, GuardedConnection
+from harness.targets.external.namespace import Namespace, TopicNames
+from harness.targets.external.run_namespace import RunNamespace
+from harness.targets.kafka.properties import matters_to_a_coordinator
+
+EXTERNAL_TIMEOUT_MS: Final = 20_000.0
+REACH_TIMEOUT_S: Final = 4.0
+"""How long nobody may answer before the broker counts as unreachable."""
+_TOGETHER: Final = 1.25
+"""How many times as long as either alone it may take to learn who there is and whether they are ready.
+With `CLEANING_LIMIT_S` behind it, who answers slowest is done with within a minute."""
+CLEANING_LIMIT_S: Final = 30.0
+REACH_PAUSE_S: Final = 0.2
+_PROBE: Final = "ready"
+_MISSING_TOPIC: Final = "no-such-topic"
+"""What scenarios call a topic that does not exist."""
+_NUM_PARTITIONS: Final = "offsets.topic.num.partitions"
+
+
+class ExternalSession(TcpStage):
+    """A stage on a broker of others: nothing leaves it unguarded."""
+
+    def __init__(self, endpoint: Endpoint, guard: Guard, *, broker: "ExternalBroker | None" = None) -> None:
+        super().__init__(
+            endpoint.host,
+            endpoint.port,
+            connect_slots=new_connect_slots() if broker is None else broker.connect_slots,
+            on_loss=None if broker is None else partial(broker.suspect, endpoint),
+        )
+        self._guard = guard
+
+    @override
+    async def connect_to(self, host: str, port: int) -> Connection:
+        return GuardedConnection(await super().connect_to(host, port), self._guard)
+
+
+class ExternalTarget(Target):
+    """A broker, or a cluster of them, by a bootstrap address."""
+
+    def __init__(
+        self, host: str, port: int, *, profile: str | None = None, timeout_ms: float = EXTERNAL_TIMEOUT_MS
+    ) -> None:
+        self.host = host
+        self.port = port
+        self._profile = profile
+        self._timeout_ms = timeout_ms
+        self._run_id = "run"
+
+    @property
+    @override
+    def spec(self) -> str:
+        return f"external:{self.address}"
+
+    @property
+    @override
+    def name(self) -> str:
+        return f"external-{re.sub(r'[^A-Za-z0-9.]+', '-', self.host).strip('-.')}-{self.port}"
+
+    @property
+    @override
+    def capabilities(self) -> frozenset[Capability]:
+        return frozenset()
+
+    @property
+    @override
+    def process_count(self) -> int:
+        return 0
+
+    @property
+    @override
+    def is_external(self) -> bool:
+        return True
+
+    @property
+    def address(self) -> str:
+        """Where it is asked first."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @override
+    def for_run(self, run_id: str) -> None:
+        self._run_id = run_id
+
+    @override
+    async def start(
+        self,
+        *,
+        broker_config: Mapping[str, str],
+        directory: Path,
+        progress: Progress,
+        holds: Collection[Breakpoint] = (),
+        broker_actions: Collection[BrokerAction] = (),
+    ) -> Broker:
+        if broker_config:
+            raise TargetError(f"{self.spec} runs already and cannot be given a configuration")
+        progress(f"asking {self.address}")
+        guard = Guard(namespace=Namespace.new(self._run_id))
+        try:
+            return await self._find(guard, progress)
+        except TargetError as error:
+            raise TargetError(f"{self.spec}: {error}") from error
+
+    async def _find(self, guard: Guard, progress: Progress) -> "ExternalBroker":
+        await reach(self.host, self.port)
+        until_s = time.monotonic() + self._timeout_ms / 1000 * _TOGETHER
+        layout = await self.layout(guard)
+        left_ms = (until_s - time.monotonic()) * 1000
+        try:
+            prepared = await self._prepare(guard, layout, timeout_ms=min(self._timeout_ms, left_ms))
+        except BaseException:
+            await clean(layout, guard)
+            raise
+        guard.api_ranges = {each.api_key: each for each in prepared.api_ranges}
+        run_namespace = RunNamespace(
+            namespace=guard.namespace,
+            guard=guard,
+            layout=layout,
+            topics=TopicNames(guard.namespace, (*CONFORMANCE_TOPICS, _MISSING_TOPIC)),
+        )
+        description = await self._description(run_namespace, prepared)
+        return ExternalBroker(description, run_namespace, progress)
+
+    async def layout(self, guard: Guard) -> Layout:
+        """Ask which brokers there are, and which coordinates what."""
+        bootstrap = Endpoint(node_id=-1, host=self.host, port=self.port)
+        stage = ExternalSession(bootstrap, guard)
+        try:
+            name = f"{guard.namespace.prefix}{_PROBE}"
+            layout = await find_layout(stage, name=name, timeout_ms=self._timeout_ms)
+        finally:
+            await stage.close()
+        if len(layout.nodes) > 1:
+            return layout
+        (node_id,) = layout.nodes
+        return replace(layout, nodes={node_id: replace(bootstrap, node_id=node_id)})
+
+    async def _prepare(self, guard: Guard, layout: Layout, *, timeout_ms: float) -> Prepared:
+        """Make the topics, and wait until every broker that coordinates serves groups."""
+        prepared: Prepared | None = None
+        topics = {guard.namespace.topic(name): count for name, count in CONFORMANCE_TOPICS.items()}
+        for home in layout.homes:
+            stage = ExternalSession(layout.nodes[home], guard)
+            try:
+                asked = await prepare(
+                    stage,
+                    topics=topics,
+                    timeout_ms=timeout_ms,
+                    groups=[layout.name_at(home, f"{guard.namespace.prefix}{_PROBE}")],
+                )
+            finally:
+                await stage.close()
+            prepared = prepared or asked
+        assert prepared is not None, "a cluster has a broker"
+        return prepared
+
+    async def _description(self, run_namespace: RunNamespace, prepared: Prepared) -> BrokerDescription:
+        layout, homes = (
+            run_namespace.layout,
+            [run_namespace.layout.nodes[each] for each in run_namespace.layout.homes],
+        )
+        stage = ExternalSession(homes[0], run_namespace.guard)
+        try:
+            reported = await described_config(stage, homes[0].node_id)
+        finally:
+            await stage.close()
+        config = {name: value for name, value in sorted(reported.items()) if matters_to_a_coordinator(name)}
+        if layout.offsets:
+            # What was configured once the topic was there changes nothing.
+            config[_NUM_PARTITIONS] = str(len(layout.offsets))
+        cluster = f"cluster {prepared.cluster_id or 'without an id'}"
+        several = f", {len(layout.nodes)} brokers" if len(layout.nodes) > 1 else ""
+        return BrokerDescription(
+            spec=self.spec,
+            profile=self._profile or guess_profile(prepared.api_ranges, config),
+            implementation=f"external broker, {cluster}{several}",
+            bootstrap=",".join(_address(each.host, each.port) for each in homes),
+            broker_config=config,
+            api_ranges=prepared.api_ranges,
+            notes=(*self._notes(prepared.api_ranges, run_namespace, config), *prepared.notes),
+        )
+
+    def _notes(
+        self, api_ranges: tuple[ApiRange, ...], run_namespace: RunNamespace, config: Mapping[str, str]
+    ) -> tuple[str, ...]:
+        notes = [
+            f"every group, topic and transactional id of the run begins with {run_namespace.namespace.prefix}"
+        ]
+        if self._profile is None:
+            guessed = guess_profile(api_ranges, config)
+            notes.append(f"profile {guessed} is a guess from the advertised ApiVersions")
+        if len(run_namespace.layout.nodes) > 1:
+            homes = ", ".join(map(str, run_namespace.layout.homes))
+            notes.append(f"scenarios are dealt out to the brokers {homes}, which coordinate their groups")
+        if set(config) <= {_NUM_PARTITIONS}:
+            notes.append("the broker does not tell its configuration (DescribeConfigs)")
+        return tuple(notes)
+
+
+class ExternalBroker(Broker):
+    """A broker that is none of ours.
+
+    No process tells of its end. Whenever a connection is lost it is therefore asked for another, and is gone
+    when it gives none.
+    """
+
+    def __init__(
+        self, description: BrokerDescription, run_namespace: RunNamespace, progress: Progress = lambda _: None
+    ) -> None:
+        self._description = description
+        self._external = run_namespace
+        self._progress = progress
+        self.connect_slots = new_connect_slots()
+        self._failure: str | None = None
+        self._suspects: set[Endpoint] = set()
+        self._look: asyncio.Task[None] | None = None
+        self._is_stopped = False
+
+    @property
+    @override
+    def description(self) -> BrokerDescription:
+        return self._description
+
+    @property
+    @override
+    def run_namespace(self) -> RunNamespace:
+        return self._external
+
+    @override
+    def open_stage(self, scenario_id: str) -> Stage:
+        home = self._external.layout.home_of(scenario_id)
+        return ExternalSession(home, self._external.guard, broker=self)
+
+    @override
+    def failure(self) -> str | None:
+        return self._failure
+
+    @override
+    async def stop(self) -> None:
+        if self._is_stopped:
+            return
+        self._is_stopped = True
+        look, self._look = self._look, None
+        if look is not None:
+            look.cancel()
+            await asyncio.wait([look])
+        if self._external.guard.has_changed:
+            self._progress("taking away what the run made")
+            cleaned = await clean(self._external.layout, self._external.guard)
+            self._progress(str(cleaned))
+
+    def suspect(self, endpoint: Endpoint) -> None:
+        """Look whether a broker is there, once more if that is being done already."""
+        self._suspects.add(endpoint)
+        if not self._is_stopped and (self._look is None or self._look.done()):
+            self._look = asyncio.get_running_loop().create_task(self._look_for_it())
+
+    async def _look_for_it(self) -> None:
+        while self._suspects:
+            endpoint = self._suspects.pop()
+            try:
+                connection = await StreamConnection.open(endpoint.host, endpoint.port)
+            except ConnectionLost as error:
+                self._failure = str(error)
+            else:
+                await connection.close()
+
+
+async def clean(layout: Layout, guard: Guard) -> Cleaned:
+    """Take away what a run made, within a bounded time."""
+    cleaner = Cleaner(
+        nodes=layout.nodes, guard=replace(guard, is_cleaning=True), is_ours=guard.namespace.owns
+    )
+    return await cleaner.clean(guard.transactional_ids, limit_s=CLEANING_LIMIT_S)
+
+
+async def reach(host: str, port: int) -> None:
+    """Connect once, for a broker that is not there is no broker that is not ready.
+
+    Raises:
+        TargetError: nobody accepts, however often and long it is tried within `REACH_TIMEOUT_S`.
+    """
+    last = f"{host}:{port} does not accept"
+    try:
+        async with asyncio.timeout(REACH_TIMEOUT_S):
+            while True:
+                try:
+                    await (await StreamConnection.open(host, port)).close()
+                except ConnectionLost as error:
+                    last = str(error)
+                else:
+                    return
+                await asyncio.sleep(REACH_PAUSE_S)
+    except TimeoutError:
+        raise TargetError(f"{last}, asked for {REACH_TIMEOUT_S:g} s") from None
+
+
+def _address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,0 +1,1 @@
+"""Kafka's jars, their locks, and the Java that runs them."""

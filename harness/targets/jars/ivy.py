@@ -1,0 +1,256 @@
+"""Resolving jars by coordinates with the Ivy that PySpark ships.
+
+Ivy is run as a program of its own. It asks the repository that it has built in, or a mirror that the user
+names. What it prints is the only account of what is missing, so it is read.
+"""
+
+import asyncio
+import importlib.util
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+from xml.sax.saxutils import quoteattr
+
+from harness.targets.base.interface import Passing, Progress, TargetError
+
+_RETRIEVE_PATTERN: Final = "[artifact]-[revision](-[classifier]).[ext]"
+_UNRESOLVED: Final = re.compile(r"^\s*:: (\S+?)#(\S+?);(\S+?): (.+?)\s*$", re.MULTILINE)
+_FAILED_DOWNLOAD: Final = re.compile(r"^\s*:: (\S+?)#(\S+?);(\S+?)!\S+\s*$", re.MULTILINE)
+_UNREACHABLE: Final = re.compile(
+    r"Server access error at url|UnknownHostException|ConnectException|SocketTimeoutException"
+    r"|Host \S+ not found"
+)
+_REVISION_CHOSEN: Final = re.compile(r"^\s*\[(\S+)\] (\S+?)#(\S+?);", re.MULTILINE)
+_PROXY_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
+_NEVER_BY_PROXY: Final = ("localhost", "127.*", "[::1]")
+"""What Java asks directly by default. It takes one list, for both schemes."""
+_SHORT_LIVED: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Ivy waits for the network; two of them share the cores with a drive."""
+_CONNECT_TIMEOUT_MS: Final = 10_000
+_READ_TIMEOUT_MS: Final = 60_000
+
+MIRROR_VARIABLE: Final = "KAFKA_CONFORMANCE_MAVEN_MIRROR"
+"""Environment variable that names a mirror of Maven Central."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Coordinates:
+    """A module in a Maven repository."""
+
+    organisation: str
+    module: str
+    revision: str
+    """A version, or what Ivy makes one of: `latest.release`, `(,4.4.0[`."""
+
+    def __str__(self) -> str:
+        return f"{self.organisation}:{self.module}:{self.revision}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IvyReport:
+    """What Ivy said of one resolution."""
+
+    succeeded: bool
+    missing: tuple[Coordinates, ...]
+    """Modules that were not found or whose jar could not be downloaded."""
+    is_unreachable: bool
+    """Whether a repository did not answer, so that `missing` says nothing."""
+    revisions: Mapping[str, str]
+    """Modules that were asked for by a range, to the revision that Ivy chose."""
+
+
+def ivy_jar() -> Path | None:
+    """Return the Ivy inside PySpark, found without importing PySpark; None when it is not there."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    jars = sorted(Path(spec.submodule_search_locations[0]).glob("jars/ivy-*.jar"))
+    return jars[-1] if jars else None
+
+
+def require_ivy_jar() -> Path:
+    """Return the Ivy inside PySpark; `TargetError` with the remedy when it is not there."""
+    jar = ivy_jar()
+    if jar is None:
+        raise TargetError(
+            "PySpark, whose Ivy resolves Kafka's jars, is not installed in this Python: "
+            "run `make conformance`, or `pip install` this project into the environment in use"
+        )
+    return jar
+
+
+def mirror_url(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return the mirror of Maven Central that the user names, None where there is none.
+
+    Raises:
+        TargetError: what is named is no address of a repository.
+    """
+    named = environment.get(MIRROR_VARIABLE, "").strip()
+    if not named:
+        return None
+    try:
+        url = urlsplit(named)
+        is_usable = url.scheme == "file" or (url.scheme in _PROXY_PORTS and bool(url.hostname))
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        raise TargetError(
+            f"{named!r} is no mirror of Maven Central: --maven-mirror (or {MIRROR_VARIABLE}) takes the "
+            "address of a Maven repository, which begins with https://, http:// or file://"
+        )
+    return named
+
+
+def ivy_settings(mirror: str | None) -> str:
+    """Return the ivysettings.xml: one repository, Maven Central or its mirror, and a bounded wait for it.
+
+    Several Ivys may share a cache, since each locks the artifacts that it writes.
+    """
+    root = "" if mirror is None else f" root={quoteattr(mirror.rstrip('/') + '/')}"
+    return (
+        "<ivysettings>\n"
+        '  <settings defaultResolver="maven"/>\n'
+        '  <caches lockStrategy="artifact-lock-nio"/>\n'
+        "  <timeout-constraints>\n"
+        f'    <timeout-constraint name="bounded" connectionTimeout="{_CONNECT_TIMEOUT_MS}"'
+        f' readTimeout="{_READ_TIMEOUT_MS}"/>\n'
+        "  </timeout-constraints>\n"
+        "  <resolvers>\n"
+        f'    <ibiblio name="maven" m2compatible="true" timeoutConstraint="bounded"{root}/>\n'
+        "  </resolvers>\n"
+        "</ivysettings>\n"
+    )
+
+
+def ivy_module(wanted: Sequence[Coordinates], *, excluded: Sequence[Coordinates] = ()) -> str:
+    """Return the ivy.xml that asks for modules with what they need at run time.
+
+    Ivy keeps what it resolved under the name of the module that asks, and retrieves jars by that. The name
+    tells what is wanted, so that two Ivys on one cache never retrieve each other's jars.
+    """
+    asking = re.sub("[^0-9A-Za-z.]+", "-", "-".join(("broker", *(c.revision for c in (*wanted, *excluded)))))
+    dependencies = "".join(
+        f"    <dependency org={quoteattr(c.organisation)} name={quoteattr(c.module)}"
+        f' rev={quoteattr(c.revision)} conf="default->default"/>\n'
+        for c in wanted
+    )
+    exclusions = "".join(
+        f"    <exclude org={quoteattr(c.organisation)} module={quoteattr(c.module)}/>\n" for c in excluded
+    )
+    return (
+        '<ivy-module version="2.0">\n'
+        f'  <info organisation="kafka-conformance" module="{asking}"/>\n'
+        '  <configurations><conf name="default"/></configurations>\n'
+        f"  <dependencies>\n{dependencies}{exclusions}  </dependencies>\n"
+        "</ivy-module>\n"
+    )
+
+
+def parse_ivy_report(output: str, *, exit_status: int) -> IvyReport:
+    """Read what Ivy printed."""
+    missing = {
+        Coordinates(organisation=m[1], module=m[2], revision=m[3])
+        for pattern in (_UNRESOLVED, _FAILED_DOWNLOAD)
+        for m in pattern.finditer(output)
+    }
+    return IvyReport(
+        succeeded=exit_status == 0 and not missing,
+        missing=tuple(sorted(missing)),
+        is_unreachable=bool(missing) and _UNREACHABLE.search(output) is not None,
+        revisions={m[3]: m[1] for m in _REVISION_CHOSEN.finditer(output)},
+    )
+
+
+def proxy_options(environment: Mapping[str, str]) -> list[str]:
+    """Translate `https_proxy`, `no_proxy` and their like to what Java reads: its system properties."""
+    options: list[str] = []
+    exempt = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
+    hosts = [host.strip() for host in exempt.split(",") if host.strip()]
+    if hosts:
+        patterns = [*(f"*{host}" if host.startswith(".") else host for host in hosts), *_NEVER_BY_PROXY]
+        options.append(f"-Dhttp.nonProxyHosts={'|'.join(patterns)}")
+    for scheme, default_port in _PROXY_PORTS.items():
+        variable = f"{scheme}_proxy"
+        value = environment.get(variable) or environment.get(variable.upper())
+        proxy = urlsplit(value if value and "://" in value else f"//{value or ''}")
+        if proxy.hostname:
+            options += [
+                f"-D{scheme}.proxyHost={proxy.hostname}",
+                f"-D{scheme}.proxyPort={proxy.port or default_port}",
+            ]
+    return options
+
+
+async def retrieve(
+    java: Path,
+    module: str,
+    *,
+    ivy_cache: Path,
+    destination: Path,
+    log: Path,
+    progress: Progress,
+) -> IvyReport:
+    """Run Ivy on an ivy.xml and put the jars into a directory.
+
+    Args:
+        java: the program to run it with.
+        module: the text of the ivy.xml.
+        ivy_cache: Ivy's own cache of what it downloaded; other Ivys may use it meanwhile.
+        destination: where the jars go.
+        log: everything that Ivy printed; kept.
+        progress: told how many jars were downloaded.
+
+    Raises:
+        TargetError: the mirror that the user names is no address.
+    """
+    settings_file = _written(log.with_suffix(".settings.xml"), ivy_settings(mirror_url()))
+    module_file = _written(log.with_suffix(".xml"), module)
+    process = await asyncio.create_subprocess_exec(
+        java,
+        *_SHORT_LIVED,
+        *proxy_options(os.environ),
+        "-jar",
+        require_ivy_jar(),
+        *("-settings", settings_file),
+        *("-cache", ivy_cache),
+        *("-ivy", module_file),
+        *("-confs", "default"),
+        *("-retrieve", f"{destination}/{_RETRIEVE_PATTERN}"),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        output = await _read_output(process, progress)
+        exit_status = await process.wait()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    _written(log, output)
+    return parse_ivy_report(output, exit_status=exit_status)
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+async def _read_output(process: asyncio.subprocess.Process, progress: Progress) -> str:
+    assert process.stdout is not None
+    lines: list[str] = []
+    module_count = jar_count = 0
+    async for raw in process.stdout:
+        line = raw.decode("utf-8", "replace")
+        lines.append(line)
+        if line.startswith("\tfound "):
+            module_count += 1
+            progress(Passing(f"{module_count} modules found"))
+        elif "[SUCCESSFUL ]" in line:
+            jar_count += 1
+            progress(Passing(f"{jar_count} of {module_count} jars downloaded"))
+    return "".join(lines)

@@ -1,0 +1,208 @@
+"""The SHA-512 that each jar of a Kafka version must have, and the check before a jar is run.
+
+A lock file is what `sha512sum` writes, with paths as they are in the cache: `HASH  VERSION/libs/JAR`. So
+`sha512sum --check FILE`, run in the cache, checks the same. It names no repository: whichever serves a jar
+has to serve these bytes.
+"""
+
+import asyncio
+import functools
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from harness.targets.base.interface import Lasting, Progress, TargetError
+from harness.targets.jars import cache
+
+LOCK_VARIABLE: Final = "KAFKA_CONFORMANCE_JAR_LOCK"
+"""Environment variable that names the lock file of versions that are not shipped with this package."""
+SHIPPED_LOCK: Final = Path(__file__).with_name("kafka-jars.sha512")
+"""The lock of every version that `harness.orchestration.versions` knows."""
+_OWN_LOCK: Final = "kafka-jars.sha512"
+_LINE: Final = re.compile(r"([0-9a-f]{128})  ([^/\s]+)/libs/([^/\s]+)")
+
+Hashes = Mapping[str, str]
+"""Name of a jar to its SHA-512, in hexadecimal digits."""
+
+
+class JarMismatchError(TargetError):
+    """The jars of a version are not those that were recorded; none of them is run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JarLock:
+    """What a lock file says of one version."""
+
+    file: Path
+    version: str
+    hashes: Hashes
+
+
+def own_lock() -> Path:
+    """Return the lock file of other versions than the shipped ones: what the user names, else the cache's."""
+    named = os.environ.get(LOCK_VARIABLE, "").strip()
+    return Path(named).expanduser().resolve() if named else cache.cache_directory() / _OWN_LOCK
+
+
+def lock_of(version: str) -> JarLock | None:
+    """Return the recorded hashes of a version's jars; None where no lock file has any.
+
+    Raises:
+        TargetError: a lock file cannot be read, or is none.
+    """
+    for file in (SHIPPED_LOCK, own_lock()):
+        hashes = read_lock(file).get(version)
+        if hashes:
+            return JarLock(file=file, version=version, hashes=hashes)
+    return None
+
+
+def read_lock(file: Path) -> dict[str, dict[str, str]]:
+    """Return a lock file's hashes by version; a file that is not there has none.
+
+    Raises:
+        TargetError: it cannot be read, or a line is none of a lock.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise TargetError(f"the lock of jars {file} cannot be read: {error}") from error
+    return _parsed(text, file)
+
+
+@functools.lru_cache(maxsize=4)
+def _parsed(text: str, file: Path) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        entry = _LINE.fullmatch(line)
+        if entry is None:
+            raise TargetError(
+                f"{file}:{number} is no line of a lock of jars, `HASH  VERSION/libs/JAR`: mend or remove it"
+            )
+        found.setdefault(entry[2], {})[entry[3]] = entry[1]
+    return found
+
+
+def hashes_of(libs: Path) -> dict[str, str]:
+    """Return the SHA-512 of each file in a directory; what was read before and is unchanged is not read."""
+    return {file.name: sha512_of(file) for file in sorted(libs.iterdir())}
+
+
+def sha512_of(file: Path) -> str:
+    """Return the SHA-512 of a file in hexadecimal digits."""
+    facts = file.stat()
+    return _sha512(file, (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns))
+
+
+@functools.lru_cache(maxsize=4096)
+def _sha512(file: Path, facts: tuple[int, ...]) -> str:
+    del facts  # They are what makes a file that was changed another one for this cache.
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha512").hexdigest()
+
+
+def is_recorded(jar: Path) -> bool:
+    """Say whether a jar in the cache is the one that was recorded for its version.
+
+    Raises:
+        TargetError: a lock file cannot be read, or is none.
+    """
+    lock = lock_of(jar.parents[1].name)
+    return lock is not None and lock.hashes.get(jar.name) == sha512_of(jar)
+
+
+async def check_jars(
+    version: str, libs: Path, progress: Progress, *, remedy: str, may_lack: Collection[str] = ()
+) -> None:
+    """Check that a version's jars are those that were recorded; record them if no lock has the version.
+
+    Args:
+        version: of Kafka.
+        libs: has the jars.
+        progress: told where hashes were recorded.
+        remedy: what to do about a jar that is another one.
+        may_lack: beginnings of the names of jars that need not be there.
+
+    Raises:
+        JarMismatchError: a jar is another one, is not recorded, or is missing.
+        TargetError: a lock file cannot be read or written.
+    """
+    found = await asyncio.to_thread(hashes_of, libs)
+    lock = lock_of(version)
+    if lock is None:
+        lock = await _recorded(version, found, progress)
+    _compare(lock, found, libs, remedy=remedy, may_lack=tuple(may_lack))
+
+
+def _compare(lock: JarLock, found: Hashes, libs: Path, *, remedy: str, may_lack: tuple[str, ...]) -> None:
+    for name, actual in found.items():
+        expected = lock.hashes.get(name)
+        if expected != actual:
+            wanted = f"SHA-512 {expected}" if expected else f"no such jar of Kafka {lock.version}"
+            raise JarMismatchError(
+                f"{libs / name} does not match {lock.file}, and Kafka {lock.version} is not run. "
+                f"Expected: {wanted}. Found: SHA-512 {actual}. Remedy: {remedy}{_own_remedy(lock)}"
+            )
+    missing = [name for name in lock.hashes if name not in found and not name.startswith(may_lack or "/")]
+    if missing:
+        raise JarMismatchError(
+            f"{libs} does not match {lock.file}, and Kafka {lock.version} is not run. "
+            f"Expected: {', '.join(missing)}. Found: no such jar. Remedy: {remedy}{_own_remedy(lock)}"
+        )
+
+
+def _own_remedy(lock: JarLock) -> str:
+    if lock.file == SHIPPED_LOCK:
+        return ""
+    return f"; if you know why the jars changed, remove the lines of {lock.version} from {lock.file}"
+
+
+async def _recorded(version: str, found: Hashes, progress: Progress) -> JarLock:
+    """Record the hashes of a version that no lock file has, and tell where."""
+    file = own_lock()
+    directory = cache.prepared(cache.cache_directory())
+    async with cache.locked(directory, "own-lock", progress):
+        versions = read_lock(file)
+        if version not in versions:
+            write_lock(file, {**versions, version: dict(found)})
+            progress(
+                Lasting(
+                    f"Kafka {version} is new here: recorded the SHA-512 of its {len(found)} jars in {file}; "
+                    "later downloads have to match"
+                )
+            )
+        return JarLock(file=file, version=version, hashes=read_lock(file)[version])
+
+
+def write_lock(file: Path, versions: Mapping[str, Hashes]) -> None:
+    """Write a lock file, in the order of versions and names, whole or not at all.
+
+    Raises:
+        TargetError: it cannot be written.
+    """
+    lines = [
+        f"{versions[version][name]}  {version}/libs/{name}\n"
+        for version in sorted(versions, key=_numbers)
+        for name in sorted(versions[version])
+    ]
+    try:
+        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as temporary:
+            temporary.writelines(lines)
+        Path(temporary.name).chmod(0o644)
+        Path(temporary.name).replace(file)
+    except OSError as error:
+        raise TargetError(
+            f"the lock of jars {file} cannot be written ({error.strerror}): let --jar-lock or "
+            f"{LOCK_VARIABLE} name a file that can"
+        ) from error
+
+
+def _numbers(version: str) -> tuple[tuple[int, ...], str]:
+    return tuple(int(number) for number in re.findall(r"\d+", version)), version

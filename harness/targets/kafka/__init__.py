@@ -1,0 +1,1 @@
+"""Kafka in local JVMs, from released jars or from a directory."""

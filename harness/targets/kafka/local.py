@@ -1,0 +1,400 @@
+"""Brokers in local JVMs, with storage of their own, killed when they are done with.
+
+A lone broker is its own controller; before 3.3 a ZooKeeper from the same jars runs beside it. Several have
+a KRaft controller, or a ZooKeeper, beside them. A port that answers proves nothing: the process must live,
+and the broker that answers must belong to the cluster whose id lies in our own directory.
+"""
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from typing_extensions import override
+
+from harness.capacity import start_slots
+from harness.targets.base.cluster import Cluster
+from harness.targets.base.controlled import ControlledStage
+from harness.targets.base.interface import (
+    CONFORMANCE_TOPICS,
+    Breakpoint,
+    Broker,
+    BrokerAction,
+    BrokerDescription,
+    Capability,
+    Progress,
+    Role,
+    Stage,
+    TargetError,
+)
+from harness.targets.base.measured import MeasuredProcess
+from harness.targets.base.prepare import Prepared, await_serving, prepare
+from harness.targets.base.tcp import TcpStage, new_connect_slots
+from harness.targets.debugger.breakpoints import code_points, load_order
+from harness.targets.jars.java import require_java
+from harness.targets.jars.resolved import KafkaJars
+from harness.targets.kafka.class_archive import with_class_archive
+from harness.targets.kafka.local_nodes import LocalNodes, NodesPlan, start_nodes
+from harness.targets.kafka.network import CAN_TELL_PROCESSES, LoopbackNetwork
+from harness.targets.kafka.node import Node
+from harness.targets.kafka.properties import (
+    AFTER_KILL,
+    HELD_THREADS,
+    HOST,
+    NODE_ID,
+    after_shutdown,
+    coordinator_properties,
+    uses_kraft,
+)
+from harness.targets.kafka.storage import cluster_id_of
+
+START_TIMEOUT_MS: Final = 60_000.0
+_START_TRIES: Final = 3
+_MEND_TIMEOUT_MS: Final = 180_000.0
+"""A broker that was killed reads its logs first, and waits for its former session to be over."""
+_OF_ALL: Final = frozenset(
+    {
+        Capability.BROKER_CONFIG,
+        Capability.RESTART,
+        Capability.KILL,
+        Capability.PAUSE,
+        Capability.LONG_LOG,
+        Capability.WRITE_LOG,
+    }
+)
+_OF_ONE: Final = frozenset({Capability.SOLE_LEADER})
+_OF_SEVERAL: Final = frozenset({Capability.CLUSTER, *({Capability.DISCONNECT} if CAN_TELL_PROCESSES else ())})
+_REACHED_TIMEOUT_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalPlan:
+    """What a local broker, or cluster, is to be."""
+
+    spec: str
+    profile: str
+    implementation: str
+    jars: KafkaJars
+    broker_config: Mapping[str, str]
+    """The scenario's own properties."""
+    start_timeout_ms: float
+    java_coordinator: bool = False
+    """Whether the Java coordinator runs where a release has two."""
+    holds: frozenset[Breakpoint] = field(default=frozenset())
+    """Where it will be held."""
+    node_count: int = 1
+    has_reserved_ports: bool = False
+    """Whether brokers of it will lose their network."""
+
+
+def local_capabilities(version: str, *, java_coordinator: bool, node_count: int = 1) -> frozenset[Capability]:
+    """Return what a version's brokers can do in local JVMs; an unknown version's, what the newest can."""
+    held = {point.needs for point in code_points(version, java_coordinator=java_coordinator)}
+    held |= load_order(version, java_coordinator=java_coordinator)
+    return _OF_ALL | held | (_OF_SEVERAL if node_count > 1 else _OF_ONE)
+
+
+class LocalBroker(Broker):
+    """A broker, or a cluster of them, with what each needs beside it, in JVMs of ours."""
+
+    def __init__(self, description: BrokerDescription, nodes: LocalNodes, cluster: Cluster | None) -> None:
+        self._description = description
+        self._nodes = nodes
+        self._cluster = cluster
+        self._held: set[Breakpoint] = set()
+        self._without_network: list[int] = []
+        self._still: list[Node] = []
+        self._connect_slots = new_connect_slots()
+
+    @property
+    @override
+    def description(self) -> BrokerDescription:
+        return self._description
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The process ids of its JVMs, those of its brokers last."""
+        return self._nodes.pids
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Its brokers."""
+        return tuple(self._nodes.brokers.values())
+
+    @override
+    def open_stage(self, scenario_id: str) -> Stage:
+        return ControlledStage(self, connect_slots=self._connect_slots)
+
+    @override
+    def measured(self) -> Sequence[MeasuredProcess]:
+        found = (node.measured(is_paused=node in self._still) for node in self._nodes.brokers.values())
+        return [each for each in found if each is not None]
+
+    @override
+    def failure(self) -> str | None:
+        return self._nodes.failure()
+
+    @override
+    async def mend(self) -> None:
+        for node in self._nodes.brokers.values():
+            if self._cluster is not None and not node.is_up:
+                async with start_slots().taken():
+                    await node.start()
+                    await _await_serving(node, self._nodes, timeout_ms=_MEND_TIMEOUT_MS)
+                await self._cluster.found(node.node_id)
+
+    @override
+    async def stop(self) -> None:
+        await self._nodes.end()
+
+    def address(self, role: Role) -> tuple[str, int]:
+        """Return where the coordinator listens, or a broker that is none."""
+        if role is Role.COORDINATOR:
+            return self._coordinator.address
+        return self._nodes.brokers[self._clustered.node_in(role)].address
+
+    @property
+    def _coordinator(self) -> Node:
+        return self._nodes.brokers[NODE_ID if self._cluster is None else self._cluster.coordinator]
+
+    async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
+        """Do something to the coordinator's broker, and wait until whoever coordinates then can be asked."""
+        node = self._coordinator
+        match action:
+            case BrokerAction.RESTART:
+                await self._nodes.stop(node)
+                node.change({**self._after_shutdown(), **broker_config})
+                await self._come_back(node)
+            case BrokerAction.KILL:
+                await self._nodes.kill(node)
+                await self._come_back_or_be_replaced(node)
+            case BrokerAction.MOVE:
+                await self._move()
+            case _:
+                await self._hinder(node, action)
+
+    async def _hinder(self, node: Node, action: BrokerAction) -> None:
+        """Do something to a broker that lives on."""
+        match action:
+            case BrokerAction.PAUSE:
+                self._still.append(node)
+                await node.program.pause()
+            case BrokerAction.RESUME:
+                while self._still:
+                    self._still.pop().program.resume()
+            case BrokerAction.DISCONNECT:
+                await self._disconnect(node)
+            case BrokerAction.RECONNECT:
+                await self._reconnect()
+            case _:
+                raise AssertionError("a stage does this by itself")
+
+    async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
+        """Hold every broker: any may come to be the coordinator."""
+        self._held.add(point)
+        for node in self._nodes.brokers.values():
+            await node.pause_at(point, partitions)
+
+    async def release(self, point: Breakpoint) -> None:
+        """Let all go on, and hold nobody there any more."""
+        self._held.discard(point)
+        for node in self._nodes.brokers.values():
+            await node.release(point)
+
+    def _after_shutdown(self) -> Mapping[str, str]:
+        return after_shutdown(self._description.version) if self._cluster is None else {}
+
+    async def _come_back(self, node: Node) -> None:
+        async with start_slots().taken():
+            await node.start()
+            await _await_serving(node, self._nodes)
+        if self._cluster is not None:
+            self._cluster.is_up(node.node_id)
+            # Others coordinated meanwhile; what was restarted is the coordinator, as if it were alone.
+            await self._cluster.move(to=node.node_id)
+        await self._reach_points()
+
+    async def _come_back_or_be_replaced(self, node: Node) -> None:
+        if self._cluster is None:
+            node.change(AFTER_KILL)
+            await self._come_back(node)
+            return
+        await self._cluster.lost(node.node_id)
+        await self._reach_points()
+
+    async def _move(self) -> None:
+        await self._clustered.move()
+        await self._reach_points()
+
+    async def _disconnect(self, node: Node) -> None:
+        self._network.disconnect(node.node_id)
+        self._without_network.append(node.node_id)
+        await self._clustered.lost(node.node_id)
+        await self._reach_points()
+
+    async def _reconnect(self) -> None:
+        while self._without_network:
+            node_id = self._without_network.pop()
+            await self._network.reconnect(node_id)
+            await self._clustered.found(node_id)
+
+    @property
+    def _clustered(self) -> Cluster:
+        if self._cluster is None:
+            raise TargetError(f"{self._description.spec} has one broker: nobody else can coordinate")
+        return self._cluster
+
+    @property
+    def _network(self) -> LoopbackNetwork:
+        if self._nodes.network is None:
+            raise TargetError(f"{self._description.spec} was not started to lose its network")
+        return self._nodes.network
+
+    async def _reach_points(self) -> None:
+        """Wait until whoever coordinates now is held in its load, if it is to be: it loads a moment later."""
+        await self._coordinator.reached(self._held & {Breakpoint.LOADING}, timeout_s=_REACHED_TIMEOUT_S)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Started:
+    nodes: LocalNodes
+    cluster: Cluster | None
+    prepared: Prepared
+
+
+async def start_local(plan: LocalPlan, *, directory: Path, progress: Progress) -> LocalBroker:
+    """Start a local broker, or cluster, and wait until it is ready; on any failure nothing is left running.
+
+    Raises:
+        TargetError: it does not get ready; with the end of its log.
+    """
+    java = require_java()
+
+    async def train(jars: KafkaJars, subdirectory: Path) -> None:
+        training = replace(
+            plan, jars=jars, broker_config={}, holds=frozenset(), node_count=1, has_reserved_ports=False
+        )
+        nodes = (await _start(training, java, subdirectory, lambda _: None)).nodes
+        try:
+            await nodes.brokers[NODE_ID].stop()
+        finally:
+            await nodes.end()
+
+    jars = await with_class_archive(plan.jars, java, directory=directory, train=train, progress=progress)
+    plan = replace(plan, jars=jars)
+    started = await _start(plan, java, directory, progress)
+    return LocalBroker(_description(plan, started), started.nodes, started.cluster)
+
+
+async def _start(plan: LocalPlan, java: Path, directory: Path, progress: Progress) -> _Started:
+    """Start and make ready, anew on other ports when another process was faster to take one."""
+    for attempt in range(1, _START_TRIES + 1):
+        nodes = LocalNodes(directory=directory, storage=directory / f"storage-{attempt}")
+        try:
+            return await _start_once(plan, java, nodes, progress)
+        except TargetError:
+            was_port_lost = nodes.lost_a_port()
+            await nodes.end()
+            if not was_port_lost or attempt == _START_TRIES:
+                raise
+            progress("a port was taken by another process; trying others")
+        except BaseException:
+            await nodes.end()
+            raise
+    raise AssertionError("the last try returns or raises")
+
+
+async def _start_once(plan: LocalPlan, java: Path, nodes: LocalNodes, progress: Progress) -> _Started:
+    points = code_points(plan.jars.version, java_coordinator=plan.java_coordinator)
+    held_threads = HELD_THREADS if Breakpoint.DEAD in plan.holds else {}
+    nodes_plan = NodesPlan(
+        java=java,
+        jars=plan.jars,
+        broker_config={**held_threads, **plan.broker_config},
+        node_count=plan.node_count,
+        code_points={point: points[point] for point in plan.holds & points.keys()},
+        has_reserved_ports=plan.has_reserved_ports,
+    )
+    async with start_slots().taken(_process_count(plan)):
+        await start_nodes(nodes, nodes_plan, progress)
+        return await _made_ready(plan, nodes)
+
+
+def _process_count(plan: LocalPlan) -> int:
+    has_keeper = plan.node_count > 1 or not uses_kraft(plan.jars.version)
+    return plan.node_count + has_keeper
+
+
+async def _made_ready(plan: LocalPlan, nodes: LocalNodes) -> _Started:
+    try:
+        cluster = await _clustered(plan, nodes)
+        async with _asking(nodes.brokers[NODE_ID]) as stage:
+            prepared = await prepare(
+                stage,
+                topics=CONFORMANCE_TOPICS,
+                timeout_ms=plan.start_timeout_ms,
+                failure=nodes.failure,
+                signs=nodes.signs_of_work,
+            )
+    except TargetError as error:
+        raise TargetError(f"{plan.spec}: {error} (its whole log: {nodes.log})") from error
+    _require_own(plan, nodes, prepared)
+    return _Started(nodes=nodes, cluster=cluster, prepared=prepared)
+
+
+async def _clustered(plan: LocalPlan, nodes: LocalNodes) -> Cluster | None:
+    """Wait until several brokers are one cluster, the first of them coordinating."""
+    if plan.node_count == 1:
+        return None
+    slots = new_connect_slots()
+    cluster = Cluster(
+        stages={id_: TcpStage(*node.address, connect_slots=slots) for id_, node in nodes.brokers.items()},
+        failure=nodes.failure,
+        timeout_ms=plan.start_timeout_ms,
+    )
+    await cluster.settle()
+    return cluster
+
+
+async def _await_serving(node: Node, nodes: LocalNodes, *, timeout_ms: float = START_TIMEOUT_MS) -> None:
+    async with _asking(node) as stage:
+        await await_serving(
+            stage,
+            topics=CONFORMANCE_TOPICS,
+            timeout_ms=timeout_ms,
+            failure=nodes.failure,
+            signs=nodes.signs_of_work,
+        )
+
+
+@contextlib.asynccontextmanager
+async def _asking(node: Node) -> AsyncIterator[TcpStage]:
+    stage = TcpStage(*node.address, connect_slots=new_connect_slots())
+    try:
+        yield stage
+    finally:
+        await stage.close()
+
+
+def _require_own(plan: LocalPlan, nodes: LocalNodes, prepared: Prepared) -> None:
+    own = cluster_id_of(nodes.storage_of(NODE_ID))
+    if prepared.cluster_id != own:
+        raise TargetError(
+            f"{plan.spec}: on {HOST}:{nodes.brokers[NODE_ID].address[1]} answers a broker of cluster "
+            f"{prepared.cluster_id}, not ours ({own}): another program took the port"
+        )
+
+
+def _description(plan: LocalPlan, started: _Started) -> BrokerDescription:
+    addresses = [node.address for node in started.nodes.brokers.values()]
+    return BrokerDescription(
+        spec=plan.spec,
+        profile=plan.profile,
+        implementation=plan.implementation,
+        bootstrap=",".join(f"{host}:{port}" for host, port in addresses),
+        broker_config=coordinator_properties(plan.jars.version, plan.broker_config),
+        api_ranges=started.prepared.api_ranges,
+        notes=(*plan.jars.notes, *started.prepared.notes),
+        version=plan.jars.version,
+    )

@@ -1,0 +1,198 @@
+"""One broker's JVM: started, stopped and started again over the same storage, held by a debugger of ours."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from harness.targets.base.interface import Breakpoint, TargetError
+from harness.targets.base.measured import SAFEPOINT_LOGGING, MeasuredProcess
+from harness.targets.base.ports import free_port
+from harness.targets.base.program import Program
+from harness.targets.debugger.jdwp import CodePoint, Debugger, JvmBreakpoint
+from harness.targets.jars.resolved import KafkaJars
+from harness.targets.kafka.properties import HOST, render_properties
+
+STOP_GRACE_S: Final = 20.0
+"""How long a broker may take to stop when it is asked to; then it is killed."""
+_ATTACH_TIMEOUT_S: Final = 15.0
+BROKER_MAIN: Final = "kafka.Kafka"
+_JVM_FLAGS: Final = (
+    "-Xmx256m",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-XX:-UsePerfData",
+    "-XX:+ExitOnOutOfMemoryError",
+    "-Djava.awt.headless=true",
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+)
+"""A broker that lives for seconds starts twice as fast with them and answers no slower."""
+
+
+def java_command(java: Path, jars: KafkaJars, main: str, *arguments: str | Path) -> list[str | Path]:
+    """Return the command that runs a program out of Kafka's jars."""
+    return [java, *_JVM_FLAGS, *jars.jvm_options, "-cp", jars.class_path, main, *arguments]
+
+
+def start_jvm(
+    java: Path, jars: KafkaJars, main: str, properties: Mapping[str, str], *, directory: Path, name: str
+) -> Program:
+    """Start a server that reads a file of properties; its output goes to a log of its name."""
+    configuration = directory / f"{name}.properties"
+    configuration.write_text(render_properties(properties), encoding="utf-8")
+    logging = SAFEPOINT_LOGGING.format(_pause_log(directory, name).name)
+    command = java_command(java, jars.with_jvm_option(logging), main, configuration)
+    return Program(command, log=directory / f"{name}.log", directory=directory)
+
+
+def _pause_log(directory: Path, name: str) -> Path:
+    return directory / f"{name}-safepoints.log"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePlan:
+    """What a broker is run from and with."""
+
+    node_id: int
+    name: str
+    """Of its files of properties and log output."""
+    java: Path
+    jars: KafkaJars
+    properties: Mapping[str, str]
+    port: int
+    directory: Path
+    code_points: Mapping[Breakpoint, CodePoint]
+    """Where it may be held; with none its JVM has no debug agent."""
+
+
+class Node:
+    """A broker, whether it runs or not."""
+
+    def __init__(self, plan: NodePlan) -> None:
+        self._plan = plan
+        self._properties = dict(plan.properties)
+        self._code_points = dict(plan.code_points)
+        self._debug_port = free_port() if plan.code_points else None
+        self._program: Program | None = None
+        self._pid: int | None = None
+        self._debugger: Debugger | None = None
+        self._armed: dict[Breakpoint, JvmBreakpoint | None] = {}
+
+    @property
+    def node_id(self) -> int:
+        """Its id in the cluster."""
+        return self._plan.node_id
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it listens."""
+        return HOST, self._plan.port
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of its latest start."""
+        return self._pid
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it was started and not stopped since."""
+        return self._program is not None
+
+    @property
+    def program(self) -> Program:
+        """Its process."""
+        if self._program is None:
+            raise TargetError(f"broker {self.node_id} is not running")
+        return self._program
+
+    def measured(self, *, is_paused: bool) -> MeasuredProcess | None:
+        """Return its process as this machine can measure it; None while it does not run."""
+        if self._program is None:
+            return None
+        log = _pause_log(self._plan.directory, self._plan.name)
+        return MeasuredProcess(pid=self._program.pid, is_paused=is_paused, pause_log=log)
+
+    def failure(self) -> str | None:
+        """Return how it ended if nobody stopped it, else None."""
+        return None if self._program is None else self._program.failure()
+
+    def change(self, properties: Mapping[str, str]) -> None:
+        """Have other properties from the next start on."""
+        self._properties.update(properties)
+
+    async def start(self) -> None:
+        """Start its JVM; what is to be held is held from the first instruction on."""
+        plan = self._plan
+        jars = plan.jars
+        if self._debug_port is not None:
+            suspended = "y" if self._armed else "n"
+            agent = (
+                f"transport=dt_socket,server=y,suspend={suspended},quiet=y,address={HOST}:{self._debug_port}"
+            )
+            jars = jars.with_jvm_option(f"-agentlib:jdwp={agent}")
+        self._program = start_jvm(
+            plan.java, jars, BROKER_MAIN, self._properties, directory=plan.directory, name=plan.name
+        )
+        self._pid = self._program.pid
+        if self._armed:
+            debugger = await self._attached()
+            for point in tuple(self._armed):
+                self._armed[point] = await debugger.break_at(self._code_points[point])
+            await debugger.begin()
+
+    async def stop(self) -> None:
+        """Ask it to stop, and wait until it has."""
+        await self.hang_up()
+        program, self._program = self._program, None
+        if program is not None:
+            await program.stop(grace_s=STOP_GRACE_S)
+
+    async def kill(self) -> None:
+        """End it by force."""
+        program, self._program = self._program, None
+        if program is not None:
+            program.kill()
+        await self.hang_up()
+
+    async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
+        """Hold it when it next comes to a point, in some partitions or in any; it need not be running.
+
+        Raises:
+            TargetError: it has no such point, or was not started to be held.
+        """
+        if point not in self._code_points:
+            raise TargetError(f"broker {self.node_id} cannot be held at {point.value}")
+        code_point = self._code_points[point] = replace(self._code_points[point], partitions=partitions)
+        self._armed[point] = None
+        if self._program is not None:
+            self._armed[point] = await (await self._attached()).break_at(code_point)
+
+    async def reached(self, points: Collection[Breakpoint], *, timeout_s: float) -> None:
+        """Wait until it is held at each of some points that it was told of."""
+        for point in points:
+            held = self._armed.get(point)
+            if held is not None:
+                await held.reached(timeout_s=timeout_s)
+
+    async def release(self, point: Breakpoint) -> None:
+        """Let it go on, and hold it there no more."""
+        held = self._armed.pop(point, None)
+        if held is not None:
+            await held.clear()
+
+    async def _attached(self) -> Debugger:
+        if self._debugger is None:
+            assert self._debug_port is not None
+            try:
+                self._debugger = await Debugger.attach(HOST, self._debug_port, timeout_s=_ATTACH_TIMEOUT_S)
+            except TargetError as error:
+                raise TargetError(f"{error}\n{self.program.log_tail()}") from error
+        return self._debugger
+
+    async def hang_up(self) -> None:
+        """Leave it without a debugger, which lets it go on; when it is started again it is held as before."""
+        debugger, self._debugger = self._debugger, None
+        self._armed = dict.fromkeys(self._armed)
+        if debugger is not None:
+            await debugger.close()

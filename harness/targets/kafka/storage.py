@@ -1,0 +1,107 @@
+"""The directory in which a KRaft broker keeps its log, formatted as Kafka demands before the first start.
+
+Formatting takes a JVM of its own for half a second, so a version's formatted directory is kept in the cache
+and copied for each start; only the cluster's id is made anew, so that a broker can be told from any other.
+"""
+
+import asyncio
+import re
+import secrets
+import shutil
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from harness.targets.base.interface import Progress, TargetError
+from harness.targets.base.program import Program
+from harness.targets.jars import cache
+from harness.targets.jars.resolved import KafkaJars
+from harness.targets.kafka.properties import Ports, broker_properties, render_properties
+
+_FORMAT_TIMEOUT_S: Final = 60
+_CLUSTER_ID_BYTES: Final = 16
+_CLUSTER_ID: Final = re.compile(r"^cluster\.id=(.*)$", re.MULTILINE)
+_NODE_ID: Final = re.compile(r"^node\.id=.*$", re.MULTILINE)
+_DIRECTORY_ID: Final = re.compile(r"^directory\.id=.*$", re.MULTILINE)
+_META: Final = "meta.properties"
+
+
+def new_cluster_id() -> str:
+    """Return an id as Kafka writes it: 16 bytes in URL-safe Base64. Source: Uuid#toString (3.9.2)."""
+    return urlsafe_b64encode(secrets.token_bytes(_CLUSTER_ID_BYTES)).decode().rstrip("=")
+
+
+def cluster_id_of(storage: Path) -> str | None:
+    """Return the id of the cluster that a broker's directory belongs to, None as long as it has none."""
+    try:
+        found = _CLUSTER_ID.search((storage / _META).read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    return None if found is None else found[1].strip()
+
+
+async def format_storage(
+    java: Path, jars: KafkaJars, *, storages: Mapping[int, Path], directory: Path, progress: Progress
+) -> None:
+    """Make formatted directories for the nodes of a new cluster.
+
+    Args:
+        java: the program to format with.
+        jars: of the brokers that are to use them.
+        storages: a directory for each node id; made, and must not exist.
+        directory: for the formatter's configuration and log.
+        progress: told when a template has to be made first.
+    """
+    cluster_id = new_cluster_id()
+    for node_id, storage in storages.items():
+        await _copy_formatted(java, jars, storage=storage, directory=directory, progress=progress)
+        meta = storage / _META
+        text = _CLUSTER_ID.sub(f"cluster.id={cluster_id}", meta.read_text(encoding="utf-8"))
+        text = _NODE_ID.sub(f"node.id={node_id}", text)
+        meta.write_text(_DIRECTORY_ID.sub(f"directory.id={_new_directory_id()}", text), encoding="utf-8")
+
+
+def _new_directory_id() -> str:
+    """Return an id for a log directory: no two of a cluster may have one. Source: KIP-858."""
+    return f"A{new_cluster_id()[1:]}"  # none that Kafka reserves, and none that begins with a dash
+
+
+async def _copy_formatted(
+    java: Path, jars: KafkaJars, *, storage: Path, directory: Path, progress: Progress
+) -> None:
+    if jars.home is None:
+        await _format(java, jars, storage=storage, directory=directory)
+        return
+    template = jars.home / "storage"
+    if not template.is_dir():
+        async with cache.locked(jars.home, "storage", progress):
+            if not template.is_dir():
+                progress("formatting storage")
+                with cache.made_at(template) as temporary:
+                    await _format(java, jars, storage=temporary, directory=directory)
+    shutil.copytree(template, storage)
+
+
+async def _format(java: Path, jars: KafkaJars, *, storage: Path, directory: Path) -> None:
+    configuration = directory / "format.properties"
+    unused = Ports(broker=1, controller=2)
+    properties = broker_properties(jars.version, {}, ports=unused, storage=storage)
+    configuration.write_text(render_properties(properties), encoding="utf-8")
+    jvm = Program(
+        [
+            *(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", jars.class_path),
+            *("kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAg", "-c", configuration),
+        ],
+        log=directory / "format.log",
+        directory=directory,
+    )
+    try:
+        async with asyncio.timeout(_FORMAT_TIMEOUT_S):
+            status = await jvm.ended()
+    except TimeoutError:
+        raise TargetError(f"formatting storage took over {_FORMAT_TIMEOUT_S} s; see {jvm.log}") from None
+    finally:
+        jvm.kill()
+    if status or cluster_id_of(storage) is None:
+        raise TargetError(f"storage could not be formatted (exit status {status}):\n{jvm.log_tail()}")

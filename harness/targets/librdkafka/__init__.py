@@ -1,0 +1,1 @@
+"""The mock cluster of librdkafka as a target."""

@@ -1,0 +1,306 @@
+"""`librdkafka-mock`: the mock cluster that librdkafka brings for tests of clients.
+
+Programs upon Confluent's clients are tested with it; what it does otherwise than Kafka, no such test finds.
+It comes out of the librdkafka within confluent-kafka. Each stage has a cluster of its own, in a process of
+its own, since a mock cluster that comes upon what it did not foresee ends its process.
+"""
+
+import asyncio
+import re
+import sys
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from typing_extensions import override
+
+from harness.targets.base.dialogue import Dialogue
+from harness.targets.base.guess import guess_profile
+from harness.targets.base.interface import (
+    CONFORMANCE_CONFIG,
+    CONFORMANCE_TOPICS,
+    ApiRange,
+    Breakpoint,
+    Broker,
+    BrokerAction,
+    BrokerDescription,
+    Capability,
+    Connection,
+    ConnectionLost,
+    Frame,
+    Progress,
+    Role,
+    Stage,
+    Target,
+    TargetError,
+)
+from harness.targets.base.measured import MeasuredProcess
+from harness.targets.base.prepare import ask_until
+from harness.targets.base.program import Program
+from harness.targets.base.tcp import TcpStage, new_connect_slots
+from harness.targets.librdkafka.inflexible import SPOKEN, InflexibleConnection
+
+SPEC: Final = "librdkafka-mock"
+INFLEXIBLE_SUFFIX: Final = "+inflexible"
+"""Behind it: the group's APIs are spoken in versions that the mock cluster can read, as librdkafka does."""
+_CHILD: Final = Path(__file__).with_name("child.py")
+_READY_LINE: Final = re.compile(r"^listening on (\S+):(\d+) librdkafka (\S+)$", re.MULTILINE)
+_READY_POLL_S: Final = 0.02
+_START_TIMEOUT_MS: Final = 20_000.0
+_CLUSTER_TIMEOUT_S: Final = 20.0
+_END_PATIENCE_S: Final = 0.1
+"""A process that ends closes its connections one after the other."""
+_ENDED: Final = "the mock cluster has ended itself"
+_CONFIG_NOTE: Final = (
+    "it has no configuration; of the one here it was told the rebalance delay and the topics"
+)
+_NEWEST_CLAIMS: Final[Mapping[tuple[int, int], str]] = MappingProxyType(
+    {
+        (76, 1): "4.1",  # ShareGroupHeartbeat
+        (68, 1): "4.0",  # ConsumerGroupHeartbeat
+    }
+)
+"""Releases by an API and a version of it that they were the first to have.
+
+They are of groups of other kinds, which a broker that is no Kafka may serve or not: hence not in `guess`.
+"""
+
+
+class LibrdkafkaMockTarget(Target):
+    """The mock clusters of the librdkafka that is installed."""
+
+    def __init__(
+        self,
+        *,
+        profile: str | None = None,
+        start_timeout_ms: float | None = None,
+        is_inflexible: bool = False,
+    ) -> None:
+        self._profile = profile
+        self._is_inflexible = is_inflexible
+        self._start_timeout_ms = start_timeout_ms or _START_TIMEOUT_MS
+
+    @property
+    @override
+    def spec(self) -> str:
+        return f"{SPEC}{INFLEXIBLE_SUFFIX if self._is_inflexible else ''}"
+
+    @property
+    @override
+    def name(self) -> str:
+        return self.spec.replace("+", "-")
+
+    @property
+    @override
+    def capabilities(self) -> frozenset[Capability]:
+        return frozenset()
+
+    @override
+    async def start(
+        self,
+        *,
+        broker_config: Mapping[str, str],
+        directory: Path,
+        progress: Progress,
+        holds: Collection[Breakpoint] = (),
+        broker_actions: Collection[BrokerAction] = (),
+    ) -> Broker:
+        if broker_config:
+            raise TargetError(f"{self.spec} has no configuration that could be given to it")
+        progress("starting librdkafka's mock clusters")
+        topics = [f"{name}:{partition_count}" for name, partition_count in CONFORMANCE_TOPICS.items()]
+        program = Program([sys.executable, _CHILD, *topics], log=directory / "mock.log", directory=directory)
+        try:
+            address, version = await self._address_of(program)
+            api_ranges = await self._first_look(program, address)
+        except TargetError as error:
+            program.kill()
+            raise TargetError(f"{self.spec}: {error}") from error
+        except BaseException:
+            program.kill()
+            raise
+        description = self._description(version, api_ranges)
+        return LibrdkafkaMockBroker(description, program, address, is_inflexible=self._is_inflexible)
+
+    async def _address_of(self, program: Program) -> tuple[tuple[str, int], str]:
+        """Wait for the program's line, and return where clusters are had and of which librdkafka they are."""
+        started_s = time.monotonic()
+        while True:
+            found = _READY_LINE.search(program.log_tail())
+            if found is not None:
+                return (found[1], int(found[2])), found[3]
+            lost = program.failure()
+            if lost is not None:
+                raise TargetError(f"it is gone before it was ready: {lost}")
+            if time.monotonic() - started_s > self._start_timeout_ms / 1000:
+                raise TargetError(f"it did not get ready within {self._start_timeout_ms / 1000:g} s")
+            await asyncio.sleep(_READY_POLL_S)
+
+    async def _first_look(self, program: Program, address: tuple[str, int]) -> tuple[ApiRange, ...]:
+        """Return what a cluster advertises; it is ready as soon as it answers, for it loads nothing."""
+
+        async def ask(dialogue: Dialogue) -> tuple[ApiRange, ...]:
+            return await dialogue.learn_versions()
+
+        stage = MockStage(address)
+        try:
+            return await ask_until(stage, ask, timeout_ms=self._start_timeout_ms, failure=program.failure)
+        finally:
+            await stage.close()
+
+    def _description(self, version: str, api_ranges: tuple[ApiRange, ...]) -> BrokerDescription:
+        claimed = claimed_release(api_ranges)
+        reported = (
+            () if self._profile else (f"profile {claimed} is the newest release of which it claims an API",)
+        )
+        return BrokerDescription(
+            spec=self.spec,
+            profile=self._profile or claimed,
+            implementation=f"mock cluster of librdkafka {version}",
+            bootstrap="127.0.0.1, another port for each scenario",
+            broker_config=CONFORMANCE_CONFIG,
+            api_ranges=api_ranges,
+            notes=(*reported, _CONFIG_NOTE, *self._spoken()),
+        )
+
+    def _spoken(self) -> tuple[str, ...]:
+        if not self._is_inflexible:
+            return ()
+        reported = ", ".join(f"{api} v{version} as v{lower}" for (api, version), lower in SPOKEN.items())
+        return (f"it cannot read all versions that it claims, so it is sent {reported}",)
+
+
+def claimed_release(api_ranges: Iterable[ApiRange]) -> str:
+    """Return the newest release of which a mock cluster claims an API or a version of one."""
+    ranges = tuple(api_ranges)
+    newest = {api.api_key: api.max_version for api in ranges}
+    claims = (release for (key, version), release in _NEWEST_CLAIMS.items() if newest.get(key, -1) >= version)
+    return next(claims, None) or guess_profile(ranges)
+
+
+class LibrdkafkaMockBroker(Broker):
+    """The program that makes mock clusters, one for each stage."""
+
+    def __init__(
+        self,
+        description: BrokerDescription,
+        program: Program,
+        address: tuple[str, int],
+        *,
+        is_inflexible: bool = False,
+    ) -> None:
+        self._description = description
+        self._program = program
+        self._address = address
+        self._is_inflexible = is_inflexible
+
+    @property
+    @override
+    def description(self) -> BrokerDescription:
+        return self._description
+
+    @property
+    @override
+    def shares_coordinator(self) -> bool:
+        return False
+
+    @override
+    def open_stage(self, scenario_id: str) -> Stage:
+        return MockStage(self._address, is_inflexible=self._is_inflexible)
+
+    @override
+    def measured(self) -> Sequence[MeasuredProcess]:
+        return [MeasuredProcess(pid=self._program.pid)]
+
+    @override
+    def failure(self) -> str | None:
+        return self._program.failure()
+
+    @override
+    async def stop(self) -> None:
+        # Clusters hold nothing that would have to be written, and end with the program.
+        await self._program.stop()
+
+
+class MockConnection(Connection):
+    """A connection that tells a cluster that closed it from one that ended itself."""
+
+    def __init__(self, inner: Connection, stage: "MockStage") -> None:
+        self._inner = inner
+        self._stage = stage
+
+    @override
+    async def send(self, payload: bytes) -> None:
+        await self._inner.send(payload)
+
+    @override
+    async def receive(self, *, timeout_ms: float) -> Frame:
+        try:
+            return await self._inner.receive(timeout_ms=timeout_ms)
+        except ConnectionLost:
+            if await self._stage.has_ended(patience_s=_END_PATIENCE_S):
+                raise ConnectionLost(_ENDED) from None
+            raise
+
+    @override
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+class MockStage(TcpStage):
+    """A stage with a mock cluster of its own, from its first connection to its end."""
+
+    def __init__(self, address: tuple[str, int], *, is_inflexible: bool = False) -> None:
+        super().__init__(*address, connect_slots=new_connect_slots())
+        self._address = address
+        self._is_inflexible = is_inflexible
+        self._making = asyncio.Lock()
+        self._cluster: tuple[str, int] | None = None
+        self._life: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    @override
+    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
+        if role is not Role.COORDINATOR:
+            raise TargetError(f"{SPEC} is no cluster of several brokers")
+        async with self._making:
+            if self._cluster is None:
+                self._cluster = await self._made()
+        # Its port may be another cluster's by now.
+        if await self.has_ended():
+            raise ConnectionLost(_ENDED)
+        connection = MockConnection(await self.connect_to(*self._cluster), self)
+        return InflexibleConnection(connection) if self._is_inflexible else connection
+
+    async def has_ended(self, *, patience_s: float = 0) -> bool:
+        """Tell whether the cluster has ended by itself, or does so within a time."""
+        if self._life is None:
+            return False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                await self._life[0].read()
+        return self._life[0].at_eof()
+
+    async def _made(self) -> tuple[str, int]:
+        try:
+            async with asyncio.timeout(_CLUSTER_TIMEOUT_S):
+                self._life = await asyncio.open_connection(*self._address)
+                line = await self._life[0].readline()
+        except (OSError, TimeoutError) as error:
+            raise TargetError(f"{SPEC} makes no cluster: {str(error) or 'it takes too long'}") from error
+        host, _, port = line.decode().strip().rpartition(":")
+        if not host:
+            raise TargetError(f"{SPEC} makes no cluster; its log says why")
+        return host, int(port)
+
+    @override
+    async def close(self) -> None:
+        await super().close()
+        if self._life is not None:
+            _, writer = self._life
+            self._life = None
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()

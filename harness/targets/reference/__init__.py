@@ -1,0 +1,1 @@
+"""The reference coordinator as a target, in this process or over TCP."""

@@ -1,0 +1,90 @@
+"""The reference's named behaviours, as people read them: the one place outside it that knows its table."""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from harness.targets.base.interface import TargetError
+from reference_coordinator.core.family import CoordinatorFamily
+from reference_coordinator.profile.behaviour import OLDEST, Row, Span, Version
+from reference_coordinator.profile.behaviours import TABLE
+
+_FAMILIES: Final = {
+    CoordinatorFamily.SCALA: "the Scala coordinator",
+    CoordinatorFamily.JAVA: "the Java coordinator",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BehaviourSheet:
+    """A named difference between Kafka's releases."""
+
+    name: str
+    """In small letters, as profiles and reports tell it."""
+    meaning: str
+    """What a release does that has it."""
+    releases: str
+    """Which have it, e.g. `2.5 until before 3.7.1, the Scala coordinator`."""
+    source: str
+    """The Kafka class and method, KIP or KAFKA-number that decides."""
+
+
+def behaviour_sheets() -> tuple[BehaviourSheet, ...]:
+    """Return every named behaviour, in the order of the reference's table."""
+    return tuple(_sheet(row) for row in TABLE)
+
+
+def behaviour_sheet(name: str) -> BehaviourSheet:
+    """Return a behaviour by its name, in letters large or small, with underscores or hyphens.
+
+    Raises:
+        TargetError: there is none of that name; the message says which come close.
+    """
+    sheets = {sheet.name: sheet for sheet in behaviour_sheets()}
+    wanted = name.lower().replace("-", "_")
+    if wanted not in sheets:
+        close = difflib.get_close_matches(wanted, sheets, n=3)
+        meant = f"did you mean {', '.join(close)}?" if close else "`list --behaviours` shows all of them"
+        raise TargetError(f"no behaviour is called {name!r}; {meant}")
+    return sheets[wanted]
+
+
+def _sheet(row: Row) -> BehaviourSheet:
+    return BehaviourSheet(
+        name=row.behaviour.name.lower(),
+        meaning=row.meaning,
+        releases="; ".join(_span_text(span) for span in row.spans),
+        source=row.source,
+    )
+
+
+def _span_text(span: Span) -> str:
+    since = "2.4" if span.since == OLDEST else _release(span.since)
+    if span.until is None:
+        releases = "all releases" if span.since == OLDEST else f"{since} and later"
+    else:
+        releases = f"{since} until before {_release(span.until)}"
+    return releases if span.family is None else f"{releases}, {_FAMILIES[span.family]}"
+
+
+def _release(version: Version) -> str:
+    return ".".join(str(part) for part in version)
+
+
+def behaviours_page(sheets: Iterable[BehaviourSheet]) -> str:
+    """Return the documentation page of some behaviours."""
+    chapters = [
+        f"## {sheet.name}\n\n{sheet.meaning}\n\n"
+        f"- Releases: {sheet.releases}\n- Source: {sheet.source.replace('<', '&lt;')}\n"
+        for sheet in sheets
+    ]
+    return "\n".join((_HEAD, *chapters))
+
+
+_HEAD: Final = """# Named behaviours
+
+What differs between Kafka's releases, as clients of a group coordinator see it. The reference asks its
+profile for these and never compares versions; `kafka-conformance explain --behaviour NAME` tells one of
+them. `make docs` writes this page from `reference_coordinator/profile/behaviours.py`.
+"""

@@ -1,0 +1,71 @@
+"""A connection to the reference in this process: time jumps while a frame is awaited."""
+
+from collections import deque
+from typing import Protocol
+
+from typing_extensions import override
+
+from harness.targets.base.interface import Connection, ConnectionLost, Frame, NoAnswer, PermittedValue
+from reference_coordinator.broker.listener import ConnectionId, SendFrame
+
+
+class ClusterClock(Protocol):
+    """The cluster behind a connection, with its clock."""
+
+    def request(self, connection_id: ConnectionId, payload: bytes) -> None:
+        """Hand a connection's frame to the cluster."""
+
+    def disconnect(self, connection_id: ConnectionId) -> None:
+        """Tell the cluster that a client closed its connection."""
+
+    def limit_ms(self, timeout_ms: float) -> int:
+        """Return the clock's time at the end of a wait that begins now."""
+
+    def jump(self, limit_ms: int) -> bool:
+        """Let time pass to the next deadline, or to a limit before it; tell whether there was one."""
+
+
+class ReferenceConnection(Connection):
+    """A connection to a stage's cluster.
+
+    Attributes:
+        arrived: frames that nobody received yet.
+        loss: why no more will come, once that is so.
+    """
+
+    def __init__(self, stage: ClusterClock, connection_id: ConnectionId) -> None:
+        self._stage = stage
+        self._connection_id = connection_id
+        self.arrived: deque[Frame] = deque()
+        self.loss: str | None = None
+
+    @override
+    async def send(self, payload: bytes) -> None:
+        if self.loss is not None:
+            raise ConnectionLost(self.loss)
+        self._stage.request(self._connection_id, payload)
+
+    @override
+    async def receive(self, *, timeout_ms: float) -> Frame:
+        limit_ms = self._stage.limit_ms(timeout_ms)
+        while not self.arrived:
+            if self.loss is not None:
+                raise ConnectionLost(self.loss)
+            if not self._stage.jump(limit_ms):
+                raise NoAnswer(f"no frame within {timeout_ms:g} ms")
+        return self.arrived.popleft()
+
+    @override
+    async def close(self) -> None:
+        if self.loss is None:
+            self.loss = "closed by us"
+            self._stage.disconnect(self._connection_id)
+
+
+def frame_of(effect: SendFrame) -> Frame:
+    """Return what a client receives, and what else it might have."""
+    permitted = tuple(
+        PermittedValue(field=choice.field, payloads=choice.frames, reason=choice.reason)
+        for choice in effect.permitted
+    )
+    return Frame(payload=effect.frame, permitted=permitted)

@@ -1,0 +1,71 @@
+"""The reference that recordings are held against: a target's profile and configuration, and its state."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Final, TypeAlias
+
+from harness.targets.base.interface import CONFORMANCE_CONFIG
+from harness.targets.reference.target import reference_profile
+from harness.trace.schema import TraceError
+from reference_coordinator.broker.cluster_state import Node
+from reference_coordinator.broker.kafka_apis import KafkaApis
+from reference_coordinator.core.choices import Choices
+from reference_coordinator.groups.classic.group import ClassicGroup
+from reference_coordinator.offsets.shard import CoordinatorShard
+from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import Profile
+
+CLIENT_HOST: Final = "/127.0.0.1"
+"""Of all clients."""
+_COMPARED_OF_GROUPS: Final = tuple(
+    each.name
+    for each in fields(ClassicGroup)
+    if each.name not in ("profile", "choices", "previous_state", "current_state_timestamp_ms")
+)
+State: TypeAlias = tuple[object, ...]
+"""What `repr` tells apart where groups or their offsets differ."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceProfile:
+    """One profile of the reference with one configuration."""
+
+    profile: Profile
+    config: GroupCoordinatorConfig
+
+    def broker(self, choices: Choices) -> KafkaApis:
+        """Return a broker of it, alone and without a network, that knows of no group yet."""
+        node = Node(node_id=1, host="127.0.0.1", port=9092)
+        return KafkaApis(config=self.config, profile=self.profile, choices=choices, node=node)
+
+
+def specification(profile: str, broker_config: Mapping[str, str]) -> ReferenceProfile:
+    """Return the reference as a target is held against it; properties unknown to it are passed over."""
+    known = GroupCoordinatorConfig.property_names()
+    properties = {name: value for name, value in broker_config.items() if name in known}
+    config = GroupCoordinatorConfig.from_properties({**CONFORMANCE_CONFIG, **properties})
+    return ReferenceProfile(profile=reference_profile(profile), config=config)
+
+
+def stored_specification(profile: str, broker_config: Mapping[str, str], *, where: str) -> ReferenceProfile:
+    """Return the reference as a target on file is held against it.
+
+    Raises:
+        TraceError: the configuration on file is none that Kafka takes.
+        TargetError: the reference has no such profile.
+    """
+    try:
+        return specification(profile, broker_config)
+    except ConfigError as error:
+        raise TraceError(f"{where}: {error}") from error
+
+
+def state_of(shard: CoordinatorShard) -> State:
+    """Return the groups of a coordinator with their offsets, without what nothing that comes hangs on."""
+    groups = [[(each, getattr(group, each)) for each in _COMPARED_OF_GROUPS] for group in shard.groups()]
+    offsets = [
+        (partition, offset.offset)
+        for group_id in shard.offsets.groups_with_any()
+        for partition, offset in shard.offsets.of_group(group_id).items()
+    ]
+    return groups, offsets

@@ -1,0 +1,308 @@
+"""What the reference answers in each state, to members it knows, fences or does not know: found by asking.
+
+A group of two static members is brought into a state, and the second of them asks; or somebody asks in its
+place. Each question gets a coordinator of its own, so that none sees what another did.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from harness.targets.base.interface import CONFORMANCE_TOPICS, Broker, Connection, NoAnswer, Stage
+from harness.targets.reference.target import ReferenceTarget
+from harness.wire.codec import Fields, FieldValue, decode_response, encode_request
+
+PROFILES: Final = ("3.9", "4.4")
+"""The last release of the Scala coordinator, and the newest of the Java one."""
+_GROUP: Final = "group"
+_TOPIC: Final = next(iter(CONFORMANCE_TOPICS))
+_VERSIONS: Final = {
+    "JoinGroup": 7,
+    "SyncGroup": 5,
+    "Heartbeat": 4,
+    "LeaveGroup": 4,
+    "OffsetCommit": 8,
+    "DescribeGroups": 5,
+}
+_WAIT_MS: Final = 60_000.0
+_SESSION_MS: Final = 300_000
+_SUBSCRIPTION: Final = b"\x00\x00" + b"\x00\x00\x00\x00" + b"\xff\xff\xff\xff"
+
+
+class GroupState(StrEnum):
+    """Where a group is brought before it is asked."""
+
+    NONE = "no group"
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+
+
+class Asker(StrEnum):
+    """Who asks."""
+
+    KNOWN = "known"
+    """The second member, by both of its ids; in Empty, one that has left."""
+    FENCED = "fenced"
+    """Somebody else with the second member's instance id."""
+    UNKNOWN = "unknown"
+    """Somebody else without an instance id."""
+    RESTARTED = "restarted"
+    """Whoever has the second member's instance id and no member id."""
+    NEW = "new"
+    """Somebody with neither."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One cell of the matrix."""
+
+    api: str
+    state: GroupState
+    asker: Asker
+    is_generation_right: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class _Member:
+    connection: Connection
+    group_instance_id: str
+    member_id: str = ""
+    generation_id: int = 0
+
+
+class _ProbeGroup:
+    """A group on a stage of its own."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._asked = 0
+
+    async def answer_to(self, question: Question) -> str:
+        """Bring the group into a state, ask, and tell the answer, and the state after it if another."""
+        member = await self._second_member_in(question.state)
+        before = await self._state()
+        connection = await self._stage.connect()
+        await self._send(connection, question.api, _question_fields(question, member))
+        try:
+            answer = await self._receive(connection, question.api, wait_ms=0)
+        except NoAnswer:
+            reported = "parked"
+        else:
+            reported = _error_of(answer)
+        after = await self._state()
+        return reported if after == before else f"{reported} → {after}"
+
+    async def _second_member_in(self, state: GroupState) -> _Member:
+        ana, bob = [
+            _Member(connection=await self._stage.connect(), group_instance_id=seat)
+            for seat in ("seat-a", "seat-b")
+        ]
+        if state is GroupState.NONE:
+            return bob
+        await self._join(bob if state is GroupState.EMPTY else ana)
+        if state is GroupState.EMPTY:
+            await self._sync(bob, [bob])
+            await self._call(
+                bob.connection, "LeaveGroup", _leave_fields(bob.member_id, bob.group_instance_id)
+            )
+            return bob
+        await self._sync(ana, [ana])
+        await self._send(bob.connection, "JoinGroup", _join_fields("", bob.group_instance_id))
+        await self._join(ana)
+        self._joined(bob, await self._receive(bob.connection, "JoinGroup", wait_ms=_WAIT_MS))
+        if state is GroupState.COMPLETING_REBALANCE:
+            return bob
+        await self._sync(ana, [ana, bob])
+        await self._sync(bob, [])
+        if state is GroupState.PREPARING_REBALANCE:
+            await self._send(ana.connection, "JoinGroup", _join_fields(ana.member_id, ana.group_instance_id))
+        return bob
+
+    async def _join(self, member: _Member) -> None:
+        fields = _join_fields(member.member_id, member.group_instance_id)
+        self._joined(member, await self._call(member.connection, "JoinGroup", fields))
+
+    def _joined(self, member: _Member, answer: Fields) -> None:
+        assert answer["error_code"] == "NONE", answer
+        member.member_id, member.generation_id = str(answer["member_id"]), int(str(answer["generation_id"]))
+
+    async def _sync(self, member: _Member, assigned: Sequence[_Member]) -> None:
+        fields: Fields = {
+            **_identity(member.member_id, member.group_instance_id, member.generation_id),
+            "protocol_type": "consumer",
+            "protocol_name": "range",
+            "assignments": [{"member_id": each.member_id, "assignment": b"part"} for each in assigned],
+        }
+        answer = await self._call(member.connection, "SyncGroup", fields)
+        assert answer["error_code"] == "NONE", answer
+
+    async def _state(self) -> str:
+        connection = await self._stage.connect()
+        answer = await self._call(connection, "DescribeGroups", {"groups": [_GROUP]})
+        (group,) = _rows(answer["groups"])
+        return str(group["group_state"])
+
+    async def _call(self, connection: Connection, api: str, fields: Fields) -> Fields:
+        await self._send(connection, api, fields)
+        return await self._receive(connection, api, wait_ms=_WAIT_MS)
+
+    async def _send(self, connection: Connection, api: str, fields: Fields) -> None:
+        self._asked += 1
+        await connection.send(
+            encode_request(api, _VERSIONS[api], correlation_id=self._asked, client_id="matrix", fields=fields)
+        )
+
+    async def _receive(self, connection: Connection, api: str, *, wait_ms: float) -> Fields:
+        frame = await connection.receive(timeout_ms=wait_ms)
+        return decode_response(api, _VERSIONS[api], frame.payload).fields
+
+
+def _identity(member_id: str, group_instance_id: str | None, generation_id: int) -> dict[str, FieldValue]:
+    return {
+        "group_id": _GROUP,
+        "generation_id": generation_id,
+        "member_id": member_id,
+        "group_instance_id": group_instance_id,
+    }
+
+
+def _join_fields(member_id: str, group_instance_id: str | None) -> Fields:
+    return {
+        "group_id": _GROUP,
+        "session_timeout_ms": _SESSION_MS,
+        "rebalance_timeout_ms": _SESSION_MS,
+        "member_id": member_id,
+        "group_instance_id": group_instance_id,
+        "protocol_type": "consumer",
+        "protocols": [{"name": "range", "metadata": _SUBSCRIPTION}],
+    }
+
+
+def _leave_fields(member_id: str, group_instance_id: str | None) -> Fields:
+    return {
+        "group_id": _GROUP,
+        "members": [{"member_id": member_id, "group_instance_id": group_instance_id}],
+    }
+
+
+def _ids(asker: Asker, member: _Member) -> tuple[str, str | None]:
+    match asker:
+        case Asker.KNOWN:
+            return member.member_id or "former", member.group_instance_id
+        case Asker.FENCED:
+            return "nobody", member.group_instance_id
+        case Asker.UNKNOWN:
+            return "nobody", None
+        case Asker.RESTARTED:
+            return "", member.group_instance_id
+        case Asker.NEW:
+            return "", None
+
+
+def _question_fields(question: Question, member: _Member) -> Fields:
+    member_id, instance_id = _ids(question.asker, member)
+    generation_id = member.generation_id + (0 if question.is_generation_right else 7)
+    identity = _identity(member_id, instance_id, generation_id)
+    match question.api:
+        case "JoinGroup":
+            return _join_fields(member_id, instance_id)
+        case "LeaveGroup":
+            return _leave_fields(member_id, instance_id)
+        case "SyncGroup":
+            return {**identity, "protocol_type": "consumer", "protocol_name": "range", "assignments": []}
+        case "OffsetCommit":
+            partition = {"partition_index": 0, "committed_offset": 7}
+            identity["generation_id_or_member_epoch"] = identity.pop("generation_id")
+            return {**identity, "topics": [{"name": _TOPIC, "partitions": [partition]}]}
+        case _:
+            return identity
+
+
+def _error_of(answer: Fields) -> str:
+    """Return the one error of an answer, wherever that API puts it."""
+    inner = [
+        *_rows(answer.get("members")),
+        *(partition for topic in _rows(answer.get("topics")) for partition in _rows(topic["partitions"])),
+    ]
+    errors = [each["error_code"] for each in (answer, *inner) if "error_code" in each]
+    return str(next((error for error in errors if error != "NONE"), "NONE"))
+
+
+def _rows(value: FieldValue) -> list[Fields]:
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list | tuple) else []
+
+
+async def answers(profile: str, questions: Sequence[Question]) -> dict[Question, str]:
+    """Ask the reference of a profile."""
+    target = ReferenceTarget(profile)
+    broker = await target.start(broker_config={}, directory=Path(), progress=lambda _: None)
+    return {question: await _answer(broker, question) for question in questions}
+
+
+async def _answer(broker: Broker, question: Question) -> str:
+    stage = broker.open_stage("response matrix")
+    try:
+        return await _ProbeGroup(stage).answer_to(question)
+    finally:
+        await stage.close()
+
+
+def response_matrix_page() -> str:
+    """Return the documentation page: a chapter a profile, a table an API."""
+    chapters = [_chapter(profile, asyncio.run(answers(profile, _questions()))) for profile in PROFILES]
+    return "\n".join((_HEAD, *chapters))
+
+
+def _questions() -> list[Question]:
+    return [
+        Question(api=api, state=state, asker=asker, is_generation_right=is_right)
+        for api in _VERSIONS
+        if api != "DescribeGroups"
+        for state in GroupState
+        for asker in Asker
+        for is_right in _generations(api)
+    ]
+
+
+def _generations(api: str) -> tuple[bool, ...]:
+    return (True,) if api in {"JoinGroup", "LeaveGroup"} else (True, False)
+
+
+def _chapter(profile: str, reported: dict[Question, str]) -> str:
+    apis = dict.fromkeys(question.api for question in reported)
+    tables = [f"### {api} v{_VERSIONS[api]}\n\n{_table(api, reported)}\n" for api in apis]
+    return "\n".join((f"## Profile {profile}\n", *tables))
+
+
+def _table(api: str, reported: dict[Question, str]) -> str:
+    columns = [(asker, is_right) for asker in Asker for is_right in _generations(api)]
+    headings = [
+        asker.value if len(_generations(api)) == 1 else f"{asker.value}, {'right' if is_right else 'wrong'}"
+        for asker, is_right in columns
+    ]
+    rows = [
+        [state.value]
+        + [
+            reported[Question(api=api, state=state, asker=asker, is_generation_right=is_right)]
+            for asker, is_right in columns
+        ]
+        for state in GroupState
+    ]
+    lines = [["state", *headings], ["---"] * (1 + len(columns)), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+_HEAD: Final = """# What the classic protocol answers
+
+Found by asking the reference: a group with two static members is brought into a state, and the second of
+them asks by both of its ids (*known*) or by its instance id alone (*restarted*); or somebody else does, with
+its instance id (*fenced*), with none (*unknown*), or with neither id (*new*); in the *right* generation or a
+*wrong* one. In Empty the known member is one that has left. An arrow tells the state that the group is in
+afterwards, where that is another. The initial rebalance delay is 0. `make docs` writes this page; what
+changes in it has changed for clients.
+"""

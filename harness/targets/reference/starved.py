@@ -1,0 +1,129 @@
+"""The reference, kept from running at times: what a machine that starves a broker does, in virtual time.
+
+The reference itself is never starved. To find out whether an answer of a broker that was comes from that
+alone, it is halted for as long, at the same place: nothing is taken in, nothing falls due, and all of that
+happens at once when it goes on. A real broker takes requests and timers in either order then, as this does.
+"""
+
+from collections.abc import Callable, Mapping
+from math import ceil
+from typing import Final
+
+from typing_extensions import override
+
+from harness.targets.base.interface import Broker
+from harness.targets.reference.target import ReferenceStage, ReferenceTarget
+from reference_coordinator.broker.cluster import Cluster
+from reference_coordinator.broker.listener import ConnectionId
+
+_NEVER: Final = -1
+_ROUNDED_MS: Final = 1
+
+
+class StarvedReference(ReferenceTarget):
+    """The reference, with stages that can be halted."""
+
+    def __init__(self, profile: str) -> None:
+        super().__init__(profile, profile_in_spec=True)
+        self._stage = StarvedStage
+
+
+class StarvedStage(ReferenceStage):
+    """A stage whose brokers can be halted, all together.
+
+    Attributes:
+        late_ms: how much longer than it was told to the harness waits for an answer.
+        last_connection_first: in which order they take in what came on several connections.
+        requests_first: whether brokers that go on take in what came before what fell due.
+    """
+
+    def __init__(self, cluster: Cluster, properties: Mapping[str, str]) -> None:
+        super().__init__(cluster, properties)
+        self.last_connection_first = False
+        self.late_ms = 0.0
+        self.requests_first = False
+        self._halts: list[tuple[int, int]] = []
+        """When the next ones begin and how long they last, on the cluster's clock; in the order of time."""
+        self._halted_since_ms = _NEVER
+        self._halted_until_ms = _NEVER
+        self._waiting: dict[ConnectionId, list[Callable[[], None]]] = {}
+
+    def halt(self, begin_ms: float, length_ms: float) -> None:
+        """Halt the brokers at a time of the stage's clock, or as soon as it is past."""
+        self._halts.append((ceil(begin_ms) + self._opened_ms, ceil(length_ms)))
+        self._halts.sort()
+
+    @override
+    def limit_ms(self, timeout_ms: float) -> int:
+        return super().limit_ms(timeout_ms + self.late_ms)
+
+    @override
+    def request(self, connection_id: ConnectionId, payload: bytes) -> None:
+        take_in = super().request
+        if self._is_halted:
+            self._waiting.setdefault(connection_id, []).append(lambda: take_in(connection_id, payload))
+        else:
+            take_in(connection_id, payload)
+
+    @override
+    def disconnect(self, connection_id: ConnectionId) -> None:
+        notice = super().disconnect
+        if self._is_halted:
+            self._waiting.setdefault(connection_id, []).append(lambda: notice(connection_id))
+        else:
+            notice(connection_id)
+
+    @override
+    def jump(self, limit_ms: int) -> bool:
+        if self._is_halted:
+            return self._jump_while_halted(limit_ms)
+        if not self._halts or self._halts[0][0] > limit_ms:
+            return super().jump(limit_ms)
+        begin_ms, length_ms = self._halts[0]
+        if begin_ms > self._clock_ms and super().jump(begin_ms):
+            return True
+        del self._halts[0]
+        self._halted_since_ms = self._clock_ms
+        self._halted_until_ms = self._clock_ms + length_ms
+        return True
+
+    @property
+    def _is_halted(self) -> bool:
+        return self._halted_until_ms != _NEVER
+
+    def _jump_while_halted(self, limit_ms: int) -> bool:
+        if self._halted_until_ms > limit_ms:
+            self._clock_ms = max(self._clock_ms, limit_ms)
+            return False
+        if self._halts and self._halts[0][0] <= self._halted_until_ms + _ROUNDED_MS:
+            # It goes on without a moment between the two.
+            begin_ms, length_ms = self._halts.pop(0)
+            self._halted_until_ms = max(self._halted_until_ms, begin_ms + length_ms)
+            return True
+        self._clock_ms = max(self._clock_ms, self._halted_until_ms)
+        self._halted_until_ms = _NEVER
+        if not self.requests_first:
+            self.deliver(self._cluster.advance(now_ms=self._now()))
+        self._take_in_what_came()
+        self.deliver(self._cluster.advance(now_ms=self._now()))
+        return True
+
+    def _take_in_what_came(self) -> None:
+        waiting, self._waiting = list(self._waiting.values()), {}
+        if self.last_connection_first:
+            waiting.reverse()
+        now_ms = self._clock_ms
+        if self.requests_first:
+            # A coordinator lets fall due what is before it takes anything in, and here nothing is yet.
+            self._clock_ms = self._halted_since_ms
+        for of_connection in waiting:
+            for happen in of_connection:
+                happen()
+        self._clock_ms = now_ms
+
+
+def starved_stage(broker: Broker, scenario_id: str) -> StarvedStage:
+    """Open a stage of a `StarvedReference`."""
+    stage = broker.open_stage(scenario_id)
+    assert isinstance(stage, StarvedStage), "its target opens no others"
+    return stage

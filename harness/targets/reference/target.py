@@ -1,0 +1,396 @@
+"""`reference[:PROFILE]`: the reference coordinator in this process, in virtual time.
+
+Each stage has a cluster of its own, and with it coordinators, a log, topics and a clock: scenarios share
+nothing, and time passes only when somebody waits. Ids are seeded by the scenario, so that the same scenario
+gives the same bytes whatever ran before. One broker coordinates; the others are there for it to be moved to.
+"""
+
+import zlib
+from collections.abc import Collection, Mapping, Sequence
+from math import ceil
+from pathlib import Path
+from typing import Final
+
+from typing_extensions import override
+
+from harness.targets.base.interface import (
+    CONFORMANCE_CONFIG,
+    CONFORMANCE_TOPICS,
+    Breakpoint,
+    Broker,
+    BrokerAction,
+    BrokerDescription,
+    Capability,
+    Connection,
+    ConnectionLost,
+    Progress,
+    Role,
+    Stage,
+    Target,
+    TargetError,
+)
+from harness.targets.base.long_log import BATCH_BYTES_MAX
+from harness.targets.base.measured import MeasuredProcess
+from harness.targets.base.prepare import Prepared, prepare
+from harness.targets.reference.connection import ReferenceConnection, frame_of
+from harness.wire.log_records import EncodedRecord
+from harness.wire.record_batch import encode_batch
+from reference_coordinator.broker.cluster import Cluster
+from reference_coordinator.broker.cluster_state import Node
+from reference_coordinator.broker.listener import ConnectionId, Outgoing, SendFrame
+from reference_coordinator.core.choices import DeterministicChoices
+from reference_coordinator.core.family import CoordinatorFamily
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.log.external_records import external_batch
+from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import Profile, UnknownProfileError, profile_for
+
+DEFAULT_PROFILE: Final = "4.4"
+"""The newest release that the reference's table tells of."""
+_HOST: Final = "127.0.0.1"
+_CLIENT_HOST: Final = "/127.0.0.1"
+_FIRST_PORT: Final = 9091
+_NODES: Final = 3
+_LONG_LOAD_MS: Final = 1_000
+"""How long a load takes of a log that was lengthened, in virtual time."""
+_RELOADING: Final = (BrokerAction.RESTART, BrokerAction.KILL, BrokerAction.MOVE, BrokerAction.DISCONNECT)
+_READY_TIMEOUT_MS: Final = 60_000.0
+
+
+class ReferenceTarget(Target):
+    """The reference coordinator, in process, held to one profile."""
+
+    def __init__(self, profile: str | None = None, *, profile_in_spec: bool = False) -> None:
+        self._stage: type[ReferenceStage] = ReferenceStage
+        self._profile = reference_profile(profile or DEFAULT_PROFILE)
+        self._suffix = f":{self._profile.name}" if profile_in_spec else ""
+
+    @property
+    @override
+    def spec(self) -> str:
+        return f"reference{self._suffix}"
+
+    @property
+    @override
+    def name(self) -> str:
+        return f"reference{self._suffix.replace(':', '-')}"
+
+    @property
+    @override
+    def capabilities(self) -> frozenset[Capability]:
+        if self._profile.coordinator is CoordinatorFamily.JAVA:
+            # It marks a group Dead and removes it in one step, and draws lots what is loaded first.
+            return frozenset(Capability) - {Capability.HOLD_DEAD, Capability.ORDERED_LOADS}
+        return frozenset(Capability)
+
+    @property
+    @override
+    def process_count(self) -> int:
+        return 0
+
+    @override
+    async def start(
+        self,
+        *,
+        broker_config: Mapping[str, str],
+        directory: Path,
+        progress: Progress,
+        holds: Collection[Breakpoint] = (),
+        broker_actions: Collection[BrokerAction] = (),
+    ) -> Broker:
+        properties = {**CONFORMANCE_CONFIG, **broker_config}
+        try:
+            config = GroupCoordinatorConfig.from_properties(properties)
+        except ConfigError as error:
+            raise TargetError(f"{self.spec}: {error}") from error
+        stage = ReferenceStage(_cluster(self._profile, config, "preparation"), properties)
+        prepared = await stage.prepared()
+        await stage.close()
+        description = BrokerDescription(
+            spec=self.spec,
+            profile=self._profile.name,
+            implementation=f"reference coordinator, profile {self._profile.name}",
+            bootstrap="in process",
+            broker_config=properties,
+            api_ranges=prepared.api_ranges,
+        )
+        return ReferenceBroker(description, self._profile, config, self._stage)
+
+
+def reference_profile(name: str) -> Profile:
+    """Return a profile of the reference; `TargetError` when there is none of that name."""
+    try:
+        return profile_for(name)
+    except UnknownProfileError as error:
+        raise TargetError(str(error)) from error
+
+
+class ReferenceBroker(Broker):
+    """Makes a coordinator for each stage; holds nothing itself."""
+
+    def __init__(
+        self,
+        description: BrokerDescription,
+        profile: Profile,
+        config: GroupCoordinatorConfig,
+        stage: "type[ReferenceStage]",
+    ) -> None:
+        self._description = description
+        self._profile = profile
+        self._config = config
+        self._stage = stage
+
+    @property
+    @override
+    def description(self) -> BrokerDescription:
+        return self._description
+
+    @property
+    @override
+    def shares_coordinator(self) -> bool:
+        return False
+
+    @override
+    def open_stage(self, scenario_id: str) -> Stage:
+        cluster = _cluster(self._profile, self._config, scenario_id)
+        return self._stage(cluster, self._description.broker_config)
+
+    @override
+    def measured(self) -> Sequence[MeasuredProcess] | None:
+        return None
+
+    @override
+    def failure(self) -> str | None:
+        return None
+
+    @override
+    async def stop(self) -> None:
+        return
+
+
+def _cluster(profile: Profile, config: GroupCoordinatorConfig, scenario_id: str) -> Cluster:
+    return Cluster(
+        profile=profile,
+        config=config,
+        choices=DeterministicChoices(seed=zlib.crc32(scenario_id.encode())),
+        nodes=[Node(node_id=each, host=_HOST, port=_FIRST_PORT + each) for each in range(1, _NODES + 1)],
+    )
+
+
+class ReferenceStage(Stage):
+    """A cluster of one scenario's own and its clock, which jumps from deadline to deadline."""
+
+    def __init__(self, cluster: Cluster, properties: Mapping[str, str]) -> None:
+        self._cluster = cluster
+        self._properties = dict(properties)
+        self._clock_ms = 0
+        self._opened_ms = 0
+        self._prepared: Prepared | None = None
+        self._is_preparing = False
+        self._has_long_log = False
+        self._load_ends_ms: int | None = None
+        self._former: int | None = None
+        self._without_network: list[int] = []
+        self._still: list[int] = []
+        self._connections: dict[ConnectionId, ReferenceConnection] = {}
+
+    @property
+    @override
+    def settle_ms(self) -> float:
+        return 0
+
+    @override
+    def now_ms(self) -> float:
+        return self._clock_ms - self._opened_ms
+
+    async def prepared(self) -> Prepared:
+        """Bring the coordinator to where a scenario may begin, once; the clock begins after that."""
+        if self._prepared is None:
+            self._is_preparing = True
+            self._prepared = await prepare(self, topics=CONFORMANCE_TOPICS, timeout_ms=_READY_TIMEOUT_MS)
+            self._is_preparing = False
+            self._opened_ms = self._clock_ms
+        return self._prepared
+
+    @override
+    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
+        if not self._is_preparing:
+            await self.prepared()
+        node_id = self._node_in(role)
+        if not self._cluster.is_reachable(node_id):
+            raise ConnectionLost(f"broker {node_id} cannot be reached")
+        connection_id = self._cluster.connected(node_id, client_host=_CLIENT_HOST)
+        connection = ReferenceConnection(self, connection_id)
+        self._connections[connection_id] = connection
+        return connection
+
+    def _node_in(self, role: Role) -> int:
+        match role:
+            case Role.COORDINATOR:
+                return self._coordinator
+            case Role.OTHER:
+                return self._next
+            case Role.FORMER if self._former is None:
+                raise TargetError("nobody coordinated before")
+            case Role.FORMER:
+                return self._former
+
+    @property
+    def _coordinator(self) -> int:
+        """Who coordinates; before there are groups, who will."""
+        found = self._cluster.coordinator_id
+        return self._cluster.node_ids_up[0] if found is None else found
+
+    @property
+    def _next(self) -> int:
+        """Who would coordinate after the one that does."""
+        others = [each for each in self._cluster.node_ids_up if each != self._coordinator]
+        if not others:
+            raise TargetError("no other broker is up")
+        return next((each for each in others if each > self._coordinator), others[0])
+
+    @override
+    async def elapse(self, duration_ms: float) -> None:
+        if not self._is_preparing:
+            await self.prepared()
+        limit_ms = self._clock_ms + ceil(duration_ms)
+        while self.jump(limit_ms):
+            pass
+
+    @override
+    async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
+        await self.prepared()
+        if self._has_long_log and action in _RELOADING:
+            self._cluster.hold_loading()
+            self._load_ends_ms = self._clock_ms + _LONG_LOAD_MS
+        before = self._coordinator
+        self._carry_out(action, broker_config)
+        if self._coordinator != before:
+            self._former = before
+
+    def _carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
+        cluster, node_id, now_ms = self._cluster, self._coordinator, self._now()
+        match action:
+            case BrokerAction.LENGTHEN:
+                self._require_room(BATCH_BYTES_MAX)
+                self._has_long_log = True
+            case BrokerAction.RESTART:
+                self._restart(node_id, broker_config)
+            case BrokerAction.KILL if cluster.node_ids_up == (node_id,):
+                self.deliver(cluster.kill(node_id, now_ms=now_ms))
+                self._restart(node_id, {})
+            case BrokerAction.KILL:
+                self.deliver(cluster.kill(node_id, now_ms=now_ms))
+            case BrokerAction.MOVE:
+                self.deliver(cluster.move(self._next, now_ms=now_ms))
+            case _:
+                self._hinder(node_id, action)
+
+    def _hinder(self, node_id: int, action: BrokerAction) -> None:
+        """Do something to a broker that lives on."""
+        cluster, now_ms = self._cluster, self._now()
+        match action:
+            case BrokerAction.PAUSE:
+                cluster.pause(node_id)
+                self._still.append(node_id)
+            case BrokerAction.RESUME:
+                while self._still:
+                    self.deliver(cluster.resume(self._still.pop(), now_ms=now_ms))
+            case BrokerAction.DISCONNECT:
+                self._without_network.append(node_id)
+                self.deliver(cluster.disconnect(node_id, now_ms=now_ms))
+            case BrokerAction.RECONNECT:
+                while self._without_network:
+                    self.deliver(cluster.reconnect(self._without_network.pop(), now_ms=now_ms))
+            case _:
+                raise AssertionError("done above")
+
+    def _restart(self, node_id: int, broker_config: Mapping[str, str]) -> None:
+        self._properties |= broker_config
+        try:
+            config = GroupCoordinatorConfig.from_properties(self._properties)
+        except ConfigError as error:
+            raise TargetError(f"the reference cannot restart so: {error}") from error
+        self.deliver(self._cluster.restart(node_id, now_ms=self._now(), config=config))
+
+    @override
+    async def append(self, partition: int, records: Sequence[EncodedRecord]) -> None:
+        await self.prepared()
+        self._require_room(len(encode_batch(records)))
+        cluster, base_offset = self._cluster, self._cluster.state.log.end_offset(partition)
+        added = external_batch(records, partition=partition, base_offset=base_offset, profile=cluster.profile)
+        cluster.append_external(partition, added)
+
+    def _require_room(self, batch_bytes: int) -> None:
+        """Refuse a batch from outside that the log would not take.
+
+        Source: UnifiedLog#analyzeAndValidateRecords (4.3.1).
+        """
+        if batch_bytes > GroupCoordinatorConfig.from_properties(self._properties).message_max_bytes:
+            raise TargetError("__consumer_offsets cannot be written: Produce answers MESSAGE_TOO_LARGE")
+
+    @override
+    async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
+        await self.prepared()
+        match point:
+            case Breakpoint.LOADING:
+                self._cluster.hold_loading(partitions)
+            case Breakpoint.DEAD:
+                self._cluster.hold_dead()
+
+    @override
+    async def release(self, point: Breakpoint) -> None:
+        match point:
+            case Breakpoint.LOADING:
+                self.deliver(self._cluster.release_loading(now_ms=self._now()))
+            case Breakpoint.DEAD:
+                self.deliver(self._cluster.release_dead(now_ms=self._now()))
+
+    @override
+    async def close(self) -> None:
+        for connection in tuple(self._connections.values()):
+            await connection.close()
+
+    def request(self, connection_id: ConnectionId, payload: bytes) -> None:
+        """Hand a connection's frame to the cluster."""
+        self.deliver(self._cluster.received(connection_id, payload, now_ms=self._now()))
+
+    def disconnect(self, connection_id: ConnectionId) -> None:
+        """Tell the cluster that a client closed its connection."""
+        if self._connections.pop(connection_id, None) is not None:
+            self.deliver(self._cluster.disconnected(connection_id, now_ms=self._now()))
+
+    def limit_ms(self, timeout_ms: float) -> int:
+        """Return the clock's time at the end of a wait that begins now."""
+        return self._clock_ms + ceil(timeout_ms)
+
+    def jump(self, limit_ms: int) -> bool:
+        """Let time pass to the next deadline, or to a limit before it; tell whether there was one."""
+        deadlines = (self._cluster.next_deadline(), self._load_ends_ms)
+        deadline = min((each for each in deadlines if each is not None), default=None)
+        if deadline is None or deadline > limit_ms:
+            self._clock_ms = max(self._clock_ms, limit_ms)
+            return False
+        self._clock_ms = max(self._clock_ms, deadline)
+        self.deliver(self._cluster.advance(now_ms=self._now()))
+        if self._load_ends_ms is not None and self._load_ends_ms <= self._clock_ms:
+            self._load_ends_ms = None
+            self.deliver(self._cluster.release_loading(now_ms=self._now()))
+        after = self._cluster.next_deadline()
+        assert after is None or after > self._clock_ms, "a deadline that has passed was not met"
+        return True
+
+    def deliver(self, outgoing: Sequence[Outgoing]) -> None:
+        """Put what the cluster wants sent or closed where the connections look for it."""
+        for effect in outgoing:
+            if isinstance(effect, SendFrame):
+                connection = self._connections.get(effect.connection)
+                if connection is not None:
+                    connection.arrived.append(frame_of(effect))
+            else:
+                closed = self._connections.pop(effect.connection, None)
+                if closed is not None:
+                    closed.loss = "closed by the peer"
+
+    def _now(self) -> Millis:
+        return Millis(self._clock_ms)

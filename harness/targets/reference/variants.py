@@ -1,0 +1,50 @@
+"""References that are one behaviour away from a profile: what tells which behaviour a change hangs on."""
+
+from dataclasses import replace
+from typing import Final
+
+from harness.targets.reference.behaviours import behaviour_sheet
+from harness.targets.reference.target import ReferenceTarget, reference_profile
+from reference_coordinator.profile.behaviour import Behaviour
+from reference_coordinator.profile.profiles import Profile
+
+COORDINATOR: Final = "coordinator"
+"""Stands, among the names of behaviours, for the order of steps in which the two coordinators differ."""
+_COORDINATOR_SOURCE: Final = "KIP-848"
+
+
+class VariantTarget(ReferenceTarget):
+    """The reference held to a profile that no release has."""
+
+    def __init__(self, profile: Profile) -> None:
+        super().__init__(profile.name)
+        self._profile = profile
+
+
+def differing_behaviours(one: str, other: str) -> tuple[str, ...]:
+    """Return the names of the behaviours in which two profiles differ, in alphabetical order.
+
+    Raises:
+        TargetError: there is no such profile.
+    """
+    profiles = reference_profile(one), reference_profile(other)
+    names = {behaviour.name.lower() for behaviour in profiles[0].behaviours ^ profiles[1].behaviours}
+    if profiles[0].coordinator is not profiles[1].coordinator:
+        names.add(COORDINATOR)
+    return tuple(sorted(names))
+
+
+def behaviour_source(name: str) -> str:
+    """Return where Kafka decides a behaviour: a KAFKA-number, or class and method."""
+    return _COORDINATOR_SOURCE if name == COORDINATOR else behaviour_sheet(name).source
+
+
+def variant(base: str, *, behaviour: str, of: str) -> VariantTarget:
+    """Return the reference of one profile with a single behaviour as another profile has it."""
+    profile, other = reference_profile(base), reference_profile(of)
+    if behaviour == COORDINATOR:
+        return VariantTarget(replace(profile, coordinator=other.coordinator))
+    switched = Behaviour[behaviour.upper()]
+    rest = profile.behaviours - {switched}
+    held = rest | {switched} if other.has(switched) else rest
+    return VariantTarget(replace(profile, behaviours=held))

@@ -1,0 +1,74 @@
+"""Signals end a command in order, many of them at once, and none with a traceback."""
+
+import signal
+from pathlib import Path
+from time import sleep
+from typing import Final
+
+import pytest
+
+from harness.cli.interrupts import is_interruption
+from harness.report.model.escaping import in_markdown
+from harness.results.exit_code import ExitCode
+from harness.tests.completed_runs import command_line
+from harness.tests.interruptions import interrupted
+from harness.tests.lying_broker import says_nothing, serving
+from harness.tests.patience import NOW_OR_NEVER_S, wait_until
+from harness.trace.files import RunFolder
+
+_BETWEEN_S: Final = 0.05
+
+
+def ended_by(tmp_path: Path, *numbers: signal.Signals) -> tuple[int, str]:
+    """Start a run, send it signals as soon as it drives, and return its exit code and what it printed."""
+    with serving(says_nothing) as port:
+        run = ("run", "--target", f"external:127.0.0.1:{port}", "--no-report", "--run-id", "run")
+        with command_line(*run, "classic/heartbeat/*", out=tmp_path) as process:
+            wait_until(lambda: "asking 127.0.0.1" in (tmp_path / "log").read_text(), what="the drive")
+            for number in numbers:
+                if process.poll() is None:
+                    process.send_signal(number)
+                sleep(_BETWEEN_S)
+            code = process.wait(timeout=NOW_OR_NEVER_S)
+    return code, (tmp_path / "log").read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda each: each.name)
+def test_a_signal_ends_a_run_in_order(tmp_path: Path, number: signal.Signals) -> None:
+    code, reported = ended_by(tmp_path, number)
+    assert code == ExitCode.INTERRUPTED, reported
+    assert "Traceback" not in reported
+    footer = RunFolder(tmp_path / "run").read_footer()
+    assert footer is not None
+    assert footer.ended == "interrupted"
+
+
+def test_five_times_ctrl_c_ends_at_once_without_a_traceback(tmp_path: Path) -> None:
+    code, reported = ended_by(tmp_path, *[signal.SIGINT] * 5)
+    # A shell tells 130 of both: Python gives up its handlers before it has ended.
+    assert code in (ExitCode.INTERRUPTED, -signal.SIGINT), reported
+    assert "Traceback" not in reported
+    assert "Exception ignored" not in reported
+
+
+def test_an_interruption_is_found_in_a_group() -> None:
+    assert is_interruption(BaseExceptionGroup("two", [ValueError(), KeyboardInterrupt()]))
+    assert not is_interruption(ExceptionGroup("one", [ValueError()]))
+
+
+def test_markdown_turns_no_text_around_and_carries_no_control_character() -> None:
+    reported = in_markdown("a\u202eb\u2066c\x9b31md\x85e\x1b[2J\u200ff")
+    assert reported.isprintable()
+    assert "\\\\u202eb\\\\u2066c\\\\x9b31md" in reported
+
+
+@pytest.mark.parametrize("signals", ["SIGHUP", "five times Ctrl-C"])
+@pytest.mark.parametrize("command", ["tap, not ready", "tap", "clients", "gate"])
+def test_signals_end_what_waits_or_carries_at_once_and_keep_what_came(command: str, signals: str) -> None:
+    assert interrupted(command, signals).faults == ()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("signals", ["SIGINT", "SIGTERM", "SIGHUP", "five times Ctrl-C"])
+def test_signals_end_a_matrix_and_keep_what_came(signals: str) -> None:
+    assert interrupted("matrix", signals).faults == ()

@@ -1,0 +1,136 @@
+"""`[tool.kafka-conformance]` in pyproject.toml: what it stands for, from where, and what it may not say."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from harness.cli import main, settings
+from harness.cli.commands import load_command
+from harness.cli.settings import SettingsError, apply_settings, read_settings
+from harness.results.exit_code import ExitCode
+from harness.targets.jars.locks import LOCK_VARIABLE
+from harness.tests.small_suite import RIGHT, write_suite
+
+SCENARIO: Final = "classic/heartbeat/before-assignments"
+
+
+def write(folder: Path, table: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pyproject.toml").write_text(f"[tool.kafka-conformance]\n{table}")
+
+
+def test_settings_stand_for_options_of_commands_that_have_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(LOCK_VARIABLE, "")
+    monkeypatch.delenv(LOCK_VARIABLE)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    table = (
+        'suites = "own"',
+        'expect = ["a.toml"]',
+        'target = ["reference"]',
+        'out = "b"',
+        'jar-lock = "kept"',
+    )
+    write(tmp_path, "\n".join(table))
+    (tmp_path / "below").mkdir()
+
+    found = apply_settings(tmp_path / "below")
+
+    assert found["run"] == {
+        "suites": "own",
+        "expect": [str(tmp_path / "a.toml")],
+        "target": ["reference"],
+        "out": str(tmp_path / "b"),
+    }
+    assert found["list"] == {"suites": "own"}
+    assert sys.path[-1] == str(tmp_path)
+    assert os.environ[LOCK_VARIABLE] == str(tmp_path / "kept")
+
+
+def test_every_command_has_the_options_that_the_table_stands_for() -> None:
+    for command, names in settings._OPTIONS.items():
+        assert set(names) <= {each.name for each in load_command(command).params}, command
+
+
+def test_the_nearest_pyproject_counts_even_without_the_table(tmp_path: Path) -> None:
+    write(tmp_path, 'out = "build"\n')
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "pyproject.toml").write_text("[project]\n")
+
+    assert read_settings(tmp_path) is not None
+    assert read_settings(tmp_path / "inner") is None
+
+
+@pytest.mark.parametrize(
+    ("table", "reported"),
+    [
+        ('sutes = "own"\n', r"sutes: .*there are suites, expect, target, out, jar-lock"),
+        ("suites = 3\n", r"suites: Input should be a valid string"),
+        ('expect = "one.toml"\n', r"expect: Input should be a valid list"),
+        ("= no TOML", r"pyproject\.toml cannot be read"),
+    ],
+)
+def test_what_is_wrong_is_reported_with_file_and_key(tmp_path: Path, table: str, reported: str) -> None:
+    write(tmp_path, table)
+
+    with pytest.raises(SettingsError, match=reported):
+        read_settings(tmp_path)
+
+
+def test_a_wrong_table_ends_a_command_with_its_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, 'sutes = "own"\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["kafka-conformance", "list"])
+
+    with pytest.raises(SystemExit) as ending:
+        main()
+
+    assert ending.value.code == ExitCode.CONFIGURATION
+    assert "sutes" in capsys.readouterr().err
+
+
+def test_suites_of_a_repository_are_found_by_its_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    write(tmp_path, 'suites = "own_suites"\n')
+    write_suite(tmp_path, "own_suites")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["kafka-conformance", "list"])
+
+    with pytest.raises(SystemExit) as ending:
+        main()
+
+    assert ending.value.code == ExitCode.EXPECTED
+    assert RIGHT in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_run_takes_what_the_table_says_and_the_command_line_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, 'target = ["kafka:3.9.2"]\nout = "kept"\n')
+    monkeypatch.chdir(tmp_path)
+    arguments = [
+        "--target",
+        "reference",
+        "--no-report",
+        "--run-id",
+        "one",
+        "classic/heartbeat/before-assignments",
+    ]
+    monkeypatch.setattr("sys.argv", ["kafka-conformance", "run", *arguments])
+
+    with pytest.raises(SystemExit) as ending:
+        main()
+
+    assert ending.value.code == ExitCode.EXPECTED
+    run = json.loads((tmp_path / "kept" / "one" / "run.json").read_text())
+    assert run["targets"] == ["reference"]

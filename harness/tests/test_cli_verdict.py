@@ -1,0 +1,143 @@
+"""A verdict is told whatever becomes of the report: without Java, without a target, without Spark."""
+
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Never
+
+import pytest
+from pyspark.sql import SparkSession
+
+from harness.report.exports.markdown import write_summary
+from harness.report.model.losses import losses, verdict_line
+from harness.report.model.run_data import Run
+from harness.results.exit_code import ExitCode
+from harness.spark.master import SparkError, why_no_spark
+from harness.targets.base.interface import TargetError
+from harness.targets.external.target import ExternalTarget
+from harness.tests.in_process import CommandLine
+from harness.tests.report_run import REFERENCE, SCALA, MadeUpRun, judgement, small_run
+from harness.tests.small_suite import WRONG
+from harness.trace.events import TARGET_LOST
+
+pytest_plugins = ["harness.tests.command_line_fixture"]
+
+HELD = "classic/heartbeat/empty-group"
+
+
+@pytest.fixture(name="lost_externals")
+def _lost_externals(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refused(*_: object, **__: object) -> Never:
+        raise TargetError("it does not accept: connection refused")
+
+    monkeypatch.setattr(ExternalTarget, "start", refused)
+
+
+def without_java(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(path))
+    # A test before may have left a session, which needs no further Java.
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+
+
+def refuse_a_report(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fail(*_: object, **__: object) -> Never:
+        raise error
+
+    monkeypatch.setattr(import_module("harness.cli.run"), "make_report", fail)
+
+
+def test_without_java_a_run_tells_its_verdict_and_before_the_drive_what_is_left_out(
+    kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_java(monkeypatch, tmp_path)
+    assert kafka_conformance("run", HELD, "--out", tmp_path / "reports") == ExitCode.EXPECTED
+    reported = kafka_conformance.out
+    lines = reported.splitlines()
+    (left_out,) = (number for number, line in enumerate(lines) if line.startswith("No report will be made"))
+    assert "install Java 17" in lines[left_out]
+    assert left_out < lines.index("reference: 1 scenarios")
+    assert re.search(r"reference\s+1 / 1", reported)
+    assert "Every result was expected." in lines
+    assert not list((tmp_path / "reports").glob("*/tables"))
+
+
+def test_without_java_a_difference_ends_with_its_own_code(
+    kafka_conformance: CommandLine, suites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_java(monkeypatch, tmp_path)
+    code = kafka_conformance("run", "--suites", "small_suites", "--out", tmp_path / "reports", WRONG)
+    assert code == ExitCode.UNEXPECTED
+    assert f"✗ unexpected difference {WRONG} on reference" in kafka_conformance.out
+    assert "1 unexpected difference." in kafka_conformance.out.splitlines()
+
+
+@pytest.mark.usefixtures("lost_externals")
+def test_a_run_whose_targets_are_all_lost_is_one_line_with_cause_and_remedy_and_no_report(
+    kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse_a_report(monkeypatch, AssertionError("a report is made"))
+    targets = ("reference", "external:127.0.0.1:1", "external:127.0.0.1:2")
+    chosen = [word for target in targets for word in ("--target", target)]
+    assert kafka_conformance("run", *chosen, HELD, "--out", tmp_path) == ExitCode.UNAVAILABLE
+    reported = kafka_conformance.out
+    assert "No verdict: 2 targets lost." in reported.splitlines()
+    assert "was lost, which cut 1 scenario short: it does not accept: connection refused" in reported
+    assert "Remedy: see that it runs" in reported
+    assert "very result was expected" not in reported
+    assert "indeterminate result" not in reported
+
+
+def test_a_report_that_fails_leaves_the_verdict_reported(
+    kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse_a_report(monkeypatch, SparkError("no room for Spark"))
+    monkeypatch.setattr(import_module("harness.cli.run"), "why_no_spark", lambda _: None)
+    assert kafka_conformance("run", HELD, "--out", tmp_path) == ExitCode.TEMPORARY_FAILURE
+    assert "Every result was expected." in kafka_conformance.out
+    assert "no room for Spark" in kafka_conformance.err
+
+
+def test_a_matrix_without_java_drives_nothing_and_names_the_remedy(
+    kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_java(monkeypatch, tmp_path)
+    two = ("--target", "reference:2.8.2", "--target", "reference:3.9.2")
+    asked = ("--versions", "", *two, "--run-id", "run", "--out", tmp_path / "reports")
+    assert kafka_conformance("matrix", *asked, HELD) == ExitCode.TEMPORARY_FAILURE
+    assert "nothing was driven" in kafka_conformance.err
+    assert "install Java" in kafka_conformance.err
+    assert not (tmp_path / "reports").exists()
+
+
+def test_spark_elsewhere_needs_no_java_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_java(monkeypatch, tmp_path)
+    assert why_no_spark("sc://127.0.0.1:15002") is None
+    assert "install Java" in (why_no_spark("local[*]") or "")
+
+
+def with_lost(*lost: str) -> MadeUpRun:
+    made = small_run()
+    for target in lost:
+        for number in range(3):
+            reason = f"{TARGET_LOST}{target} is gone"
+            made.add(
+                judgement(
+                    f"a/lost/{number}", target, "indeterminate", expectation="unexpected", reason=reason
+                )
+            )
+    return made
+
+
+def test_one_lost_target_among_others_is_reported_beside_their_results(tmp_path: Path) -> None:
+    run = Run.load(with_lost(SCALA).write(tmp_path))
+    (loss,) = losses(run.judgements)
+    assert str(loss) == f"{SCALA} was lost, which cut 3 scenarios short: {SCALA} is gone"
+    assert verdict_line(run).endswith(", and no verdict on others: 1 target lost")
+    summary = write_summary(tmp_path).read_text()
+    assert "very result was expected" not in summary
+    assert summary.count("is gone") == 1
+
+
+def test_two_lost_targets_are_counted(tmp_path: Path) -> None:
+    assert "2 targets lost" in verdict_line(Run.load(with_lost(SCALA, REFERENCE).write(tmp_path)))

@@ -1,0 +1,158 @@
+"""A sample of the damaged folders that `harness.tests.damage` has: each verb reads the whole, or refuses."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.results.exit_code import ExitCode
+from harness.scenario.errors import ScenarioError
+from harness.scenario.script import ActorSheet, Elapse, Script, script_from_json, script_to_json
+from harness.tests.damage import SCENARIO, VERBS, called, examine, folders
+from harness.tests.raced import Shuffled, raced
+from harness.tests.test_races_rounds import stored
+from harness.tests.test_tap_run import RUN
+from harness.trace.files import RunFolder
+
+SAMPLE = (
+    "invariants",
+    "diff from",
+    "diff to",
+    "expect prune",
+    "tap: invariants",
+    "tap: replay",
+    "tap: report",
+)
+SCRIPT = Script(
+    id="a/b",
+    title="Time passes.",
+    source="",
+    clauses=(),
+    needs=(),
+    broker_config={},
+    actors=(ActorSheet(name="ana", client_id="ana"),),
+    steps=(Elapse(duration_ms=1),),
+)
+
+
+@pytest.fixture(scope="module", name="whole")
+def _whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("whole")
+    folders(directory, frozenset({RUN}))
+    return directory
+
+
+@pytest.fixture(name="tapped")
+def _tapped(whole: Path) -> Iterator[RunFolder]:
+    """Give the run of a tap, and take back what a test does to its files."""
+    files = {each: each.read_bytes() for each in (whole / RUN).rglob("*.json*")}
+    files |= {each: each.read_bytes() for each in (whole / RUN).rglob("journal*")}
+    yield RunFolder(whole / RUN)
+    for path, content in files.items():
+        path.write_bytes(content)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", SAMPLE)
+def test_no_damage_ends_in_a_traceback_or_is_accepted_in_silence(whole: Path, verb: str) -> None:
+    row = examine(verb, whole, seed=1, count=30)
+    assert (row.tracebacks, row.accepted) == ([], [])
+    assert row.codes[ExitCode.BAD_DATA] > 0
+
+
+def test_every_verb_that_reads_a_run_is_among_them() -> None:
+    lines = [verb.line(Path("damaged"), Path("whole")) for verb in VERBS.values()]
+    assert {line[0] for line in lines} >= {
+        *("invariants", "diff", "gate", "merge", "run", "coverage", "clients", "report", "trend", "matrix"),
+        *("tap", "replay", "race"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("brokers.json", {"reference": 1}),
+        ("brokers.json", {"reference": {"brokers": [{"broker_config": [], "cohorts": []}], "unpacked": 1}}),
+        ("scripts.json", {SCENARIO: {"steps": [], "broker_config": []}}),
+        ("scripts.json", {SCENARIO: {"steps": [1]}}),
+    ],
+)
+def test_what_lies_beside_the_traces_is_refused_where_readers_could_not_use_it(
+    whole: Path, file: str, content: object
+) -> None:
+    path = whole / "shard-1" / file
+    before = path.read_bytes()
+    path.write_text(json.dumps(content))
+    code, said = called("diff", whole / "shard-1", whole / "shard-2")
+    path.write_bytes(before)
+    assert (code, f"{file}: reference" in said or f"{file}: {SCENARIO}" in said) == (ExitCode.BAD_DATA, True)
+
+
+@pytest.mark.parametrize(
+    "change", [{"steps": [{"duration_ms": "x"}]}, {"needs": [1]}, {"title": None}, {"id": 0.5}]
+)
+def test_a_field_of_a_script_that_is_of_another_type_is_refused(change: dict[str, Any]) -> None:
+    content: dict[str, Any] = script_to_json(SCRIPT)
+    assert script_from_json(content) == SCRIPT
+    steps = [{**content["steps"][0], **each} for each in change.get("steps", [])]
+    with pytest.raises(ScenarioError):
+        script_from_json({**content, **change, **({"steps": steps} if steps else {})})
+
+
+def test_a_report_of_a_tap_refuses_a_trace_that_lost_events(tapped: RunFolder) -> None:
+    events = tapped.events(tapped.targets()[0])
+    events.write_bytes(b"".join(events.read_bytes().splitlines(keepends=True)[:-1]))
+    code, said = called("report", tapped.path)
+    assert (code, "of its" in said) == (ExitCode.BAD_DATA, True)
+
+
+def test_a_report_of_a_tap_finds_broken_invariants_that_were_lost(tapped: RunFolder) -> None:
+    violations = tapped.path / "violations.jsonl"
+    before = violations.read_text()
+    violations.unlink()
+    assert called("report", tapped.path)[0] == ExitCode.EXPECTED
+    assert violations.read_text() == before != ""
+
+
+def test_a_tap_that_ended_in_order_is_not_finished_from_half_a_journal(tapped: RunFolder) -> None:
+    events = tapped.events(tapped.targets()[0])
+    before, journal = events.read_bytes(), events.with_name("journal.bin")
+    journal.write_bytes(journal.read_bytes()[: journal.stat().st_size // 2])
+    assert called("tap", "--finish", tapped.path)[0] == ExitCode.BAD_DATA
+    assert events.read_bytes() == before
+
+
+@pytest.mark.parametrize("verb", ["replay", "report"])
+def test_a_tap_whose_header_lost_what_it_is_about_is_refused(tapped: RunFolder, verb: str) -> None:
+    target = tapped.targets()[0]
+    (header,) = tapped.read_headers(target)
+    config = json.dumps({"group.min.session.timeout.ms": "x"})
+    headers = [] if verb == "report" else [replace(header, broker_config=config)]
+    tapped.write_headers(target, headers)
+    assert called(verb, tapped.path)[0] == ExitCode.BAD_DATA
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("header.json", '"group.min.session.timeout.ms": "100"', '"group.min.session.timeout.ms": "x"'),
+        ("histories.jsonl", '"api":"JoinGroup"', '"api":"Nothing"'),
+        ("histories.jsonl", '"answered_us":', '"answered_us":[],"x":'),
+        ("header.json", None, ""),
+    ],
+)
+def test_races_on_file_that_could_not_have_been_held_are_refused(
+    tmp_path: Path, file: str, old: str | None, new: str
+) -> None:
+    histories = raced(Shuffled, "4.4", "commit-leave", rounds=2, seed=1)
+    folder = stored(tmp_path / "run", profile="4.4", histories=histories)
+    path = folder.path / "kafka-0.0.0" / file
+    if old is None:
+        path.unlink()
+    else:
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new))
+    assert called("race", "--judge", folder.path)[0] == ExitCode.BAD_DATA

@@ -1,0 +1,232 @@
+"""What a starved machine accounts for, and what it does not."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from harness.diff.judge import Judged, judge
+from harness.diff.starved import Retell, StarvedStretch, excused
+from harness.tests.diff_traces import info, reference_trace, script, spoilt, trace, with_event
+from harness.trace.events import Event, EventKind
+from harness.trace.schema import to_json
+from harness.trace.starvation import Starvation
+from harness.verdict import Outcome
+
+JOINED = 7
+"""ana's answer is due 100 to 3000 ms after her request, of step 4."""
+SENT_MS = 40.0
+HEARTBEAT = 10
+
+
+def starved(
+    begin_ms: float, end_ms: float, *, broker_ms: float = 0.0, harness_ms: float = 0.0, step: int = JOINED
+) -> Event:
+    length_ms = end_ms - begin_ms
+    figures = Starvation(
+        starved_ms=min(length_ms, broker_ms + harness_ms),
+        harness_ms=harness_ms,
+        run_queue_ms=broker_ms,
+        stopped_ms=0.0,
+        pause_ms=0.0,
+        throttled_ms=None,
+        pressure_ms=None,
+    )
+    return replace(
+        trace()[0],
+        kind=EventKind.STARVED.value,
+        step=step,
+        at_ms=end_ms,
+        elapsed_ms=length_ms,
+        fields=to_json(figures),
+        canonical=None,
+        note=figures.words(),
+    )
+
+
+def answered_after(took_ms: float) -> tuple[Event, ...]:
+    """Return a trace in which ana waited so long for her group."""
+    late = with_event(trace(), JOINED, elapsed_ms=took_ms, at_ms=SENT_MS + took_ms, correlation_id=4)
+    return tuple(replace(each, at_ms=each.at_ms + took_ms) if each.step > JOINED else each for each in late)
+
+
+def judged(events: Sequence[Event], *reported: Event, retell: Retell | None = None) -> Judged:
+    return judge(script(), info(), (*events, *reported), reference_trace(), None, retell)
+
+
+def test_a_bound_broken_by_no_more_than_the_witness_saw_is_starved_with_both_figures() -> None:
+    one = judged(answered_after(3138), starved(1000, 2000, broker_ms=412)).judgement
+    assert one.outcome == Outcome.INDETERMINATE
+    assert one.reason.startswith("starved: step 7 (ana receives JoinGroup v6")
+    assert one.reason.endswith(
+        "the answer came 138 ms past its bound of 3000 ms; "
+        "the machine kept the broker from running for 412 ms"
+    )
+
+
+def test_an_answer_is_read_before_it_is_on_record() -> None:
+    events = tuple(
+        replace(each, at_ms=each.at_ms + 0.4) if each.step >= JOINED else each
+        for each in answered_after(3138)
+    )
+    reported = starved(2000, SENT_MS + 3138, harness_ms=900)
+    assert judged(events, reported).judgement.outcome == Outcome.INDETERMINATE
+
+
+def test_a_bound_broken_by_more_than_the_witness_saw_is_a_difference() -> None:
+    one = judged(answered_after(3413), starved(1000, 2000, broker_ms=411)).judgement
+    assert one.outcome == Outcome.DIVERGES
+    assert "later than 3000 ms (after 3413 ms)" in one.reason
+
+
+def test_a_timer_that_is_off_on_a_quiet_machine_is_a_difference() -> None:
+    assert judged(answered_after(3900)).judgement.outcome == Outcome.DIVERGES
+    assert judged(answered_after(70)).judgement.outcome == Outcome.DIVERGES
+
+
+@pytest.mark.parametrize(("begin_ms", "end_ms"), [(0, 39), (3500, 4500)])
+def test_starvation_before_the_request_or_after_the_answer_accounts_for_nothing(
+    begin_ms: float, end_ms: float
+) -> None:
+    reported = starved(begin_ms, end_ms, broker_ms=1000)
+    assert judged(answered_after(3138), reported).judgement.outcome == Outcome.DIVERGES
+
+
+def test_of_a_stretch_that_began_before_the_request_only_the_rest_counts() -> None:
+    outcomes = [
+        judged(answered_after(3000 + late), starved(0, 140, broker_ms=140)).judgement.outcome
+        for late in (100, 102)
+    ]
+    assert outcomes == [Outcome.INDETERMINATE, Outcome.DIVERGES]
+
+
+@pytest.mark.parametrize(
+    ("begin_ms", "end_ms", "outcome"),
+    [(1000, 1400, Outcome.DIVERGES), (2900, 3178, Outcome.INDETERMINATE)],
+)
+def test_a_late_harness_makes_an_answer_late_only_where_it_reads_or_sends(
+    begin_ms: float, end_ms: float, outcome: Outcome
+) -> None:
+    reported = starved(begin_ms, end_ms, harness_ms=270)
+    assert judged(answered_after(3138), reported).judgement.outcome == outcome
+
+
+def unanswered(after_ms: float) -> tuple[Event, ...]:
+    given_up = {"kind": EventKind.NO_ANSWER.value, "canonical": None, "fields": None, "digest": "none"}
+    return tuple(
+        replace(each, at_ms=100 + after_ms, elapsed_ms=after_ms, **given_up)  # type: ignore[arg-type] # names of fields
+        if each.step == HEARTBEAT and each.kind == EventKind.RESPONSE
+        else each
+        for each in trace()
+    )
+
+
+@pytest.mark.parametrize(("stopped_ms", "outcome"), [(4410, Outcome.INDETERMINATE), (4300, Outcome.DIVERGES)])
+def test_an_answer_that_never_came_is_checked_against_when_the_reference_gives_it(
+    stopped_ms: float, outcome: Outcome
+) -> None:
+    # The reference answers after 120 ms; the request was sent at 90 ms; a tenth of the wait is for work.
+    reported = starved(100, 5100, broker_ms=stopped_ms, step=HEARTBEAT)
+    assert judged(unanswered(5000), reported).judgement.outcome == outcome
+
+
+def expired(events: Sequence[Event]) -> tuple[Event, ...]:
+    return spoilt(events, HEARTBEAT, lambda fields: fields.update(error_code="UNKNOWN_MEMBER_ID"))
+
+
+SLOW = starved(80, 100, broker_ms=10, step=8)
+
+
+def test_an_answer_that_the_starved_reference_gives_as_well_is_starved() -> None:
+    one = judged(expired(trace()), SLOW, retell=lambda *_: [reference_trace(), expired(reference_trace())])
+    assert one.judgement.outcome == Outcome.INDETERMINATE
+    assert one.judgement.reason.startswith("starved: step 10 (ana receives Heartbeat v4")
+    assert one.judgement.reason.endswith(
+        'error_code is "UNKNOWN_MEMBER_ID", expected "REBALANCE_IN_PROGRESS"; the machine kept the broker '
+        "from running for 10 ms, and kept from it likewise the reference gives the same answer"
+    )
+    assert one.differences
+
+
+def test_an_answer_that_the_starved_reference_does_not_give_is_a_difference() -> None:
+    fenced = spoilt(
+        reference_trace(), HEARTBEAT, lambda fields: fields.update(error_code="FENCED_INSTANCE_ID")
+    )
+    for retold in ([reference_trace()], [fenced], []):
+        one = judged(expired(trace()), SLOW, retell=lambda *_, reported=retold: reported)
+        assert one.judgement.outcome == Outcome.DIVERGES
+
+
+def test_a_starved_reference_must_come_to_the_answer_the_same_way() -> None:
+    elsewhere = spoilt(expired(reference_trace()), JOINED, lambda fields: fields.update(generation_id=2))
+    one = judged(expired(trace()), SLOW, retell=lambda *_: [elsewhere])
+    assert one.judgement.outcome == Outcome.DIVERGES
+
+
+def test_nobody_starves_the_reference_for_a_target_that_was_not_starved() -> None:
+    def never(*_: object) -> Sequence[Sequence[Event]]:
+        raise AssertionError("the machine was quiet")
+
+    assert judged(expired(trace()), retell=never).judgement.outcome == Outcome.DIVERGES
+    assert judged(trace(), SLOW, retell=never).judgement.outcome == Outcome.CONFORMS
+
+
+def test_an_answer_that_came_too_early_is_checked_against_when_the_starved_reference_gives_it() -> None:
+    early = answered_after(70)
+    retold = with_event(reference_trace(), JOINED, elapsed_ms=70.0)
+    outcome = partial(judged, early, starved(60, 100, broker_ms=40, step=5))
+    assert outcome(retell=lambda *_: [retold]).judgement.outcome == Outcome.INDETERMINATE
+    assert outcome(retell=lambda *_: [reference_trace()]).judgement.outcome == Outcome.DIVERGES
+
+
+def test_a_late_answer_excuses_no_wrong_one_after_it() -> None:
+    late = with_event(expired(trace()), JOINED, elapsed_ms=3100.0, at_ms=3140.0, correlation_id=4)
+    one = judged(late, starved(1000, 2000, broker_ms=412), retell=lambda *_: [reference_trace()])
+    assert one.judgement.outcome == Outcome.DIVERGES
+    assert one.judgement.first_step == HEARTBEAT
+    assert [(each.step, each.ordinal, each.is_consequence) for each in one.differences] == [
+        (HEARTBEAT, 0, False),
+        (JOINED, 1, True),
+    ]
+
+
+def test_what_the_witness_says_is_never_compared() -> None:
+    events = trace()
+    reported = tuple(each for event in events for each in (event, replace(SLOW, step=event.step)))
+    one = judged(reported).judgement
+    assert one.outcome == Outcome.CONFORMS
+
+
+def test_of_a_broker_out_of_sight_the_reason_says_so() -> None:
+    figures = Starvation(
+        starved_ms=300.0,
+        harness_ms=300.0,
+        run_queue_ms=None,
+        stopped_ms=None,
+        pause_ms=None,
+        throttled_ms=None,
+        pressure_ms=None,
+    )
+    reported = replace(starved(2900, 3178), fields=to_json(figures))
+    assert judged(answered_after(3138), reported).judgement.reason.endswith(
+        "the machine kept the harness from running for 278 ms (the broker cannot be measured from here)"
+    )
+
+
+def test_a_bound_is_weighed_once_however_often_a_step_differs_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    reported = starved(1000, 2000, broker_ms=412)
+    events = (*answered_after(3138), reported)
+    (late,) = judged(answered_after(3138), reported).differences
+    weighed: list[float] = []
+
+    def accounted_once(
+        stretches: Sequence[StarvedStretch], _: object, **part: float
+    ) -> tuple[Starvation, ...]:
+        weighed.append(part["begin_ms"])
+        return tuple(each.figures for each in stretches)
+
+    monkeypatch.setattr("harness.diff.starved.accounted", accounted_once)
+    found = excused(script(), events, reference_trace(), [late] * 1000, None)
+
+    assert (found.left, weighed) == ((), [SENT_MS])

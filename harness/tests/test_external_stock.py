@@ -1,0 +1,98 @@
+"""An unmodified Kafka by its address: every scenario that it can be driven with conforms."""
+
+import asyncio
+import socket
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from harness.orchestration.run import CompletedRun, orchestrate
+from harness.results.status import RED, status_of
+from harness.targets.external.cleaning import Cleaner
+from harness.targets.external.guard import Guard
+from harness.targets.external.namespace import MARK, Namespace
+from harness.targets.external.target import ExternalTarget
+from harness.tests.completed_runs import Quiet, plan_of, unexpected
+from harness.tests.reference_broker import reference_broker
+from harness.tests.stock_brokers import stock_brokers
+from harness.verdict import STARVED, Outcome
+
+SHARE = 0.85
+"""Of the scenarios in versions that a broker serves, and that do nothing to it.
+
+Nobody restarts, kills, moves or holds a broker of others.
+"""
+BEYOND_AN_ADDRESS = (" serves ", "does not serve", "lacks the capability")
+"""Reasons that no broker by its address can do anything about."""
+
+
+def drive(reports: Path, address: str, *patterns: str) -> CompletedRun:
+    return orchestrate(plan_of(reports, [f"external:{address}"], *patterns), Quiet())
+
+
+async def left_on(address: str) -> list[str]:
+    """Look for what bears the mark of the harness, and take nothing away."""
+    host, _, port = address.rpartition(":")
+    target = ExternalTarget(host, int(port))
+    guard = Guard(namespace=Namespace(MARK))
+    seen: list[str] = []
+
+    def look(name: str) -> bool:
+        if name.startswith(MARK):
+            seen.append(name)
+        return False
+
+    layout = await target.layout(guard)
+    await Cleaner(nodes=layout.nodes, guard=guard, is_ours=look).clean(limit_s=60)
+    return seen
+
+
+def require_right(run: CompletedRun) -> None:
+    """Require that nothing is red but what the machine was too busy for, three times of three."""
+    red = [each for each in run.checked.judgements if status_of(each) in RED and STARVED not in each.reason]
+    assert red == [], [f"{each.target} {each.scenario_id}: {each.reason}" for each in red]
+    judged = [each for each in run.checked.judgements if each.target.startswith("external-")]
+    outcomes = Counter(each.outcome for each in judged)
+    beyond = sum(any(why in each.reason for why in BEYOND_AN_ADDRESS) for each in judged)
+    applicable = len(judged) - outcomes[Outcome.NOT_APPLICABLE]
+    assert applicable >= SHARE * (len(judged) - beyond), (outcomes, beyond)
+    assert all(each.reason for each in judged)
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize(("version", "node_count"), [("2.8.2", 1), ("3.9.2", 1), ("4.4.0", 1), ("3.9.2", 3)])
+def test_a_stock_kafka_conforms(version: str, node_count: int, tmp_path: Path) -> None:
+    async def test() -> None:
+        async with stock_brokers(version, tmp_path, node_count=node_count) as nodes:
+            host, port = next(iter(nodes.brokers.values())).address
+            address = f"{host}:{port}"
+            run = await asyncio.to_thread(drive, tmp_path / "reports", address)
+            require_right(run)
+            assert await left_on(address) == []
+            code = subprocess.run(  # noqa: ASYNC221 - nothing else goes on
+                [sys.executable, "-m", "harness.cli", "gate", str(tmp_path / "reports" / "run")], check=False
+            ).returncode
+            is_starved = any(STARVED in each.reason for each in unexpected(run))
+            assert code == 0 or is_starved
+
+    asyncio.run(test())
+
+
+def test_the_references_own_server_conforms(tmp_path: Path) -> None:
+    with reference_broker("3.9", properties=()) as address:
+        run = drive(tmp_path, address, "classic/join/**", "transactions/commit/**", "offsets/request/**")
+        assert unexpected(run) == []
+        applicable = [each for each in run.checked.judgements if each.outcome == Outcome.CONFORMS]
+        assert len(applicable) > 100
+        assert asyncio.run(left_on(address)) == []
+
+
+def test_a_broker_that_is_not_there_is_reported_without_waiting_for_it_to_get_ready(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        run = drive(tmp_path, address, "classic/heartbeat/**")
+    assert "connection refused, asked for 4 s" in run.footer.ended

@@ -1,0 +1,251 @@
+"""Who may share a broker: shown on the reference, kept on disk, and turned into brokers."""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from harness.orchestration.packing import is_alike, pack
+from harness.orchestration.packings import packings
+from harness.orchestration.reference_runs import CHECK_INTERVAL, Left, ReferenceRuns
+from harness.orchestration.run_cache import RunCache
+from harness.runner.sharing import Packing, applies, asked_config, broker_groups
+from harness.scenario import (
+    Capability,
+    Conversation,
+    Script,
+    delete_topic,
+    delete_topic_response,
+    describe_groups,
+    describe_groups_response,
+    heartbeat,
+    heartbeat_response,
+    leave_group,
+    leave_group_response,
+    offset_commit,
+    offset_commit_response,
+    record,
+    scenario,
+)
+from harness.scenario.registry import collect
+from harness.targets.kafka.released import KafkaTarget
+
+CAN = frozenset(Capability) - {Capability.CLUSTER}
+LONG_METADATA = 100
+
+LINGER = "group.coordinator.append.linger.ms"
+
+
+def script(
+    name: str, conversations: Callable[[Conversation], None], broker_config: Mapping[str, str] | None = None
+) -> Script:
+    def reported(conversation: Conversation) -> None:
+        """Something is said."""
+        conversations(conversation)
+
+    needs = (Capability.RESTART,)
+    return record(scenario(f"a/b/{name}", source="A#b", needs=needs, broker_config=broker_config)(reported))
+
+
+def is_nobody(conversation: Conversation) -> None:
+    ana = conversation.actor("ana")
+    ana.sends(heartbeat(member_id="nobody", generation_id=1))
+    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+
+
+def three_join(conversation: Conversation) -> None:
+    conversation.stable_group("ana", "bob", "eve")
+
+
+def commits_much(conversation: Conversation) -> None:
+    ana = conversation.actor("ana")
+    topics = {"orders": {0: (7, "m" * LONG_METADATA)}}
+    ana.sends(offset_commit(generation_id=-1, member_id="", topics=topics))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+
+
+def leaves_and_looks(conversation: Conversation) -> None:
+    (ana,) = conversation.stable_group("ana")
+    ana.sends(leave_group())
+    ana.receives(leave_group_response(error_code="NONE"))
+    ana.sends(describe_groups())
+    ana.receives(describe_groups_response(error_code="NONE", group_state="Empty"))
+
+
+def deletes_the_log(conversation: Conversation) -> None:
+    eve = conversation.actor("eve")
+    eve.sends(delete_topic("__consumer_offsets"))
+    eve.receives(delete_topic_response(error_code="NONE"))
+
+
+def restarts(conversation: Conversation) -> None:
+    is_nobody(conversation)
+    conversation.restarts_coordinator()
+
+
+def restarts_with_room_for_one(conversation: Conversation) -> None:
+    is_nobody(conversation)
+    conversation.restarts_coordinator({"group.max.size": 1})
+
+
+class Counted(ReferenceRuns):
+    """Runs that count themselves."""
+
+    def __init__(self, profile: str = "4.4") -> None:
+        super().__init__(profile)
+        self.count = 0
+
+    async def trace(self, script: Script, config: Mapping[str, str]) -> str:
+        self.count += 1
+        return await super().trace(script, config)
+
+
+def runs_in(directory: Path, runs: ReferenceRuns | None = None, *, code: str = "code") -> RunCache:
+    return RunCache(runs or Counted(), directory / "known.json", code)
+
+
+def packed(directory: Path, *scripts: Script, merges: bool = True) -> Packing:
+    return asyncio.run(pack(scripts, CAN, runs_in(directory), merges=merges))
+
+
+def names(scripts: Sequence[Script]) -> list[str]:
+    return [each.id.rpartition("/")[2] for each in scripts]
+
+
+def test_scripts_that_do_not_notice_what_others_ask_for_share_a_broker(tmp_path: Path) -> None:
+    scripts = (
+        script("small", is_nobody, {"group.max.size": "2"}),
+        script("short", is_nobody, {"offset.metadata.max.bytes": "10"}),
+    )
+
+    packing = packed(tmp_path, *scripts)
+    (broker_group,) = broker_groups(scripts, CAN, packing)
+
+    assert dict(broker_group.broker_config) == {"group.max.size": "2", "offset.metadata.max.bytes": "10"}
+    assert len(broker_groups(scripts, CAN, packed(tmp_path, *scripts, merges=False))) == 2
+
+
+@pytest.mark.parametrize("minds", [three_join, commits_much], ids=["members", "metadata"])
+def test_a_script_that_notices_a_property_keeps_its_own_broker(
+    minds: Callable[[Conversation], None], tmp_path: Path
+) -> None:
+    asked = {"group.max.size": "2", "offset.metadata.max.bytes": "10"}
+    scripts = (script("other", is_nobody, asked), script("minds", minds, {"min.insync.replicas": "1"}))
+
+    assert len(broker_groups(scripts, CAN, packed(tmp_path, *scripts))) == 2
+
+
+def test_two_values_of_one_property_are_never_one_broker(tmp_path: Path) -> None:
+    scripts = [script(f"s{size}", is_nobody, {"group.max.size": size}) for size in ("2", "3")]
+    assert len(broker_groups(scripts, CAN, packed(tmp_path, *scripts))) == 2
+
+
+def test_a_script_alone_runs_with_what_it_asked_for(tmp_path: Path) -> None:
+    alone = script("alone", is_nobody, {"group.max.size": "2"})
+    (broker_group,) = broker_groups([alone], CAN, packed(tmp_path, alone))
+    assert dict(broker_group.broker_config) == {"group.max.size": "2"}
+
+
+def test_a_sweep_that_may_come_between_two_requests_is_found(tmp_path: Path) -> None:
+    runs = runs_in(tmp_path)
+    frequent = {CHECK_INTERVAL: "500"}
+    one = script("leaves", leaves_and_looks)
+
+    # In virtual time nothing comes between leaving and looking: the plain trace does not show it.
+    assert asyncio.run(runs.trace(one, frequent)) == asyncio.run(runs.trace(one, {}))
+    assert not asyncio.run(is_alike(one, frequent, runs))
+    assert asyncio.run(is_alike(script("nobody", is_nobody), frequent, runs))
+
+
+def test_whoever_changes_what_others_are_reported_has_a_broker_alone_for_its_time(tmp_path: Path) -> None:
+    asked = {"group.max.size": "2"}
+    scripts = (
+        script("takes-all", deletes_the_log, asked),
+        script("one", is_nobody, asked),
+        script("two", is_nobody, asked),
+    )
+
+    (broker_group,) = broker_groups(scripts, CAN, packed(tmp_path, *scripts))
+
+    assert [names(each.scripts) for each in broker_group.cohorts] == [["one", "two"], ["takes-all"]]
+
+
+@pytest.mark.parametrize(("profile", "disturbs"), [("4.1.0", True), ("4.4", False), ("3.9.2", False)])
+def test_a_write_that_holds_up_others_disturbs_them_where_the_release_has_that_fault(
+    profile: str, *, disturbs: bool
+) -> None:
+    too_large = collect()["failures/too-large/commit"]
+    runs = ReferenceRuns(profile)
+    assert asyncio.run(runs.disturbs(too_large, too_large.broker_config)) is disturbs
+
+
+def test_what_a_script_leaves_behind_is_reported() -> None:
+    runs = ReferenceRuns("4.4")
+
+    async def lefts() -> list[Left]:
+        unreadable = collect()["loading/unreadable/costs-the-partition"]
+        return [
+            await runs.left(script("restarts", restarts), {}),
+            await runs.left(unreadable, unreadable.broker_config),
+            await runs.left(script("over-full", restarts_with_room_for_one), {}),
+        ]
+
+    assert asyncio.run(lefts()) == [Left.CLEAN, Left.TO_CLEAR, Left.SPOILT]
+
+
+def test_what_was_run_once_is_known_to_the_next_process_until_the_code_changes(tmp_path: Path) -> None:
+    one = script("one", is_nobody)
+    first, second, third = Counted(), Counted(), Counted()
+    for runs, code in ((first, "code"), (second, "code"), (third, "changed")):
+        known = runs_in(tmp_path, runs, code=code)
+        asyncio.run(known.trace(one, {}))
+        asyncio.run(known.trace(one, {}))
+        known.keep()
+
+    assert [first.count, second.count, third.count] == [1, 0, 1]
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"code": "code"}', '{"code": "code", "known": 1}'])
+def test_a_damaged_file_is_as_none(content: str, tmp_path: Path) -> None:
+    (tmp_path / "known.json").write_text(content)
+    runs = Counted()
+    asyncio.run(runs_in(tmp_path, runs).trace(script("one", is_nobody), {}))
+    assert runs.count == 1
+
+
+def test_a_target_of_a_profile_that_nobody_knows_shares_no_configured_broker() -> None:
+    scripts = [script(f"s{number}", is_nobody, {"group.max.size": "2"}) for number in range(2)]
+    target = KafkaTarget("3.9.2", profile="0.9")
+    (packing,) = packings(scripts, [target]).values()
+    found = broker_groups(scripts, target.capabilities, packing)
+    assert [names(each.scripts) for each in found] == [["s0"], ["s1"]]
+
+
+def test_the_suites_need_ten_brokers_of_the_newest_release_and_one_that_lingers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(tmp_path / "kafka"))
+    scripts = tuple(collect().values())
+    target = KafkaTarget("4.4.0")
+
+    def lacks(each: Script) -> bool:
+        return not applies(each, target.capabilities)
+
+    (packing,) = packings(scripts, [target]).values()
+    found = broker_groups(scripts, target.capabilities, packing)
+
+    assert len([each for each in found if LINGER not in each.broker_config]) <= 10
+    assert len(found) <= 11
+    assert sorted(each.id for broker_group in found for each in broker_group.scripts) == sorted(
+        each.id for each in scripts
+    )
+    configs = {
+        each.id: broker_group.broker_config
+        for broker_group in found
+        for each in broker_group.scripts
+        if not lacks(each)
+    }
+    assert all(asked_config(each).items() <= configs[each.id].items() for each in scripts if not lacks(each))
+    assert json.loads((tmp_path / "packing" / "4.4.0.json").read_text())["known"]

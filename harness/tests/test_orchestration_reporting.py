@@ -1,0 +1,97 @@
+"""A damaged archive costs a run its history, not its report."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from harness.orchestration import reporting
+from harness.orchestration.reporting import archive_and_build_tables
+from harness.report.model.client_verdicts import client_verdicts
+from harness.spark.archive import KINDS, Archive, ArchiveError
+from harness.spark.packing import pack
+from harness.tests.completed_runs import completed_run
+from harness.trace.files import RunFolder
+
+Damage = Callable[[Path], None]
+
+
+@pytest.fixture(name="archived")
+def _archived(tmp_path: Path) -> tuple[RunFolder, Archive]:
+    """Give a run whose archive has an earlier one."""
+    archive = Archive(root=tmp_path / "runs")
+    earlier = completed_run(tmp_path / "earlier", ["reference"], "classic/heartbeat/empty-group").folder
+    header = earlier.run_json.read_text()
+    earlier.run_json.write_text(header.replace('"run_id": "run"', '"run_id": "before"'))
+    pack([earlier], archive, clients_of=client_verdicts)
+    return completed_run(tmp_path, ["reference"], "classic/heartbeat/empty-group").folder, archive
+
+
+@pytest.fixture(name="built")
+def _built(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """Give what tables were built with, in place of Spark."""
+    built: list[tuple[str, ...]] = []
+
+    def build(_: RunFolder, __: Archive, run_ids: Sequence[str], **___: object) -> None:
+        built.append(tuple(run_ids))
+
+    monkeypatch.setattr(reporting, "build_page_tables", build)
+    return built
+
+
+def damaged(kind: str) -> Damage:
+    def damage(root: Path) -> None:
+        for file in (root / kind).glob("*.parquet"):
+            content = file.read_bytes()
+            file.write_bytes(content[: len(content) // 2])
+
+    return damage
+
+
+def listing(text: str) -> Damage:
+    def damage(root: Path) -> None:
+        (root / "_volumes.json").write_text(text)
+
+    return damage
+
+
+def test_a_whole_archive_gives_the_run_its_history(
+    archived: tuple[RunFolder, Archive], built: list[tuple[str, ...]]
+) -> None:
+    folder, archive = archived
+    reported: list[str] = []
+    archive_and_build_tables(folder, archive, master="local[1]", progress=reported.append)
+    assert built == [("before", "run")]
+    assert not any("no history" in text for text in reported)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *(pytest.param(damaged(kind), id=f"half of {kind}") for kind in ("runs", "events", "judgements")),
+        pytest.param(damaged("conversations"), id="half of conversations"),
+        pytest.param(lambda root: next((root / "runs").glob("*")).unlink(), id="a file less"),
+        pytest.param(lambda root: next((root / "runs").glob("*")).write_bytes(b"x" * 9000), id="no Parquet"),
+        pytest.param(lambda root: next((root / "traces").glob("*")).write_bytes(b""), id="an empty file"),
+        pytest.param(listing("[" * 100_000), id="a nested list"),
+        pytest.param(listing("[]"), id="a list of another shape"),
+        pytest.param(listing('{"x": 3}'), id="a volume of another shape"),
+    ],
+)
+def test_a_damaged_archive_costs_the_history_alone(
+    archived: tuple[RunFolder, Archive], built: list[tuple[str, ...]], damage: Damage
+) -> None:
+    folder, archive = archived
+    damage(archive.root)
+    reported: list[str] = []
+    archive_and_build_tables(folder, archive, master="local[1]", progress=reported.append)
+    assert built == [()]
+    assert any("no history: the archive" in text and "move it away" in text for text in reported)
+
+
+def test_whoever_wants_the_archive_alone_hears_of_its_damage(archived: tuple[RunFolder, Archive]) -> None:
+    _, archive = archived
+    for kind in KINDS:
+        damaged(kind)(archive.root)
+    with pytest.raises(ArchiveError, match="is damaged"):
+        archive.check(["before"])

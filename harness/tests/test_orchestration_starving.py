@@ -1,0 +1,194 @@
+"""The reference is starved as a target was, in virtual time, and tells whether that explains an answer."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from harness.diff.judge import TargetInfo, judge
+from harness.diff.model import Judgement
+from harness.orchestration.starving import reteller
+from harness.runner.interpreter import Interpreter
+from harness.runner.placing import group_ids, num_partitions
+from harness.runner.recorder import EventPosition, recorder_of
+from harness.runner.witness import WitnessedStretch
+from harness.scenario.bindings import Bindings
+from harness.targets.reference.starved import StarvedReference, StarvedStage, starved_stage
+from harness.tests.completed_runs import catalogue, completed_run
+from harness.trace.events import Event
+from harness.trace.files import RunFolder, read_events
+from harness.trace.starvation import Starvation
+from harness.verdict import Outcome
+
+ALIVE = "classic/heartbeat/keeps-the-session-alive"
+"""A session of 1500 ms; heartbeats after 800, 1600 and 2400 ms, of steps 7, 10 and 13."""
+SECOND = 10
+DELAYED = "classic/initial-delay/first-member-waits"
+"""A member is answered after 2000 ms, within 1900 to 3900."""
+Before = Callable[[StarvedStage, int], Awaitable[None]]
+
+
+@pytest.fixture(name="folder", scope="module")
+def _folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    return completed_run(tmp_path_factory.mktemp("run"), ["reference:3.9"], ALIVE, DELAYED).folder
+
+
+async def _reported(scenario: str, before: Before, *witnessed: WitnessedStretch) -> tuple[Event, ...]:
+    script = catalogue()[scenario]
+    events: list[Event] = []
+    target = StarvedReference("3.9")
+    broker = await target.start(broker_config=script.broker_config, directory=Path(), progress=lambda _: None)
+    groups = group_ids(script, prefix="real.", partitions=num_partitions(broker.description))
+    stage = starved_stage(broker, scenario)
+    recorder = recorder_of(script, run_id="real", target="kafka", groups=groups, write=events.append)
+    recorder.now_ms = stage.now_ms
+    interpreter = Interpreter(
+        script=script,
+        stage=stage,
+        recorder=recorder,
+        bindings=Bindings(groups=groups),
+        broker_failure=lambda: None,
+        before_step=partial(before, stage),
+    )
+    await interpreter.run()
+    for stretch in witnessed:
+        recorder.starved(EventPosition(step=len(script.steps) - 1), stretch)
+    return tuple(events)
+
+
+def judged(
+    folder: RunFolder, before: Before, *witnessed: WitnessedStretch, scenario: str = ALIVE
+) -> Judgement:
+    """Judge a target that did not run at times, and of which a witness told something."""
+    events = asyncio.run(_reported(scenario, before, *witnessed))
+    name = "reference-3.9"
+    oracle = [each for each in read_events(folder.events(name)).events if each.scenario_id == scenario]
+    info = TargetInfo(run_id="real", target="kafka", spec="kafka:3.9.2", profile="3.9", oracle=name)
+    script = catalogue()[scenario]
+    return judge(script, info, events, oracle, None, reteller(folder, name)).judgement
+
+
+def kept(
+    begin_ms: float, end_ms: float, *, harness_ms: float = 0.0, broker_ms: float = 0.0
+) -> WitnessedStretch:
+    figures = Starvation(
+        starved_ms=min(end_ms - begin_ms, harness_ms + broker_ms),
+        harness_ms=harness_ms,
+        run_queue_ms=0.0,
+        stopped_ms=broker_ms,
+        pause_ms=0.0,
+        throttled_ms=None,
+        pressure_ms=None,
+    )
+    return WitnessedStretch(begin_ms=begin_ms, end_ms=end_ms, starvation=figures)
+
+
+async def in_time(_: StarvedStage, __: int) -> None:
+    """Keep nobody from anything."""
+
+
+async def harness_late(stage: StarvedStage, step: int) -> None:
+    """Send the second heartbeat 900 ms late, 1700 ms after the first one."""
+    if step == SECOND:
+        await stage.elapse(900)
+
+
+async def broker_stopped(stage: StarvedStage, step: int) -> None:
+    """Stop the broker for 1000 ms before the second heartbeat, and let the session run out meanwhile."""
+    if step == SECOND - 1:
+        stage.halt(stage.now_ms() + 700, 1000)
+
+
+def test_a_session_that_ran_out_while_the_harness_was_late_is_starved(folder: RunFolder) -> None:
+    one = judged(folder, harness_late, kept(1600, 2500, harness_ms=900))
+    assert one.outcome == Outcome.INDETERMINATE
+    assert one.reason.startswith("starved: step 11 (ana receives Heartbeat v4")
+    assert "the machine kept the harness from running for 900 ms" in one.reason
+
+
+def test_a_harness_that_was_not_late_enough_explains_nothing(folder: RunFolder) -> None:
+    assert judged(folder, harness_late, kept(1600, 2500, harness_ms=600)).outcome == Outcome.DIVERGES
+    assert judged(folder, harness_late).outcome == Outcome.DIVERGES
+
+
+def test_a_session_that_ran_out_while_the_broker_was_stopped_is_starved(folder: RunFolder) -> None:
+    one = judged(folder, broker_stopped, kept(1500, 2500, broker_ms=1000))
+    assert one.outcome == Outcome.INDETERMINATE
+    assert "the machine kept the broker from running for 1000 ms" in one.reason
+
+
+@pytest.mark.parametrize(("begin_ms", "end_ms"), [(1500, 2000), (0, 700), (2450, 3450)])
+def test_a_stop_that_was_shorter_or_elsewhere_explains_nothing(
+    folder: RunFolder, begin_ms: float, end_ms: float
+) -> None:
+    reported = kept(begin_ms, end_ms, broker_ms=end_ms - begin_ms)
+    assert judged(folder, broker_stopped, reported).outcome == Outcome.DIVERGES
+
+
+def test_starvation_that_changed_nothing_is_no_matter(folder: RunFolder) -> None:
+    assert judged(folder, in_time, kept(1500, 2500, broker_ms=1000)).outcome == Outcome.CONFORMS
+
+
+def test_what_happened_before_does_not_hide_what_a_later_stretch_explains(folder: RunFolder) -> None:
+    # Inserted as well, the first stretch would let the session run out one heartbeat before.
+    early = kept(10, 790, broker_ms=780)
+    far = kept(800, 1590, harness_ms=790)
+    one = judged(folder, harness_late, early, far, kept(1600, 2500, harness_ms=900))
+    assert one.outcome == Outcome.INDETERMINATE
+
+
+def test_a_bound_of_a_timer_is_broken_by_no_more_than_the_stop(folder: RunFolder) -> None:
+    async def stopped(stage: StarvedStage, step: int) -> None:
+        if step == 3:
+            stage.halt(stage.now_ms() + 1900, 2500)
+
+    late = partial(judged, folder, stopped, scenario=DELAYED)
+    assert late(kept(1900, 4400, broker_ms=2500)).outcome == Outcome.INDETERMINATE
+    assert late(kept(1900, 4400, broker_ms=490)).outcome == Outcome.DIVERGES
+
+
+def test_a_halted_stage_takes_in_what_came_and_what_fell_due_in_either_order(folder: RunFolder) -> None:
+    async def answers(requests_first: bool) -> Sequence[str | None]:  # noqa: FBT001 - one of two
+        async def before(stage: StarvedStage, step: int) -> None:
+            stage.requests_first = requests_first
+            await broker_stopped(stage, step)
+
+        reported = await _reported(ALIVE, before)
+        return [each.canonical for each in reported if each.step == SECOND + 1]
+
+    timers, requests = (asyncio.run(answers(each)) for each in (False, True))
+    assert "UNKNOWN_MEMBER_ID" in str(timers)
+    assert '"NONE"' in str(requests)
+
+
+TOGETHER = "classic/initial-delay/second-member-extends"
+"""ana joins, then bob; who came first leads."""
+
+
+def test_requests_that_came_while_a_broker_was_stopped_are_taken_in_in_any_order() -> None:
+    def stopping(*, last_connection_first: bool) -> Before:
+        async def before(stage: StarvedStage, step: int) -> None:
+            stage.last_connection_first = last_connection_first
+            if step == 0:
+                await stage.elapse(0)
+                # Two stretches without a moment between them are one stop.
+                stage.halt(0, 300)
+                stage.halt(300, 300)
+                await stage.elapse(1)
+
+        return before
+
+    reported = [
+        asyncio.run(_reported(TOGETHER, stopping(last_connection_first=each))) for each in (False, True)
+    ]
+    leaders = [
+        json.loads(event.canonical or "{}")["leader"]
+        for events in reported
+        for event in events
+        if event.step == 2 and event.canonical
+    ]
+    assert len(leaders) == 2
+    assert leaders[0] != leaders[1]

@@ -1,0 +1,77 @@
+"""What scenarios were run with, as a run's folder keeps it."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from harness.orchestration.plan import PlanError, parse_properties
+from harness.report.allure.results import write_allure_results
+from harness.report.exports.junit import write_junit
+from harness.report.exports.markdown import write_summary
+from harness.report.model.names import scenario_page
+from harness.report.model.phrases import property_options
+from harness.report.site.run_site import render_site
+from harness.report.terminal.summary import print_summary
+from harness.results.brokers import added_properties
+from harness.tests.report_run import SCALA, small_run
+from harness.trace.files import RunFolder
+
+HEARTBEAT = "classic/heartbeat/while-completing"
+
+
+ADDED = "--broker-property offset.metadata.max.bytes=10"
+AGAIN = f"kafka-conformance run --target kafka:3.9.2 {ADDED} {HEARTBEAT}"
+
+
+@pytest.fixture
+def packed(tmp_path: Path) -> Path:
+    """A run whose only red scenario had a property that another scenario asked for."""
+    run_dir = small_run().write(tmp_path)
+    config = {"group.max.size": "2", "offset.metadata.max.bytes": "10"}
+    folder = RunFolder(run_dir)
+    brokers = [{"broker_config": config, "cohorts": [[HEARTBEAT], ["a/b"]]}]
+    folder.write_brokers({SCALA: {"brokers": brokers, "unpacked": 2}})
+    scripts = {**folder.read_scripts()}
+    script = scripts[HEARTBEAT]
+    assert isinstance(script, dict)
+    folder.write_scripts({**scripts, HEARTBEAT: {**script, "broker_config": {"group.max.size": 2}}})
+    return run_dir
+
+
+def test_what_a_scenario_was_run_with_is_reported_from_what_it_asked_for(packed: Path) -> None:
+    every = {"group.max.size": "2", "offset.metadata.max.bytes": "10"}
+    assert added_properties(RunFolder(packed)) == {
+        (SCALA, HEARTBEAT): {"offset.metadata.max.bytes": "10"},
+        (SCALA, "a/b"): every,
+    }
+
+
+def test_a_run_that_does_not_say_what_brokers_had_tells_nothing(tmp_path: Path) -> None:
+    assert added_properties(RunFolder(small_run().write(tmp_path))) == {}
+
+
+def test_every_report_repeats_a_scenario_with_the_properties_that_it_had(packed: Path) -> None:
+    console = Console(file=io.StringIO(), width=200)
+    print_summary(packed, console)
+    assert AGAIN in console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
+    assert AGAIN in write_summary(packed).read_text()
+    assert f"repeat: {AGAIN}" in write_junit(packed).read_text()
+    render_site(packed)
+    page = (packed / scenario_page(HEARTBEAT)).read_text()
+    assert AGAIN in page
+    assert "offset.metadata.max.bytes=10" in page.partition("Run with")[2].partition("</dd>")[0]
+    results = write_allure_results(packed)
+    assert AGAIN in "".join(each.read_text() for each in results.glob("*-result.json"))
+
+
+def test_the_properties_of_a_line_are_read_again() -> None:
+    options = property_options([{"group.max.size": "2", "a.b": "1"}])
+    assert parse_properties(options[1::2]) == {"a.b": "1", "group.max.size": "2"}
+
+
+@pytest.mark.parametrize("text", ["", "a", "=1"])
+def test_what_is_no_property_is_refused(text: str) -> None:
+    with pytest.raises(PlanError):
+        parse_properties([text])

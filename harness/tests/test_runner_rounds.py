@@ -1,0 +1,129 @@
+"""Which brokers are up together, and when they begin."""
+
+import asyncio
+from collections.abc import Sequence
+
+from harness import capacity
+from harness.runner.rounds import LongestFirst, Rounds, Turn, divided
+from harness.runner.sharing import BrokerGroup, Cohort
+from harness.scenario import Conversation, heartbeat, heartbeat_response, record, scenario
+
+
+def test_a_round_has_as_many_brokers_as_there_are_slots() -> None:
+    assert divided([("a", 2), ("b", 2), ("c", 1), ("d", 1)], slots=3) == [["a"], ["b", "c"], ["d"]]
+
+
+def test_a_broker_that_is_larger_than_the_machine_has_a_round_of_its_own() -> None:
+    assert divided([("a", 1), ("large", 9), ("b", 1)], slots=4) == [["a"], ["large"], ["b"]]
+
+
+def test_brokers_without_processes_are_all_in_one_round() -> None:
+    assert divided([(number, 0) for number in range(9)], slots=1) == [list(range(9))]
+
+
+async def _journal_of(turns: Sequence[Turn], *, failing: int | None = None) -> list[str]:
+    journal: list[str] = []
+
+    async def live(number: int, turn: Turn) -> None:
+        try:
+            await turn.begin()
+            journal.append(f"start {number}")
+            await asyncio.sleep(0)
+            if number != failing:
+                await turn.all_ready()
+                journal.append(f"run {number}")
+                await asyncio.sleep(0)
+        finally:
+            journal.append(f"end {number}")
+            turn.end()
+
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        for number, turn in enumerate(turns):
+            tasks.create_task(live(number, turn))
+    return journal
+
+
+async def _turns(slots: int) -> Sequence[Turn]:
+    capacity._BROKER_SLOTS[asyncio.get_running_loop()] = capacity.Slots(slots)
+    rounds = Rounds(frozenset({"one", "other"}))
+    first = asyncio.create_task(rounds.turns("one", [BrokerGroup(), BrokerGroup()], processes=1))
+    await asyncio.sleep(0)
+    assert not first.done(), "the other target has not said yet what it needs"
+    second = await rounds.turns("other", [BrokerGroup()], processes=1)
+    return [*await first, *second]
+
+
+def test_nothing_runs_before_all_brokers_of_its_round_are_ready() -> None:
+    async def run() -> list[str]:
+        return await _journal_of(await _turns(2))
+
+    journal = asyncio.run(run())
+
+    assert set(journal[:2]) == {"start 0", "start 1"}
+    assert set(journal[2:4]) == {"run 0", "run 1"}
+    assert journal.index("start 2") > journal.index("end 1")
+
+
+def test_nobody_waits_for_a_broker_that_failed_to_start() -> None:
+    async def run() -> list[str]:
+        return await _journal_of(await _turns(2), failing=0)
+
+    journal = asyncio.run(run())
+
+    assert {"run 1", "run 2"} <= set(journal)
+
+
+def test_the_longest_of_all_brokers_begin_first_and_no_more_than_there_are_slots() -> None:
+    async def test() -> list[int]:
+        order: list[int] = []
+        running = 0
+        slots = LongestFirst(2)
+
+        async def live(broker_group: BrokerGroup, seconds: int) -> None:
+            nonlocal running
+            async with slots.taken(broker_group):
+                running += 1
+                assert running <= 2
+                order.append(seconds)
+                await asyncio.sleep(0)
+                running -= 1
+
+        lasting = (1, 5, 3, 4, 2)
+        broker_groups = [_lasting(seconds) for seconds in lasting]
+        async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+            for broker_group, seconds in zip(broker_groups, lasting, strict=True):
+                tasks.create_task(live(broker_group, seconds))
+        return order
+
+    assert asyncio.run(test()) == [5, 4, 3, 2, 1]
+
+
+def test_who_stops_waiting_takes_no_slot_with_it() -> None:
+    async def test() -> None:
+        slots = LongestFirst(1)
+
+        async def live() -> None:
+            async with slots.taken(_lasting(1)):
+                await asyncio.sleep(3600)
+
+        first, second = asyncio.create_task(live()), asyncio.create_task(live())
+        await asyncio.sleep(0.01)
+        second.cancel()
+        first.cancel()
+        await asyncio.wait([first, second])
+        async with asyncio.timeout(5), slots.taken(_lasting(1)):
+            pass
+
+    asyncio.run(test())
+
+
+def _lasting(seconds: int) -> BrokerGroup:
+    def waits(conversation: Conversation) -> None:
+        """Time passes."""
+        ana = conversation.actor("ana")
+        ana.sends(heartbeat(member_id="m", generation_id=1))
+        ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+        conversation.elapses(seconds * 1000)
+
+    script = record(scenario("made/waits/on", source="A#b")(waits))
+    return BrokerGroup(cohorts=[Cohort(scripts=[script])])

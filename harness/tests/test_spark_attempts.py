@@ -1,0 +1,96 @@
+"""Scenarios that were run more than once, in the tables of a run and of an archive."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # likewise
+import pytest
+from pyspark.sql import SparkSession
+
+from harness.orchestration.run import orchestrate
+from harness.report.model.client_verdicts import client_verdicts
+from harness.spark.archive import Archive
+from harness.spark.archived import Archived
+from harness.spark.job import MARTS
+from harness.spark.packing import pack
+from harness.spark.stage import stage
+from harness.spark.trend import TREND_MARTS
+from harness.tests.completed_runs import Quiet, plan_of
+from harness.tests.moody_target import SUITE, TELLING, Moody
+from harness.tests.spark_records import rows
+from harness.trace.files import RunFolder
+
+pytest_plugins = ["harness.tests.spark_fixture"]
+pytestmark = pytest.mark.spark
+
+LATER = ("confirmation", "shown_count", "attempt_count", "attempt")
+"""Columns of judgements that older archives lack."""
+
+
+def driven(reports: Path, moody: Moody, *, repeat: int = 1, run_id: str = "run") -> RunFolder:
+    plan = replace(plan_of(reports, [moody], SUITE, run_id=run_id), repeat=repeat, confirm_s=60.0)
+    return orchestrate(plan, Quiet()).folder
+
+
+def test_a_runs_tables_tell_of_the_attempt_that_the_result_is_of(spark: SparkSession, tmp_path: Path) -> None:
+    folder = driven(tmp_path, Moody("moody", wrong=[3]), repeat=4)
+    sources = stage(spark, [folder])
+    summary = {row["target"]: row for row in rows(MARTS["target_summary"].build(sources))}
+    assert (summary["moody"]["flaky"], summary["moody"]["unexpected"]) == (1, 1)
+    attempts = [row for row in rows(MARTS["attempts"].build(sources)) if row["scenario_id"] == TELLING]
+    assert [
+        (row["attempt"], row["outcome"]) for row in sorted(attempts, key=lambda row: str(row["attempt"]))
+    ] == [
+        (1, "conforms"),
+        (2, "conforms"),
+        (3, "diverges"),
+        (4, "conforms"),
+    ]
+    steps = [
+        row
+        for row in rows(MARTS["aligned_steps"].build(sources))
+        if (row["target"], row["scenario_id"]) == ("moody", TELLING) and row["is_different"]
+    ]
+    assert steps, "the conversation is that of the third attempt"
+
+
+def test_a_trend_counts_flaky_results_and_what_attempts_showed(spark: SparkSession, tmp_path: Path) -> None:
+    archive = Archive(root=tmp_path / "archive")
+    folders = [
+        driven(tmp_path, Moody("moody", wrong=[1]), run_id="one"),
+        driven(tmp_path, Moody("moody", wrong=[3]), repeat=4, run_id="two"),
+        driven(tmp_path, Moody("moody"), run_id="three"),
+    ]
+    pack(folders, archive, clients_of=client_verdicts)
+    of = Archived(spark, archive)
+    (rate,) = (
+        row
+        for row in rows(TREND_MARTS["flake_rates"].build(of))
+        if (row["target"], row["scenario_id"]) == ("moody", TELLING)
+    )
+    assert (rate["run_count"], rate["flaky_count"]) == (3, 2)
+    assert (rate["shown_count"], rate["attempt_count"]) == (2, 7)
+    totals = {
+        row["run_id"]: row["flaky"]
+        for row in rows(TREND_MARTS["run_totals"].build(of))
+        if row["target"] == "moody"
+    }
+    assert totals == {"one": 1, "two": 1, "three": 0}
+
+
+def test_an_archive_of_before_is_read_and_merged(spark: SparkSession, tmp_path: Path) -> None:
+    archive = Archive(root=tmp_path / "archive")
+    pack([driven(tmp_path, Moody("moody"))], archive, clients_of=client_verdicts)
+    (file,) = archive.files("judgements")
+    older: pa.Table = pq.read_table(file).drop_columns(list(LATER))
+    pq.write_table(older, file)
+    found = rows(TREND_MARTS["verdict_matrix"].build(Archived(spark, archive)))
+    assert {(row["confirmation"], row["attempt_count"]) for row in found} == {("not repeated", 1)}
+
+    folders = [driven(tmp_path, Moody("moody"), run_id=f"later-{number}") for number in range(31)]
+    pack(folders, archive, clients_of=client_verdicts)
+    (merged,) = archive.files("judgements")
+    table = pq.read_table(merged)
+    assert table.column("confirmation").null_count == 0
+    assert len(set(table.column("run_id").to_pylist())) == 32

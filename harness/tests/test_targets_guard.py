@@ -1,0 +1,324 @@
+"""What leaves for a broker of others, and what does not whatever a script says."""
+
+import asyncio
+
+import pytest
+
+from harness.runner.applicable import why_not_applicable
+from harness.scenario.registry import collect
+from harness.scenario.script import Script
+from harness.targets.base.interface import ApiRange, BrokerDescription, Connection, Frame
+from harness.targets.base.layout import Endpoint, Layout
+from harness.targets.external.guard import Guard, GuardedConnection, NotOurs
+from harness.targets.external.namespace import Namespace, TopicNames
+from harness.targets.external.run_namespace import RunNamespace
+from harness.wire.codec import Fields, FieldValue, encode_request, encode_response
+from harness.wire.schema import API_NAMES, api_key
+
+NAMESPACE = Namespace.new("run")
+OURS = f"{NAMESPACE.prefix}classic.join.main"
+THEIRS = "payroll"
+VERSIONS = {
+    "AddOffsetsToTxn": 1,
+    "AlterConfigs": 1,
+    "CreatePartitions": 1,
+    "CreateTopics": 4,
+    "DeleteGroups": 1,
+    "DeleteRecords": 1,
+    "DeleteTopics": 4,
+    "EndTxn": 1,
+    "FindCoordinator": 6,
+    "Heartbeat": 1,
+    "IncrementalAlterConfigs": 0,
+    "InitProducerId": 1,
+    "JoinGroup": 5,
+    "LeaveGroup": 3,
+    "Metadata": 5,
+    "OffsetCommit": 5,
+    "OffsetDelete": 0,
+    "Produce": 8,
+    "SyncGroup": 3,
+    "TxnOffsetCommit": 2,
+    "WriteTxnMarkers": 1,
+}
+
+
+class _Recorded(Connection):
+    """Keeps what is sent, and answers with what it was given."""
+
+    def __init__(self, *answers: bytes) -> None:
+        self.sent: list[bytes] = []
+        self._answers = list(answers)
+
+    async def send(self, payload: bytes) -> None:
+        self.sent.append(payload)
+
+    async def receive(self, *, timeout_ms: float) -> Frame:
+        return Frame(payload=self._answers.pop(0))
+
+    async def close(self) -> None:
+        return
+
+
+def frame(api: str, fields: Fields, *, version: int | None = None) -> bytes:
+    return encode_request(
+        api, VERSIONS[api] if version is None else version, correlation_id=7, client_id="ana", fields=fields
+    )
+
+
+def join(group: str, **fields: FieldValue) -> Fields:
+    return {
+        "group_id": group,
+        "session_timeout_ms": 10_000,
+        "rebalance_timeout_ms": 10_000,
+        "protocol_type": "consumer",
+        "protocols": [{"name": "range", "metadata": b"\0\0\0\0\0\0"}],
+        **fields,
+    }
+
+
+def txn_commit(producer_id: int, epoch: int, *, group: str = OURS) -> Fields:
+    return {
+        "transactional_id": OURS,
+        "group_id": group,
+        "producer_id": producer_id,
+        "producer_epoch": epoch,
+        "topics": [],
+    }
+
+
+def produce(*topics: Fields) -> Fields:
+    rows: list[Fields] = [{**topic, "partition_data": []} for topic in topics]
+    return {"acks": 1, "timeout_ms": 1, "topic_data": rows}
+
+
+def in_transaction(transactional_id: str, topic: str) -> Fields:
+    return {
+        "v3_and_below_transactional_id": transactional_id,
+        "v3_and_below_producer_id": 1,
+        "v3_and_below_producer_epoch": 0,
+        "v3_and_below_topics": [{"name": topic, "partitions": [0]}],
+    }
+
+
+def consumer_heartbeat(group: str) -> Fields:
+    return {"group_id": group, "member_id": "", "member_epoch": 0}
+
+
+@pytest.mark.parametrize(
+    ("api", "fields"),
+    [
+        ("JoinGroup", join(THEIRS)),
+        ("Heartbeat", {"group_id": THEIRS}),
+        ("SyncGroup", {"group_id": f"x{OURS}"}),
+        ("LeaveGroup", {"group_id": THEIRS}),
+        ("OffsetCommit", {"group_id": THEIRS, "topics": []}),
+        ("OffsetCommit", {"group_id": "", "topics": []}),
+        ("OffsetDelete", {"group_id": THEIRS, "topics": []}),
+        ("DeleteGroups", {"groups_names": [OURS, THEIRS]}),
+        ("DeleteGroups", {"groups_names": [""]}),
+        ("InitProducerId", {"transactional_id": THEIRS, "transaction_timeout_ms": 1000}),
+        (
+            "EndTxn",
+            {"transactional_id": THEIRS, "producer_id": 1, "producer_epoch": 0, "committed": False},
+        ),
+        (
+            "AddOffsetsToTxn",
+            {"transactional_id": OURS, "producer_id": 1, "producer_epoch": 0, "group_id": THEIRS},
+        ),
+        ("TxnOffsetCommit", txn_commit(-1, -1, group=THEIRS)),
+        ("TxnOffsetCommit", txn_commit(4711, 0)),
+        ("CreateTopics", {"topics": [{"name": "orders", "num_partitions": 1, "replication_factor": 1}]}),
+        ("CreatePartitions", {"topics": [{"name": "orders", "count": 9}]}),
+        ("DeleteTopics", {"topic_names": ["__consumer_offsets"]}),
+        ("DeleteTopics", {"topic_names": [OURS]}),
+        ("DeleteRecords", {"topics": [{"name": OURS, "partitions": []}]}),
+        ("AlterConfigs", {"resources": []}),
+        ("IncrementalAlterConfigs", {"resources": []}),
+        ("WriteTxnMarkers", {"markers": []}),
+        ("Produce", {"acks": 1, "timeout_ms": 1000, "topic_data": []}),
+        ("Metadata", {"topics": [{"name": "orders"}], "allow_auto_topic_creation": True}),
+        ("FindCoordinator", {"coordinator_keys": ["g:AAAAAAAAAAAAAAAAAAAAAQ:0"], "key_type": 2}),
+        ("JoinGroup", join(OURS, protocols=[{"name": "a", "metadata": b""}] * 2)),
+        ("JoinGroup", join(OURS, protocols=[{"name": "a", "metadata": b"\0\0\x7f\xff\xff\xff"}])),
+    ],
+)
+def test_what_would_touch_others_does_not_leave(api: str, fields: Fields) -> None:
+    inner = _Recorded()
+    connection = GuardedConnection(inner, Guard(namespace=NAMESPACE))
+    with pytest.raises(NotOurs, match="would touch what is not ours"):
+        asyncio.run(connection.send(frame(api, fields)))
+    assert inner.sent == []
+
+
+@pytest.mark.parametrize(
+    ("api", "fields"),
+    [
+        ("JoinGroup", join(OURS)),
+        ("JoinGroup", join("")),
+        ("DeleteGroups", {"groups_names": [OURS]}),
+        ("OffsetCommit", {"group_id": OURS, "topics": [{"name": "orders", "partitions": []}]}),
+        ("InitProducerId", {"transactional_id": OURS, "transaction_timeout_ms": 1000}),
+        ("InitProducerId", {"transactional_id": None, "transaction_timeout_ms": 1000}),
+        ("TxnOffsetCommit", txn_commit(-1, -1)),
+        ("CreateTopics", {"topics": [{"name": OURS, "num_partitions": 1, "replication_factor": 1}]}),
+        ("Metadata", {"topics": [{"name": "orders"}], "allow_auto_topic_creation": False}),
+        ("FindCoordinator", {"coordinator_keys": [THEIRS], "key_type": 0}),
+    ],
+)
+def test_what_touches_nothing_or_the_runs_own_leaves(api: str, fields: Fields) -> None:
+    inner = _Recorded()
+    payload = frame(api, fields)
+    asyncio.run(GuardedConnection(inner, Guard(namespace=NAMESPACE)).send(payload))
+    assert inner.sent == [payload]
+
+
+def test_topics_of_the_run_alone_are_deleted_when_it_cleans_up() -> None:
+    guard = Guard(namespace=NAMESPACE, is_cleaning=True)
+    guard.refuse_frame(frame("DeleteTopics", {"topic_names": [OURS]}))
+    with pytest.raises(NotOurs):
+        guard.refuse_frame(frame("DeleteTopics", {"topic_names": [OURS, "orders"]}))
+
+
+def test_frames_that_nobody_can_carry_out_leave() -> None:
+    heartbeat = ApiRange(api_key=api_key("Heartbeat"), min_version=0, max_version=4)
+    guard = Guard(namespace=NAMESPACE, api_ranges={heartbeat.api_key: heartbeat})
+    whole = frame("Heartbeat", {"group_id": THEIRS})
+    guard.refuse_frame(whole[:-3])
+    guard.refuse_frame(b"\0\x0c\0\x63" + whole[4:])
+    guard.refuse_frame(b"\x7f\xff" + whole[2:])
+    guard.refuse_frame(b"\0")
+
+
+def test_frames_that_cannot_be_read_do_not_leave() -> None:
+    guard = Guard(namespace=NAMESPACE)
+    with pytest.raises(NotOurs, match="cannot be read"):
+        guard.refuse_frame(frame("Heartbeat", {"group_id": OURS}) + b"more")
+
+
+def test_bytes_behind_a_request_of_a_client_are_passed_over_as_a_broker_does() -> None:
+    guard = Guard(namespace=NAMESPACE, serves_clients=True)
+    guard.refuse_frame(frame("Heartbeat", {"group_id": OURS}) + b"more")
+    with pytest.raises(NotOurs, match=THEIRS):
+        guard.refuse_frame(frame("Heartbeat", {"group_id": THEIRS}) + b"more")
+
+
+def test_a_producer_is_believed_no_more_than_the_broker_gave_it() -> None:
+    reported = encode_response(
+        "InitProducerId", 1, correlation_id=7, fields={"producer_id": 5, "producer_epoch": 3}
+    )
+
+    async def conversation() -> None:
+        connection = GuardedConnection(_Recorded(reported), Guard(namespace=NAMESPACE))
+        asked: Fields = {"transactional_id": OURS, "transaction_timeout_ms": 1000}
+        await connection.send(frame("InitProducerId", asked))
+        await connection.receive(timeout_ms=0)
+        await connection.send(frame("TxnOffsetCommit", txn_commit(5, 3)))
+        await connection.send(frame("TxnOffsetCommit", txn_commit(5, 2)))
+        with pytest.raises(NotOurs, match="epoch"):
+            await connection.send(frame("TxnOffsetCommit", txn_commit(5, 4)))
+        with pytest.raises(NotOurs, match="producer of others"):
+            await connection.send(frame("TxnOffsetCommit", txn_commit(6, 0)))
+
+    asyncio.run(conversation())
+
+
+def run_namespace(api_ranges: tuple[ApiRange, ...] = ()) -> RunNamespace:
+    return RunNamespace(
+        namespace=NAMESPACE,
+        guard=Guard(namespace=NAMESPACE, api_ranges={each.api_key: each for each in api_ranges}),
+        layout=Layout(nodes={1: Endpoint(node_id=1, host="", port=0)}),
+        topics=TopicNames(NAMESPACE, ("orders", "payments")),
+    )
+
+
+def why_not(script: Script) -> str | None:
+    """Ask whether a broker that has every version, and the settings that are asked for, is harmed."""
+    ranges = tuple(ApiRange(api_key=key, min_version=0, max_version=20) for key in API_NAMES)
+    description = BrokerDescription(
+        spec="external:h:1",
+        profile="4.4",
+        implementation="",
+        bootstrap="",
+        broker_config=script.broker_config,
+        api_ranges=ranges,
+    )
+    return why_not_applicable(script, (), description, run_namespace=run_namespace(ranges))
+
+
+@pytest.mark.parametrize(
+    ("scenario_id", "what"),
+    [
+        ("admin/no-log/nobody-coordinates", "DeleteTopics"),
+        ("transactions/markers/elsewhere", "WriteTxnMarkers"),
+        ("transactions/never-ends/asked", "WriteTxnMarkers"),
+        ("transactions/epoch/too-high-later", "TxnOffsetCommit"),
+        ("transactions/commit/no-such-producer", "TxnOffsetCommit of a producer of others"),
+        ("classic/wire/unknown-tag", "OffsetCommit v8"),
+    ],
+)
+def test_a_script_that_would_do_harm_is_known_before_it_begins(scenario_id: str, what: str) -> None:
+    reason = why_not(collect()[scenario_id])
+    assert reason is not None
+    assert reason.startswith("would touch what is not ours (")
+    assert what in reason
+
+
+def test_most_scripts_that_need_nothing_else_do_no_harm() -> None:
+    scripts = [each for each in collect().values() if not each.needs]
+    refused = {each.id for each in scripts if why_not(each) is not None}
+    assert len(refused) < len(scripts) / 10
+    assert not {"classic/connection/request-cut-short", "classic/connection/version-out-of-range"} & refused
+    assert "classic/connection/unknown-api" not in refused
+
+
+def test_a_share_groups_key_is_asked_for_where_there_are_no_share_groups() -> None:
+    asked = frame("FindCoordinator", {"coordinator_keys": ["g:AAAAAAAAAAAAAAAAAAAAAQ:0"], "key_type": 2})
+    find = ApiRange(api_key=api_key("FindCoordinator"), min_version=0, max_version=6)
+    share = ApiRange(api_key=api_key("ShareGroupHeartbeat"), min_version=1, max_version=1)
+    Guard(namespace=NAMESPACE, api_ranges={find.api_key: find}).refuse_frame(asked)
+    with pytest.raises(NotOurs, match="makes a topic"):
+        Guard(namespace=NAMESPACE, api_ranges={find.api_key: find, share.api_key: share}).refuse_frame(asked)
+
+
+@pytest.mark.parametrize(
+    ("api", "version", "fields"),
+    [
+        (
+            "Produce",
+            8,
+            {"acks": 1, "timeout_ms": 1, "topic_data": [{"name": "orders", "partition_data": []}]},
+        ),
+        ("Produce", 8, {"transactional_id": THEIRS, "acks": 1, "timeout_ms": 1, "topic_data": []}),
+        ("Produce", 13, {"acks": 1, "timeout_ms": 1, "topic_data": [{"partition_data": []}]}),
+        ("DeleteTopics", 4, {"topic_names": ["orders"]}),
+        ("CreatePartitions", 1, {"topics": [{"name": "orders", "count": 9}]}),
+        ("AddPartitionsToTxn", 1, in_transaction(OURS, "orders")),
+        ("AddPartitionsToTxn", 1, in_transaction(THEIRS, OURS)),
+        ("AddPartitionsToTxn", 4, {"transactions": []}),
+        ("ConsumerGroupHeartbeat", 0, consumer_heartbeat(THEIRS)),
+        ("JoinGroup", 5, join(THEIRS)),
+        ("DeleteRecords", 1, {"topics": [{"name": OURS, "partitions": []}]}),
+        ("AlterConfigs", 1, {"resources": []}),
+    ],
+)
+def test_clients_touch_nothing_of_others_either(api: str, version: int, fields: Fields) -> None:
+    guard = Guard(namespace=NAMESPACE, serves_clients=True)
+    with pytest.raises(NotOurs, match="would touch what is not ours"):
+        guard.refuse_frame(frame(api, fields, version=version))
+
+
+@pytest.mark.parametrize(
+    ("api", "version", "fields"),
+    [
+        ("Produce", 8, produce({"name": OURS})),
+        ("AddPartitionsToTxn", 1, in_transaction(OURS, OURS)),
+        ("ConsumerGroupHeartbeat", 0, consumer_heartbeat(OURS)),
+        ("ListOffsets", 5, {"replica_id": -1, "topics": [{"name": "orders", "partitions": []}]}),
+        ("Fetch", 11, {"max_wait_ms": 1, "min_bytes": 1, "topics": []}),
+    ],
+)
+def test_clients_may_produce_and_fetch_and_others_may_not(api: str, version: int, fields: Fields) -> None:
+    Guard(namespace=NAMESPACE, serves_clients=True).refuse_frame(frame(api, fields, version=version))
+    with pytest.raises(NotOurs):
+        Guard(namespace=NAMESPACE).refuse_frame(frame(api, fields, version=version))

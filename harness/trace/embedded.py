@@ -1,0 +1,40 @@
+"""JSON within the fields of records, read as strictly as the records themselves."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from harness.trace.events import Event, RunFooter
+from harness.trace.schema import TraceError, json_object
+
+
+def stored_fields(event: Event) -> dict[str, Any]:
+    """Return the decoded fields of an event; none where it has none.
+
+    Raises:
+        TraceError: they are no JSON object.
+    """
+    where = f"`fields` of event {event.sequence} of {event.scenario_id} on {event.target}"
+    return {} if event.fields is None else json_object(event.fields, where=where)
+
+
+def canonical_fields(text: str | None) -> dict[str, Any]:
+    """Return the fields of an answer in canonical form; none where it has none.
+
+    Raises:
+        TraceError: they are no JSON object.
+    """
+    return {} if text is None else json_object(text, where="`canonical` of an event")
+
+
+def drive_times(footer: RunFooter) -> Mapping[str, float]:
+    """Return how many milliseconds it took to drive each target, by its name.
+
+    Raises:
+        TraceError: the footer does not say so.
+    """
+    where = f"`drive_ms` of run {footer.run_id}"
+    found = json_object(footer.drive_ms, where=where)
+    if not all(isinstance(each, int | float) and math.isfinite(each) for each in found.values()):
+        raise TraceError(f"{where}: no times")
+    return {name: float(each) for name, each in found.items() if isinstance(each, int | float)}

@@ -1,0 +1,51 @@
+"""How long a machine kept a conversation's two sides from running: the figures, and how they read."""
+
+from dataclasses import dataclass, fields, replace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Starvation:
+    """What was measured in one stretch of a conversation, in milliseconds. The fields of a `starved` event.
+
+    A figure is null where this machine, or this target, does not give it.
+    """
+
+    starved_ms: float
+    """How late the machine can have made things in the stretch: all figures together, at most its length."""
+    harness_ms: float
+    """How late the harness's own event loop was."""
+    run_queue_ms: float | None
+    """How long the worst of the broker's threads was ready to run and had no core."""
+    stopped_ms: float | None
+    """How long the broker was stopped (state T) by somebody other than the script."""
+    pause_ms: float | None
+    """How long its JVM paused all threads at safepoints."""
+    throttled_ms: float | None
+    """How long the quota of its container's cgroup kept it from running."""
+    pressure_ms: float | None
+    """How long some task of that cgroup waited for a core."""
+
+    @property
+    def broker_ms(self) -> float:
+        """How long the broker was kept from running; who is stopped waits for nothing else."""
+        waits = (self.run_queue_ms, self.pause_ms, self.throttled_ms, self.pressure_ms)
+        return (self.stopped_ms or 0.0) + max(each or 0.0 for each in waits)
+
+    def words(self) -> str:
+        """Say the figures in one line."""
+        parts = [
+            (self.run_queue_ms, "{:.0f} ms on the run queue"),
+            (self.stopped_ms, "{:.0f} ms stopped"),
+            (self.pause_ms, "{:.0f} ms in pauses of its JVM"),
+            (self.throttled_ms, "{:.0f} ms throttled"),
+            (self.pressure_ms, "{:.0f} ms under pressure"),
+        ]
+        known = [text.format(figure) for figure, text in parts if figure is not None]
+        harness = f"kept from running for {self.starved_ms:.0f} ms: the harness {self.harness_ms:.0f} ms"
+        return f"{harness}; the broker {', '.join(known) if known else 'cannot be measured from here'}"
+
+
+def rounded(figures: Starvation) -> Starvation:
+    """Return figures to a thousandth of a millisecond, as a trace tells times."""
+    reported = {each.name: getattr(figures, each.name) for each in fields(figures)}
+    return replace(figures, **{name: round(each, 3) for name, each in reported.items() if each is not None})

@@ -1,0 +1,99 @@
+"""Kafka's message definitions as values: what a field is called, what type it has, and in which versions.
+
+Source: MessageSpec, FieldSpec and Versions of Kafka's generator (4.4.0).
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Self
+
+_SCHEMAS: Final = Path(__file__).with_name("schemas")
+_COMMENT: Final = re.compile(r"^\s*//.*$", re.MULTILINE)
+_NO_VERSION: Final = "none"
+_ARRAY: Final = "[]"
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Versions from the first to the last, which is None if there may be more. Both None: no version."""
+
+    first: int | None
+    last: int | None
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `3`, `3-5`, `3+` or `none`."""
+        if text == _NO_VERSION:
+            return cls(None, None)
+        if text.endswith("+"):
+            return cls(int(text[:-1]), None)
+        first, _, last = text.partition("-")
+        return cls(int(first), int(last or first))
+
+    def __contains__(self, version: int) -> bool:
+        if self.first is None:
+            return False
+        return self.first <= version and (self.last is None or version <= self.last)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """A field of a message, or of a structure in one."""
+
+    name: str
+    """In CamelCase, as Kafka writes it."""
+    type: str
+    """A primitive's name, or a structure's; of an array, that of its items."""
+    is_array: bool
+    versions: Versions
+    nullable_versions: Versions
+    tagged_versions: Versions
+    tag: int | None
+    default: str | None
+    fields: "tuple[Field, ...]"
+    """Those of a structure; none of a primitive."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A request's or a response's body, in all its versions."""
+
+    name: str
+    api_key: int
+    valid_versions: Versions
+    flexible_versions: Versions
+    fields: tuple[Field, ...]
+
+
+@cache
+def message(name: str) -> Message | None:
+    """Return the message of a name such as `OffsetFetchRequest`; None where `schemas/` has none."""
+    file = _SCHEMAS / f"{name}.json"
+    if not file.is_file():
+        return None
+    told = json.loads(_COMMENT.sub("", file.read_text(encoding="utf-8")))
+    return Message(
+        name=told["name"],
+        api_key=told["apiKey"],
+        valid_versions=Versions.parse(told["validVersions"]),
+        flexible_versions=Versions.parse(told["flexibleVersions"]),
+        fields=tuple(_field(each) for each in told["fields"]),
+    )
+
+
+def _field(told: dict[str, Any]) -> Field:
+    item_type = told["type"].removeprefix(_ARRAY)
+    return Field(
+        name=told["name"],
+        type=item_type,
+        is_array=item_type != told["type"],
+        versions=Versions.parse(told["versions"]),
+        nullable_versions=Versions.parse(told.get("nullableVersions", _NO_VERSION)),
+        tagged_versions=Versions.parse(told.get("taggedVersions", _NO_VERSION)),
+        tag=told.get("tag"),
+        default=str(told["default"]) if "default" in told else None,
+        fields=tuple(_field(each) for each in told.get("fields", ())),
+    )

@@ -1,0 +1,337 @@
+"""DescribeConfigs, IncrementalAlterConfigs and ListConfigResources.
+
+Topics may be configured; what brokers are started with is only told.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import IntEnum, unique
+from types import MappingProxyType
+from typing import Final
+
+from reference_coordinator.broker.broker_apis import Broker
+from reference_coordinator.broker.tool_messages import (
+    AlterableConfig,
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    ConfigResource,
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+from reference_coordinator.broker.topics import Topic, is_legal_topic_name
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.messages import RequestContext
+from reference_coordinator.profile.behaviours import OLDEST
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.topic_configs import (
+    ConfigType,
+    InvalidTopicConfigError,
+    TopicConfig,
+    throw_if_invalid,
+    topic_configs,
+)
+
+_OF_TOPIC: Final = 1
+_OF_BROKER: Final = 4
+_BY_DEFAULT: Final = 5
+_SET, _DELETE, _APPEND, _SUBTRACT = range(4)
+_INVALID_REQUEST: Final = (
+    "This most likely occurs because of a request being malformed by the client library or the message was "
+    "sent to an incompatible broker. See the broker logs for more details."
+)
+_FIRST_OF_ALL_KINDS: Final = 1
+_SINCE: Final = MappingProxyType({"group.coordinator.append.linger.ms": (3, 8, 0)})
+"""The first releases to know properties that 2.4 lacks."""
+_INTEGER: Final = re.compile(r"[+-]?\d+")
+
+
+@unique
+class _Kind(IntEnum):
+    """Kafka's numbers of what may be configured. Source: ConfigResource.Type (4.3.1)."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+_DESCRIBED: Final = frozenset({_Kind.TOPIC, _Kind.BROKER})
+
+
+class _RefusedError(Exception):
+    """Why a resource is not described or changed."""
+
+    def __init__(self, error: Errors, message: str | None) -> None:
+        super().__init__(message)
+        self.error = error
+        self.message = message
+
+
+def handle_describe_configs(broker: Broker, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    """Tell how topics and the broker are configured.
+
+    Source: ConfigHelper#describeConfigs (3.9.2).
+    """
+    with_synonyms = request.include_synonyms
+    if not all(each.resource_type in _DESCRIBED for each in request.resources):
+        # Kafka throws, and refuses what it knows together with what it does not.
+        return DescribeConfigsResponse(results=tuple(_not_described(each) for each in request.resources))
+    return DescribeConfigsResponse(
+        results=tuple(_described(broker, each, with_synonyms=with_synonyms) for each in request.resources)
+    )
+
+
+def _not_described(resource: DescribeConfigsResource) -> DescribeConfigsResult:
+    return DescribeConfigsResult(
+        error_code=Errors.INVALID_REQUEST,
+        error_message=_INVALID_REQUEST,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+    )
+
+
+def _described(
+    broker: Broker, resource: DescribeConfigsResource, *, with_synonyms: bool
+) -> DescribeConfigsResult:
+    error, message = Errors.NONE, ""
+    configs: tuple[DescribeConfigsResourceResult, ...] = ()
+    try:
+        if resource.resource_type == _Kind.TOPIC:
+            found = topic_results(broker, dict(_topic_to_describe(broker, resource.resource_name).configs))
+        else:
+            found = _broker_results(broker, resource.resource_name)
+    except _RefusedError as refusal:
+        error, message = refusal.error, refusal.message or ""
+    else:
+        wanted = resource.configuration_keys
+        configs = tuple(each for each in found if not wanted or each.name in wanted)
+        if not with_synonyms:
+            configs = tuple(_without_synonyms(each) for each in configs)
+    return DescribeConfigsResult(
+        error_code=error,
+        error_message=message,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+        configs=configs,
+    )
+
+
+def _topic_to_describe(broker: Broker, name: str) -> Topic:
+    if not is_legal_topic_name(name):
+        raise _RefusedError(Errors.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {name!r}")
+    topic = broker.topics.get(name)
+    if topic is None:
+        raise _RefusedError(Errors.UNKNOWN_TOPIC_OR_PARTITION, "")
+    return topic
+
+
+def topic_results(
+    broker: Broker, overrides: Mapping[str, str | None]
+) -> tuple[DescribeConfigsResourceResult, ...]:
+    """Tell everything that a topic with these overrides is configured with, in alphabetical order.
+
+    Source: ConfigHelper#createTopicConfigEntry (3.9.2).
+    """
+    return tuple(
+        _topic_result(broker, each, overrides.get(each.name))
+        for each in topic_configs(broker.profile).values()
+    )
+
+
+def _topic_result(broker: Broker, config: TopicConfig, override: str | None) -> DescribeConfigsResourceResult:
+    synonyms: list[DescribeConfigsSynonym] = []
+    if override is not None:
+        synonyms.append(DescribeConfigsSynonym(name=config.name, value=override, source=_OF_TOPIC))
+    of_broker = None if config.synonym is None else broker.config.reported().get(config.synonym)
+    if config.synonym is not None:
+        if of_broker is not None and _is_given(broker, config.synonym, of_broker, config.default):
+            synonyms.append(DescribeConfigsSynonym(name=config.synonym, value=of_broker, source=_OF_BROKER))
+        synonyms.append(DescribeConfigsSynonym(name=config.synonym, value=config.default, source=_BY_DEFAULT))
+    source = synonyms[0].source if synonyms else _BY_DEFAULT
+    return DescribeConfigsResourceResult(
+        name=config.name,
+        value=synonyms[0].value if synonyms else config.default,
+        read_only=False,
+        config_source=source,
+        is_default=source == _BY_DEFAULT,
+        config_type=config.type,
+        synonyms=tuple(synonyms),
+    )
+
+
+def _broker_results(broker: Broker, name: str) -> tuple[DescribeConfigsResourceResult, ...]:
+    """What the broker was started with, as far as the reference reads it; nothing was changed since."""
+    if not name:
+        return ()
+    if not _INTEGER.fullmatch(name):
+        raise _RefusedError(Errors.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+    if int(name) != broker.node.node_id:
+        expected = f"expected {broker.node.node_id} or empty string, but received {name}"
+        raise _RefusedError(Errors.INVALID_REQUEST, f"Unexpected broker id, {expected}")
+    defaults = GroupCoordinatorConfig().reported()
+    return tuple(
+        _broker_result(name, text, defaults[name], is_given=_is_given(broker, name, text, defaults[name]))
+        for name, text in broker.config.reported().items()
+        if broker.profile.version >= _SINCE.get(name, OLDEST)
+    )
+
+
+def _is_given(broker: Broker, name: str, text: str, default: str) -> bool:
+    """Tell whether a broker was started with a property, rather than left to its default."""
+    return name in broker.config.named or text != default
+
+
+def _broker_result(name: str, text: str, default: str, *, is_given: bool) -> DescribeConfigsResourceResult:
+    synonyms = [DescribeConfigsSynonym(name=name, value=default, source=_BY_DEFAULT)]
+    if is_given:
+        synonyms.insert(0, DescribeConfigsSynonym(name=name, value=text, source=_OF_BROKER))
+    source = synonyms[0].source
+    return DescribeConfigsResourceResult(
+        name=name,
+        value=text,
+        read_only=True,
+        config_source=source,
+        is_default=source == _BY_DEFAULT,
+        config_type=ConfigType.INT,
+        synonyms=tuple(synonyms),
+    )
+
+
+def _without_synonyms(result: DescribeConfigsResourceResult) -> DescribeConfigsResourceResult:
+    return replace(result, synonyms=())
+
+
+def handle_incremental_alter_configs(
+    broker: Broker, request: IncrementalAlterConfigsRequest
+) -> IncrementalAlterConfigsResponse:
+    """Change how topics are configured; a resource is changed as a whole or not at all.
+
+    Source: ConfigurationControlManager#incrementalAlterConfigs, ConfigAdminManager#preprocess (4.3.1).
+    """
+    named = Counter((each.resource_type, each.resource_name) for each in request.resources)
+    return IncrementalAlterConfigsResponse(
+        responses=tuple(
+            _altered(
+                broker,
+                each,
+                is_twice=named[each.resource_type, each.resource_name] > 1,
+                validate_only=request.validate_only,
+            )
+            for each in request.resources
+        )
+    )
+
+
+def _altered(
+    broker: Broker, resource: AlterConfigsResource, *, is_twice: bool, validate_only: bool
+) -> AlterConfigsResourceResponse:
+    error, message = Errors.NONE, None
+    try:
+        topic = _topic_to_alter(broker, resource, is_twice=is_twice)
+        configs = _changed(broker, dict(topic.configs), resource)
+    except _RefusedError as refusal:
+        error, message = refusal.error, refusal.message
+    else:
+        if not validate_only:
+            broker.topics.configure(topic.name, configs)
+    return AlterConfigsResourceResponse(
+        error_code=error,
+        error_message=message,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+    )
+
+
+def _topic_to_alter(broker: Broker, resource: AlterConfigsResource, *, is_twice: bool) -> Topic:
+    if is_twice:
+        raise _RefusedError(Errors.INVALID_REQUEST, "Each resource must appear at most once.")
+    names = [each.name for each in resource.configs]
+    if len(set(names)) < len(names):
+        raise _RefusedError(Errors.INVALID_REQUEST, "Error due to duplicate config keys")
+    nulls = [
+        each.name for each in resource.configs if each.value is None and each.config_operation != _DELETE
+    ]
+    if nulls:
+        raise _RefusedError(Errors.INVALID_REQUEST, f"Null value not supported for : {','.join(nulls)}")
+    if resource.resource_type == _Kind.BROKER:
+        reported = ", ".join(names)
+        raise _RefusedError(Errors.INVALID_REQUEST, f"Cannot update these configs dynamically: [{reported}]")
+    if resource.resource_type != _Kind.TOPIC:
+        unknown = f"Unknown resource type {resource.resource_type}"
+        raise _RefusedError(Errors.INVALID_REQUEST, unknown)
+    topic = broker.topics.get(resource.resource_name)
+    if topic is None:
+        missing = f"The topic '{resource.resource_name}' does not exist."
+        raise _RefusedError(Errors.UNKNOWN_TOPIC_OR_PARTITION, missing)
+    return topic
+
+
+def _changed(broker: Broker, configs: dict[str, str], resource: AlterConfigsResource) -> Mapping[str, str]:
+    known = topic_configs(broker.profile)
+    try:
+        for each in resource.configs:
+            if each.config_operation == _DELETE:
+                configs.pop(each.name, None)
+                continue
+            configs[each.name] = _new_value(known.get(each.name), configs.get(each.name), each)
+        throw_if_invalid(broker.profile, configs)
+    except InvalidTopicConfigError as error:
+        raise _RefusedError(Errors.INVALID_CONFIG, str(error)) from error
+    return configs
+
+
+def _new_value(config: TopicConfig | None, former: str | None, change: AlterableConfig) -> str:
+    assert change.value is not None, "refused before"
+    if change.config_operation == _SET or config is None:
+        return change.value
+    if change.config_operation not in {_APPEND, _SUBTRACT}:
+        raise _RefusedError(Errors.UNKNOWN_SERVER_ERROR, None)
+    if config.type is not ConfigType.LIST:
+        verb = "APPEND" if change.config_operation == _APPEND else "SUBTRACT"
+        wrong = f"Can't {verb} to key {config.name} because its type is not LIST."
+        raise _RefusedError(Errors.INVALID_CONFIG, wrong)
+    parts = [each for each in (config.default if former is None else former).split(",") if each]
+    named = [each for each in change.value.split(",") if each]
+    if change.config_operation == _APPEND:
+        return ",".join((*parts, *(each for each in named if each not in parts)))
+    return ",".join(each for each in parts if each not in named)
+
+
+def handle_list_config_resources(
+    broker: Broker, request: ListConfigResourcesRequest, context: RequestContext
+) -> ListConfigResourcesResponse:
+    """Name what may be configured. v0 asks for subscriptions to metrics, of which there are none.
+
+    Source: KafkaApis#handleListConfigResources (4.3.1).
+    """
+    if context.api_version < _FIRST_OF_ALL_KINDS:
+        return ListConfigResourcesResponse(error_code=Errors.NONE)
+    kinds = set(request.resource_types or tuple(_Kind))
+    if not kinds <= set(_Kind):
+        return ListConfigResourcesResponse(error_code=Errors.UNSUPPORTED_VERSION)
+    brokers = [str(node.node_id) for node in broker.cluster.nodes]
+    named = {
+        _Kind.BROKER_LOGGER: brokers,
+        _Kind.BROKER: brokers,
+        _Kind.TOPIC: [topic.name for topic in broker.topics],
+    }
+    return ListConfigResourcesResponse(
+        error_code=Errors.NONE,
+        config_resources=tuple(
+            ConfigResource(resource_name=name, resource_type=kind)
+            for kind, names in named.items()
+            if kind in kinds
+            for name in names
+        ),
+    )

@@ -1,0 +1,119 @@
+"""DescribeGroups and ListGroups: the groups as an administrator sees them."""
+
+from typing import Final
+
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.ids import GroupId
+from reference_coordinator.core.java import trim
+from reference_coordinator.groups.classic.lookups import classic_group
+from reference_coordinator.messages import (
+    DescribedGroup,
+    DescribeGroupsRequest,
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+)
+from reference_coordinator.offsets.shard import CoordinatorShard
+from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
+from reference_coordinator.runtime.error_responses import (
+    described_error,
+    in_answer_order,
+    operations_not_asked_for,
+)
+
+_MISSING_GROUP_NAMED_SINCE: Final = 6
+_MISSING: Final = "Dead"
+"""The state in which a group is described that is not there."""
+_READ_DESCRIBE_DELETE: Final = 1 << 3 | 1 << 8 | 1 << 6
+"""The bits of AclOperation's codes."""
+_DESCRIBE_AND_ALTER_CONFIGS: Final = 1 << 10 | 1 << 11
+
+
+def describe_groups(
+    shard: CoordinatorShard, request: DescribeGroupsRequest, *, api_version: int
+) -> tuple[DescribedGroup, ...]:
+    """What the coordinator knows of each group that was asked for.
+
+    Source: GroupMetadataManager#describeGroups (4.3.1), GroupCoordinator#handleDescribeGroup (3.9.2).
+    """
+    return tuple(
+        _describe_group(shard, request, group_id, api_version=api_version)
+        for group_id in in_answer_order(shard, request.groups)
+    )
+
+
+def _describe_group(
+    shard: CoordinatorShard, request: DescribeGroupsRequest, group_id: GroupId, *, api_version: int
+) -> DescribedGroup:
+    try:
+        shard.throw_if_not_active(group_id)
+    except CoordinatorError as refusal:
+        return described_error(shard, group_id, refusal.error)
+    operations = authorized_operations(shard, request)
+    try:
+        group = classic_group(shard, group_id, committed=True)
+    except CoordinatorError as refusal:
+        if api_version >= _MISSING_GROUP_NAMED_SINCE:
+            message = refusal.message
+            return described_error(shard, group_id, refusal.error, state=_MISSING, message=message)
+        return described_error(shard, group_id, Errors.NONE, state=_MISSING, authorized_operations=operations)
+    return group.as_described_group(authorized_operations=operations)
+
+
+def authorized_operations(shard: CoordinatorShard, request: DescribeGroupsRequest) -> int:
+    """What anybody may do with a group, where a request asks for it.
+
+    Source: AuthHelper#authorizedOperations, AclEntry#supportedOperations (4.3.1), all of which a broker
+    without an authorizer allows.
+    """
+    if not request.include_authorized_operations:
+        return operations_not_asked_for(shard)
+    if shard.profile.has(Behaviour.GROUP_OPERATIONS_INCLUDE_CONFIGS):
+        return _READ_DESCRIBE_DELETE | _DESCRIBE_AND_ALTER_CONFIGS
+    return _READ_DESCRIBE_DELETE
+
+
+def list_groups(shard: CoordinatorShard, request: ListGroupsRequest) -> ListGroupsResponse:
+    """Every group in one of the states and of one of the types; unknown ones match nothing.
+
+    While a partition is loading, the Scala coordinator lists the groups of the others beside the error, the
+    Java one lists none. Partitions of somebody else have no groups to list.
+
+    Source: GroupCoordinatorService#listGroups (4.3.1), GroupCoordinator#handleListGroups (3.9.2).
+    """
+    if not shard.partitions.are_any_loading:
+        return ListGroupsResponse(error_code=Errors.NONE, groups=_listed_groups(shard, request))
+    is_scala = shard.profile.coordinator is CoordinatorFamily.SCALA
+    listed = _listed_groups(shard, request) if is_scala else ()
+    return ListGroupsResponse(error_code=Errors.COORDINATOR_LOAD_IN_PROGRESS, groups=listed)
+
+
+def _listed_groups(shard: CoordinatorShard, request: ListGroupsRequest) -> tuple[ListedGroup, ...]:
+    """Decided in: GroupMetadataManager#listGroups (4.3.1)."""
+    states = {_filter_state(shard, each) for each in request.states_filter}
+    types = {each.lower() for each in request.types_filter}
+    if states and shard.profile.has(Behaviour.STATES_FILTER_DESCRIBES_GROUPS):
+        _throw_if_indescribable(shard)
+    return tuple(
+        group.as_listed_group()
+        for group in shard.groups(committed=True)
+        if (not states or group.is_in_states(states)) and (not types or group.type.value in types)
+    )
+
+
+def _throw_if_indescribable(shard: CoordinatorShard) -> None:
+    """Refuse to list by state while a group is there that cannot be described.
+
+    Decided in: GroupCoordinator#handleListGroups (2.6.0), GroupMetadata#summary (2.6.0).
+
+    Raises:
+        IllegalStateError: a member does not support the protocol of its Stable group.
+    """
+    for group in shard.groups(committed=True):
+        group.as_described_group(authorized_operations=operations_not_asked_for(shard))
+
+
+def _filter_state(shard: CoordinatorShard, state: str) -> str:
+    if shard.profile.has(Behaviour.STATES_FILTER_TRIMMED):
+        state = trim(state)
+    return state.lower() if shard.profile.has(Behaviour.STATES_FILTER_IGNORES_CASE) else state

@@ -1,0 +1,167 @@
+"""DeleteGroups: groups are forgotten on request, with their offsets."""
+
+from dataclasses import dataclass
+
+from typing_extensions import override
+
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.ids import GroupId, ResponseToken
+from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.core.values import value
+from reference_coordinator.groups.classic.group import ClassicGroup
+from reference_coordinator.groups.classic.lookups import as_classic_group
+from reference_coordinator.groups.classic.state import ClassicGroupState
+from reference_coordinator.groups.group import Group
+from reference_coordinator.groups.group_metadata_manager import PendingDeletion
+from reference_coordinator.messages import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+)
+from reference_coordinator.offsets.expiration import (
+    all_partitions,
+    cleanup_group_metadata,
+    new_offset_commit_tombstone_record,
+)
+from reference_coordinator.offsets.shard import CoordinatorShard
+from reference_coordinator.profile.behaviours import CoordinatorFamily
+from reference_coordinator.runtime.append_errors import handle_operation_exception
+from reference_coordinator.runtime.appends import Continuation
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Deletion:
+    """A DeleteGroups under way: one write a partition, and one answer when all are through."""
+
+    token: ResponseToken
+    outstanding: int
+    results: list[DeletableGroupResult]
+
+
+@value
+class GroupsDeleted(Continuation):
+    """The tombstones of some of the groups of one DeleteGroups were to be written."""
+
+    shard: CoordinatorShard
+    deletion: Deletion
+    group_ids: tuple[GroupId, ...]
+    """Of one partition, those that could be deleted."""
+
+    @override
+    def append_completed(self, error: Errors) -> None:
+        """Note that groups of one partition are gone or stay; answer when that was the last partition.
+
+        Decided in: GroupCoordinatorService#deleteGroups (4.3.1).
+        """
+        reported = handle_operation_exception(error)
+        self.deletion.results.extend(
+            DeletableGroupResult(group_id=each, error_code=reported) for each in self.group_ids
+        )
+        self.deletion.outstanding -= 1
+        _answer_if_through(self.shard, self.deletion)
+
+
+def delete_groups(shard: CoordinatorShard, request: DeleteGroupsRequest, token: ResponseToken) -> None:
+    """Forget groups that nobody is in, with their offsets.
+
+    Source: GroupCoordinatorShard#deleteGroups (4.3.1), GroupCoordinator#handleDeleteGroups (3.9.2).
+    """
+    group_ids = tuple(dict.fromkeys(request.groups_names))
+    match shard.profile.coordinator:
+        case CoordinatorFamily.SCALA:
+            _delete_at_once(shard, group_ids, token)
+        case CoordinatorFamily.JAVA:
+            _delete_when_written(shard, group_ids, token)
+
+
+def validate_delete_group(shard: CoordinatorShard, group_id: GroupId) -> Group:
+    """Find a group and refuse it if somebody is in it.
+
+    Raises:
+        CoordinatorError: this broker does not coordinate it, GROUP_ID_NOT_FOUND or NON_EMPTY_GROUP.
+
+    Source: GroupMetadataManager#validateDeleteGroup (4.3.1), GroupCoordinator#handleDeleteGroups (3.9.2).
+    """
+    shard.throw_if_not_active(group_id)
+    group = shard.group(group_id)
+    group.validate_delete_group()
+    return group
+
+
+def _delete_at_once(shard: CoordinatorShard, group_ids: tuple[GroupId, ...], token: ResponseToken) -> None:
+    """Let groups die, all of them before the first is removed."""
+    refused: list[DeletableGroupResult] = []
+    dead: list[ClassicGroup] = []
+    for group_id in group_ids:
+        try:
+            group = as_classic_group(validate_delete_group(shard, group_id))
+        except CoordinatorError as refusal:
+            refused.append(DeletableGroupResult(group_id=group_id, error_code=refusal.error))
+            continue
+        group.transition_to(ClassicGroupState.DEAD, now_ms=shard.now_ms)
+        dead.append(group)
+    deletion = PendingDeletion(token=token, groups=tuple(dead), results=tuple(refused))
+    if dead and shard.holds_dead:
+        shard.pending_deletions.append(deletion)
+    else:
+        _remove_dead_groups(shard, deletion)
+
+
+def remove_held_groups(shard: CoordinatorShard) -> None:
+    """Go on with what was held between the death of groups and their removal.
+
+    Decided in: GroupMetadataManager#cleanupGroupMetadata (3.9.2).
+    """
+    held, shard.pending_deletions = shard.pending_deletions, []
+    for deletion in held:
+        _remove_dead_groups(shard, deletion)
+
+
+def _remove_dead_groups(shard: CoordinatorShard, deletion: PendingDeletion) -> None:
+    for group in deletion.groups:
+        if shard.find_group(group.group_id) is group:
+            cleanup_group_metadata(
+                shard, as_classic_group(group), list(shard.offsets.of_group(group.group_id))
+            )
+    deleted = (
+        DeletableGroupResult(group_id=each.group_id, error_code=Errors.NONE) for each in deletion.groups
+    )
+    if deletion.token is not None:
+        shard.respond(deletion.token, DeleteGroupsResponse(results=(*deletion.results, *deleted)))
+
+
+def _delete_when_written(
+    shard: CoordinatorShard, group_ids: tuple[GroupId, ...], token: ResponseToken
+) -> None:
+    deletion = Deletion(token=token, outstanding=0, results=[])
+    records: dict[int, list[CoordinatorRecord]] = {}
+    deletable: dict[int, list[GroupId]] = {}
+    for group_id in group_ids:
+        try:
+            group = validate_delete_group(shard, group_id)
+        except CoordinatorError as refusal:
+            result = DeletableGroupResult(group_id=group_id, error_code=refusal.error)
+            deletion.results.append(result)
+            continue
+        partition = shard.partition_for(group_id)
+        deletable.setdefault(partition, []).append(group_id)
+        records.setdefault(partition, []).extend(
+            [
+                *(
+                    new_offset_commit_tombstone_record(group, each)
+                    for each in all_partitions(shard, group_id)
+                ),
+                *group.create_group_tombstone_records(),
+            ]
+        )
+    deletion.outstanding = len(records)
+    for partition, tombstones in records.items():
+        named = tuple(deletable[partition])
+        deleted = GroupsDeleted(shard=shard, deletion=deletion, group_ids=named)
+        shard.append(named[0], tuple(tombstones), deleted, replays=True)
+    _answer_if_through(shard, deletion)
+
+
+def _answer_if_through(shard: CoordinatorShard, deletion: Deletion) -> None:
+    if deletion.outstanding == 0:
+        shard.respond(deletion.token, DeleteGroupsResponse(results=tuple(deletion.results)))

@@ -1,0 +1,131 @@
+"""Reading `__consumer_offsets` back: record by record, then the groups become visible."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from reference_coordinator.core.ids import NO_PRODUCER_ID, GroupId, TopicPartition
+from reference_coordinator.core.records import (
+    CoordinatorRecord,
+    EndTransactionMarker,
+    GroupMetadataRecord,
+    GroupMetadataTombstone,
+    OffsetCommitRecord,
+    OffsetCommitTombstone,
+)
+from reference_coordinator.groups import dispatch
+from reference_coordinator.groups.classic.lookups import new_classic_group
+from reference_coordinator.offsets.shard import CoordinatorShard
+from reference_coordinator.offsets.txn_completion import replay_end_transaction_marker
+from reference_coordinator.offsets.values import OffsetAndMetadata
+from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
+
+
+@dataclass(slots=True, kw_only=True)
+class Loader:
+    """What a partition's log has said so far.
+
+    Source: GroupMetadataManager#doLoadGroupsAndOffsets (3.9.2), GroupMetadataManager#replay and
+    OffsetMetadataManager#replay (4.3.1).
+    """
+
+    shard: CoordinatorShard
+    partition: int
+    _groups: dict[GroupId, GroupMetadataRecord | None] = field(default_factory=dict)
+    """None stands for a group that is known by its offsets only."""
+
+    def replay(self, records: Iterable[CoordinatorRecord]) -> None:
+        """Take in records in the order of the log."""
+        known = self.shard.partitions.of(self.partition)
+        for record in records:
+            self._replay(record, record_offset=known.log_end_offset)
+            known.log_end_offset += 1
+
+    def _replay(self, record: CoordinatorRecord, *, record_offset: int) -> None:
+        match record:
+            case GroupMetadataRecord():
+                self._groups[record.group_id] = record
+            case GroupMetadataTombstone():
+                self._groups.pop(record.group_id, None)
+            case OffsetCommitRecord():
+                self._groups.setdefault(record.group_id, None)
+                replay_offset(self.shard, record, record_offset=record_offset)
+            case OffsetCommitTombstone():
+                replay_offset_tombstone(self.shard, record)
+            case EndTransactionMarker():
+                replay_end_transaction_marker(self.shard, record)
+            case _:
+                assert_never(record)
+
+    def finish(self) -> None:
+        """Build the groups.
+
+        The two coordinators differ in what outlives its tombstone: to the Scala one a group is what it
+        has, to the Java one what it was.
+        """
+        revives = not self.shard.profile.has(Behaviour.TOMBSTONED_GROUP_LOSES_OFFSETS)
+        if revives:
+            for group_id in self.shard.offsets.groups_with_any():
+                if self.shard.partition_for(group_id) == self.partition:
+                    self._groups.setdefault(group_id, None)
+        stays = self.shard.profile.has(Behaviour.EMPTIED_SIMPLE_GROUP_STAYS)
+        for group_id, record in self._groups.items():
+            if record is not None:
+                dispatch.replay(self.shard, record)
+            elif stays or self.shard.offsets.has_offsets(group_id):
+                self.shard.put_group(new_classic_group(self.shard, group_id))
+        dispatch.on_loaded(self.shard, self.partition)
+
+
+def replay(shard: CoordinatorShard, records: Iterable[CoordinatorRecord], *, record_offset: int) -> None:
+    """Let records that were written, the first of them at that offset of the log, take effect.
+
+    Source: GroupMetadataManager#replay and OffsetMetadataManager#replay (4.3.1).
+    """
+    for at, record in enumerate(records, record_offset):
+        match record:
+            case GroupMetadataRecord():
+                raise AssertionError("group metadata takes effect before it is written")
+            case GroupMetadataTombstone():
+                shard.remove_group(record.group_id)
+            case OffsetCommitRecord():
+                replay_offset(shard, record, record_offset=at)
+            case OffsetCommitTombstone():
+                replay_offset_tombstone(shard, record)
+            case EndTransactionMarker():
+                raise AssertionError("the shell tells of markers that it has written")
+            case _:
+                assert_never(record)
+
+
+def replay_offset(shard: CoordinatorShard, record: OffsetCommitRecord, *, record_offset: int) -> None:
+    """Let an offset be committed, or await the end of its transaction.
+
+    Decided in: OffsetMetadataManager#replay (4.3.1).
+    """
+    partition = TopicPartition(topic=record.topic, partition=record.partition)
+    offset = OffsetAndMetadata(
+        offset=record.offset,
+        leader_epoch=record.leader_epoch,
+        metadata=record.metadata,
+        commit_timestamp_ms=record.commit_timestamp_ms,
+        expire_timestamp_ms=record.expire_timestamp_ms,
+        record_offset=record_offset,
+    )
+    if record.producer_id == NO_PRODUCER_ID:
+        shard.offsets.put(record.group_id, partition, offset)
+    else:
+        shard.offsets.transactions.prepare_txn_offset_commit(
+            record.producer_id, record.group_id, {partition: offset}
+        )
+
+
+def replay_offset_tombstone(shard: CoordinatorShard, record: OffsetCommitTombstone) -> None:
+    """Let an offset be forgotten; to the Java coordinator, those of open transactions too.
+
+    Decided in: OffsetMetadataManager#replay (4.3.1), GroupMetadataManager#doLoadGroupsAndOffsets (3.9.2).
+    """
+    partition = TopicPartition(topic=record.topic, partition=record.partition)
+    shard.offsets.remove(record.group_id, partition)
+    if shard.profile.coordinator is CoordinatorFamily.JAVA:
+        shard.offsets.transactions.clear(record.group_id, partition)

@@ -1,0 +1,258 @@
+"""The coordinator's front: what every request is checked for, in Kafka's order, and who handles it.
+
+A handler refuses by raising CoordinatorError, or answers by itself. What it refuses with, and what
+the checks here refuse with, becomes the answer of the API at hand in `error_response`.
+"""
+
+from typing import Final, assert_never
+
+from reference_coordinator.coordinator.admin import describe_groups, list_groups
+from reference_coordinator.coordinator.deletion import delete_groups
+from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
+from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, GroupId, ResponseToken
+from reference_coordinator.groups.dispatch import (
+    classic_group_heartbeat,
+    classic_group_join,
+    classic_group_leave,
+    classic_group_sync,
+)
+from reference_coordinator.messages import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    GroupRequest,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    ListGroupsRequest,
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    RequestContext,
+    SyncGroupRequest,
+    TxnOffsetCommitRequest,
+)
+from reference_coordinator.offsets.commit import commit_offset
+from reference_coordinator.offsets.delete import delete_offsets
+from reference_coordinator.offsets.fetch import fetch_offsets
+from reference_coordinator.offsets.shard import CoordinatorShard
+from reference_coordinator.offsets.txn_commit import (
+    commit_transactional_offset,
+    other_verdicts,
+)
+from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
+from reference_coordinator.runtime.append_errors import handle_operation_exception
+from reference_coordinator.runtime.error_responses import (
+    error_response,
+    fetch_error,
+    join_error,
+    txn_commit_error,
+)
+from reference_coordinator.runtime.parked import Join, Sync
+
+_LATE_JOIN_VERSION: Final = 6
+_LATE_SYNC_VERSION: Final = 4
+
+
+def handle(
+    shard: CoordinatorShard, request: GroupRequest, context: RequestContext, token: ResponseToken
+) -> None:
+    """Answer or park a request; whatever Kafka throws meanwhile is answered too."""
+    try:
+        _dispatch(shard, request, context, token)
+    except CoordinatorError as refusal:
+        shard.respond(token, error_response(shard, request, refusal.error))
+    except IllegalStateError:
+        _handle_error(shard, request, context, token)
+
+
+def _dispatch(
+    shard: CoordinatorShard, request: GroupRequest, context: RequestContext, token: ResponseToken
+) -> None:
+    match request:
+        case JoinGroupRequest():
+            join_group(shard, Join(request=request, context=context, token=token))
+        case SyncGroupRequest():
+            validate_group_status(shard, request.group_id, allows_empty=False)
+            classic_group_sync(shard, Sync(request=request, token=token))
+        case HeartbeatRequest():
+            validate_group_status(shard, request.group_id, allows_empty=False)
+            error = classic_group_heartbeat(shard, request)
+            shard.respond(token, HeartbeatResponse(error_code=error))
+        case LeaveGroupRequest():
+            validate_group_status(shard, request.group_id, allows_empty=False)
+            classic_group_leave(shard, request, token)
+        case OffsetCommitRequest():
+            validate_group_status(shard, request.group_id, allows_empty=True)
+            commit_offset(shard, request, api_version=context.api_version, token=token)
+        case TxnOffsetCommitRequest():
+            commit_transactional_offsets(shard, request, token, api_version=context.api_version)
+        case OffsetDeleteRequest():
+            validate_group_status(shard, request.group_id, allows_empty=False)
+            delete_offsets(shard, request, token)
+        case _:
+            _dispatch_to_many_groups(shard, request, context, token)
+
+
+def _dispatch_to_many_groups(
+    shard: CoordinatorShard,
+    request: OffsetFetchRequest | DescribeGroupsRequest | ListGroupsRequest | DeleteGroupsRequest,
+    context: RequestContext,
+    token: ResponseToken,
+) -> None:
+    match request:
+        case OffsetFetchRequest():
+            if not (awaits_writes(shard, request) and shard.park_fetch(request, token)):
+                offset_fetch(shard, request, token)
+        case DescribeGroupsRequest():
+            described = describe_groups(shard, request, api_version=context.api_version)
+            shard.respond(token, DescribeGroupsResponse(groups=described))
+        case ListGroupsRequest():
+            shard.respond(token, list_groups(shard, request))
+        case DeleteGroupsRequest():
+            delete_groups(shard, request, token)
+        case _:
+            assert_never(request)
+
+
+def awaits_writes(shard: CoordinatorShard, request: OffsetFetchRequest) -> bool:
+    """Whether a fetch is to see what is under way.
+
+    Decided in: GroupCoordinatorService#fetchOffsets (4.3.1).
+    """
+    return request.require_stable and shard.profile.coordinator is CoordinatorFamily.JAVA
+
+
+def offset_fetch(shard: CoordinatorShard, request: OffsetFetchRequest, token: ResponseToken) -> None:
+    """Answer an OffsetFetch group by group. Decided in: KafkaApis#handleOffsetFetchRequest (4.3.1)."""
+    groups = tuple(
+        _offset_fetch_of_group(shard, each, require_stable=request.require_stable) for each in request.groups
+    )
+    shard.respond(token, OffsetFetchResponse(groups=groups))
+
+
+def _offset_fetch_of_group(
+    shard: CoordinatorShard, request: OffsetFetchRequestGroup, *, require_stable: bool
+) -> OffsetFetchResponseGroup:
+    try:
+        shard.throw_if_not_active(request.group_id)
+    except CoordinatorError as refusal:
+        return fetch_error(request, refusal.error)
+    return fetch_offsets(shard, request, require_stable=require_stable)
+
+
+def fetch_written(shard: CoordinatorShard) -> None:
+    """Answer the fetches whose awaited writes are through, be it that nobody coordinates any more."""
+    for held in shard.take_ready_fetches():
+        offset_fetch(shard, held.request, held.token)
+
+
+def join_group(shard: CoordinatorShard, join: Join) -> None:
+    """Check a JoinGroup and hand it on.
+
+    The Java coordinator judges the session timeout before it looks whose group it is.
+
+    Raises:
+        CoordinatorError: the broker does not coordinate the group.
+
+    Source: GroupCoordinatorService#joinGroup (4.3.1), GroupCoordinator#handleJoinGroup (3.9.2).
+    """
+    request = join.request
+    if not request.group_id:
+        shard.respond(join.token, join_error(request.member_id, Errors.INVALID_GROUP_ID))
+        return
+    if shard.profile.has(Behaviour.SESSION_TIMEOUT_CHECKED_BEFORE_COORDINATOR):
+        if not _has_valid_session_timeout(shard, join):
+            return
+        shard.throw_if_not_active(request.group_id)
+    else:
+        shard.throw_if_not_active(request.group_id)
+        if not _has_valid_session_timeout(shard, join):
+            return
+    classic_group_join(shard, join)
+
+
+def commit_transactional_offsets(
+    shard: CoordinatorShard, request: TxnOffsetCommitRequest, token: ResponseToken, *, api_version: int
+) -> None:
+    """Check a TxnOffsetCommit, hand it on, and say what else may be told of its transaction.
+
+    Source: GroupCoordinatorService#commitTransactionalOffsets (4.3.1),
+    GroupCoordinator#handleTxnCommitOffsets (3.9.2).
+    """
+    try:
+        validate_transaction(shard, request)
+        commit_transactional_offset(shard, request, api_version=api_version, token=token)
+    except CoordinatorError as refusal:
+        response = txn_commit_error(shard, request, refusal.error)
+        shard.respond(token, response, other_verdicts(shard, request, refusal.error))
+
+
+def validate_transaction(shard: CoordinatorShard, request: TxnOffsetCommitRequest) -> None:
+    """Refuse a TxnOffsetCommit for its group's id, its transaction or its coordinator.
+
+    The Java coordinator asks for the transaction before it looks whose group it is; the Scala one asks
+    when it has the group.
+
+    Raises:
+        CoordinatorError: the first check that fails.
+
+    Decided in: GroupCoordinatorService#commitTransactionalOffsets (4.3.1),
+    GroupCoordinator#validateGroupStatus (3.9.2).
+    """
+    if not request.group_id:
+        raise CoordinatorError(Errors.INVALID_GROUP_ID)
+    is_java = shard.profile.coordinator is CoordinatorFamily.JAVA
+    if is_java and request.verification is not Errors.NONE:
+        raise CoordinatorError(handle_operation_exception(request.verification))
+    shard.throw_if_not_active(request.group_id)
+
+
+def _has_valid_session_timeout(shard: CoordinatorShard, join: Join) -> bool:
+    config = shard.config
+    if (
+        config.group_min_session_timeout_ms
+        <= join.request.session_timeout_ms
+        <= config.group_max_session_timeout_ms
+    ):
+        return True
+    error = join_error(join.request.member_id, Errors.INVALID_SESSION_TIMEOUT)
+    shard.respond(join.token, error)
+    return False
+
+
+def validate_group_status(shard: CoordinatorShard, group_id: GroupId, *, allows_empty: bool) -> None:
+    """Refuse a request that is not for this coordinator, or not yet.
+
+    Raises:
+        CoordinatorError: INVALID_GROUP_ID, COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR.
+
+    Source: GroupCoordinator#validateGroupStatus (3.9.2), GroupCoordinatorService#isGroupIdNotEmpty (4.3.1).
+    """
+    if not allows_empty and not group_id:
+        raise CoordinatorError(Errors.INVALID_GROUP_ID)
+    shard.throw_if_not_active(group_id)
+
+
+def _handle_error(
+    shard: CoordinatorShard, request: GroupRequest, context: RequestContext, token: ResponseToken
+) -> None:
+    """Source: KafkaApis#handleError (3.9.2), CoordinatorOperationExceptionHelper (4.3.1)."""
+    version, has = context.api_version, shard.profile.has
+    match request:
+        case JoinGroupRequest():
+            is_unanswered = version >= _LATE_JOIN_VERSION and has(Behaviour.JOIN_V6_INTERNAL_ERROR_UNANSWERED)
+        case SyncGroupRequest():
+            is_unanswered = version >= _LATE_SYNC_VERSION and has(Behaviour.SYNC_V4_INTERNAL_ERROR_UNANSWERED)
+        case _:
+            is_unanswered = False
+    if is_unanswered:
+        shard.fail(token, None)
+    elif isinstance(request, JoinGroupRequest):
+        shard.fail(token, join_error(UNKNOWN_MEMBER_ID, Errors.UNKNOWN_SERVER_ERROR))
+    else:
+        shard.fail(token, error_response(shard, request, Errors.UNKNOWN_SERVER_ERROR))

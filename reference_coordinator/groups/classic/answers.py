@@ -1,0 +1,189 @@
+"""Answers to members, and the group as the log keeps it."""
+
+from collections.abc import Mapping
+
+from reference_coordinator.core.effects import Permitted
+from reference_coordinator.core.errors import Errors, IllegalStateError
+from reference_coordinator.core.ids import (
+    UNKNOWN_MEMBER_ID,
+    MemberId,
+    Millis,
+)
+from reference_coordinator.core.records import (
+    NO_TIMESTAMP_MS,
+    GroupMetadataRecord,
+    GroupMetadataRecordMember,
+)
+from reference_coordinator.groups.classic.group import ClassicGroup
+from reference_coordinator.groups.classic.member import ClassicGroupMember
+from reference_coordinator.groups.classic.state import ClassicGroupState
+from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.messages import (
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+    SyncGroupResponse,
+)
+from reference_coordinator.runtime.error_responses import join_error
+
+_LEADER_REASON = "the leader was chosen in the order of a hash map of random member ids"
+
+
+def join_result(
+    group: ClassicGroup,
+    member_id: MemberId,
+    *,
+    leader: MemberId | None,
+    members: tuple[JoinGroupResponseMember, ...] = (),
+    skip_assignment: bool = False,
+    error: Errors = Errors.NONE,
+) -> JoinGroupResponse:
+    """A JoinGroup answered with the group's current generation."""
+    return JoinGroupResponse(
+        error_code=error,
+        generation_id=group.generation_id,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        leader=leader or "",
+        skip_assignment=skip_assignment,
+        member_id=member_id,
+        members=members,
+    )
+
+
+def join_result_of_generation(group: ClassicGroup, member_id: MemberId) -> JoinGroupResponse:
+    """A member's result of the join phase: the leader's carries all members."""
+    members = current_classic_group_members(group) if group.is_leader(member_id) else ()
+    return join_result(group, member_id, leader=group.leader_id, members=members)
+
+
+def permitted_roles(group: ClassicGroup, member_id: MemberId) -> tuple[Permitted, ...]:
+    """What may stand in a member's result of the join phase, if there was a choice of leader."""
+    permitted = permitted_leaders(group.leader_candidates)
+    if not permitted or member_id not in group.leader_candidates:
+        return permitted
+    everybody = current_classic_group_members(group)
+    return (*permitted, Permitted(field="members", any_of=((), everybody), reason=_LEADER_REASON))
+
+
+def permitted_leaders(candidates: tuple[MemberId, ...]) -> tuple[Permitted, ...]:
+    """What may stand in `leader`, if there was a choice."""
+    if len(candidates) <= 1:
+        return ()
+    return (Permitted(field="leader", any_of=candidates, reason=_LEADER_REASON),)
+
+
+def current_classic_group_members(group: ClassicGroup) -> tuple[JoinGroupResponseMember, ...]:
+    """Every member with what it gave for the selected protocol.
+
+    Source: ClassicGroup#currentClassicGroupMembers (4.3.1).
+    """
+    if group.state in {ClassicGroupState.DEAD, ClassicGroupState.PREPARING_REBALANCE}:
+        raise IllegalStateError("Cannot obtain classic member metadata for group")
+    return tuple(
+        JoinGroupResponseMember(
+            member_id=member.member_id,
+            group_instance_id=member.group_instance_id,
+            metadata=member.metadata(group.protocol_name),
+        )
+        for member in group.members.values()
+    )
+
+
+def sync_result(group: ClassicGroup, member: ClassicGroupMember) -> SyncGroupResponse:
+    """A member's assignment."""
+    return SyncGroupResponse(
+        error_code=Errors.NONE,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        assignment=member.assignment,
+    )
+
+
+def complete_join_future(
+    shard: GroupMetadataManager,
+    member: ClassicGroupMember,
+    response: JoinGroupResponse,
+    permitted: tuple[Permitted, ...] = (),
+) -> None:
+    """Answer a member's parked JoinGroup, if there is one.
+
+    Source: ClassicGroup#completeJoinFuture (4.3.1), GroupMetadata#maybeInvokeJoinCallback (3.9.2).
+    """
+    token, member.awaiting_join = member.awaiting_join, None
+    if token is not None:
+        shard.respond(token, response, permitted)
+
+
+def complete_sync_future(
+    shard: GroupMetadataManager, member: ClassicGroupMember, response: SyncGroupResponse
+) -> bool:
+    """Answer a member's parked SyncGroup; whether there was one.
+
+    Source: ClassicGroup#completeSyncFuture (4.3.1), GroupMetadata#maybeInvokeSyncCallback (3.9.2).
+    """
+    token, member.awaiting_sync = member.awaiting_sync, None
+    if token is None:
+        return False
+    shard.respond(token, response)
+    return True
+
+
+def member_left(shard: GroupMetadataManager, member: ClassicGroupMember) -> None:
+    """Answer the parked JoinGroup of a member that is being removed, so that its client tries again."""
+    complete_join_future(shard, member, join_error(UNKNOWN_MEMBER_ID, Errors.UNKNOWN_MEMBER_ID))
+
+
+def new_group_metadata_record(
+    group: ClassicGroup, assignments: Mapping[MemberId, bytes]
+) -> GroupMetadataRecord:
+    """The group with these assignments; a member that is not among them has an empty one.
+
+    Raises:
+        IllegalStateError: the client id of a member is null, which the log cannot take.
+
+    Source: GroupCoordinatorRecordHelpers#newGroupMetadataRecord (4.3.1).
+    """
+    timestamp_ms = group.current_state_timestamp_ms
+    return GroupMetadataRecord(
+        group_id=group.group_id,
+        protocol_type=group.protocol_type or "",
+        generation_id=group.generation_id,
+        protocol=group.protocol_name,
+        leader=group.leader_id,
+        current_state_timestamp_ms=NO_TIMESTAMP_MS if timestamp_ms is None else timestamp_ms,
+        members=tuple(
+            GroupMetadataRecordMember(
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                client_id=_client_id_to_write(member),
+                client_host=member.client_host,
+                rebalance_timeout_ms=member.rebalance_timeout_ms,
+                session_timeout_ms=member.session_timeout_ms,
+                subscription=member.metadata(group.protocol_name),
+                assignment=assignments.get(member.member_id, b""),
+            )
+            for member in group.members.values()
+        ),
+    )
+
+
+def _client_id_to_write(member: ClassicGroupMember) -> str:
+    if member.client_id is None:
+        raise IllegalStateError("a client id in the log is never null")
+    return member.client_id
+
+
+def new_empty_group_metadata_record(group: ClassicGroup) -> GroupMetadataRecord:
+    """The group as a JoinGroup made it, before it had anybody.
+
+    Source: GroupCoordinatorRecordHelpers#newEmptyGroupMetadataRecord (4.3.1).
+    """
+    return GroupMetadataRecord(
+        group_id=group.group_id,
+        protocol_type="",
+        generation_id=group.generation_id,
+        protocol=None,
+        leader=None,
+        current_state_timestamp_ms=group.current_state_timestamp_ms or Millis(0),
+        members=(),
+    )

@@ -1,0 +1,155 @@
+"""LeaveGroup: members leave, or an administrator removes them."""
+
+from typing import assert_never
+
+from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
+from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, GroupInstanceId, MemberId, ResponseToken
+from reference_coordinator.groups.classic.answers import member_left
+from reference_coordinator.groups.classic.deadlines import HeartbeatKey
+from reference_coordinator.groups.classic.group import ClassicGroup
+from reference_coordinator.groups.classic.rebalance import (
+    maybe_complete_join_phase,
+    maybe_prepare_rebalance_or_complete_join,
+    remove_member_and_update_classic_group,
+    remove_pending_member_and_update_classic_group,
+)
+from reference_coordinator.groups.classic.state import ClassicGroupState
+from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.messages import (
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+    MemberResponse,
+)
+from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
+from reference_coordinator.runtime.answer_stored import AnswerStored
+from reference_coordinator.runtime.error_responses import leave_error
+
+
+def classic_group_leave_to_classic_group(
+    shard: GroupMetadataManager, group: ClassicGroup, request: LeaveGroupRequest, token: ResponseToken
+) -> None:
+    """Let members leave, each by its own merits.
+
+    The Scala coordinator rebalances after each who left, the Java one after all of them.
+
+    Source: GroupMetadataManager#classicGroupLeaveToClassicGroup (4.3.1),
+    GroupCoordinator#handleLeaveGroup (3.9.2).
+    """
+    if group.state is ClassicGroupState.DEAD:
+        shard.respond(token, leave_error(Errors.COORDINATOR_NOT_AVAILABLE))
+        return
+    appended_before = shard.last_append_id
+    members = tuple(_leave(shard, group, each) for each in request.members)
+    response = leave_result(members)
+    any_left = any(each.error_code is Errors.NONE for each in members)
+    if shard.profile.coordinator is CoordinatorFamily.JAVA and any_left:
+        _rebalance_after_leave(shard, group)
+    append_id = shard.last_append_id
+    if append_id == appended_before or not shard.profile.has(Behaviour.EMPTYING_AWAITS_APPEND):
+        shard.respond(token, response)
+    else:
+        # The only thing that leaving writes is that the group is empty.
+        stored = AnswerStored(shard=shard, token=token, request=request, response=response)
+        shard.continue_with(append_id, stored)
+
+
+def _leave(shard: GroupMetadataManager, group: ClassicGroup, leaver: MemberIdentity) -> MemberResponse:
+    member_id, instance_id = leaver.member_id, leaver.group_instance_id
+    may_name_instance = shard.profile.has(Behaviour.LEAVING_PENDING_MEMBER_MAY_NAME_INSTANCE)
+    try:
+        if member_id == UNKNOWN_MEMBER_ID:
+            named_id = _member_of_instance(group, instance_id)
+            remove_current_member_from_classic_group(shard, group, named_id)
+        elif member_id in group.pending_join_members and may_name_instance:
+            remove_pending_member_from_classic_group(shard, group, member_id)
+        elif member_id in group.pending_join_members:
+            _leave_pending_before_3_0(shard, group, leaver)
+        else:
+            group.validate_member(
+                member_id,
+                instance_id,
+                unknown_instance_is_refused=shard.profile.has(Behaviour.UNKNOWN_INSTANCE_ID_REFUSED),
+            )
+            remove_current_member_from_classic_group(shard, group, member_id)
+    except CoordinatorError as refusal:
+        return left(leaver, refusal.error)
+    return left(leaver, Errors.NONE)
+
+
+def _member_of_instance(group: ClassicGroup, instance_id: GroupInstanceId | None) -> MemberId:
+    """Whom an administrator means who gives no member id."""
+    if instance_id is None or instance_id not in group.static_members:
+        raise CoordinatorError(Errors.UNKNOWN_MEMBER_ID)
+    return group.static_members[instance_id]
+
+
+def _leave_pending_before_3_0(
+    shard: GroupMetadataManager, group: ClassicGroup, leaver: MemberIdentity
+) -> None:
+    """Decided in: GroupCoordinator#handleLeaveGroup (2.8.2)."""
+    if leaver.group_instance_id in group.static_members:
+        raise CoordinatorError(Errors.FENCED_INSTANCE_ID)
+    if leaver.group_instance_id is not None:
+        raise IllegalStateError("the static member was not expected to be leaving")
+    remove_pending_member_from_classic_group(shard, group, leaver.member_id)
+
+
+def remove_pending_member_from_classic_group(
+    shard: GroupMetadataManager, group: ClassicGroup, member_id: MemberId
+) -> None:
+    """Forget a pending member that leaves.
+
+    Decided in: GroupMetadataManager#classicGroupLeaveToClassicGroup (4.3.1),
+    GroupCoordinator#handleLeaveGroup (3.9.2).
+    """
+    shard.timers.cancel(HeartbeatKey(group_id=group.group_id, member_id=member_id))
+    match shard.profile.coordinator:
+        case CoordinatorFamily.JAVA:
+            group.remove(member_id)
+        case CoordinatorFamily.SCALA:
+            remove_pending_member_and_update_classic_group(shard, group, member_id)
+
+
+def remove_current_member_from_classic_group(
+    shard: GroupMetadataManager, group: ClassicGroup, member_id: MemberId
+) -> None:
+    """Drop a member that leaves; a SyncGroup of it that is parked is never answered.
+
+    Source: GroupMetadataManager#removeCurrentMemberFromClassicGroup (4.3.1),
+    GroupCoordinator#handleLeaveGroup (3.9.2).
+    """
+    member = group.members[member_id]
+    shard.timers.cancel(HeartbeatKey(group_id=group.group_id, member_id=member_id))
+    match shard.profile.coordinator:
+        case CoordinatorFamily.JAVA:
+            member_left(shard, member)
+            group.remove(member_id)
+        case CoordinatorFamily.SCALA:
+            remove_member_and_update_classic_group(shard, group, member)
+
+
+def _rebalance_after_leave(shard: GroupMetadataManager, group: ClassicGroup) -> None:
+    match group.state:
+        case ClassicGroupState.STABLE | ClassicGroupState.COMPLETING_REBALANCE:
+            maybe_prepare_rebalance_or_complete_join(shard, group)
+        case ClassicGroupState.PREPARING_REBALANCE:
+            maybe_complete_join_phase(shard, group)
+        case ClassicGroupState.EMPTY | ClassicGroupState.DEAD:
+            return
+        case _:
+            assert_never(group.state)
+
+
+def leave_result(members: tuple[MemberResponse, ...]) -> LeaveGroupResponse:
+    """A LeaveGroup answered, whatever became of each leaver."""
+    return LeaveGroupResponse(error_code=Errors.NONE, members=members)
+
+
+def left(leaver: MemberIdentity, error: Errors) -> MemberResponse:
+    """How it went for one who was to leave."""
+    return MemberResponse(
+        member_id=leaver.member_id,
+        group_instance_id=leaver.group_instance_id,
+        error_code=error,
+    )

@@ -1,0 +1,149 @@
+"""SyncGroup: the leader brings the assignment, everybody gets its own."""
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from typing_extensions import override
+
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.ids import GenerationId, MemberId
+from reference_coordinator.core.values import value
+from reference_coordinator.groups.classic.answers import new_group_metadata_record, sync_result
+from reference_coordinator.groups.classic.deadlines import SyncKey
+from reference_coordinator.groups.classic.group import ClassicGroup
+from reference_coordinator.groups.classic.rebalance import (
+    maybe_prepare_rebalance_or_complete_join,
+    reschedule_classic_group_member_heartbeat,
+    reset_and_propagate_assignment_with_error,
+    set_and_propagate_assignment,
+)
+from reference_coordinator.groups.classic.state import ClassicGroupState
+from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.messages import SyncGroupRequest
+from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.runtime.append_errors import append_group_metadata_error_to_response_error
+from reference_coordinator.runtime.appends import Continuation
+from reference_coordinator.runtime.error_responses import sync_error
+from reference_coordinator.runtime.parked import Sync
+
+
+def classic_group_sync_to_classic_group(shard: GroupMetadataManager, group: ClassicGroup, sync: Sync) -> None:
+    """Answer or park a SyncGroup to a group that has members.
+
+    Source: GroupMetadataManager#classicGroupSyncToClassicGroup (4.3.1),
+    GroupCoordinator#doSyncGroup (3.9.2).
+    """
+    try:
+        validate_sync_group(shard, group, sync.request)
+    except CoordinatorError as refusal:
+        shard.respond(sync.token, sync_error(refusal.error))
+        return
+    match group.state:
+        case ClassicGroupState.PREPARING_REBALANCE:
+            shard.respond(sync.token, sync_error(Errors.REBALANCE_IN_PROGRESS))
+        case ClassicGroupState.COMPLETING_REBALANCE:
+            _sync_in_completing_rebalance(shard, group, sync)
+        case ClassicGroupState.STABLE:
+            remove_pending_sync_member(shard, group, sync.request.member_id)
+            member = group.members[sync.request.member_id]
+            shard.respond(sync.token, sync_result(group, member))
+            if shard.profile.has(Behaviour.SYNC_IN_STABLE_REFRESHES_SESSION):
+                reschedule_classic_group_member_heartbeat(shard, group, member)
+        case ClassicGroupState.EMPTY | ClassicGroupState.DEAD:
+            raise AssertionError("answered before")
+        case _:
+            assert_never(group.state)
+
+
+def validate_sync_group(shard: GroupMetadataManager, group: ClassicGroup, request: SyncGroupRequest) -> None:
+    """Refuse who is not a member, is of another generation or means another protocol.
+
+    Raises:
+        CoordinatorError: the first check that fails.
+
+    Source: GroupMetadataManager#validateSyncGroup (4.3.1), GroupCoordinator#validateSyncGroup (3.9.2).
+    """
+    if group.state is ClassicGroupState.DEAD:
+        raise CoordinatorError(Errors.COORDINATOR_NOT_AVAILABLE)
+    group.validate_member(
+        request.member_id,
+        request.group_instance_id,
+        unknown_instance_is_refused=shard.profile.has(Behaviour.UNKNOWN_INSTANCE_ID_REFUSED),
+    )
+    if request.generation_id != group.generation_id:
+        raise CoordinatorError(Errors.ILLEGAL_GENERATION)
+    if is_protocol_inconsistent(
+        shard, request.protocol_type, group.protocol_type
+    ) or is_protocol_inconsistent(shard, request.protocol_name, group.protocol_name):
+        raise CoordinatorError(Errors.INCONSISTENT_GROUP_PROTOCOL)
+
+
+def is_protocol_inconsistent(
+    shard: GroupMetadataManager, of_request: str | None, of_group: str | None
+) -> bool:
+    """Whether a protocol type or name is not the group's; a request without one never is.
+
+    Source: GroupMetadataManager#isProtocolInconsistent (4.3.1).
+    """
+    if of_group is None and shard.profile.has(Behaviour.SYNC_TOLERATES_UNSELECTED_PROTOCOL):
+        return False
+    return of_request is not None and of_request != of_group
+
+
+def _sync_in_completing_rebalance(shard: GroupMetadataManager, group: ClassicGroup, sync: Sync) -> None:
+    request = sync.request
+    # A SyncGroup of the same member that is parked already is never answered.
+    group.members[request.member_id].awaiting_sync = sync.token
+    remove_pending_sync_member(shard, group, request.member_id)
+    if not group.is_leader(request.member_id):
+        return
+    assignments = {each.member_id: each.assignment for each in request.assignments}
+    shard.append(
+        group.group_id,
+        (new_group_metadata_record(group, assignments),),
+        AssignmentStored(
+            shard=shard, group=group, generation_id=request.generation_id, assignments=assignments
+        ),
+    )
+
+
+@value
+class AssignmentStored(Continuation):
+    """The leader's assignment was to be written."""
+
+    shard: GroupMetadataManager
+    group: ClassicGroup
+    generation_id: GenerationId
+    assignments: Mapping[MemberId, bytes]
+
+    @override
+    def append_completed(self, error: Errors) -> None:
+        """Answer everybody who waits for the assignment, now that it is written or could not be.
+
+        Somebody may have started a rebalance meanwhile; then all have been told of that already.
+
+        Decided in: GroupMetadataManager#classicGroupSyncToClassicGroup (4.3.1),
+        GroupCoordinator#doSyncGroup (3.9.2).
+        """
+        shard, group = self.shard, self.group
+        if group.state is not ClassicGroupState.COMPLETING_REBALANCE:
+            return
+        if group.generation_id != self.generation_id:
+            return
+        if error is Errors.NONE:
+            set_and_propagate_assignment(shard, group, self.assignments)
+            group.transition_to(ClassicGroupState.STABLE, now_ms=shard.now_ms)
+        else:
+            reported = append_group_metadata_error_to_response_error(shard, error)
+            reset_and_propagate_assignment_with_error(shard, group, reported)
+            maybe_prepare_rebalance_or_complete_join(shard, group)
+
+
+def remove_pending_sync_member(shard: GroupMetadataManager, group: ClassicGroup, member_id: MemberId) -> None:
+    """Note that a member has synced, and stop waiting if it was the last.
+
+    Source: GroupMetadataManager#removePendingSyncMember (4.3.1).
+    """
+    group.pending_sync_members.pop(member_id, None)
+    if group.has_received_sync_from_all_members:
+        shard.timers.cancel(SyncKey(group_id=group.group_id))

@@ -1,0 +1,133 @@
+"""What a request, a deadline or a record does depends on the type of its group.
+
+Whom a request is for and the group id have been validated.
+"""
+
+from typing import assert_never
+
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.ids import ResponseToken
+from reference_coordinator.core.records import GroupMetadataRecord
+from reference_coordinator.groups.classic import expiry, loading
+from reference_coordinator.groups.classic.deadlines import ClassicGroupDeadline
+from reference_coordinator.groups.classic.group import ClassicGroup
+from reference_coordinator.groups.classic.heartbeat import classic_group_heartbeat_to_classic_group
+from reference_coordinator.groups.classic.join import classic_group_join_to_classic_group
+from reference_coordinator.groups.classic.leave import (
+    classic_group_leave_to_classic_group,
+    leave_result,
+    left,
+)
+from reference_coordinator.groups.classic.lookups import as_classic_group
+from reference_coordinator.groups.classic.sync import classic_group_sync_to_classic_group
+from reference_coordinator.groups.group import GroupType
+from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.messages import HeartbeatRequest, LeaveGroupRequest
+from reference_coordinator.runtime.deadlines import GroupDeadline
+from reference_coordinator.runtime.error_responses import sync_error
+from reference_coordinator.runtime.parked import Join, Sync
+
+
+def classic_group_join(shard: GroupMetadataManager, join: Join) -> None:
+    """Answer or park a JoinGroup. Source: GroupMetadataManager#classicGroupJoin (4.3.1)."""
+    group = shard.find_group(join.request.group_id)
+    if group is None:
+        classic_group_join_to_classic_group(shard, join)
+        return
+    match group.type:
+        case GroupType.CLASSIC:
+            classic_group_join_to_classic_group(shard, join)
+        case _:
+            assert_never(group.type)
+
+
+def classic_group_sync(shard: GroupMetadataManager, sync: Sync) -> None:
+    """Answer or park a SyncGroup.
+
+    Source: GroupMetadataManager#classicGroupSync (4.3.1), GroupCoordinator#handleSyncGroup (3.9.2).
+    """
+    group = shard.find_group(sync.request.group_id)
+    if group is None or group.is_empty:
+        shard.respond(sync.token, sync_error(Errors.UNKNOWN_MEMBER_ID))
+        return
+    match group.type:
+        case GroupType.CLASSIC:
+            classic_group_sync_to_classic_group(shard, as_classic_group(group), sync)
+        case _:
+            assert_never(group.type)
+
+
+def classic_group_heartbeat(shard: GroupMetadataManager, request: HeartbeatRequest) -> Errors:
+    """Judge a heartbeat.
+
+    Raises:
+        CoordinatorError: it was refused.
+
+    Source: GroupMetadataManager#classicGroupHeartbeat (4.3.1), GroupCoordinator#handleHeartbeat (3.9.2).
+    """
+    group = shard.find_group(request.group_id)
+    if group is None:
+        raise CoordinatorError(Errors.UNKNOWN_MEMBER_ID)
+    match group.type:
+        case GroupType.CLASSIC:
+            return classic_group_heartbeat_to_classic_group(shard, as_classic_group(group), request)
+        case _:
+            assert_never(group.type)
+
+
+def classic_group_leave(
+    shard: GroupMetadataManager, request: LeaveGroupRequest, token: ResponseToken
+) -> None:
+    """Answer a LeaveGroup.
+
+    Source: GroupMetadataManager#classicGroupLeave (4.3.1), GroupCoordinator#handleLeaveGroup (3.9.2).
+    """
+    group = shard.find_group(request.group_id)
+    if group is None:
+        unknown = tuple(left(each, Errors.UNKNOWN_MEMBER_ID) for each in request.members)
+        shard.respond(token, leave_result(unknown))
+        return
+    match group.type:
+        case GroupType.CLASSIC:
+            classic_group_leave_to_classic_group(shard, as_classic_group(group), request, token)
+        case _:
+            assert_never(group.type)
+
+
+def fall_due(shard: GroupMetadataManager, deadline: GroupDeadline) -> None:
+    """Do what a group has waited for long enough, if there still is such a group."""
+    assert isinstance(deadline, ClassicGroupDeadline), "no other type of group has deadlines"
+    group = shard.find_group(deadline.group_id)
+    if isinstance(group, ClassicGroup):
+        expiry.fall_due(shard, group, deadline)
+
+
+def replay(shard: GroupMetadataManager, record: GroupMetadataRecord) -> None:
+    """Let a group be there that the log tells of. Source: GroupMetadataManager#replay (4.3.1)."""
+    shard.put_group(loading.load_group(shard, record))
+
+
+def on_loaded(shard: GroupMetadataManager, partition: int) -> None:
+    """Take up the groups of a partition where its log leaves them.
+
+    Source: GroupMetadataManager#onLoaded (4.3.1).
+    """
+    for group in shard.groups_of(partition):
+        match group.type:
+            case GroupType.CLASSIC:
+                loading.on_group_loaded(shard, as_classic_group(group))
+            case _:
+                assert_never(group.type)
+
+
+def on_unloaded(shard: GroupMetadataManager, partition: int) -> None:
+    """Let the groups of a partition go that is somebody else's.
+
+    Source: GroupMetadataManager#onUnloaded (4.3.1).
+    """
+    for group in shard.groups_of(partition):
+        match group.type:
+            case GroupType.CLASSIC:
+                loading.on_group_unloaded(shard, as_classic_group(group))
+            case _:
+                assert_never(group.type)

@@ -1,0 +1,211 @@
+"""Forgetting offsets that expire or whose topic is no more, and groups that are left with nothing."""
+
+from collections.abc import Collection, Iterable
+
+from reference_coordinator.core.effects import NO_REPLICAS
+from reference_coordinator.core.ids import GroupId, TopicPartition
+from reference_coordinator.core.java import as_long
+from reference_coordinator.core.records import (
+    CoordinatorRecord,
+    OffsetCommitTombstone,
+)
+from reference_coordinator.groups.classic.group import ClassicGroup
+from reference_coordinator.groups.classic.lookups import as_classic_group
+from reference_coordinator.groups.classic.membership import BEFORE_FIRST_GENERATION
+from reference_coordinator.groups.classic.state import ClassicGroupState
+from reference_coordinator.groups.group import Group, OffsetExpirationCondition
+from reference_coordinator.groups.group_metadata_manager import PendingDeletion
+from reference_coordinator.offsets.shard import CoordinatorShard
+from reference_coordinator.offsets.values import OffsetAndMetadata
+from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
+from reference_coordinator.runtime.appends import NobodyWaits
+from reference_coordinator.runtime.deadlines import CleanUpOffsets, OffsetExpirationKey
+
+
+def schedule_group_metadata_expiration(shard: CoordinatorShard, partition: int | None) -> None:
+    """Look for what has expired one interval from now, in a partition or else in all that are owned.
+
+    The Scala coordinator has one look at everything, whose rhythm does not change with what it owns.
+
+    Source: GroupCoordinatorShard#scheduleGroupMetadataExpiration (4.3.1),
+    GroupMetadataManager#startup (3.9.2).
+    """
+    if shard.profile.coordinator is CoordinatorFamily.SCALA:
+        partition = None
+    key = OffsetExpirationKey(partition=partition)
+    if shard.timers.deadline_of(key) is None:
+        at_ms = shard.now_ms + shard.config.offsets_retention_check_interval_ms
+        shard.timers.schedule(key, at_ms, CleanUpOffsets(partition=partition))
+
+
+def cancel_group_metadata_expiration(shard: CoordinatorShard, partition: int) -> None:
+    """Look no more for what has expired in a partition, nor at all once none is owned.
+
+    Source: GroupCoordinatorShard#cancelGroupMetadataExpiration (4.3.1).
+    """
+    shard.timers.cancel(OffsetExpirationKey(partition=partition))
+    if not shard.partitions.are_any_owned:
+        shard.timers.cancel(OffsetExpirationKey(partition=None))
+
+
+def cleanup_all_group_metadata(shard: CoordinatorShard, partition: int | None) -> None:
+    """Forget the offsets that have expired, and the groups that are left with nothing.
+
+    Decided in: GroupCoordinatorShard#cleanupGroupMetadata (4.3.1),
+    GroupMetadataManager#cleanupGroupMetadata (3.9.2).
+    """
+    match shard.profile.coordinator:
+        case CoordinatorFamily.SCALA:
+            for group in shard.groups():
+                expired = expired_offsets(shard, group)
+                cleanup_group_metadata(shard, as_classic_group(group), expired, of_transactions_too=False)
+        case CoordinatorFamily.JAVA:
+            assert partition is not None, "each partition is looked at by itself"
+            for group in shard.groups_of(partition):
+                _maybe_delete_group(shard, group, expired_offsets(shard, group))
+    schedule_group_metadata_expiration(shard, partition)
+
+
+def cleanup_group_metadata(
+    shard: CoordinatorShard,
+    group: ClassicGroup,
+    partitions: Iterable[TopicPartition],
+    *,
+    of_transactions_too: bool = True,
+) -> None:
+    """Forget offsets of a group at once, and the group if it is empty and has none left.
+
+    Whether the tombstones are written makes no difference, and no other replica has to have them. Expiry
+    leaves alone what transactions hold.
+
+    Source: GroupMetadataManager#cleanupGroupMetadata (3.9.2).
+    """
+    removed = [
+        each
+        for each in partitions
+        if _forget_offset(shard, group.group_id, each, of_transactions_too=of_transactions_too)
+    ]
+    records: list[CoordinatorRecord] = [new_offset_commit_tombstone_record(group, each) for each in removed]
+    has_nothing = not shard.offsets.has_offsets(group.group_id)
+    if group.state is ClassicGroupState.EMPTY and has_nothing:
+        group.transition_to(ClassicGroupState.DEAD, now_ms=shard.now_ms)
+        if shard.holds_dead:
+            shard.pending_deletions.append(PendingDeletion(token=None, groups=(group,), results=()))
+    if group.state is ClassicGroupState.DEAD and not _is_held(shard, group):
+        shard.remove_group(group.group_id)
+        # Open transactions are on the Scala coordinator's group, but beside the Java one's.
+        shard.offsets.transactions.forget_group(group.group_id)
+        if group.generation_id > BEFORE_FIRST_GENERATION:
+            records.extend(group.create_group_tombstone_records())
+    if records:
+        shard.append(group.group_id, tuple(records), NobodyWaits(), required_acks=NO_REPLICAS)
+
+
+def _forget_offset(
+    shard: CoordinatorShard, group_id: GroupId, partition: TopicPartition, *, of_transactions_too: bool
+) -> bool:
+    """Forget what there is of a partition, on its way or committed; whether it was committed.
+
+    Decided in: GroupMetadata#removeOffsets (3.9.2).
+    """
+    shard.offsets.forget_pending(group_id, partition)
+    if of_transactions_too:
+        shard.offsets.transactions.clear(group_id, partition)
+    return shard.offsets.remove(group_id, partition)
+
+
+def _is_held(shard: CoordinatorShard, group: Group) -> bool:
+    return any(held is group for each in shard.pending_deletions for held in each.groups)
+
+
+def on_topics_deleted(shard: CoordinatorShard, topics: Collection[str]) -> None:
+    """Forget all offsets of topics that are no more.
+
+    Source: OffsetMetadataManager#onTopicsDeleted (4.3.1), GroupCoordinator#handleDeletedPartitions (3.9.2).
+    """
+    for group in shard.groups():
+        gone = [each for each in all_partitions(shard, group.group_id) if each.topic in topics]
+        match shard.profile.coordinator:
+            case CoordinatorFamily.SCALA:
+                cleanup_group_metadata(shard, as_classic_group(group), gone)
+            case CoordinatorFamily.JAVA:
+                records = tuple(new_offset_commit_tombstone_record(group, each) for each in gone)
+                if records:
+                    shard.append(group.group_id, records, NobodyWaits(), replays=True)
+
+
+def expired_offsets(shard: CoordinatorShard, group: Group) -> list[TopicPartition]:
+    """The partitions whose offsets have outlived their retention.
+
+    Decided in: OffsetMetadataManager#cleanupExpiredOffsets (4.3.1),
+    GroupMetadata#removeExpiredOffsets (3.9.2).
+    """
+    condition = group.offset_expiration_condition()
+    if condition is None:
+        return []
+    return [
+        partition
+        for partition, offset in shard.offsets.of_group(group.group_id).items()
+        if not _is_in_use(shard, group, partition) and is_offset_expired(shard, offset, condition)
+    ]
+
+
+def _is_in_use(shard: CoordinatorShard, group: Group, partition: TopicPartition) -> bool:
+    is_read = not group.is_empty and group.is_subscribed_to_topic(partition.topic)
+    if is_read or shard.offsets.has_pending_offset_commits_for_topic_partition(group.group_id, partition):
+        return True
+    expires_underneath = shard.profile.has(Behaviour.PENDING_OFFSETS_EXPIRE_UNDERNEATH)
+    return not expires_underneath and shard.offsets.transactions.contains(group.group_id, partition)
+
+
+def is_offset_expired(
+    shard: CoordinatorShard, offset: OffsetAndMetadata, condition: OffsetExpirationCondition
+) -> bool:
+    """Whether an offset's own retention, or else the broker's, has passed.
+
+    Source: OffsetExpirationConditionImpl#isOffsetExpired (4.3.1).
+    """
+    if offset.expire_timestamp_ms is not None:
+        return shard.now_ms >= offset.expire_timestamp_ms
+    age_ms = as_long(shard.now_ms - condition.base_timestamp_ms(offset.commit_timestamp_ms))
+    return age_ms >= shard.config.offsets_retention_ms
+
+
+def _maybe_delete_group(shard: CoordinatorShard, group: Group, expired: list[TopicPartition]) -> None:
+    """Source: GroupMetadataManager#maybeDeleteGroup (4.3.1)."""
+    records: list[CoordinatorRecord] = [new_offset_commit_tombstone_record(group, each) for each in expired]
+    committed = shard.offsets.of_group(group.group_id)
+    all_expired = len(expired) == len(committed)
+    if all_expired and group.is_empty and not _is_kept_open(shard, group):
+        records.extend(group.create_group_tombstone_records())
+    if records:
+        shard.append(group.group_id, tuple(records), NobodyWaits(), replays=True)
+
+
+def _is_kept_open(shard: CoordinatorShard, group: Group) -> bool:
+    """Whether an open transaction keeps an empty group.
+
+    Decided in: OffsetMetadataManager#cleanupExpiredOffsets (4.3.1).
+    """
+    has_committed = bool(shard.offsets.of_group(group.group_id))
+    keeps = has_committed or shard.profile.has(Behaviour.PENDING_OFFSETS_KEEP_GROUP)
+    return keeps and bool(shard.offsets.transactions.partitions(group.group_id))
+
+
+def all_partitions(shard: CoordinatorShard, group_id: GroupId) -> tuple[TopicPartition, ...]:
+    """The partitions with offsets, committed or of transactions.
+
+    Decided in: OffsetMetadataManager#deleteAllOffsets (4.3.1).
+    """
+    committed = shard.offsets.of_group(group_id)
+    return tuple(dict.fromkeys((*committed, *shard.offsets.transactions.partitions(group_id))))
+
+
+def new_offset_commit_tombstone_record(group: Group, partition: TopicPartition) -> OffsetCommitTombstone:
+    """What the log is told when an offset is no more.
+
+    Source: GroupCoordinatorRecordHelpers#newOffsetCommitTombstoneRecord (4.3.1).
+    """
+    return OffsetCommitTombstone(
+        group_id=group.group_id, topic=partition.topic, partition=partition.partition
+    )

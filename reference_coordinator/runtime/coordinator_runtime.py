@@ -1,0 +1,281 @@
+"""What all handlers of the coordinator share: the clock, who waits, and what goes out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from reference_coordinator.core.choices import Choices
+from reference_coordinator.core.effects import (
+    ALL_REPLICAS,
+    AppendRecords,
+    Effect,
+    Permitted,
+    Producer,
+    Respond,
+)
+from reference_coordinator.core.ids import AppendId, GroupId, Millis, ResponseToken
+from reference_coordinator.core.map_order import partition_for
+from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.core.timers import Timers
+from reference_coordinator.messages import GroupResponse, OffsetFetchRequest
+from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import Profile
+from reference_coordinator.runtime.appends import Continuation, OpenBatch, ParkedFetch, PendingAppend
+from reference_coordinator.runtime.deadlines import (
+    BatchKey,
+    Deadline,
+    FlushBatch,
+    GroupTimerKey,
+    OffsetExpirationKey,
+    OperationKey,
+    TimerKey,
+    WriteTakesTooLong,
+)
+from reference_coordinator.runtime.limits import is_too_large
+from reference_coordinator.runtime.partitions import Partitions
+
+_START_OF_TIME_MS = Millis(0)
+
+
+@dataclass(slots=True, kw_only=True)
+class CoordinatorRuntime:
+    """What one coordinator waits for and sends. Source: CoordinatorRuntime (4.3.1)."""
+
+    config: GroupCoordinatorConfig
+    profile: Profile
+    choices: Choices
+    now_ms: Millis = _START_OF_TIME_MS
+    partitions: Partitions = field(default_factory=Partitions)
+    timers: Timers[TimerKey, Deadline] = field(default_factory=Timers)
+    _appends: dict[AppendId, PendingAppend] = field(default_factory=dict)
+    _parked_fetches: list[ParkedFetch] = field(default_factory=list)
+    open_batches: dict[int, OpenBatch] = field(default_factory=dict)
+    """By partition of `__consumer_offsets`: those that gather writes, or that a write too large left open."""
+    _last_append_id: int = 0
+    _open: set[ResponseToken] = field(default_factory=set)
+    _failed: set[ResponseToken] = field(default_factory=set)
+    _effects: list[Effect] = field(default_factory=list)
+
+    def forget_partition(self, partition: int) -> None:
+        """Forget a partition's deadlines and what waits for a batch, but not the writes under way."""
+        self.open_batches.pop(partition, None)
+        self.timers.cancel_if(lambda key: self._is_over(key, partition))
+
+    def _is_over(self, key: TimerKey, partition: int) -> bool:
+        match key:
+            case GroupTimerKey():
+                return self.partition_for(key.group_id) == partition
+            case OffsetExpirationKey():
+                return key.partition == partition
+            case OperationKey():
+                return key.awaited not in (self._appends if key.is_write else self._open)
+            case BatchKey():
+                return key.partition == partition
+            case _:
+                assert_never(key)
+
+    def partition_for(self, group_id: GroupId) -> int:
+        """The group's partition of `__consumer_offsets`."""
+        return partition_for(group_id, self.config.offsets_topic_num_partitions)
+
+    def accept(self, token: ResponseToken) -> None:
+        """Take note that a request awaits its answer."""
+        assert token not in self._open, f"{token} is in use"
+        self._open.add(token)
+
+    def is_open(self, token: ResponseToken) -> bool:
+        """Whether a request still awaits its answer."""
+        return token in self._open
+
+    def respond(
+        self, token: ResponseToken, response: GroupResponse, permitted: tuple[Permitted, ...] = ()
+    ) -> None:
+        """Answer a request."""
+        if token in self._failed:
+            # Kafka completes the same future a second time here, which has no effect.
+            self._failed.discard(token)
+            return
+        self._open.remove(token)
+        self._effects.append(Respond(token=token, response=response, permitted=permitted))
+
+    def take_back(self, token: ResponseToken, is_wanted: Callable[[object], bool]) -> Respond[object] | None:
+        """Leave a request open that was just answered so, and return the answer; None if it was not."""
+        for effect in self._effects:
+            if isinstance(effect, Respond) and effect.token == token and is_wanted(effect.response):
+                self._effects.remove(effect)
+                self._open.add(token)
+                return effect
+        return None
+
+    def fail(self, token: ResponseToken, response: GroupResponse | None) -> None:
+        """End a request that ran into an exception of Kafka's, with an answer or with silence.
+
+        Part of the coordinator may still hold on to it, so that it will be answered once more.
+        """
+        if token not in self._open:
+            return
+        if response is not None:
+            self.respond(token, response)
+        self._open.discard(token)
+        self._failed.add(token)
+
+    def append(
+        self,
+        group_id: GroupId,
+        records: tuple[CoordinatorRecord, ...],
+        then: Continuation,
+        *,
+        replays: bool = False,
+        producer: Producer | None = None,
+        required_acks: int = ALL_REPLICAS,
+    ) -> None:
+        """Write records to the group's partition.
+
+        Decided in: CoordinatorRuntime#scheduleWriteOperation (4.3.1).
+        """
+        self._last_append_id += 1
+        append_id = AppendId(self._last_append_id)
+        partition = self.partition_for(group_id)
+        known = self.partitions.of(partition)
+        self._appends[append_id] = PendingAppend(
+            append_id=append_id,
+            partition=partition,
+            records=records,
+            record_offset=known.log_end_offset,
+            replays=replays,
+            then=then,
+        )
+        known.log_end_offset += len(records)
+        write = AppendRecords(
+            append_id=append_id,
+            partition=partition,
+            records=records,
+            producer=producer,
+            required_acks=required_acks,
+        )
+        self._effects.extend(self._written_now(write))
+
+    def _written_now(self, write: AppendRecords) -> tuple[Effect, ...]:
+        """What goes out now that something is to be written: the write, nothing, or what waited before it.
+
+        Decided in: CoordinatorRuntime#append and #maybeFlushCurrentBatch (3.9.2, 4.3.1).
+        """
+        leaves_batch_open = self.profile.has(Behaviour.TOO_LARGE_WRITE_LEAVES_BATCH_OPEN)
+        if not (leaves_batch_open or self._lingers):
+            return (write,)
+        if self._is_too_large(write.records):
+            if not leaves_batch_open:
+                return (*self._flushed(write.partition), write)
+            self._maybe_allocate_new_batch(write.partition)
+            return (write,)
+        batch = self.open_batches.get(write.partition)
+        is_apart = write.producer is not None
+        before: tuple[Effect, ...] = ()
+        if is_apart or (batch and self._is_too_large(batch.with_more(write.records))):
+            batch, before = None, self._flushed(write.partition)
+        if is_apart or (batch is None and not self._lingers):
+            return (*before, write)
+        self._maybe_allocate_new_batch(write.partition).writes.append(write)
+        self.timers.schedule(
+            OperationKey(awaited=write.append_id, is_write=True),
+            self.now_ms + self.config.offsets_commit_timeout_ms,
+            WriteTakesTooLong(append_id=write.append_id),
+        )
+        return before
+
+    @property
+    def _lingers(self) -> bool:
+        is_java = self.profile.coordinator is CoordinatorFamily.JAVA
+        return is_java and self.config.group_coordinator_append_linger_ms > 0
+
+    def _maybe_allocate_new_batch(self, partition: int) -> OpenBatch:
+        """Find or make a batch. Source: CoordinatorRuntime#maybeAllocateNewBatch (3.9.2, 4.3.1)."""
+        batch = self.open_batches.get(partition)
+        if batch is None:
+            batch = self.open_batches[partition] = OpenBatch()
+            if self._lingers:
+                at_ms = self.now_ms + self.config.group_coordinator_append_linger_ms
+                self.timers.schedule(BatchKey(partition=partition), at_ms, FlushBatch(partition=partition))
+        return batch
+
+    def _flushed(self, partition: int) -> tuple[Effect, ...]:
+        """End a batch; return its writes, and the answers that waited for them."""
+        batch = self.open_batches.pop(partition, None)
+        if batch is None:
+            return ()
+        self.timers.cancel(BatchKey(partition=partition))
+        for token in batch.waiting:
+            self.timers.cancel(OperationKey(awaited=token, is_write=False))
+        self._open.difference_update(answer.token for answer in batch.answers)
+        return (*batch.writes, *batch.answers)
+
+    def flush_current_batch(self, partition: int) -> None:
+        """Write what was gathered. Source: CoordinatorRuntime#flushCurrentBatch (4.3.1)."""
+        self._effects.extend(self._flushed(partition))
+
+    def _is_too_large(self, records: tuple[CoordinatorRecord, ...]) -> bool:
+        return is_too_large(records, self.config, self.profile)
+
+    @property
+    def last_append_id(self) -> AppendId:
+        """The newest write."""
+        return AppendId(self._last_append_id)
+
+    def continue_with(self, append_id: AppendId, then: Continuation) -> None:
+        """Go on otherwise when a write is through than its writer meant to."""
+        self._appends[append_id] = replace(self._appends[append_id], then=then)
+
+    def log_end_offset(self, group_id: GroupId) -> int:
+        """Where in the log of the group's partition the next record will stand."""
+        return self.partitions.of(self.partition_for(group_id)).log_end_offset
+
+    def throw_if_not_active(self, group_id: GroupId) -> None:
+        """Refuse a request for a group that is somebody else's or is being loaded.
+
+        Raises:
+            CoordinatorError: COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR.
+        """
+        self.partitions.of(self.partition_for(group_id)).throw_if_not_active()
+
+    def park_fetch(self, request: OffsetFetchRequest, token: ResponseToken) -> bool:
+        """Let a fetch wait for the writes under way to its groups' partitions; whether there are any.
+
+        Decided in: CoordinatorRuntime.CoordinatorWriteEvent#run (4.3.1), where an operation that writes
+        nothing is done when all before it is written.
+        """
+        partitions = {self.partition_for(each.group_id) for each in request.groups}
+        awaited = frozenset(
+            append_id for append_id, append in self._appends.items() if append.partition in partitions
+        )
+        if not awaited:
+            return False
+        self._parked_fetches.append(ParkedFetch(awaited=awaited, token=token, request=request))
+        return True
+
+    def take_ready_fetches(self) -> list[ParkedFetch]:
+        """The fetches that have nothing to wait for any more."""
+        ready = [each for each in self._parked_fetches if each.awaited.isdisjoint(self._appends)]
+        self._parked_fetches = [each for each in self._parked_fetches if each not in ready]
+        return ready
+
+    def pending_append(self, append_id: AppendId) -> PendingAppend | None:
+        """A write that is still under way."""
+        return self._appends.get(append_id)
+
+    def take_append(self, append_id: AppendId) -> PendingAppend | None:
+        """The write that is through, or None if nobody cares any more."""
+        return self._appends.pop(append_id, None)
+
+    def take_appends(self, partition: int) -> list[PendingAppend]:
+        """A partition's writes under way, oldest first; none of them is any more."""
+        taken = {key: each for key, each in self._appends.items() if each.partition == partition}
+        for append_id in taken:
+            del self._appends[append_id]
+        return list(taken.values())
+
+    def take_effects(self) -> tuple[Effect, ...]:
+        """What went out since the last time."""
+        taken = tuple(self._effects)
+        self._effects.clear()
+        return taken

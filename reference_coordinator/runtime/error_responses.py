@@ -1,0 +1,211 @@
+"""How each API says that a request was refused as a whole."""
+
+from typing import Final, assert_never
+
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import UNKNOWN_GENERATION_ID, UNKNOWN_MEMBER_ID, GroupId, MemberId
+from reference_coordinator.core.map_order import partitions_in_java_hash_map_order
+from reference_coordinator.messages import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    GroupRequest,
+    GroupResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    SyncGroupRequest,
+    SyncGroupResponse,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+)
+from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
+from reference_coordinator.runtime.coordinator_runtime import CoordinatorRuntime
+from reference_coordinator.runtime.partition_answers import refused_topics
+
+_OPERATIONS_OMITTED: Final = -(2**31)
+
+
+def error_response(shard: CoordinatorRuntime, request: GroupRequest, error: Errors) -> GroupResponse:
+    """How an API says that a request was refused as a whole."""
+    match request:
+        case JoinGroupRequest():
+            return join_error(_member_id_in_error(shard, request), error)
+        case SyncGroupRequest():
+            return sync_error(_sync_error_code(shard, error))
+        case HeartbeatRequest():
+            # While its group is loading, a member is told nothing that could alarm it.
+            is_loading = error is Errors.COORDINATOR_LOAD_IN_PROGRESS
+            return HeartbeatResponse(error_code=Errors.NONE if is_loading else error)
+        case LeaveGroupRequest():
+            return leave_error(error)
+        case OffsetCommitRequest():
+            return commit_error(shard, request, error)
+        case TxnOffsetCommitRequest():
+            return txn_commit_error(shard, request, error)
+        case OffsetDeleteRequest():
+            return OffsetDeleteResponse(error_code=error, topics=())
+        case _:
+            return _error_response_of_many_groups(shard, request, error)
+
+
+def _error_response_of_many_groups(
+    shard: CoordinatorRuntime,
+    request: OffsetFetchRequest | DescribeGroupsRequest | ListGroupsRequest | DeleteGroupsRequest,
+    error: Errors,
+) -> GroupResponse:
+    match request:
+        case OffsetFetchRequest():
+            return OffsetFetchResponse(groups=tuple(fetch_error(each, error) for each in request.groups))
+        case DescribeGroupsRequest():
+            return DescribeGroupsResponse(groups=get_error_described_group_list(shard, request, error))
+        case ListGroupsRequest():
+            # Groups of somebody else are none to list.
+            reported = Errors.NONE if error is Errors.NOT_COORDINATOR else error
+            return ListGroupsResponse(error_code=reported, groups=())
+        case DeleteGroupsRequest():
+            group_ids = dict.fromkeys(request.groups_names)
+            results = (DeletableGroupResult(group_id=each, error_code=error) for each in group_ids)
+            return DeleteGroupsResponse(results=tuple(results))
+        case _:
+            assert_never(request)
+
+
+def _member_id_in_error(shard: CoordinatorRuntime, request: JoinGroupRequest) -> MemberId:
+    echoes = shard.profile.has(Behaviour.COORDINATOR_ERRORS_ECHO_MEMBER_ID)
+    return request.member_id if echoes else UNKNOWN_MEMBER_ID
+
+
+def _sync_error_code(shard: CoordinatorRuntime, error: Errors) -> Errors:
+    means_rejoin = shard.profile.has(Behaviour.SYNC_WHILE_LOADING_MEANS_REJOIN)
+    if error is Errors.COORDINATOR_LOAD_IN_PROGRESS and means_rejoin:
+        return Errors.REBALANCE_IN_PROGRESS
+    return error
+
+
+def join_error(member_id: MemberId, error: Errors) -> JoinGroupResponse:
+    """A JoinGroup refused. Decided in: JoinGroupResult#apply (3.9.2)."""
+    return JoinGroupResponse(
+        error_code=error,
+        generation_id=UNKNOWN_GENERATION_ID,
+        protocol_type=None,
+        protocol_name=None,
+        leader="",
+        skip_assignment=False,
+        member_id=member_id,
+        members=(),
+    )
+
+
+def sync_error(error: Errors) -> SyncGroupResponse:
+    """A SyncGroup refused. Decided in: SyncGroupResult#apply (3.9.2)."""
+    return SyncGroupResponse(error_code=error, protocol_type=None, protocol_name=None, assignment=b"")
+
+
+def leave_error(error: Errors) -> LeaveGroupResponse:
+    """A LeaveGroup refused as a whole. Source: GroupCoordinator#leaveError (3.9.2)."""
+    return LeaveGroupResponse(error_code=error, members=())
+
+
+def commit_error(
+    shard: CoordinatorRuntime, request: OffsetCommitRequest, error: Errors
+) -> OffsetCommitResponse:
+    """A commit refused as a whole: the error on every partition.
+
+    Decided in: OffsetCommitRequest#getErrorResponse (4.3.1).
+    """
+    return OffsetCommitResponse(topics=refused_topics(shard.profile, request.topics, error))
+
+
+def txn_commit_error(
+    shard: CoordinatorRuntime, request: TxnOffsetCommitRequest, error: Errors
+) -> TxnOffsetCommitResponse:
+    """A commit refused as a whole: the error on every partition.
+
+    Decided in: TxnOffsetCommitRequest#getErrorResponse (4.3.1).
+    """
+    return TxnOffsetCommitResponse(topics=refused_topics(shard.profile, request.topics, error))
+
+
+def fetch_error(request: OffsetFetchRequestGroup, error: Errors) -> OffsetFetchResponseGroup:
+    """A fetch refused as a whole. Decided in: OffsetFetchResponse#groupError (4.3.1)."""
+    return OffsetFetchResponseGroup(group_id=request.group_id, topics=(), error_code=error)
+
+
+def get_error_described_group_list(
+    shard: CoordinatorRuntime, request: DescribeGroupsRequest, error: Errors
+) -> tuple[DescribedGroup, ...]:
+    """A description refused, with no state at all.
+
+    Source: DescribeGroupsRequest#getErrorDescribedGroupList (4.3.1).
+    """
+    group_ids = in_answer_order(shard, request.groups)
+    return tuple(described_error(shard, each, error) for each in group_ids)
+
+
+def described_error(
+    shard: CoordinatorRuntime,
+    group_id: GroupId,
+    error: Errors,
+    *,
+    state: str = "",
+    message: str | None = None,
+    authorized_operations: int | None = None,
+) -> DescribedGroup:
+    """The description of a group that cannot be described.
+
+    Decided in: DescribeGroupsResponse#groupError (4.3.1).
+    """
+    if authorized_operations is None:
+        authorized_operations = operations_not_asked_for(shard)
+    return DescribedGroup(
+        error_code=error,
+        error_message=message,
+        group_id=group_id,
+        group_state=state,
+        protocol_type="",
+        protocol_data="",
+        members=(),
+        authorized_operations=authorized_operations,
+    )
+
+
+def operations_not_asked_for(shard: CoordinatorRuntime) -> int:
+    """What a description has for the operations that somebody may perform on a group.
+
+    Decided in: DescribeGroupsResponse#AUTHORIZED_OPERATIONS_OMITTED (4.3.1).
+    """
+    return _OPERATIONS_OMITTED if shard.profile.has(Behaviour.AUTHORIZED_OPERATIONS_OMITTED) else 0
+
+
+def in_answer_order(shard: CoordinatorRuntime, group_ids: tuple[GroupId, ...]) -> tuple[GroupId, ...]:
+    """Groups in the order in which they are described.
+
+    Decided in: GroupCoordinatorService#describeGroups (4.3.1), which asks partition by partition, in the
+    order of a hash map.
+    """
+    if shard.profile.coordinator is CoordinatorFamily.SCALA:
+        return group_ids
+    partitions = [shard.partition_for(each) for each in group_ids]
+    return tuple(
+        group_id
+        for partition in partitions_in_java_hash_map_order(partitions)
+        for group_id, of_partition in zip(group_ids, partitions, strict=True)
+        if of_partition == partition
+    )

@@ -1,0 +1,142 @@
+"""What the log refuses for its configuration: too large a batch, and any while replicas are too few."""
+
+from collections.abc import Callable, Iterable
+from typing import Final, assert_never
+
+from reference_coordinator.core.effects import ALL_REPLICAS, AppendRecords
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.records import (
+    CoordinatorRecord,
+    EndTransactionMarker,
+    GroupMetadataRecord,
+    GroupMetadataRecordMember,
+    GroupMetadataTombstone,
+    OffsetCommitRecord,
+    OffsetCommitTombstone,
+)
+from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import Profile
+
+_BATCH_OVERHEAD: Final = 61
+"""Source: DefaultRecordBatch#RECORD_BATCH_OVERHEAD (4.3.1)."""
+_REPLICAS: Final = 1
+_MARKER_KEY_BYTES: Final = 4
+_MARKER_VALUE_BYTES: Final = 6
+
+
+def log_limits(config: GroupCoordinatorConfig, profile: Profile) -> Callable[[AppendRecords], Errors]:
+    """Return what decides how a write ends.
+
+    Decided in: UnifiedLog#analyzeAndValidateRecords, Partition#appendRecordsToLeader (3.9.2).
+    """
+    has_too_few_replicas = config.min_insync_replicas > _REPLICAS and not profile.has(
+        Behaviour.MIN_INSYNC_REPLICAS_CAPPED
+    )
+
+    def outcome(append: AppendRecords) -> Errors:
+        if has_too_few_replicas and append.required_acks == ALL_REPLICAS:
+            return Errors.NOT_ENOUGH_REPLICAS
+        if is_too_large(append.records, config, profile):
+            return Errors.MESSAGE_TOO_LARGE
+        return Errors.NONE
+
+    return outcome
+
+
+def is_too_large(
+    records: Iterable[CoordinatorRecord], config: GroupCoordinatorConfig, profile: Profile
+) -> bool:
+    """Whether records do not fit into one batch.
+
+    A coordinator that sees to it by itself counts the head of the batch twice.
+
+    Decided in: MemoryRecordsBuilder#maxAllowedBytes and #hasRoomFor (4.3.1),
+    CoordinatorRuntime#append (3.9.2).
+    """
+    again = _BATCH_OVERHEAD if profile.has(Behaviour.TOO_LARGE_WRITE_LEAVES_BATCH_OPEN) else 0
+    return again + size_in_bytes(records, profile) > config.message_max_bytes
+
+
+def size_in_bytes(records: Iterable[CoordinatorRecord], profile: Profile) -> int:
+    """Return how large the batch is that a release writes, before compression; no bytes are made for it.
+
+    Source: DefaultRecordBatch#sizeInBytes (4.3.1).
+    """
+    is_flexible = profile.has(Behaviour.OFFSETS_WRITTEN_FLEXIBLE)
+    return _BATCH_OVERHEAD + sum(
+        _record_bytes(delta, *_key_and_value_bytes(record, is_flexible=is_flexible))
+        for delta, record in enumerate(records)
+    )
+
+
+def _record_bytes(offset_delta: int, key_bytes: int, value_bytes: int | None) -> int:
+    """Decided in: DefaultRecord#sizeInBytes (4.3.1)."""
+    # Beside key and value stand attributes, a timestamp that is the batch's, and how many headers there are.
+    body = 3 + _size_of_varint(offset_delta) + _size_of_varint(key_bytes) + key_bytes
+    body += 1 if value_bytes is None else _size_of_varint(value_bytes) + value_bytes
+    return _size_of_varint(body) + body
+
+
+def _key_and_value_bytes(record: CoordinatorRecord, *, is_flexible: bool) -> tuple[int, int | None]:
+    """How long key and value are; a tombstone has no value."""
+    match record:
+        case GroupMetadataRecord():
+            return _key_bytes(record.group_id), _group_bytes(record)
+        case GroupMetadataTombstone():
+            return _key_bytes(record.group_id), None
+        case OffsetCommitRecord():
+            return _offset_key_bytes(record), _offset_bytes(record, is_flexible=is_flexible)
+        case OffsetCommitTombstone():
+            return _offset_key_bytes(record), None
+        case EndTransactionMarker():
+            return _MARKER_KEY_BYTES, _MARKER_VALUE_BYTES
+        case _:
+            assert_never(record)
+
+
+def _key_bytes(group_id: str) -> int:
+    """A type and a group."""
+    return 2 + _text_bytes(group_id)
+
+
+def _offset_key_bytes(record: OffsetCommitRecord | OffsetCommitTombstone) -> int:
+    """The same with a topic and a partition."""
+    return _key_bytes(record.group_id) + _text_bytes(record.topic) + 4
+
+
+def _offset_bytes(record: OffsetCommitRecord, *, is_flexible: bool) -> int:
+    """Version, offset, metadata and commit timestamp; then the time of expiry, or else the leader epoch."""
+    if record.expire_timestamp_ms is not None:
+        return 18 + _text_bytes(record.metadata) + 8
+    if not is_flexible:
+        return 18 + _text_bytes(record.metadata) + 4
+    length = len(record.metadata.encode())
+    # A compact text has its length, plus one, before it; at the end stands how many tagged fields there are.
+    return 18 + _unsigned_varint_bytes(length + 1) + length + 4 + 1
+
+
+def _group_bytes(record: GroupMetadataRecord) -> int:
+    """Version, generation, timestamp and number of members, beside texts and members."""
+    texts = (record.protocol_type, record.protocol, record.leader)
+    return 18 + sum(map(_text_bytes, texts)) + sum(map(_member_bytes, record.members))
+
+
+def _member_bytes(member: GroupMetadataRecordMember) -> int:
+    """Timeouts and lengths, beside texts and bytes."""
+    texts = (member.member_id, member.group_instance_id, member.client_id, member.client_host)
+    return 16 + sum(map(_text_bytes, texts)) + len(member.subscription) + len(member.assignment)
+
+
+def _text_bytes(text: str | None) -> int:
+    return 2 + len((text or "").encode())
+
+
+def _size_of_varint(value: int) -> int:
+    """How long a number of zero or more is. Source: ByteUtils#sizeOfVarint (4.3.1)."""
+    # Nearly all are lengths of less than a few thousand bytes.
+    return 1 if value < 64 else 2 if value < 8_192 else _unsigned_varint_bytes(2 * value)
+
+
+def _unsigned_varint_bytes(value: int) -> int:
+    return max(1, -(-value.bit_length() // 7))

@@ -1,0 +1,158 @@
+"""Frames that no client would send, the same for the same seed: requests with bytes changed, cut or added."""
+
+import random
+from collections.abc import Iterator
+from typing import Any, Final
+
+from reference_coordinator.profile.api_versions import Api, served_ranges
+from reference_coordinator.profile.profiles import profile_for
+from reference_coordinator.tests.wire_client import request_frame
+
+_GROUP: Final = {"group_id": "g", "member_id": "m", "generation_id": 1}
+_TOPIC: Final = {"name": "orders"}
+_FIELDS: Final[dict[str, dict[str, Any]]] = {
+    "join_group": {
+        **_GROUP,
+        "session_timeout": 6_000,
+        "rebalance_timeout": 6_000,
+        "protocol_type": "consumer",
+        "protocols": ({"name": "range", "metadata": b"m"},),
+    },
+    "sync_group": {**_GROUP, "assignments": ({"member_id": "m", "assignment": b"a"},)},
+    "heartbeat": _GROUP,
+    "leave_group": {"group_id": "g", "member_id": "m", "members": ({"member_id": "m"},)},
+    "describe_groups": {"groups": ("g",)},
+    "delete_groups": {"groups_names": ("g",)},
+    "find_coordinator": {"key": "g", "coordinator_keys": ("g",)},
+    "metadata": {"topics": (_TOPIC,)},
+    "create_topics": {"topics": ({**_TOPIC, "num_partitions": 3, "replication_factor": 1},)},
+    "offset_commit": {
+        "group_id": "g",
+        "generation_id_or_member_epoch": -1,
+        "topics": ({**_TOPIC, "partitions": ({"partition_index": 0, "committed_offset": 1},)},),
+    },
+    "offset_fetch": {
+        "group_id": "g",
+        "topics": ({**_TOPIC, "partition_indexes": (0,)},),
+        "groups": ({"group_id": "g"},),
+    },
+    "offset_delete": {"group_id": "g", "topics": ({**_TOPIC, "partitions": ({"partition_index": 0},)},)},
+    "txn_offset_commit": {
+        "transactional_id": "t",
+        "group_id": "g",
+        "topics": ({**_TOPIC, "partitions": ({"partition_index": 0, "committed_offset": 1},)},),
+    },
+    "add_partitions_to_txn": {
+        "v3_and_below_transactional_id": "t",
+        "v3_and_below_topics": ({**_TOPIC, "partitions": (0,)},),
+        "transactions": ({"transactional_id": "t"},),
+    },
+    "delete_topics": {"topic_names": ("orders",), "topics": (_TOPIC,)},
+    "delete_records": {"topics": ({**_TOPIC, "partitions": ({"partition_index": 0},)},)},
+    "create_partitions": {"topics": ({**_TOPIC, "count": 4},)},
+    "offset_for_leader_epoch": {"topics": ({"topic": "orders", "partitions": ({"partition": 0},)},)},
+    "write_txn_markers": {
+        "markers": (
+            {
+                "producer_id": 1,
+                "transaction_result": True,
+                "coordinator_epoch": -1,
+                "topics": ({"name": "__consumer_offsets", "partition_indexes": (0,)},),
+            },
+        )
+    },
+    "list_offsets": {
+        "replica_id": -1,
+        "topics": ({"name": "__consumer_offsets", "partitions": ({"partition_index": 0},)},),
+    },
+    "fetch": {
+        "max_bytes": 1 << 20,
+        "topics": (
+            {
+                "topic": "__consumer_offsets",
+                "partitions": ({"partition": 0, "partition_max_bytes": 1 << 20},),
+            },
+        ),
+    },
+    "consumer_group_describe": {"group_ids": ("g",)},
+    "describe_configs": {"resources": ({"resource_type": 2, "resource_name": "orders"},)},
+    "incremental_alter_configs": {
+        "resources": (
+            {
+                "resource_type": 2,
+                "resource_name": "orders",
+                "configs": ({"name": "retention.ms", "config_operation": 0, "value": "1"},),
+            },
+        )
+    },
+    "describe_topic_partitions": {"topics": (_TOPIC,), "response_partition_limit": 10},
+    "describe_transactions": {"transactional_ids": ("t",)},
+    "init_producer_id": {"transactional_id": "t", "transaction_timeout": 60_000},
+    "end_txn": {"transactional_id": "t", "committed": True},
+}
+
+
+def seed_frames(profile: str) -> tuple[bytes, ...]:
+    """Return a request of each API in each version that a release serves, as a client sends it."""
+    frames: list[bytes] = []
+    for api, served in served_ranges(profile_for(profile)).items():
+        name = api.name.lower()
+        frames.extend(
+            frame
+            for version in range(served.min_version, served.max_version + 1)
+            if (frame := _frame(name, version)) is not None
+        )
+    return tuple(frames)
+
+
+def mutated_frames(profile: str, seed: int, count: int) -> Iterator[bytes]:
+    """Yield that many frames."""
+    chance = random.Random(seed)
+    frames = seed_frames(profile)
+    for _ in range(count):
+        yield _mutated(bytearray(chance.choice(frames)), chance)
+
+
+def _frame(name: str, version: int) -> bytes | None:
+    """Write a request with those of its fields that the version has; None where it takes nothing of it."""
+    fields = dict(_FIELDS.get(name, {}))
+    while True:
+        try:
+            return request_frame(name, version, **fields)
+        except AssertionError as error:
+            unknown = [each for each in fields if f"'{each}'" in str(error)]
+            if not unknown:
+                return None
+            for each in unknown:
+                del fields[each]
+        except (TypeError, ValueError, AttributeError):
+            # A field of this name is of another kind in this version.
+            if not fields:
+                return None
+            fields.popitem()
+
+
+def _mutated(frame: bytearray, chance: random.Random) -> bytes:
+    # The API and its version mostly stay, so that what is mutated is read at all.
+    begin = 0 if chance.random() < 0.05 else min(8, len(frame) - 1)
+    for _ in range(chance.choice((0, 1, 1, 2, 4, 8))):
+        at = chance.randrange(begin, len(frame))
+        kind = chance.randrange(5)
+        if kind == 0:
+            frame[at] ^= 1 << chance.randrange(8)
+        elif kind == 1:
+            frame[at] = chance.choice((0, 1, 0x7F, 0x80, 0xFF))
+        elif kind == 2:
+            frame[at : at + chance.randrange(1, 9)] = chance.choice(
+                (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"\x80\0\0\0", b"\0\0\0\0", b"\x7f" + b"\xff" * 7)
+            )
+        elif kind == 3:
+            frame[at:at] = chance.randbytes(chance.randrange(1, 40))
+        else:
+            del frame[max(at, begin + 1) :]
+    return bytes(frame)
+
+
+def apis_of(frames: tuple[bytes, ...]) -> set[Api]:
+    """Return which APIs frames are of."""
+    return {Api(int.from_bytes(frame[:2], "big")) for frame in frames}

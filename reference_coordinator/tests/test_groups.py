@@ -1,0 +1,217 @@
+"""The coordinator asks a group what it is, and takes none for a classic one that is not."""
+
+from collections.abc import Collection
+from types import SimpleNamespace
+
+import pytest
+from typing_extensions import override
+
+from reference_coordinator.coordinator.admin import describe_groups, list_groups
+from reference_coordinator.coordinator.deletion import validate_delete_group
+from reference_coordinator.core.choices import DeterministicChoices
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.ids import AppendId, GenerationId, GroupId, GroupInstanceId, MemberId
+from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.groups.classic.lookups import (
+    classic_group,
+    get_or_maybe_create_classic_group,
+    new_classic_group,
+)
+from reference_coordinator.groups.group import Group, GroupType, OffsetExpirationCondition
+from reference_coordinator.messages import (
+    DescribedGroup,
+    DescribeGroupsRequest,
+    ListedGroup,
+    ListGroupsRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequestGroup,
+)
+from reference_coordinator.offsets.commit import validate_offset_commit
+from reference_coordinator.offsets.expiration import expired_offsets
+from reference_coordinator.offsets.fetch import fetch_offsets
+from reference_coordinator.offsets.shard import CoordinatorShard
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import profile_for
+from reference_coordinator.runtime.appends import NobodyWaits, PendingAppend
+from reference_coordinator.runtime.partitions import Ownership
+
+OTHER, MISSING = GroupId("other"), GroupId("missing")
+
+
+class OtherGroup(Group):
+    """A group of a type of its own, which refuses all that it may refuse."""
+
+    def __init__(self) -> None:
+        self.group_id = OTHER
+
+    @property
+    @override
+    def type(self) -> GroupType:
+        return SimpleNamespace(value="other")  # type: ignore[return-value] # no such type is known yet
+
+    @property
+    @override
+    def is_empty(self) -> bool:
+        return True
+
+    @override
+    def state_as_string(self) -> str:
+        return "Reconciling"
+
+    @override
+    def is_in_states(self, states: Collection[str]) -> bool:
+        return "reconciling" in states
+
+    @override
+    def as_listed_group(self) -> ListedGroup:
+        return ListedGroup(
+            group_id=OTHER, protocol_type="p", group_state="Reconciling", group_type=self.type.value
+        )
+
+    @override
+    def as_described_group(self, *, authorized_operations: int) -> DescribedGroup:
+        raise AssertionError("DescribeGroups shows classic groups only")
+
+    @override
+    def validate_offset_commit(
+        self,
+        member_id: MemberId,
+        group_instance_id: GroupInstanceId | None,
+        generation_id_or_member_epoch: int,
+        *,
+        is_transactional: bool,
+        api_version: int,
+    ) -> None:
+        raise CoordinatorError(Errors.STALE_MEMBER_EPOCH)
+
+    @override
+    def validate_offset_fetch(self) -> None:
+        raise CoordinatorError(Errors.GROUP_ID_NOT_FOUND)
+
+    @override
+    def validate_offset_delete(self) -> None:
+        raise CoordinatorError(Errors.NON_EMPTY_GROUP)
+
+    @override
+    def validate_delete_group(self) -> None:
+        raise CoordinatorError(Errors.NON_EMPTY_GROUP)
+
+    @override
+    def is_subscribed_to_topic(self, topic: str) -> bool:
+        return False
+
+    @override
+    def offset_expiration_condition(self) -> OffsetExpirationCondition | None:
+        return None
+
+    @override
+    def create_group_tombstone_records(self) -> tuple[CoordinatorRecord, ...]:
+        return ()
+
+    @override
+    def check_invariants(self) -> None:
+        return
+
+
+@pytest.fixture
+def shard() -> CoordinatorShard:
+    config = GroupCoordinatorConfig(offsets_topic_num_partitions=1)
+    made = CoordinatorShard(config=config, profile=profile_for("4.4"), choices=DeterministicChoices())
+    made.partitions.of(0).ownership = Ownership.OWNED
+    made.put_group(OtherGroup())
+    return made
+
+
+def refusal(error: pytest.ExceptionInfo[CoordinatorError]) -> tuple[Errors, str | None]:
+    return error.value.error, error.value.message
+
+
+def test_a_group_that_is_not_there_is_refused_by_kafkas_name(shard: CoordinatorShard) -> None:
+    with pytest.raises(CoordinatorError) as error:
+        shard.group(MISSING)
+    assert refusal(error) == (Errors.GROUP_ID_NOT_FOUND, "Group missing not found.")
+
+    with pytest.raises(CoordinatorError) as error:
+        get_or_maybe_create_classic_group(shard, MISSING, create_if_not_exists=False)
+    assert refusal(error) == (Errors.GROUP_ID_NOT_FOUND, "Classic group missing not found.")
+
+
+def test_a_group_of_another_type_is_no_classic_group(shard: CoordinatorShard) -> None:
+    with pytest.raises(CoordinatorError) as error:
+        classic_group(shard, OTHER)
+    assert refusal(error) == (Errors.GROUP_ID_NOT_FOUND, "Group other is not a classic group.")
+
+    with pytest.raises(CoordinatorError) as error:
+        get_or_maybe_create_classic_group(shard, OTHER, create_if_not_exists=True)
+    assert error.value.error is Errors.GROUP_ID_NOT_FOUND
+    assert isinstance(shard.group(OTHER), OtherGroup)
+
+
+def test_a_group_of_another_type_is_listed_and_not_described(shard: CoordinatorShard) -> None:
+    shard.put_group(new_classic_group(shard, GroupId("classic")))
+
+    def listed(**filters: tuple[str, ...]) -> set[str]:
+        return {each.group_id for each in list_groups(shard, ListGroupsRequest(**filters)).groups}
+
+    assert listed() == {"other", "classic"}
+    assert listed(types_filter=("OTHER",)) == {"other"}
+    assert listed(types_filter=("classic",)) == {"classic"}
+    assert listed(states_filter=("Reconciling",)) == {"other"}
+
+    (described,) = describe_groups(shard, DescribeGroupsRequest(groups=(OTHER,)), api_version=6)
+    assert (described.error_code, described.group_state) == (Errors.GROUP_ID_NOT_FOUND, "Dead")
+    assert described.error_message == "Group other is not a classic group."
+
+
+def test_a_group_is_asked_whether_it_may_be_deleted_and_committed_to(shard: CoordinatorShard) -> None:
+    with pytest.raises(CoordinatorError) as error:
+        validate_delete_group(shard, OTHER)
+    assert error.value.error is Errors.NON_EMPTY_GROUP
+
+    commit = OffsetCommitRequest(
+        group_id=OTHER,
+        generation_id_or_member_epoch=GenerationId(3),
+        member_id=MemberId("m"),
+        topics=(),
+    )
+    with pytest.raises(CoordinatorError) as error:
+        validate_offset_commit(shard, commit, api_version=9)
+    assert error.value.error is Errors.STALE_MEMBER_EPOCH
+
+
+def test_a_group_is_asked_for_its_offsets(shard: CoordinatorShard) -> None:
+    fetched = fetch_offsets(shard, OffsetFetchRequestGroup(group_id=OTHER, topics=None), require_stable=False)
+    assert (fetched.topics, fetched.error_code) == ((), Errors.NONE)
+    assert expired_offsets(shard, shard.group(OTHER)) == []
+
+
+def written(shard: CoordinatorShard) -> PendingAppend:
+    shard.append(OTHER, (), NobodyWaits())
+    pending = shard.pending_append(AppendId(shard.last_append_id))
+    assert pending is not None
+    return pending
+
+
+def test_readers_see_a_group_when_a_write_after_its_creation_is_through(shard: CoordinatorShard) -> None:
+    before = written(shard)
+    group_id = get_or_maybe_create_classic_group(shard, MISSING, create_if_not_exists=True).group_id
+    after = written(shard)
+
+    shard.commit_creations(before)
+    assert shard.find_group(group_id) is not None
+    assert shard.find_group(group_id, committed=True) is None
+
+    shard.commit_creations(after)
+    assert shard.find_group(group_id, committed=True) is not None
+
+
+def test_only_a_write_after_its_creation_undoes_a_group(shard: CoordinatorShard) -> None:
+    before = written(shard)
+    group_id = get_or_maybe_create_classic_group(shard, MISSING, create_if_not_exists=True).group_id
+    after = written(shard)
+
+    shard.roll_back_creations(before)
+    assert shard.find_group(group_id) is not None
+
+    shard.roll_back_creations(after)
+    assert shard.find_group(group_id) is None

@@ -1,0 +1,81 @@
+"""How large logs are, and who has the metadata, as tools are told."""
+
+from typing import Any
+
+import pytest
+
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.tests.wire_broker import WireBroker, WireClient
+from reference_coordinator.tests.wire_topic_client import TopicClient, batch
+
+
+def _sizes(
+    client: WireClient, version: int, topics: tuple[dict[str, object], ...] | None = None
+) -> dict[tuple[str, int], int]:
+    (result,) = client.ask("describe_log_dirs", version, topics=topics).results
+    assert (result.error_code, result.log_dir) == (Errors.NONE, "/tmp/kafka-logs")
+    return {
+        (topic.name, each.partition_index): each.partition_size
+        for topic in result.topics
+        for each in topic.partitions
+    }
+
+
+@pytest.mark.parametrize(("profile", "version"), [("2.4.1", 1), ("3.9.2", 4), ("4.4.0", 5)])
+def test_logs_are_as_large_as_what_was_written(profile: str, version: int) -> None:
+    orders = TopicClient(WireBroker(profile))
+    records = batch(b"a", b"b")
+    orders.produce(records, version=8)
+
+    assert _sizes(orders.client, version) == {
+        ("orders", 0): len(records),
+        ("orders", 1): 0,
+        ("orders", 2): 0,
+    }
+
+
+def test_only_partitions_that_are_asked_for_and_there_are_reported() -> None:
+    client = WireBroker().connect()
+    asked: tuple[dict[str, object], ...] = (
+        {"topic": "orders", "partitions": (2, 9)},
+        {"topic": "missing", "partitions": (0,)},
+    )
+
+    assert list(_sizes(client, 4, asked)) == [("orders", 2)]
+
+
+def test_commits_make_the_offsets_log_larger() -> None:
+    broker = WireBroker(offsets_topic_num_partitions="1")
+    broker.elect()
+    client = broker.connect()
+    row = {"partition_index": 0, "committed_offset": 1, "committed_metadata": ""}
+    topics = ({"name": "orders", "partitions": (row,)},)
+    assert _sizes(client, 4)["__consumer_offsets", 0] == 0
+
+    client.ask("offset_commit", 5, group_id="g", generation_id_or_member_epoch=-1, topics=topics)
+
+    assert _sizes(client, 4)["__consumer_offsets", 0] > 61
+
+
+def _quorum(client: WireClient, topic: str = "__cluster_metadata", partition: int = 0) -> Any:  # noqa: ANN401
+    partitions = ({"partition_index": partition},)
+    return client.ask("describe_quorum", 2, topics=({"topic_name": topic, "partitions": partitions},))
+
+
+def test_a_broker_alone_is_its_own_quorum() -> None:
+    answer = _quorum(WireBroker().connect())
+
+    ((reported,),) = (each.partitions for each in answer.topics)
+    assert (reported.error_code, reported.leader_id, reported.observers) == (Errors.NONE, 1, ())
+    assert [each.replica_id for each in reported.current_voters] == [1]
+    assert reported.current_voters[0].log_end_offset == reported.high_watermark
+    assert [(each.node_id, each.listeners[0].name) for each in answer.nodes] == [(1, "CONTROLLER")]
+
+
+@pytest.mark.parametrize(("topic", "partition"), [("orders", 0), ("__cluster_metadata", 1)])
+def test_only_the_metadata_has_a_quorum(topic: str, partition: int) -> None:
+    answer = _quorum(WireBroker().connect(), topic, partition)
+
+    assert answer.error_code == Errors.NONE
+    assert answer.topics[0].partitions[0].error_code == Errors.UNKNOWN_TOPIC_OR_PARTITION
+    assert answer.nodes == ()

@@ -1,0 +1,53 @@
+"""A broker that shuts down in good order: what it answers to requests that wait."""
+
+from harness.scenario import (
+    Capability,
+    Conversation,
+    join_group,
+    join_group_response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+from suites.failover.words import NOT_OURS, rebalancing, serves
+
+RESTARTS = (Capability.RESTART,)
+SHUTS_DOWN = "ReplicationControlManager#handleBrokerInControlledShutdown"
+
+
+@scenario("failover/shutdown/parked-join", source=SHUTS_DOWN, clauses=("PR-07",), needs=RESTARTS)
+def a_parked_join_is_answered_by_a_broker_that_shuts_down(conversation: Conversation) -> None:
+    """A broker that shuts down answers a parked JoinGroup NOT_COORDINATOR from 3.3 on, hanging up before."""
+    ana, bob = rebalancing(conversation)
+
+    conversation.restarts_coordinator()
+    ana.may_receive(join_group_response(error_code=NOT_OURS, generation_id=-1))
+    serves(bob)
+
+
+@scenario("failover/shutdown/first-join", source=SHUTS_DOWN, clauses=("PR-07",), needs=RESTARTS)
+def a_new_member_is_answered_by_a_broker_that_shuts_down(conversation: Conversation) -> None:
+    """A newcomer whose JoinGroup waits is told no member id by a broker that shuts down."""
+    (ana,) = conversation.stable_group("ana")
+    bob = conversation.actor("bob")
+    bob.obtains_member_id()
+    bob.sends(join_group())
+
+    conversation.restarts_coordinator()
+    bob.may_receive(join_group_response(error_code=NOT_OURS, generation_id=-1))
+    serves(ana)
+
+
+@scenario("failover/shutdown/parked-sync", source=SHUTS_DOWN, clauses=("PR-07",), needs=RESTARTS)
+def a_parked_sync_is_answered_by_a_broker_that_shuts_down(conversation: Conversation) -> None:
+    """A broker that shuts down answers a parked SyncGroup NOT_COORDINATOR from 3.3 on, hanging up before."""
+    ana, bob = conversation.stable_group("ana", "bob")
+    ana.sends(join_group())
+    bob.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.sends(sync_group())
+
+    conversation.restarts_coordinator()
+    bob.may_receive(sync_group_response(error_code=NOT_OURS))
+    serves(ana)

@@ -1,0 +1,140 @@
+"""A Java coordinator that gathers writes for a while: what waits for a batch, and a write too large for it.
+
+Kafka lingers 10 ms in 3.9 and 5 ms from 4.0 on; a whole second here lets a client come between.
+"""
+
+from typing import Final
+
+from harness.scenario import (
+    Actor,
+    Conversation,
+    heartbeat,
+    heartbeat_response,
+    offset_commit,
+    offset_commit_response,
+    offset_fetch,
+    offset_fetch_response,
+    one_of,
+    response,
+    scenario,
+)
+from suites.failures.too_large import SMALL_LOG
+
+APPENDS: Final = "CoordinatorRuntime#append"
+FLUSHES: Final = "CoordinatorRuntime#flushCurrentBatch"
+LINGER_MS: Final = 1_000
+TOO_LARGE: Final = ("UNKNOWN_SERVER_ERROR", "INVALID_COMMIT_OFFSET_SIZE")
+"""What the Java and the Scala coordinator tell."""
+LINGERING: Final = {"group.coordinator.append.linger.ms": str(LINGER_MS)}
+
+
+def _commits_too_much(conversation: Conversation, actor: Actor) -> None:
+    """Commit more than the log takes, to another group of the same partition."""
+    topics = {"orders": {0: (7, "short"), 1: (8, "m" * 3000)}}
+    actor.sends(
+        offset_commit(group_id=conversation.group("large"), generation_id=-1, member_id="", topics=topics)
+    )
+    actor.receives(offset_commit_response({"orders": dict.fromkeys((0, 1), one_of(*TOO_LARGE))}))
+
+
+# The commit asks for a small log as the others do: it needs none, but so they share a broker.
+@scenario(
+    "failures/lingering/commit", source=APPENDS, clauses=("OC-49",), broker_config=SMALL_LOG | LINGERING
+)
+def a_commit_is_written_when_its_batch_is(conversation: Conversation) -> None:
+    """Until its batch is written a commit has no answer and is not found; a heartbeat behind it waits."""
+    (ana,) = conversation.stable_group("ana")
+    bob, eve = conversation.actors("bob", "eve")
+    conversation.elapses(2 * LINGER_MS)
+
+    ana.sends(offset_commit(topics={"orders": {0: 7}}))
+    eve.sends(offset_fetch(topics={"orders": (0,)}))
+    eve.receives(response("OffsetFetch"))
+    bob.sends(heartbeat(generation_id=ana.generation_id, member_id=ana.member_id))
+    bob.receives(heartbeat_response(error_code="NONE"), within_ms=3 * LINGER_MS)
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
+    eve.sends(offset_fetch(topics={"orders": (0,)}))
+    eve.receives(offset_fetch_response({"orders": {0: 7}}))
+
+
+@scenario(
+    "failures/lingering/behind-a-refused-write",
+    source=FLUSHES,
+    clauses=("FI-01", "ER-04"),
+    broker_config=SMALL_LOG | LINGERING,
+)
+def a_heartbeat_comes_behind_a_write_that_is_too_large(conversation: Conversation) -> None:
+    """The Java coordinator of 3.8 and 3.9 fails a heartbeat that waits for an empty batch, but none later."""
+    (ana,) = conversation.stable_group("ana")
+    conversation.elapses(2 * LINGER_MS)
+
+    eve = conversation.actor("eve")
+    _commits_too_much(conversation, eve)
+    ana.sends(heartbeat())
+    ana.receives(
+        heartbeat_response(error_code=one_of("NONE", "UNKNOWN_SERVER_ERROR")), within_ms=3 * LINGER_MS
+    )
+    conversation.elapses(2 * LINGER_MS)
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.sends(offset_commit(topics={"orders": {0: 7}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
+
+
+@scenario(
+    "failures/lingering/written-after-a-refused-write",
+    source=APPENDS,
+    clauses=("FI-01", "ER-04"),
+    broker_config=SMALL_LOG | LINGERING,
+)
+def a_write_joins_the_batch_that_a_refused_one_left(conversation: Conversation) -> None:
+    """What is written behind a write too large is written with the batch, and both are answered by then."""
+    (ana,) = conversation.stable_group("ana")
+    conversation.elapses(2 * LINGER_MS)
+
+    eve = conversation.actor("eve")
+    _commits_too_much(conversation, eve)
+    ana.sends(offset_commit(topics={"orders": {0: 7}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
+    ana.sends(heartbeat())
+    ana.receives(heartbeat_response(error_code="NONE"), within_ms=3 * LINGER_MS)
+
+
+@scenario(
+    "failures/lingering/refused-behind-a-write",
+    source=APPENDS,
+    clauses=("FI-01", "ER-04"),
+    broker_config=SMALL_LOG | LINGERING,
+)
+def a_write_that_is_too_large_comes_behind_another(conversation: Conversation) -> None:
+    """A write too large fails alone: what the batch had before is written all the same."""
+    (ana,) = conversation.stable_group("ana")
+    conversation.elapses(2 * LINGER_MS)
+
+    eve = conversation.actor("eve")
+    ana.sends(offset_commit(topics={"orders": {0: 7}}))
+    _commits_too_much(conversation, eve)
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
+    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
+    ana.receives(offset_fetch_response({"orders": {0: 7, 1: -1}}))
+
+
+@scenario(
+    "failures/lingering/afterwards",
+    source=FLUSHES,
+    clauses=("FI-01", "ER-04", "ER-09"),
+    broker_config=SMALL_LOG | LINGERING,
+)
+def a_refused_write_holds_nobody_up_for_long(conversation: Conversation) -> None:
+    """A group goes on when the batch is over that a write was too large for."""
+    ana, bob = conversation.stable_group("ana", "bob")
+
+    _commits_too_much(conversation, ana)
+    conversation.elapses(2 * LINGER_MS)
+    for member in (ana, bob):
+        member.sends(heartbeat())
+        member.receives(heartbeat_response(error_code="NONE"), within_ms=3 * LINGER_MS)
+    ana.sends(offset_commit(topics={"orders": {0: 9}}))
+    ana.receives(offset_commit_response({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
+    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
+    ana.receives(offset_fetch_response({"orders": {0: 9, 1: -1}}))

@@ -1,0 +1,108 @@
+"""Answers that a version of an API had no field for: Kafka failed to write them down, and said so instead."""
+
+from harness.scenario import (
+    ANY,
+    Conversation,
+    describe_groups,
+    describe_groups_response,
+    join_group,
+    join_group_response,
+    leave_group,
+    leave_group_response,
+    scenario,
+    sync_group,
+    sync_group_response,
+)
+
+
+@scenario(
+    "regressions/kafka-14422/leader-before-v5-of-a-static-member",
+    source="KAFKA-14422",
+    clauses=("JG-35",),
+)
+def a_leader_before_v5_learns_of_a_static_member(conversation: Conversation) -> None:
+    """A leader that joins with v4 is told its members, though v4 cannot tell the instance id of one.
+
+    From 2.5.0 to 3.3.1 the leader was told UNSUPPORTED_VERSION, and whether the others were answered hung on
+    the order of the members; so nobody looks at theirs.
+    """
+    ana = conversation.actor("ana")
+    ana.obtains_member_id()
+    ana.sends(join_group(version=4))
+    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.syncs_as_leader((ana,))
+    bob = conversation.actor("bob", group_instance_id="b")
+    bob.sends(join_group(version=5))
+    bob.stays_parked(for_ms=300)
+
+    ana.sends(join_group(version=4))
+    ana.receives(join_group_response(error_code=ANY))
+
+
+@scenario(
+    "regressions/kafka-10239/static-member-described-before-v4",
+    source="KAFKA-10239",
+    clauses=("DG-03",),
+)
+def a_static_member_is_described_before_v4(conversation: Conversation) -> None:
+    """A group with a static member is described by v0 to v3 too, which cannot tell its instance id.
+
+    2.5.0 answered UNSUPPORTED_VERSION.
+    """
+    ana = conversation.actor("ana", group_instance_id="a")
+    ana.sends(join_group())
+    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.syncs_as_leader((ana,))
+
+    for version in range(4):
+        ana.sends(describe_groups(version=version))
+        ana.receives(describe_groups_response(error_code=ANY))
+
+
+@scenario(
+    "regressions/kafka-15755/refused-leave-before-v3",
+    source="KAFKA-15755",
+    clauses=("CO-21",),
+)
+def a_leave_before_v3_is_refused_as_a_whole(conversation: Conversation) -> None:
+    """A LeaveGroup before v3 that is refused as a whole is told why: here INVALID_GROUP_ID.
+
+    In 3.4 and 3.5, up to 3.5.1, and in 3.6.0 the answer was UNSUPPORTED_VERSION. From v3 on it was right.
+    """
+    ana = conversation.actor("ana")
+
+    for version in range(3):
+        ana.sends(leave_group(version=version, group_id="", member_id="nobody"))
+        ana.receives(leave_group_response(error_code=ANY))
+    ana.sends(leave_group(version=3, group_id="", member_id="nobody"))
+    ana.receives(leave_group_response(error_code="INVALID_GROUP_ID"))
+
+
+@scenario(
+    "regressions/null-client-id/described",
+    source="RequestHeader#parse",
+    clauses=("VF-17",),
+)
+def a_member_without_a_client_id_is_described(conversation: Conversation) -> None:
+    """A group is described although the client of a member has no id.
+
+    Before 3.1 such an id was null, which neither the answer nor the log can tell: UNKNOWN_SERVER_ERROR.
+    """
+    eve = conversation.actor("eve", client_id=None)
+    eve.sends(join_group(version=3, member_id=""))
+    eve.receives(join_group_response(error_code="NONE", generation_id=1))
+
+    for version in (0, 5):
+        eve.sends(describe_groups(version=version))
+        eve.receives(describe_groups_response(error_code=ANY))
+    assignments = ((eve.member_id, eve.part),)
+    eve.sends(sync_group(version=3, assignments=assignments))
+    eve.receives(sync_group_response(error_code=ANY))
+    # Kafka 2.4 cannot write this error at v4 and never answers.
+    eve.aside.sends(sync_group(version=4, assignments=assignments))
+    eve.aside.may_receive(sync_group_response(error_code=ANY), within_ms=1000)
+    eve.sends(describe_groups())
+    eve.receives(describe_groups_response(error_code=ANY))
+    # Nobody else could make this member leave, who cannot be described.
+    eve.sends(leave_group())
+    eve.receives(leave_group_response(error_code="NONE"))
