@@ -11,6 +11,9 @@ import typer
 from typer.core import TyperCommand
 from typing_extensions import override
 
+from harness.extras import remedy_for
+from harness.results.exit_code import ExitCode
+
 if TYPE_CHECKING:
     from typer._click import Command, Context
 
@@ -110,7 +113,14 @@ class LazyCommand(TyperCommand):
         self, info_name: str | None, args: list[str], parent: "Context | None" = None, **extra: object
     ) -> "Context":
         assert self.name is not None
-        return load_command(self.name).make_context(info_name, args, parent, **extra)
+        try:
+            command = load_command(self.name)
+        except ImportError as error:
+            if (remedy := remedy_for(error)) is None:
+                raise
+            typer.echo(f"kafka-conformance: {remedy}", err=True)
+            raise typer.Exit(ExitCode.CONFIGURATION) from error
+        return command.make_context(info_name, args, parent, **extra)
 
 
 def load_command(name: str) -> "Command":

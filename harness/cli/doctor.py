@@ -7,18 +7,25 @@ from typing import Annotated, Final
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
-from harness.images.kafka import built_images
+from harness.extras import why_without
 from harness.results.exit_code import ExitCode
 from harness.scenario.errors import ScenarioError
 from harness.scenario.registry import collect
 from harness.targets.base.interface import TargetError
 from harness.targets.checks import Check, all_checks
-from harness.targets.containers.engine import engine_description
 
-_PACKAGES: Final = ("kio", "pyspark", "pytest", "kafka-python", "confluent-kafka", "allure-pytest", "pyarrow")
+_PACKAGES: Final = ("kio", "pydantic", "pytest", "rich", "typer")
+_EXTRAS: Final = {
+    "spark": "no report is made, and no jars of Kafka are fetched",
+    "clients": "no real clients can be driven, nor librdkafka's mock",
+    "containers": "no target can be a container",
+    "allure": "no Allure results are written",
+}
+"""What each leaves out, by the extra that has it."""
 _PYTHON_MIN: Final = (3, 11)
 _OPTIONAL: Final = {
     "npx": "install Node.js 20 or newer to have the Allure report rendered; all else works without",
@@ -36,6 +43,9 @@ def doctor(
         table.add_column(column, overflow="fold")
     for check in checks:
         table.add_row("[green]✓[/]" if check.ok else "[red]✗[/]", check.name, _detail(check))
+    for extra, loss in _EXTRAS.items():
+        lacking = why_without(extra)
+        _add_optional(table, extra, None if lacking else "installed", f"{loss}; {lacking}")
     for program, remedy in _OPTIONAL.items():
         _add_optional(table, program, shutil.which(program), remedy)
     _add_docker(table)
@@ -44,11 +54,17 @@ def doctor(
 
 
 def _add_optional(table: Table, name: str, found: str | None, remedy: str) -> None:
-    table.add_row("[green]✓[/]" if found else "[dim]·[/]", name, found or f"[dim]absent: {remedy}[/]")
+    table.add_row("[green]✓[/]" if found else "[dim]·[/]", name, found or f"[dim]absent: {escape(remedy)}[/]")
 
 
 def _add_docker(table: Table) -> None:
     """Tell of the engine that container targets need, and which images were built for it."""
+    if why_without("containers") is not None:
+        return
+    # Docker's client is an extra.
+    from harness.images.kafka import built_images  # noqa: PLC0415 - as said
+    from harness.targets.containers.engine import engine_description  # noqa: PLC0415 - likewise
+
     try:
         built = ", ".join(image.version for image in built_images()) or "none"
         _add_optional(table, "docker", f"{engine_description()}; images built here: {built}", "")
@@ -74,7 +90,7 @@ def _packages() -> Check:
         except PackageNotFoundError:
             missing.append(package)
     detail = ", ".join(missing or found)
-    remedy = "run `make setup`" if missing else ""
+    remedy = "install kafka-conformance anew, with pip" if missing else ""
     return Check(name="packages", ok=not missing, detail=detail, remedy=remedy)
 
 

@@ -7,6 +7,7 @@ from typing import Final, ParamSpec
 
 import typer
 
+from harness.extras import remedy_for
 from harness.results.exit_code import ExitCode
 
 P = ParamSpec("P")
@@ -67,6 +68,9 @@ def ends_with_exit_code(command: Callable[P, ExitCode | None]) -> Callable[P, No
 
 def _reported(error: Exception) -> tuple[str, ExitCode] | None:
     """Return what users are told of an error, and its code; None where it is our fault."""
+    remedy = remedy_for(error) if isinstance(error, ImportError) else None
+    if remedy is not None:
+        return remedy, ExitCode.CONFIGURATION
     names = (f"{kind.__module__}:{kind.__qualname__}" for kind in type(error).__mro__)
     code = next((CODES[name] for name in names if name in CODES), None)
     if code is not None:

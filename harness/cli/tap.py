@@ -23,7 +23,6 @@ from harness.orchestration.plan import PlanError, new_run_id, parse_targets
 from harness.orchestration.progress import plainly
 from harness.results.exit_code import ExitCode, worst
 from harness.results.run_kinds import RunKind, open_folder, run_kind
-from harness.spark.invariants import stored_violations
 from harness.spark.master import LOCAL_MASTER
 from harness.tap.listeners import parse_address
 from harness.tap.run import TappedRun, TapPlan, finish_later, reported, tap_target
@@ -123,6 +122,9 @@ def invariants(
         if run_kind(folder.path) is None:
             raise TraceError(f"{folder.run_json}: it does not say what was run")
     if spark:
+        # PySpark takes a second to import, and a basic installation has none.
+        from harness.spark.invariants import stored_violations  # noqa: PLC0415 - as said
+
         violations = stored_violations(folders, master=spark_master)
     else:
         violations = tuple(violation for folder in folders for violation in check_run(folder))

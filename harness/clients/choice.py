@@ -5,6 +5,7 @@ from typing import Final
 
 from harness.clients.java import JAVA, is_java, java_library
 from harness.clients.libraries import LIBRARIES, ClientLibrary
+from harness.extras import why_without
 from harness.targets.base.interface import Progress, TargetError
 
 LIBRARY_FORMS: Final = (*LIBRARIES, JAVA, f"{JAVA}:VERSION")
@@ -24,8 +25,11 @@ async def choose_libraries(names: Sequence[str], progress: Progress) -> tuple[Cl
         progress: told what is going on, and in the end what is left out, with the reason.
 
     Raises:
-        TargetError: Java's client is named, and cannot be had; with the remedy.
+        TargetError: what is named, or all, cannot be had; with the remedy.
     """
+    # Topics are made with librdkafka, whoever uses them.
+    if (lacking := why_without("clients")) is not None:
+        raise TargetError(lacking)
     if names:
         chosen = dict.fromkeys(names)
         return tuple(

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import Final
 
@@ -24,7 +24,14 @@ class ClientLibrary:
 
 def _of_python(name: str, implementation: str, lacks: Mapping[Feature, str]) -> ClientLibrary:
     command = (sys.executable, "-m", "harness.clients.apps", f"harness.clients.apps.{implementation}")
-    return ClientLibrary(name=name, version=version(name), command=command, lacks=lacks)
+    return ClientLibrary(name=name, version=_version(name), command=command, lacks=lacks)
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 LIBRARIES: Final[Mapping[str, ClientLibrary]] = MappingProxyType(
@@ -56,4 +63,4 @@ LIBRARIES: Final[Mapping[str, ClientLibrary]] = MappingProxyType(
         )
     }
 )
-"""Those of this Python, which are always there, by name. Java's own is `harness.clients.java`'s."""
+"""Those of this Python, which the extra `clients` installs, by name; Java's own is apart."""

@@ -9,9 +9,8 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from harness.clients.admin import Admin
 from harness.clients.clock import clock_ms
 from harness.clients.folder import ClientsFolder
 from harness.clients.judge import ClientJudgement, judge
@@ -28,6 +27,9 @@ from harness.targets.reference.tcp import ReferenceTcpTarget
 from harness.trace.events import TARGET_LOST
 from harness.trace.files import write_whole
 from harness.trace.target_record import TargetRecord
+
+if TYPE_CHECKING:
+    from harness.clients.admin import Admin
 
 Tell = Callable[[str, str], None]
 """Told a target's name and what it is busy with."""
@@ -241,6 +243,9 @@ class _Drive:
     async def all(self) -> None:
         """Carry them out."""
         ours = self.broker.run_namespace is None
+        # librdkafka is an extra, and a report needs none.
+        from harness.clients.admin import Admin  # noqa: PLC0415 - as said
+
         admin = Admin(self.broker.description.bootstrap if ours else self.way.address(_ADMIN))
         slots = asyncio.Semaphore(self.plan.jobs)
 
@@ -267,7 +272,7 @@ class _Drive:
         except TargetError as error:
             self.tell(self.target.name, f"a broker that was killed is not back: {error}")
 
-    async def _carry_out(self, script: ClientScript, library: ClientLibrary, admin: Admin) -> None:
+    async def _carry_out(self, script: ClientScript, library: ClientLibrary, admin: "Admin") -> None:
         began_s = time.monotonic()
         ended, observations = await self._outcome(script, library, admin)
         result = ScriptResult(
@@ -282,7 +287,7 @@ class _Drive:
         self.tell(self.target.name, f"{script.id} with {library.name}: {ended}")
 
     async def _outcome(
-        self, script: ClientScript, library: ClientLibrary, admin: Admin
+        self, script: ClientScript, library: ClientLibrary, admin: "Admin"
     ) -> tuple[str, tuple[Observation, ...]]:
         """Return how a script ended, and what was seen of it."""
         if (lost := self.broker.failure()) is not None:
@@ -319,7 +324,7 @@ class _Drive:
         return "; ".join(lacking) or None
 
     def _place(
-        self, script: ClientScript, library: ClientLibrary, admin: Admin, directory: Path
+        self, script: ClientScript, library: ClientLibrary, admin: "Admin", directory: Path
     ) -> ClientEnvironment:
         async def carry_out(action: BrokerAction) -> None:
             stage = self.broker.open_stage(script.id)

@@ -6,9 +6,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from harness.clients.admin import Admin
 from harness.clients.book import Book, ClientEvent
 from harness.clients.clock import clock_ms
 from harness.clients.libraries import ClientLibrary
@@ -38,6 +37,9 @@ from harness.clients.steps import (
 from harness.results.client_files import CONVERSATION_FILE
 from harness.targets.base.interface import BrokerAction, TargetError
 
+if TYPE_CHECKING:
+    from harness.clients.admin import Admin
+
 PATIENCE_S: Final = 45.0
 """How long a client may take to answer, and a group to come to rest: longer than any delay that is meant."""
 
@@ -55,7 +57,7 @@ class ClientEnvironment:
     """Where a script is carried out."""
 
     bootstrap: str
-    admin: Admin
+    admin: "Admin"
     carry_out: CarryOut
     directory: Path
     """Exists; what clients say and print is kept in it."""

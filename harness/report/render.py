@@ -1,15 +1,19 @@
 """All reports of a run, in one call."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from harness.report.allure.pages import AllurePages, render_allure
-from harness.report.allure.results import write_allure_results
+from harness.extras import why_without
 from harness.report.exports.junit import junit_of
 from harness.report.exports.markdown import summary_of
 from harness.report.model.run_data import Run
 from harness.report.site.run_site import site_of
+
+if TYPE_CHECKING:
+    from harness.report.allure.pages import AllurePages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,17 +37,27 @@ def render_all(run_dir: Path, *, allure: bool) -> Rendered:
         ReportError: the run folder or a table is missing or damaged.
     """
     run = Run.load(run_dir)
-    results = write_allure_results(run_dir) if allure else None
+    lacking = why_without("allure") if allure else None
+    results, render_pages = _allure_of(run_dir) if allure and lacking is None else (None, None)
     with ThreadPoolExecutor(1) as beside:
         # Allure makes its pages in a process of its own, which leaves a core for ours.
-        pages = beside.submit(render_allure, run_dir) if allure else None
+        pages = None if render_pages is None else beside.submit(render_pages, run_dir)
         index, junit, summary = site_of(run), junit_of(run), summary_of(run)
-    made = AllurePages(index=None, problem=None) if pages is None else pages.result()
+    made = None if pages is None else pages.result()
     return Rendered(
         index=index,
         junit=junit,
         summary=summary,
         allure_results=results,
-        allure_index=made.index,
-        allure_problem=made.problem,
+        allure_index=None if made is None else made.index,
+        allure_problem=lacking if made is None else made.problem,
     )
+
+
+def _allure_of(run_dir: Path) -> "tuple[Path, Callable[[Path], AllurePages]]":
+    """Write Allure's results, and return where they are and what makes pages of them."""
+    # A basic installation has no Allure.
+    from harness.report.allure.pages import render_allure  # noqa: PLC0415 - as said
+    from harness.report.allure.results import write_allure_results  # noqa: PLC0415 - likewise
+
+    return write_allure_results(run_dir), render_allure

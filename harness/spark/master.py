@@ -5,6 +5,7 @@ import sys
 from typing import Final
 
 from harness.capacity import machine
+from harness.extras import why_without
 from harness.targets.checks import check_java
 
 LOCAL_MASTER: Final = f"local[{machine().cores}]"
@@ -23,6 +24,8 @@ def why_no_spark(master: str) -> str | None:
 
     Source: Spark's `bin/spark-class`, which goes by JAVA_HOME and then by the PATH (4.3).
     """
+    if (lacking := why_without("spark")) is not None:
+        return lacking
     if master.startswith(CONNECT) or SUBMITTED in os.environ or _is_running():
         return None
     check = check_java()

@@ -10,7 +10,6 @@ from harness.capacity import machine
 from harness.targets.base.interface import TargetError
 from harness.targets.base.ports import free_port
 from harness.targets.jars.cache import CACHE_VARIABLE, cache_directory
-from harness.targets.jars.ivy import ivy_jar
 from harness.targets.jars.java import JAVA_VERSION_MIN, find_java, java_version
 from harness.targets.jars.resolved import cached_versions
 
@@ -48,15 +47,6 @@ def check_java() -> Check:
         return Check(name="java", ok=False, detail=f"{java} does not tell its version", remedy=remedy)
     ok = version >= JAVA_VERSION_MIN
     return Check(name="java", ok=ok, detail=f"{java}, Java {version}", remedy="" if ok else remedy)
-
-
-def check_ivy() -> Check:
-    """Tell whether the Ivy that resolves Kafka's jars is there."""
-    jar = ivy_jar()
-    if jar is None:
-        remedy = "install this project with its dependencies (`make conformance` does)"
-        return Check(name="ivy", ok=False, detail="PySpark is not installed", remedy=remedy)
-    return Check(name="ivy", ok=True, detail=jar.name)
 
 
 def check_cache() -> Check:
@@ -100,4 +90,4 @@ def check_machine() -> Check:
 
 def all_checks() -> tuple[Check, ...]:
     """Run every check of this module."""
-    return (check_java(), check_ivy(), check_cache(), check_port(), check_machine())
+    return (check_java(), check_cache(), check_port(), check_machine())

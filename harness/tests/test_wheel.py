@@ -5,9 +5,11 @@ import sys
 import sysconfig
 import venv
 import zipfile
+from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from harness.tests.completed_runs import CHECKOUT
 
@@ -41,16 +43,58 @@ def _wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+def install(wheel: Path, environment: Path) -> Path:
+    """Install the wheel alone into an environment and return its command."""
+    pip = (sys.executable, "-m", "pip", "--python", environment / "bin" / "python", "install", "--quiet")
+    succeeds(*pip, "--no-deps", "--no-index", "--force-reinstall", wheel, cwd=environment)
+    return environment / "bin" / "kafka-conformance"
+
+
+def site_of(environment: Path) -> Path:
+    return Path(sysconfig.get_path("purelib", vars={"base": str(environment)}))
+
+
 @pytest.fixture(name="installed", scope="module")
 def _installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install the wheel into an environment that has the checkout's dependencies and not the checkout."""
     environment = tmp_path_factory.mktemp("environment")
     venv.create(environment, symlinks=True)
-    site = Path(sysconfig.get_path("purelib", vars={"base": str(environment)}))
-    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
-    pip = (sys.executable, "-m", "pip", "--python", environment / "bin" / "python", "install", "--quiet")
-    succeeds(*pip, "--no-deps", "--no-index", "--force-reinstall", wheel, cwd=environment)
-    return environment / "bin" / "kafka-conformance"
+    (site_of(environment) / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    return install(wheel, environment)
+
+
+def required(wheel: Path, extra: str) -> dict[str, Distribution]:
+    """Find what the wheel needs with an extra, and what that needs, as pip would."""
+    found: dict[str, Distribution] = {}
+    (built,) = distributions(path=[str(wheel)])
+    _add_required(built, extra, found)
+    return found
+
+
+def _add_required(of: Distribution, extra: str, found: dict[str, Distribution]) -> None:
+    for line in of.requires or ():
+        needed = Requirement(line)
+        is_due = needed.marker is None or needed.marker.evaluate({"extra": extra})
+        if is_due and needed.name not in found:
+            found[needed.name] = distribution(needed.name)
+            _add_required(found[needed.name], "", found)
+
+
+@pytest.fixture(name="basic", scope="module", params=["", pytest.param("spark", marks=pytest.mark.spark)])
+def _basic(
+    request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Path]:
+    """Install the wheel beside nothing but what it requires with an extra, or with none."""
+    extra = str(request.param)
+    environment = tmp_path_factory.mktemp("basic")
+    venv.create(environment, symlinks=True)
+    site = site_of(environment)
+    for each in required(wheel, extra).values():
+        for top in {file.parts[0] for file in each.files or () if file.parts[0] not in {"..", "__pycache__"}}:
+            source = Path(str(each.locate_file(top)))
+            if source.exists() and not (site / top).exists():
+                (site / top).symlink_to(source)
+    return extra, install(wheel, environment)
 
 
 def test_every_file_that_lies_in_a_package_is_in_the_wheel(wheel: Path) -> None:
@@ -78,3 +122,51 @@ def test_its_scenarios_are_those_of_the_wheel(installed: Path, tmp_path: Path) -
 
     assert str(CHECKOUT) not in reported
     assert SCENARIO in succeeds(installed, "list", "classic/heartbeat/**", cwd=tmp_path)
+
+
+def ends(*command: str | Path, cwd: Path) -> tuple[int, str]:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    # A terminal is no wider, and breaks what it is told.
+    return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+
+def test_a_basic_installation_gives_a_verdict_and_names_the_extra_that_is_missing(
+    basic: tuple[str, Path], tmp_path: Path
+) -> None:
+    extra, command = basic
+    remedy = "pip install 'kafka-conformance[{}]'"
+    targets = ("--target", "reference", "--target", "reference-tcp")
+    code, said = ends(command, "run", *targets, "--run-id", "one", SCENARIO, cwd=tmp_path)
+    assert (code, "Every result was expected." in said) == (0, True), said
+    has_report = (tmp_path / "reports" / "one" / "index.html").is_file()
+    assert has_report is (extra == "spark")
+    assert (remedy.format("allure" if has_report else "spark") in said) is True, said
+
+    lacking = {
+        ("clients", "--target", "reference-tcp"): "clients",
+        ("run", "--target", "container:apache/kafka:4.3.1", SCENARIO): "containers",
+        ("images", "list"): "containers",
+        ("bench-tap",): "clients",
+    }
+    if not extra:
+        lacking |= {
+            ("report", "reports/one"): "spark",
+            ("trend", "reports/one"): "spark",
+            ("coverage", "reports/one"): "spark",
+            ("invariants", "--spark", "reports/one"): "spark",
+        }
+    for verb, needed in lacking.items():
+        code, said = ends(command, *verb, cwd=tmp_path)
+        assert (code, said.endswith(remedy.format(needed))) in {(78, True), (69, True), (75, True)}, (
+            verb,
+            said,
+        )
+    for verb in (("gate", "reports/one"), ("invariants", "reports/one"), ("doctor",)):
+        code, said = ends(command, *verb, cwd=tmp_path)
+        assert code == 0, said
+
+
+def test_a_basic_installation_is_small(wheel: Path) -> None:
+    needed = required(wheel, "").values()
+    files = [Path(str(file.locate())) for each in needed for file in each.files or ()]
+    assert sum(file.stat().st_size for file in files if file.is_file()) < 60_000_000

@@ -77,8 +77,8 @@ def require_ivy_jar() -> Path:
     jar = ivy_jar()
     if jar is None:
         raise TargetError(
-            "PySpark, whose Ivy resolves Kafka's jars, is not installed in this Python: "
-            "run `make conformance`, or `pip install` this project into the environment in use"
+            "Kafka's jars are fetched by the Ivy that PySpark ships, and PySpark is not installed: "
+            "pip install 'kafka-conformance[spark]'"
         )
     return jar
 

@@ -17,6 +17,7 @@ from typing import Final
 
 from typing_extensions import override
 
+from harness.extras import why_without
 from harness.targets.base.dialogue import Dialogue
 from harness.targets.base.guess import guess_profile
 from harness.targets.base.interface import (
@@ -108,6 +109,8 @@ class LibrdkafkaMockTarget(Target):
         holds: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
+        if (lacking := why_without("clients")) is not None:
+            raise TargetError(lacking)
         if broker_config:
             raise TargetError(f"{self.spec} has no configuration that could be given to it")
         progress("starting librdkafka's mock clusters")
