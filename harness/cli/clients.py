@@ -41,6 +41,7 @@ _INTO = typer.Option(
 _COMPARE = typer.Option(help="Carry the scripts out on the reference as well, and compare.")
 _TAP = typer.Option(help="Keep every byte between clients and brokers, and hold it to the invariants.")
 _SUITES = typer.Option(help="The Python package that holds the scripts.")
+_CONFIRM = typer.Option(help="Carry out again what is unexpected: what does not show again is flaky.")
 _SOAK = typer.Option(min=0, help="Seconds of load and upheavals instead of scripts.", show_default=False)
 _SEED = typer.Option(help="Decides what happens in a soak, and when.")
 _DRY_RUN = typer.Option("--dry-run", help="List what would be done to brokers of others; send nothing.")
@@ -61,6 +62,7 @@ def clients(
     into: Annotated[Path | None, _INTO] = None,
     run_id: Annotated[str | None, RUN_ID] = None,
     suites: Annotated[str, _SUITES] = "suites",
+    confirm: Annotated[bool, _CONFIRM] = True,
     soak: Annotated[float, _SOAK] = 0.0,
     seed: Annotated[int, _SEED] = 0,
     dry_run: Annotated[bool, _DRY_RUN] = False,
@@ -83,6 +85,7 @@ def clients(
         out=out,
         compares=compare,
         taps=tap,
+        confirms=confirm,
         jobs=jobs,
         beside=beside,
     )

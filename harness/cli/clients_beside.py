@@ -24,6 +24,7 @@ from harness.report.site.clients_soak import soak_exit_code
 from harness.results.client_results import ClientsRun, clients_folder, load_clients
 from harness.results.exit_code import ExitCode
 from harness.results.run_kinds import RunKind, open_folder
+from harness.spark.archive_rows import ARCHIVE
 from harness.targets.base.interface import TargetError
 from harness.trace.files import RunFolder
 
@@ -124,17 +125,20 @@ def render_again(run_dir: Path) -> None:
         ReportError: a file of the run is missing or damaged.
         TraceError: a journal is damaged.
     """
+    _archive_again(RunFolder(run_dir))
     if (run_dir / "tables").is_dir():
-        _archive_again(RunFolder(run_dir))
         render_all(run_dir, allure=(run_dir / "allure-results").is_dir())
         write_conversations_beside(run_dir)
 
 
 def _archive_again(folder: RunFolder) -> None:
+    root = folder.path.parent / ARCHIVE
+    if not root.is_dir():
+        return
     # Arrow is an extra.
-    from harness.spark.archive import ARCHIVE, Archive  # noqa: PLC0415 - as said
+    from harness.spark.archive import Archive  # noqa: PLC0415 - as said
     from harness.spark.packing import pack  # noqa: PLC0415 - likewise
 
-    archive = Archive(root=folder.path.parent / ARCHIVE)
+    archive = Archive(root=root)
     if folder.read_run().run_id in archive.run_ids():
         pack([folder], archive, clients_of=client_verdicts)

@@ -148,7 +148,8 @@ def _beside(plan: RunPlan, *, profile: str | None, suites: str) -> "ClientsPlan"
     from harness.cli.clients_beside import plan_beside  # noqa: PLC0415 - as said
 
     specs = [target.spec for target in plan.targets]
-    return plan_beside(specs, run_id=plan.run_id, profile=profile, suites=suites, console=Console())
+    beside = plan_beside(specs, run_id=plan.run_id, profile=profile, suites=suites, console=Console())
+    return replace(beside, confirms=plan.confirms)
 
 
 def _print_dry_run(plan: RunPlan, console: Console) -> ExitCode:

@@ -12,7 +12,8 @@ from harness.report.model.client_verdicts import client_verdicts
 from harness.report.site.trend_site import render_trend
 from harness.results.exit_code import ExitCode
 from harness.results.run_kinds import RunKind, open_folder
-from harness.spark.archive import ARCHIVE, Archive
+from harness.spark.archive import Archive
+from harness.spark.archive_rows import ARCHIVE
 from harness.spark.master import LOCAL_MASTER
 from harness.spark.packing import pack
 from harness.spark.trend import build_trend

@@ -23,7 +23,7 @@ from harness.replay import ReplayFinding
 from harness.report.model.clients_facts import phrase
 from harness.targets.base.java_hash import partition_of
 from harness.trace.events import TARGET_LOST
-from harness.verdict import Outcome
+from harness.verdict import Confirmation, Outcome
 
 _WHOLE: Final = "the whole"
 _UNCOMPARED: Final = frozenset({"says", "group", "partition count", "partitions"})
@@ -38,6 +38,16 @@ class Mismatch:
     text: str
     """The step in words."""
     says: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientAttempt:
+    """What came of one attempt at a script whose result was unexpected."""
+
+    number: int
+    outcome: Outcome
+    says: str
+    """What first is not as it should be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +71,9 @@ class ClientJudgement:
     compared: str = ""
     """The reference that it was compared with, or `not compared: …`."""
     duration_s: float = 0.0
+    confirmation: Confirmation = Confirmation.NOT_REPEATED
+    attempts: tuple[ClientAttempt, ...] = ()
+    """All of them, the first included; none where the first was as it should be."""
 
 
 def judge(

@@ -6,12 +6,13 @@ import hashlib
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from harness.clients.clock import clock_ms
+from harness.clients.confirming import Again, confirmed
 from harness.clients.folder import ClientsFolder
 from harness.clients.judge import ClientJudgement, judge
 from harness.clients.libraries import ClientLibrary
@@ -57,6 +58,10 @@ class ClientsPlan:
     """Whether to carry everything out on the reference as well."""
     taps: bool = True
     """Whether to keep what clients and brokers say to each other, and hold it to the invariants."""
+    confirms: bool = True
+    """Whether unexpected results are to show again."""
+    pairs: frozenset[tuple[str, str]] | None = None
+    """The scripts by id with the libraries by name that are carried out; None for all of each."""
     jobs: int = JOBS
     patience_s: float = PATIENCE_S
     beside: Path | None = None
@@ -66,6 +71,16 @@ class ClientsPlan:
     def folder(self) -> ClientsFolder:
         """Where all is kept."""
         return ClientsFolder(self.out / self.run_id if self.beside is None else self.beside / CLIENTS)
+
+    @property
+    def runs(self) -> Sequence[tuple[ClientScript, ClientLibrary]]:
+        """Which scripts are carried out with which libraries."""
+        return [
+            (script, library)
+            for script in self.scripts
+            for library in self.libraries
+            if self.pairs is None or (script.id, library.name) in self.pairs
+        ]
 
 
 async def drive(plan: ClientsPlan, tell: Tell) -> tuple[ClientJudgement, ...]:
@@ -82,7 +97,33 @@ async def drive(plan: ClientsPlan, tell: Tell) -> tuple[ClientJudgement, ...]:
         scripts=plan.scripts,
     )
     with folder.ending():
-        return await _drive_all(plan, folder, tell)
+        judgements = await _drive_all(plan, folder, tell)
+        folder.write_judgement([asdict(each) for each in judgements])
+        if plan.confirms:
+            judgements = await confirmed(judgements, _again(plan, folder, tell))
+            folder.write_judgement([asdict(each) for each in judgements])
+        return judgements
+
+
+def _again(plan: ClientsPlan, folder: ClientsFolder, tell: Tell) -> Again:
+    async def again(number: int, due: Sequence[ClientJudgement]) -> Sequence[ClientJudgement]:
+        specs = {each.target for each in due}
+        attempt = replace(
+            plan,
+            # On the wire no attempt has the names of another.
+            run_id=f"{plan.run_id}.{number}",
+            targets=tuple(target for target in plan.targets if target.spec in specs),
+            pairs=frozenset((each.script_id, each.library) for each in due),
+        )
+        wanted = {(each.target, each.script_id, each.library) for each in due}
+        try:
+            judged = await _drive_all(attempt, ClientsFolder(folder.attempt(number)), tell)
+        except TargetError as error:
+            tell(", ".join(sorted(specs)), f"attempt {number} is left out: {error}")
+            return ()
+        return [each for each in judged if (each.target, each.script_id, each.library) in wanted]
+
+    return again
 
 
 async def _drive_all(plan: ClientsPlan, folder: ClientsFolder, tell: Tell) -> tuple[ClientJudgement, ...]:
@@ -90,13 +131,11 @@ async def _drive_all(plan: ClientsPlan, folder: ClientsFolder, tell: Tell) -> tu
     for target in plan.targets:
         profiles[target.name] = await _drive_target(plan, target, folder, tell)
     references = await _drive_references(plan, profiles, folder, tell)
-    judgements = tuple(
+    return tuple(
         verdict
         for target in plan.targets
         for verdict in _judged(plan, target, references[target.name], folder)
     )
-    folder.write_judgement([asdict(each) for each in judgements])
-    return judgements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +226,7 @@ async def _drive_target(plan: ClientsPlan, target: Target, folder: ClientsFolder
             broker_config=config_for(target),
             directory=folder.make_logs(target.name),
             progress=lambda text: tell(target.name, text),
-            broker_actions={action for script in plan.scripts for action in script.broker_actions},
+            broker_actions={action for script, _ in plan.runs for action in script.broker_actions},
         )
     try:
         description = broker.description
@@ -253,7 +292,7 @@ class _Drive:
             async with slots:
                 await self._carry_out(script, library, admin)
 
-        runs = [(script, library) for script in self.plan.scripts for library in self.plan.libraries]
+        runs = self.plan.runs
         async with asyncio.TaskGroup() as group:
             for script, library in runs:
                 if not script.broker_actions:

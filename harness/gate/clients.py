@@ -19,6 +19,7 @@ from harness.trace.events import TARGET_LOST
 Weighed: TypeAlias = tuple[Complaint, Handling]
 _KINDS = {
     ResultStatus.FAILED: Kind.UNEXPECTED,
+    ResultStatus.FLAKY: Kind.FLAKY,
     ResultStatus.INDETERMINATE: Kind.INDETERMINATE,
     ResultStatus.ERROR: Kind.HARNESS_ERROR,
 }
@@ -133,7 +134,8 @@ def _of_results(
     allows_broken = broken <= policy.allow.indeterminate_share * ran
     for each in concerning:
         is_allowed = each.status is ResultStatus.INDETERMINATE and allows_broken
-        passes = run.place(each) in old or is_allowed
+        is_let_pass = each.status is ResultStatus.FLAKY and policy.allow.flaky is Handling.WARN
+        passes = run.place(each) in old or is_allowed or is_let_pass
         yield _complaint(run, each), Handling.WARN if passes else Handling.FAIL
 
 

@@ -125,7 +125,8 @@ def report(
     # PySpark, Arrow and Allure take most of a second to import, and a verdict needs none of them.
     from harness.orchestration.reporting import archive_and_build_tables  # noqa: PLC0415 - as said
     from harness.report.render import render_all  # noqa: PLC0415 - likewise
-    from harness.spark.archive import ARCHIVE, Archive  # noqa: PLC0415 - likewise
+    from harness.spark.archive import Archive  # noqa: PLC0415 - likewise
+    from harness.spark.archive_rows import ARCHIVE  # noqa: PLC0415 - likewise
 
     kept = Archive(root=archive or folder.path.parent / ARCHIVE)
     progress("Spark computes the tables")

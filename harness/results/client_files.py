@@ -12,6 +12,7 @@ RUN/TARGET/journal.bin           every byte between clients and brokers
 RUN/TARGET/violations.jsonl      invariants that these break
 RUN/TARGET/replay.jsonl          what the reference says otherwise when conversations are replayed to it
 RUN/TARGET/replay.json           how much of them was replayed
+RUN/attempts/N/TARGET/…          the same of scripts that were carried out again
 RUN/judgement.json               what is to be said of it
 RUN/footer.json                  how it ended
 RUN/summary.md, index.html       the same to read, with a page for each script in scripts/
@@ -49,6 +50,10 @@ class ClientsFiles:
     def footer_json(self) -> Path:
         """How it ended; absent where it was cut short."""
         return self.path / "footer.json"
+
+    def attempt(self, number: int) -> Path:
+        """Return the folder of scripts that were carried out again, with targets as in this one."""
+        return self.path / "attempts" / str(number)
 
     def of_target(self, target: str) -> Path:
         """Return the folder of all that is about one target."""

@@ -52,6 +52,14 @@ class Remark(StoredData):
     says: str
 
 
+class ClientAttempt(StoredData):
+    """What came of one attempt at a script whose result was unexpected."""
+
+    number: int
+    outcome: str
+    says: str
+
+
 class ClientResult(StoredData):
     """What is to be said of one script with one library on one target."""
 
@@ -71,17 +79,26 @@ class ClientResult(StoredData):
     duration_s: float
     replays: tuple[ReplayFinding, ...] = ()
     """What the reference answers otherwise when the same is said to it."""
+    confirmation: str = Confirmation.NOT_REPEATED.value
+    """A `harness.verdict.Confirmation`."""
+    attempts: tuple[ClientAttempt, ...] = ()
+    """All of them, where the first was not as it should be."""
+
+    @property
+    def shown_count(self) -> int:
+        """In how many attempts it showed."""
+        return sum(each.outcome == self.outcome for each in self.attempts) or 1
+
+    @property
+    def attempt_count(self) -> int:
+        """How often the script was carried out."""
+        return len(self.attempts) or 1
 
     @property
     def expectation(self) -> str:
         """Nobody foresees anything of client scripts: whatever departs is unexpected."""
         expected = Outcome(self.outcome) in _BY_ITSELF
         return Expectation.EXPECTED if expected else Expectation.UNEXPECTED
-
-    @property
-    def confirmation(self) -> str:
-        """Scripts are run once."""
-        return Confirmation.NOT_REPEATED
 
     @property
     def status(self) -> ResultStatus:

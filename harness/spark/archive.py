@@ -38,8 +38,6 @@ from harness.trace.schema import TraceError, json_object
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-ARCHIVE: Final = "runs"
-"""Name of the folder, beside those of the runs."""
 CONVERSATIONS: Final = "conversations"
 _VOLUMES: Final = "_volumes.json"
 _LOCK: Final = "_lock"

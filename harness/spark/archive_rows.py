@@ -1,9 +1,14 @@
 """The rows of an archive that no other record class describes: what is told of a conversation at a glance."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from harness.trace.clause import Clause
 from harness.trace.events import TraceHeader
+from harness.verdict import Confirmation
+
+ARCHIVE: Final = "runs"
+"""Name of the archive's folder, beside those of the runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,3 +120,9 @@ class ClientVerdict:
     """Kafka properties, JSON."""
     scripts_digest: str
     """Of all scripts that the run chose: equal where clients were told the same."""
+    confirmation: str = Confirmation.NOT_REPEATED.value
+    """A `harness.verdict.Confirmation`."""
+    shown_count: int = 1
+    """In how many attempts it showed."""
+    attempt_count: int = 1
+    """Of how many."""

@@ -10,7 +10,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from harness.spark.trend_mart import DRIVEN_COLUMNS
-from harness.verdict import Confirmation
 
 RESULT_COLUMNS: Final = (
     "run_id",
@@ -48,9 +47,6 @@ def client_results(verdicts: DataFrame) -> DataFrame:
             "target": _with_library(),
             "scenario_id": sf.col("script_id"),
             "difference_count": found,
-            "confirmation": sf.lit(Confirmation.NOT_REPEATED.value),
-            "shown_count": sf.lit(1).cast("long"),
-            "attempt_count": sf.lit(1).cast("long"),
         }
     ).select(*RESULT_COLUMNS)
 

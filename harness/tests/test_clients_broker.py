@@ -10,7 +10,7 @@ from harness.clients.java import java_library
 from harness.clients.libraries import LIBRARIES
 from harness.clients.run import ClientsPlan, drive
 from harness.targets.spec import parse_target
-from harness.verdict import Outcome
+from harness.verdict import Confirmation, Outcome
 
 pytestmark = pytest.mark.broker
 
@@ -43,6 +43,9 @@ def test_real_clients_see_the_same_on_a_real_broker_and_on_the_reference(tmp_pat
 
     assert len(judgements) == len(SCRIPTS) * len(libraries)
     for each in judgements:
-        assert (each.outcome, each.mismatches, each.differences) == (Outcome.CONFORMS, (), ()), each.script_id
+        # Real clients race, and what does not show again accuses nobody.
+        if each.confirmation is not Confirmation.FLAKY:
+            found = (each.outcome, each.mismatches, each.differences)
+            assert found == (Outcome.CONFORMS, (), ()), each.script_id
     compared = {each.script_id for each in judgements if each.compared == "reference-tcp:3.9.2"}
     assert compared | ON_A_REAL_BROKER_ALONE == set(SCRIPTS)

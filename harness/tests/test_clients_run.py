@@ -19,7 +19,7 @@ from harness.clients.run import ClientsPlan, drive
 from harness.clients.steps import Verb
 from harness.targets.reference.tcp import REFERENCE_ROOT, ReferenceTcpTarget
 from harness.targets.spec import parse_target
-from harness.verdict import Outcome
+from harness.verdict import Confirmation, Outcome
 
 pytestmark = pytest.mark.slow
 
@@ -113,7 +113,11 @@ def test_a_script_that_says_what_cannot_be_diverges(tmp_path: Path) -> None:
     impossible = plan(tmp_path, "impossible")
     judgements = asyncio.run(drive(replace(impossible, taps=False, patience_s=15.0), lambda *_: None))
 
-    assert {each.outcome for each in judgements} == {Outcome.DIVERGES}
+    assert {(each.outcome, each.confirmation) for each in judgements} == {
+        (Outcome.DIVERGES, Confirmation.CONFIRMED)
+    }
+    again = impossible.folder.attempt(2)
+    assert sorted(each.name for each in again.iterdir()) == ["reference-tcp"]
     assert all("never came to rest" in each.mismatches[0].says for each in judgements)
 
 
@@ -144,7 +148,9 @@ def test_a_coordinator_that_rebalances_for_a_static_member_is_seen_by_its_client
         )
     )
 
-    assert [each.outcome for each in judgements] == [Outcome.DIVERGES]
+    assert [(each.outcome, each.confirmation) for each in judgements] == [
+        (Outcome.DIVERGES, Confirmation.CONFIRMED)
+    ]
     assert "ana was told revoked 2, assigned 2 instead of nothing" in judgements[0].mismatches[0].says
 
 

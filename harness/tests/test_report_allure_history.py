@@ -10,8 +10,8 @@ import pytest
 from harness.report.allure.history import RUNS_MAX
 from harness.report.allure.results import write_allure_results
 from harness.results.errors import ReportError
-from harness.spark.archive import ARCHIVE, KINDS, Archive, VolumeWriter
-from harness.spark.archive_rows import BrokerHeader
+from harness.spark.archive import KINDS, Archive, VolumeWriter
+from harness.spark.archive_rows import ARCHIVE, BrokerHeader
 from harness.spark.arrow_schemas import arrow_table, column_names
 from harness.tests.report_run import HEADER, JAVA, SCALA, MadeUpRun, judgement, small_run, summary
 from harness.trace.events import RunHeader

@@ -13,7 +13,8 @@ from harness.cli.clients_beside import render_again
 from harness.cli.schema_docs import SCHEMAS
 from harness.report.model.client_verdicts import client_verdicts
 from harness.results.exit_code import ExitCode
-from harness.spark.archive import ARCHIVE, Archive
+from harness.spark.archive import Archive
+from harness.spark.archive_rows import ARCHIVE
 from harness.spark.archived import Archived
 from harness.spark.packing import pack
 from harness.spark.trend import TREND_MARTS

@@ -58,7 +58,7 @@ def _result(run: ClientsRun, result: ClientResult, *, start: int, attach: Attach
         status=STATUS[how],
         statusDetails=StatusDetails(
             known=False,
-            flaky=False,
+            flaky=how is ResultStatus.FLAKY,
             message=message(how, None, says),
             trace=f"{place}: {says}" if place else "",
         ),

@@ -28,7 +28,8 @@ from harness.report.allure.terms import (
 from harness.report.model.run_data import Run
 from harness.results.errors import ReportError
 from harness.results.status import ResultStatus, status_of
-from harness.spark.archive import ARCHIVE, Archive
+from harness.spark.archive import Archive
+from harness.spark.archive_rows import ARCHIVE
 from harness.trace.events import RunHeader
 from harness.trace.schema import TraceError
 from harness.verdict import Confirmation

@@ -21,7 +21,7 @@ from harness.report.model.escaping import in_markdown, in_terminal, in_xml
 from harness.report.model.phrases import shortened
 from harness.results.client_results import ClientResult, ClientsRun
 from harness.results.exit_code import ENDED_COMPLETE
-from harness.results.status import ResultStatus
+from harness.results.status import ResultStatus, shown
 from harness.verdict import Outcome
 
 _ELEMENTS: Final = {
@@ -29,8 +29,9 @@ _ELEMENTS: Final = {
     ResultStatus.INDETERMINATE: ("error", "inconclusive"),
     ResultStatus.ERROR: ("error", "harness-error"),
     ResultStatus.SKIPPED: ("skipped", None),
+    ResultStatus.FLAKY: ("flakyFailure", "flaky"),
 }
-"""Element and type a standing, as of scenarios; a passed script has none."""
+"""Element and type a status, as of scenarios; a passed script has none."""
 _REPORTED_COUNT_MAX: Final = 100
 _BRIEF_COUNT_MAX: Final = 10
 _BRIEF_LENGTH_MAX: Final = 160
@@ -94,6 +95,8 @@ def account(run: ClientsRun, result: ClientResult) -> Iterator[str]:
     yield run.scripts[result.script_id].title
     if result.because:
         yield result.because
+    if result.attempts:
+        yield shown(result)
     for each in result.mismatches:
         yield f"step {each.step}, {each.text}: {each.says}"
     for each in result.differences:

@@ -87,6 +87,9 @@ def _verdict(run_id: str, run: ClientsRun, result: ClientResult, scripts_digest:
         implementation=record.implementation,
         broker_config=json.dumps(dict(record.broker_config), sort_keys=True),
         scripts_digest=scripts_digest,
+        confirmation=result.confirmation,
+        shown_count=result.shown_count,
+        attempt_count=result.attempt_count,
     )
 
 

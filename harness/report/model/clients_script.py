@@ -17,8 +17,14 @@ from harness.report.model.clients_page import (
 )
 from harness.report.model.names import css_name, first_difference_anchor
 from harness.report.model.phrases import GLYPHS
-from harness.results.client_results import ClientResult, ClientResultKey, ClientScriptData, ClientsRun
-from harness.results.status import NEEDS_ATTENTION, ResultStatus
+from harness.results.client_results import (
+    ClientAttempt,
+    ClientResult,
+    ClientResultKey,
+    ClientScriptData,
+    ClientsRun,
+)
+from harness.results.status import NEEDS_ATTENTION, ResultStatus, shown
 from harness.verdict import Outcome
 
 
@@ -56,6 +62,9 @@ class ClientSection:
     outcome: str
     expectation: str
     status: ResultStatus
+    shown: str
+    """How often it showed, where it was to show again."""
+    attempts: tuple[ClientAttempt, ...]
     needs_attention: bool
     is_open: bool
     first_anchor: str
@@ -98,6 +107,8 @@ def _section(run: ClientsRun, column: Column, result: ClientResult) -> ClientSec
         outcome=css_name(result.outcome),
         expectation=css_name(result.expectation),
         status=result.status,
+        shown=shown(result).capitalize(),
+        attempts=result.attempts,
         needs_attention=result.status in NEEDS_ATTENTION,
         is_open=result.status in NEEDS_ATTENTION or bool(result.violations),
         first_anchor=first_difference_anchor(column.name),

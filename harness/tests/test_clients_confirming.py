@@ -1,0 +1,74 @@
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from harness.clients.confirming import confirmed
+from harness.clients.judge import ClientJudgement, Mismatch
+from harness.trace.events import TARGET_LOST
+from harness.verdict import Confirmation, Outcome
+
+GOOD, BAD, CUT = Outcome.CONFORMS, Outcome.DIVERGES, Outcome.INDETERMINATE
+
+
+def judgement(outcome: Outcome, *, script: str = "clients/one", because: str = "") -> ClientJudgement:
+    remarks = (Mismatch(step=3, text="ana commits", says="refused"),) if outcome is BAD else ()
+    return ClientJudgement(
+        target="kafka:3.9.2",
+        script_id=script,
+        library="kafka-python",
+        outcome=outcome,
+        because=because,
+        mismatches=remarks,
+    )
+
+
+class Attempts:
+    """Carries nothing out: what further attempts come to is laid down."""
+
+    def __init__(self, *later: Outcome | None) -> None:
+        self.later = list(later)
+        self.asked: list[tuple[int, list[str]]] = []
+
+    async def again(self, number: int, due: Sequence[ClientJudgement]) -> Sequence[ClientJudgement]:
+        self.asked.append((number, [each.script_id for each in due]))
+        outcome = self.later.pop(0)
+        return () if outcome is None else [judgement(outcome, script=each.script_id) for each in due]
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "confirmation", "outcomes"),
+    [
+        (BAD, [BAD, BAD], Confirmation.CONFIRMED, [BAD, BAD, BAD]),
+        (BAD, [GOOD], Confirmation.FLAKY, [BAD, GOOD]),
+        (BAD, [BAD, GOOD], Confirmation.FLAKY, [BAD, BAD, GOOD]),
+        (CUT, [GOOD], Confirmation.FLAKY, [CUT, GOOD]),
+        (BAD, [CUT, CUT], Confirmation.UNCONFIRMED, [BAD, CUT, CUT]),
+        (BAD, [None, None], Confirmation.UNCONFIRMED, [BAD]),
+    ],
+)
+def test_nobody_is_accused_of_what_does_not_show_again(
+    first: Outcome, later: list[Outcome | None], confirmation: Confirmation, outcomes: list[Outcome]
+) -> None:
+    attempts = Attempts(*later)
+    (found,) = asyncio.run(confirmed([judgement(first)], attempts.again))
+
+    assert (found.outcome, found.confirmation) == (first, confirmation)
+    assert [each.outcome for each in found.attempts] == outcomes
+    assert attempts.later == []
+
+
+def test_what_is_as_it_should_be_or_was_lost_is_not_carried_out_again() -> None:
+    lost = judgement(CUT, script="clients/lost", because=f"{TARGET_LOST}it ended")
+    attempts = Attempts(BAD, BAD)
+    found = asyncio.run(
+        confirmed([judgement(GOOD), judgement(BAD, script="clients/two"), lost], attempts.again)
+    )
+
+    assert attempts.asked == [(2, ["clients/two"]), (3, ["clients/two"])]
+    assert [each.confirmation for each in found] == [
+        Confirmation.NOT_REPEATED,
+        Confirmation.CONFIRMED,
+        Confirmation.NOT_REPEATED,
+    ]
+    assert found[1].attempts[1].says == "ana commits: refused"
