@@ -68,9 +68,7 @@ def clients(
     dry_run: Annotated[bool, _DRY_RUN] = False,
 ) -> ExitCode:
     """Let real clients carry scripts out, and hold what they see against the scripts and the reference."""
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_PIPE_WIDTH)
+    console = _console()
     _check_names(client or [])
     if into is not None and soak:
         raise PlanError("a soak has a run folder of its own: leave --into out")
@@ -100,6 +98,11 @@ def clients(
         if soak:
             return _soak(plan, soak, seed, console)
         return _carry_out(plan, console)
+
+
+def _console() -> Console:
+    console = Console()
+    return console if console.is_terminal else Console(width=_PIPE_WIDTH)
 
 
 def _announce(plan: ClientsPlan, console: Console) -> None:

@@ -25,7 +25,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "broker.client_apis": _DATA_PLANE,
     "broker.fetch": _DATA_PLANE,
     "broker.log_offsets": _DATA_PLANE,
-    "broker.messages": "declarations",
+    "broker_messages": "declarations",
     "broker.offsets_topic": _DATA_PLANE,
     "broker.error_responses": _FAULTS,
     "broker.partition_leadership": _DATA_PLANE,
@@ -135,7 +135,7 @@ FUNCTIONS_LEFT_OUT: Final[Mapping[str, str]] = {
 }
 """Functions that are not mutated, with the reason of each."""
 
-_DECLARATIONS: Final = ("broker.messages", "messages")
+_DECLARATIONS: Final = ("broker_messages", "messages")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

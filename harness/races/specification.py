@@ -15,7 +15,7 @@ from harness.trace.canonical import Canonicaliser, canonical_json
 from harness.trace.schema import json_object
 from harness.wire.codec import Fields, decode_response, encode_request
 from harness.wire.schema import API_NAMES
-from reference_coordinator.broker.messages import BrokerResponse
+from reference_coordinator.broker_messages import BrokerResponse
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.effects import AppendRecords, Permitted, Respond
 from reference_coordinator.core.errors import Errors

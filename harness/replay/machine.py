@@ -19,7 +19,7 @@ from harness.targets.reference.profile import CLIENT_HOST, ReferenceProfile, sta
 from harness.trace.canonical import fields_json
 from harness.trace.schema import json_object
 from harness.wire.codec import decode_response, encode_request
-from reference_coordinator.broker.messages import BrokerRequest, BrokerResponse
+from reference_coordinator.broker_messages import BrokerRequest, BrokerResponse
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.effects import Respond
 from reference_coordinator.core.ids import (

@@ -5,7 +5,14 @@ from dataclasses import replace
 from typing import Final
 
 from reference_coordinator.broker.cluster_state import ClusterState, Node
-from reference_coordinator.broker.messages import (
+from reference_coordinator.broker.topics import (
+    SHARE_STATE_TOPIC,
+    TRANSACTION_STATE_TOPIC,
+    Topic,
+    Topics,
+    is_legal_topic_name,
+)
+from reference_coordinator.broker_messages import (
     AUTHORIZED_OPERATIONS_OMITTED,
     ApiVersion,
     ApiVersionsRequest,
@@ -21,13 +28,6 @@ from reference_coordinator.broker.messages import (
     MetadataResponsePartition,
     MetadataResponseTopic,
     SupportedFeatureKey,
-)
-from reference_coordinator.broker.topics import (
-    SHARE_STATE_TOPIC,
-    TRANSACTION_STATE_TOPIC,
-    Topic,
-    Topics,
-    is_legal_topic_name,
 )
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import OFFSETS_TOPIC

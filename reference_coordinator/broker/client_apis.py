@@ -9,7 +9,6 @@ from reference_coordinator.broker.fetch import (
     read_from_log,
     refused_fetch,
 )
-from reference_coordinator.broker.inspection_messages import OfTools
 from reference_coordinator.broker.log_offsets import (
     handle_delete_records,
     handle_list_offsets,
@@ -17,9 +16,10 @@ from reference_coordinator.broker.log_offsets import (
 )
 from reference_coordinator.broker.produce import handle_produce
 from reference_coordinator.broker.tool_apis import handle_tool_request
-from reference_coordinator.broker.tool_messages import ToolRequest, ToolResponse
 from reference_coordinator.broker.topic_apis import handle_create_partitions
 from reference_coordinator.broker.transaction_apis import TransactionApis
+from reference_coordinator.broker_messages.inspection import OfTools
+from reference_coordinator.broker_messages.tools import ToolRequest, ToolResponse
 from reference_coordinator.core.effects import Respond
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis, ResponseToken

@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import Final
 
 from reference_coordinator.broker.broker_apis import Broker
-from reference_coordinator.broker.tool_messages import (
+from reference_coordinator.broker.topics import Topic, is_legal_topic_name
+from reference_coordinator.broker_messages.tools import (
     AlterableConfig,
     AlterConfigsResource,
     AlterConfigsResourceResponse,
@@ -28,7 +29,6 @@ from reference_coordinator.broker.tool_messages import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
-from reference_coordinator.broker.topics import Topic, is_legal_topic_name
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.messages import RequestContext
 from reference_coordinator.profile.behaviours import OLDEST

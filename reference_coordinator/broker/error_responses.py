@@ -8,7 +8,17 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from reference_coordinator.broker.messages import (
+from reference_coordinator.broker.tool_error_responses import (
+    TOOL_ERROR_RESPONSES,
+    TOOL_REQUESTS_ABOUT_TOPICS,
+)
+from reference_coordinator.broker.topic_error_responses import (
+    FIRST_FETCH_ERROR_ALONE,
+    TOPIC_ERROR_RESPONSES,
+    TOPIC_REQUESTS,
+)
+from reference_coordinator.broker.transaction_partitions import marker_result, result_of
+from reference_coordinator.broker_messages import (
     AUTHORIZED_OPERATIONS_OMITTED,
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -27,16 +37,6 @@ from reference_coordinator.broker.messages import (
     MetadataResponse,
     MetadataResponseTopic,
 )
-from reference_coordinator.broker.tool_error_responses import (
-    TOOL_ERROR_RESPONSES,
-    TOOL_REQUESTS_ABOUT_TOPICS,
-)
-from reference_coordinator.broker.topic_error_responses import (
-    FIRST_FETCH_ERROR_ALONE,
-    TOPIC_ERROR_RESPONSES,
-    TOPIC_REQUESTS,
-)
-from reference_coordinator.broker.transaction_partitions import marker_result, result_of
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import (
     NO_PRODUCER_EPOCH,

@@ -3,7 +3,8 @@
 from typing import Final
 
 from reference_coordinator.broker.broker_apis import Broker
-from reference_coordinator.broker.inspection_messages import (
+from reference_coordinator.broker.topics import Topic
+from reference_coordinator.broker_messages.inspection import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
@@ -17,7 +18,6 @@ from reference_coordinator.broker.inspection_messages import (
     QuorumTopicData,
     ReplicaState,
 )
-from reference_coordinator.broker.topics import Topic
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import OFFSETS_TOPIC, TopicPartition
 from reference_coordinator.runtime.limits import size_in_bytes

@@ -16,15 +16,6 @@ from reference_coordinator.broker.broker_apis import (
 )
 from reference_coordinator.broker.client_apis import ClientApis
 from reference_coordinator.broker.cluster_state import ClusterState, Leadership, Node
-from reference_coordinator.broker.messages import (
-    ApiVersionsRequest,
-    BrokerRequest,
-    BrokerResponse,
-    CreateTopicsRequest,
-    DeleteTopicsRequest,
-    FindCoordinatorRequest,
-    MetadataRequest,
-)
 from reference_coordinator.broker.offset_apis import (
     Finish,
     Forward,
@@ -33,6 +24,15 @@ from reference_coordinator.broker.response_fallbacks import as_far_as_sayable
 from reference_coordinator.broker.routing import route
 from reference_coordinator.broker.topic_apis import handle_create_topics, handle_delete_topics
 from reference_coordinator.broker.transaction_apis import TransactionApis
+from reference_coordinator.broker_messages import (
+    ApiVersionsRequest,
+    BrokerRequest,
+    BrokerResponse,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+    FindCoordinatorRequest,
+    MetadataRequest,
+)
 from reference_coordinator.coordinator.coordinator import GroupCoordinator
 from reference_coordinator.core.choices import Choices
 from reference_coordinator.core.effects import AppendRecords, Effect, Permitted, Respond

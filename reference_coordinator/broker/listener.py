@@ -17,7 +17,7 @@ from typing import Final, NewType
 from reference_coordinator.broker.cluster_state import ClusterState, Node
 from reference_coordinator.broker.error_responses import ABOUT_TOPICS, error_response
 from reference_coordinator.broker.kafka_apis import Answers, KafkaApis
-from reference_coordinator.broker.messages import BrokerRequest, BrokerResponse
+from reference_coordinator.broker_messages import BrokerRequest, BrokerResponse
 from reference_coordinator.core.choices import Choices
 from reference_coordinator.core.effects import Permitted, Respond
 from reference_coordinator.core.errors import Errors

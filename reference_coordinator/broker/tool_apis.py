@@ -12,8 +12,13 @@ from reference_coordinator.broker.config_apis import (
     handle_list_config_resources,
 )
 from reference_coordinator.broker.inspection_apis import handle_describe_log_dirs, handle_describe_quorum
-from reference_coordinator.broker.inspection_messages import DescribeLogDirsRequest, DescribeQuorumRequest
-from reference_coordinator.broker.tool_messages import (
+from reference_coordinator.broker.topics import (
+    TRANSACTION_STATE_TOPIC,
+    Topic,
+    is_legal_topic_name,
+)
+from reference_coordinator.broker_messages.inspection import DescribeLogDirsRequest, DescribeQuorumRequest
+from reference_coordinator.broker_messages.tools import (
     ConsumerGroupDescribed,
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -36,11 +41,6 @@ from reference_coordinator.broker.tool_messages import (
     ToolRequest,
     ToolResponse,
     TransactionTopicData,
-)
-from reference_coordinator.broker.topics import (
-    TRANSACTION_STATE_TOPIC,
-    Topic,
-    is_legal_topic_name,
 )
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import TransactionalId

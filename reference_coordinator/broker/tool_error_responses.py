@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from reference_coordinator.broker.inspection_messages import (
+from reference_coordinator.broker_messages import AUTHORIZED_OPERATIONS_OMITTED
+from reference_coordinator.broker_messages.inspection import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
     DescribeQuorumRequest,
     DescribeQuorumResponse,
 )
-from reference_coordinator.broker.messages import AUTHORIZED_OPERATIONS_OMITTED
-from reference_coordinator.broker.tool_messages import (
+from reference_coordinator.broker_messages.tools import (
     AlterConfigsResourceResponse,
     ConsumerGroupDescribed,
     ConsumerGroupDescribeRequest,

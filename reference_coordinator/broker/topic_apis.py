@@ -7,7 +7,8 @@ from typing import Final
 
 from reference_coordinator.broker.broker_apis import Broker
 from reference_coordinator.broker.config_apis import topic_results
-from reference_coordinator.broker.messages import (
+from reference_coordinator.broker.topics import Topic, is_legal_topic_name
+from reference_coordinator.broker_messages import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfigs,
@@ -19,7 +20,6 @@ from reference_coordinator.broker.messages import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-from reference_coordinator.broker.topics import Topic, is_legal_topic_name
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import TopicId
 from reference_coordinator.profile.topic_configs import InvalidTopicConfigError, throw_if_invalid

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference_coordinator.broker.messages import (
+from reference_coordinator.broker_messages import (
     ApiVersionsRequest,
     CreatableTopic,
     CreateTopicsRequest,

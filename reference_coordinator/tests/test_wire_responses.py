@@ -2,7 +2,7 @@
 
 import pytest
 
-from reference_coordinator.broker.messages import Coordinator, FindCoordinatorResponse
+from reference_coordinator.broker_messages import Coordinator, FindCoordinatorResponse
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GenerationId, GroupId, GroupInstanceId, MemberId, TopicId
 from reference_coordinator.messages import (

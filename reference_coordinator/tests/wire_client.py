@@ -12,7 +12,7 @@ from kio.schema.index import api_key_map
 from kio.serial import entity_reader, entity_writer
 
 from kio_extension import load_request_schema, load_response_schema
-from reference_coordinator.broker.messages import BrokerRequest, BrokerResponse
+from reference_coordinator.broker_messages import BrokerRequest, BrokerResponse
 from reference_coordinator.profile.api_versions import Api, ApiRanges
 from reference_coordinator.wire import RequestHeader, read_request, write_response
 

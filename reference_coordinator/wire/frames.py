@@ -11,7 +11,7 @@ from kio.schema.request_header.v1.header import RequestHeader as LegacyRequestHe
 from kio.static.protocol import RequestPayload, ResponsePayload
 
 from kio_extension import load_request_schema, load_response_schema
-from reference_coordinator.broker.messages import ApiVersionsRequest, BrokerRequest, BrokerResponse
+from reference_coordinator.broker_messages import ApiVersionsRequest, BrokerRequest, BrokerResponse
 from reference_coordinator.core.values import value
 from reference_coordinator.profile.api_versions import Api, ApiRanges
 from reference_coordinator.wire.entities import MalformedRequestError, describe

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from reference_coordinator.broker.messages import (
+from reference_coordinator.broker_messages import (
     ApiVersionsRequest,
     BrokerRequest,
     CreatableReplicaAssignment,

@@ -7,7 +7,7 @@ the versions whose shape is another, as Kafka's own response classes make them.
 from dataclasses import replace
 from typing import Final
 
-from reference_coordinator.broker.messages import BrokerResponse, FindCoordinatorResponse
+from reference_coordinator.broker_messages import BrokerResponse, FindCoordinatorResponse
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.values import value
 from reference_coordinator.messages import (

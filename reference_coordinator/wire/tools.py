@@ -1,12 +1,12 @@
 """Requests of administrators' tools as they were read, to version-free messages."""
 
-from reference_coordinator.broker.inspection_messages import (
+from reference_coordinator.broker_messages.inspection import (
     DescribableLogDirTopic,
     DescribeLogDirsRequest,
     DescribeQuorumRequest,
     QuorumTopic,
 )
-from reference_coordinator.broker.tool_messages import (
+from reference_coordinator.broker_messages.tools import (
     AlterableConfig,
     AlterConfigsResource,
     ConsumerGroupDescribeRequest,

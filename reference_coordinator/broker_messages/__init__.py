@@ -3,7 +3,7 @@
 They are to `kafka_apis` what `messages` are to the coordinator.
 """
 
-from reference_coordinator.broker.tool_messages import ToolRequest, ToolResponse
+from reference_coordinator.broker_messages.tools import ToolRequest, ToolResponse
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis, TopicId
 from reference_coordinator.core.values import value

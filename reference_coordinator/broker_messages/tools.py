@@ -5,7 +5,7 @@ They are free of versions; fields have kio's names.
 
 from typing import Final
 
-from reference_coordinator.broker.inspection_messages import (
+from reference_coordinator.broker_messages.inspection import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
     DescribeQuorumRequest,
