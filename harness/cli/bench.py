@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from harness.bench.output import print_report, write_report
 from harness.bench.rounds import Turns
 from harness.bench.run import BenchPlan
 from harness.bench.run import bench as run_bench
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.wide_console import wide_console
 from harness.orchestration.plan import parse_targets
 from harness.orchestration.progress import ProgressDisplay
 from harness.results.exit_code import ExitCode
@@ -26,7 +26,6 @@ _CLIENTS = typer.Option(min=1, help="Client processes.")
 _SUITE_ROUNDS = typer.Option(min=0, help="How often the whole suite is held with each; 0 for not at all.")
 _COMPILED = typer.Option("--compiled", help="Measure the server compiled by mypyc as well.")
 _OUT = typer.Option(help="Where the report is written.")
-_PIPE_WIDTH = 120
 _SUITES = typer.Option(help="The Python package that holds the scenarios.")
 
 
@@ -45,9 +44,7 @@ def bench(
     suites: Annotated[str, _SUITES] = "suites",
 ) -> ExitCode:
     """Measure the reference, in process and over TCP, side by side with a broker."""
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_PIPE_WIDTH)
+    console = wide_console(120)
     (parsed,) = parse_targets([target])
     plan = BenchPlan(
         target=parsed,

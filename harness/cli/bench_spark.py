@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.wide_console import wide_console
 from harness.orchestration.plan import PlanError
 from harness.orchestration.progress import ProgressDisplay
 from harness.results.exit_code import ExitCode
@@ -22,7 +22,6 @@ _ROUNDS = typer.Option(min=1, help="How often Spark and DuckDB take turns.")
 _WORK = typer.Option(help="Where the data is made and kept; 100 million events take 5 GB.", file_okay=False)
 _OUT = typer.Option(help="Where the report is written.")
 _MEMORY = typer.Option(help="Heap of Spark's driver.")
-_PIPE_WIDTH = 160
 
 
 @ends_with_exit_code
@@ -50,9 +49,7 @@ def bench_spark(
     )
     from harness.bench.spark_run import bench_spark as measure  # noqa: PLC0415 - likewise
 
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_PIPE_WIDTH)
+    console = wide_console(160)
     plan = SparkBenchPlan(
         base=open_folder(run, RunKind.SUITES).path,
         work=work,

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from harness.bench.rounds import Turns
 from harness.bench.tap_run import TapBenchPlan, bench_tap, print_tap_report, write_tap_report
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.wide_console import wide_console
 from harness.orchestration.plan import parse_targets
 from harness.orchestration.progress import ProgressDisplay
 from harness.results.exit_code import ExitCode
@@ -19,7 +19,6 @@ _ROUNDS = typer.Option(min=1, help="How often each takes its turn.")
 _SECONDS = typer.Option(min=0.1, help="For how long each is measured in a turn.")
 _HEAT_UP = typer.Option(min=0.1, help="Seconds to get warm before the first turn of each workload.")
 _OUT = typer.Option(help="Where the report is written.")
-_PIPE_WIDTH = 120
 
 
 @ends_with_exit_code
@@ -32,9 +31,7 @@ def bench_of_tap(
     out: Annotated[Path, _OUT] = Path("reports", "bench-tap"),
 ) -> ExitCode:
     """Measure clients that talk to a broker directly and through a tap, side by side."""
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_PIPE_WIDTH)
+    console = wide_console(120)
     (parsed,) = parse_targets([target])
     plan = TapBenchPlan(
         target=parsed, turns=Turns(rounds=rounds, seconds=seconds, heat_up_s=heat_up, clients=1)

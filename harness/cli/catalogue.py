@@ -7,10 +7,10 @@ from fnmatch import fnmatchcase
 from typing import Annotated, Final
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.wide_console import wide_console
 from harness.orchestration.plan import PlanError, select_scripts
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
@@ -51,9 +51,7 @@ def list_scenarios(
         table.add_column(title, overflow="fold")
     for script in chosen.values():
         table.add_row(script.id, " ".join(script.apis), " ".join(script.clauses), script.title)
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_ANY_WIDTH)  # whoever reads a pipe looks for ids that are whole
+    console = wide_console(_ANY_WIDTH)  # whoever reads a pipe looks for ids that are whole
     console.print(table)
     console.print(f"{len(chosen)} scenarios")
 

@@ -14,6 +14,7 @@ from rich.console import Console
 from harness.cli.clients_beside import open_for_clients, render_again, specs_of, with_an_address
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import RUN_ID, refuse_taken, telling_of_interruption
+from harness.cli.wide_console import wide_console
 from harness.clients.choice import LIBRARY_FORMS, choose_libraries, is_library
 from harness.clients.collect import collect_client_scripts, select_client_scripts
 from harness.clients.libraries import ClientLibrary
@@ -45,7 +46,6 @@ _CONFIRM = typer.Option(help="Carry out again what is unexpected: what does not 
 _SOAK = typer.Option(min=0, help="Seconds of load and upheavals instead of scripts.", show_default=False)
 _SEED = typer.Option(help="Decides what happens in a soak, and when.")
 _DRY_RUN = typer.Option("--dry-run", help="List what would be done to brokers of others; send nothing.")
-_PIPE_WIDTH = 140
 
 
 @ends_with_exit_code
@@ -68,7 +68,7 @@ def clients(
     dry_run: Annotated[bool, _DRY_RUN] = False,
 ) -> ExitCode:
     """Let real clients carry scripts out, and hold what they see against the scripts and the reference."""
-    console = _console()
+    console = wide_console()
     _check_names(client or [])
     if into is not None and soak:
         raise PlanError("a soak has a run folder of its own: leave --into out")
@@ -98,11 +98,6 @@ def clients(
         if soak:
             return _soak(plan, soak, seed, console)
         return _carry_out(plan, console)
-
-
-def _console() -> Console:
-    console = Console()
-    return console if console.is_terminal else Console(width=_PIPE_WIDTH)
 
 
 def _announce(plan: ClientsPlan, console: Console) -> None:

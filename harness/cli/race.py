@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import RUN_ID, refuse_taken, telling_of_interruption
+from harness.cli.wide_console import wide_console
 from harness.orchestration.external import announcement
 from harness.orchestration.plan import PlanError, new_run_id, parse_targets
 from harness.orchestration.progress import ProgressDisplay
@@ -32,7 +32,6 @@ _ROUNDS = typer.Option(min=1, help="Rounds of each race on each target, each wit
 _SEED = typer.Option(help="Decides who takes part in a round and when each sets off.")
 _OUT = typer.Option(help="Where run folders are made.", file_okay=False)
 _JUDGE = typer.Option("--judge", help="Judge this run folder again, and drive nothing.")
-_PIPE_WIDTH = 140
 
 
 @ends_with_exit_code
@@ -48,9 +47,7 @@ def race(
     judge_again: Annotated[Path | None, _JUDGE] = None,
 ) -> ExitCode:
     """Let requests overlap many times over, and tell which answers no order of them explains."""
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_PIPE_WIDTH)
+    console = wide_console()
     with ProgressDisplay(console) as display:
         tell = display.target_says
         if judge_again is None:

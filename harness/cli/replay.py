@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.wide_console import wide_console
 from harness.replay import Replayed, total
 from harness.replay.stored import ReplayedTarget, replay_run
 from harness.results.exit_code import ExitCode
@@ -20,15 +21,12 @@ _WHOLE = typer.Option(
     help="The tap has heard all that was ever said about these groups: compare from the start.",
 )
 _SHOWN = 40
-_PIPE_WIDTH = 140
 
 
 @ends_with_exit_code
 def replay(runs: Annotated[list[Path], _RUNS], *, whole: Annotated[bool, _WHOLE] = False) -> ExitCode:
     """Tell the reference what clients said to a tapped target, and compare what it answers."""
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_PIPE_WIDTH)
+    console = wide_console()
     targets = [
         target
         for run in runs

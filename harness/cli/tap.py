@@ -16,6 +16,7 @@ from rich.table import Table
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.interrupts import end_at_once_from_now_on, end_well_by_signal
 from harness.cli.run_folder import RUN_ID, refuse_taken
+from harness.cli.wide_console import wide_console
 from harness.invariants import AtFault, Invariant, Violation
 from harness.invariants.stored import check_run
 from harness.orchestration.external import outline, tap_announcement
@@ -41,7 +42,6 @@ _DRY_RUN = typer.Option("--dry-run", help="Say what would be made on a broker of
 _RUNS = typer.Argument(help="Folders of runs, tapped or scripted.")
 _SPARK = typer.Option("--spark", help="Let Spark look at all of them at once; it leaves one owner aside.")
 _SHOWN = 40
-_PIPE_WIDTH = 140
 
 
 @ends_with_exit_code
@@ -58,7 +58,7 @@ def tap(
     dry_run: Annotated[bool, _DRY_RUN] = False,
 ) -> ExitCode:
     """Stand between any clients and a target, and keep what they say; Ctrl-C ends it."""
-    console = _console()
+    console = wide_console()
     if finish_run is not None:
         tapped = finish_later(open_folder(finish_run, RunKind.TAP))
     elif target is None:
@@ -128,7 +128,7 @@ def invariants(
         violations = stored_violations(folders, master=spark_master)
     else:
         violations = tuple(violation for folder in folders for violation in check_run(folder))
-    console = _console()
+    console = wide_console()
     _print(console, violations)
     is_scripted = all(run_kind(folder.path) is RunKind.SUITES for folder in folders)
     if is_scripted:
@@ -136,11 +136,6 @@ def invariants(
     looked_at = any(folder.targets() for folder in folders)
     applying = [_worst_of(violations, is_scripted=is_scripted)]
     return worst(applying if looked_at else [*applying, ExitCode.NOTHING_RAN])
-
-
-def _console() -> Console:
-    console = Console()
-    return console if console.is_terminal else Console(width=_PIPE_WIDTH)
 
 
 def _print(console: Console, violations: Sequence[Violation]) -> None:

@@ -1,0 +1,13 @@
+"""The console that tables are printed to."""
+
+from typing import Final
+
+from rich.console import Console
+
+_PIPE_WIDTH: Final = 140
+
+
+def wide_console(width: int = _PIPE_WIDTH) -> Console:
+    """Return the terminal, or a console of some columns where a pipe reads: a table is whole there."""
+    console = Console()
+    return console if console.is_terminal else Console(width=width)
