@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.scenario.bindings import JOIN_NAMES
+from harness.apis.table import descriptor, fields_of
+from harness.scenario.bindings import LEARNT_NAMES
 from harness.scenario.broker_verbs import BrokerVerbs
 from harness.scenario.errors import ScenarioError
 from harness.scenario.expected import join_group_response, sync_group_response
@@ -45,6 +46,9 @@ from harness.wire.schema import request_shape
 WITHIN_MS: Final = 5_000
 """How long an answer is awaited where a scenario does not say otherwise."""
 EVERY_MS: Final = 50
+_NAME_GROUPS: Final = fields_of(lambda api: api.groups)
+_NAME_MEMBERS: Final = fields_of(lambda api: api.members)
+_NAME_GENERATIONS: Final = fields_of(lambda api: api.generation)
 _DUE_SHARE: Final = 0.15
 """By what share of a timer an answer that it gives may be early or late.
 
@@ -362,19 +366,21 @@ class Actor:
 
     def _own(self, name: str) -> Value:
         match name:
-            case "group_id" | "groups" | "groups_names" | "key" | "coordinator_keys":
+            case _ if name in _NAME_GROUPS:
                 return GroupRef("main")
             case "group_instance_id":
                 return self.group_instance_id
-            case "member_id":
+            case _ if name in _NAME_MEMBERS:
                 return self.member_id if self._has_joined() else ""
-            case "generation_id" | "generation_id_or_member_epoch":
+            case _ if name in _NAME_GENERATIONS:
                 return self.generation_id
             case _:
-                raise ScenarioError(f"{self.name} has no {name} of its own; name one of {JOIN_NAMES}")
+                raise ScenarioError(f"{self.name} has no {name} of its own; name one of {LEARNT_NAMES}")
 
     def _has_joined(self) -> bool:
         return any(
-            isinstance(step, Receive) and step.api == "JoinGroup" and step.actor == self.name
+            isinstance(step, Receive)
+            and "member_id" in descriptor(step.api).learns
+            and step.actor == self.name
             for step in self._conversation.steps
         )
