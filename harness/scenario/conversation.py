@@ -14,7 +14,7 @@ from harness.scenario.bindings import JOIN_NAMES
 from harness.scenario.broker_verbs import BrokerVerbs
 from harness.scenario.errors import ScenarioError
 from harness.scenario.expected import join_group_response, sync_group_response
-from harness.scenario.messages import Own, Request, Response
+from harness.scenario.messages import ANY, Own, PinText, Request, Response, pinned
 from harness.scenario.requests import (
     RANGE,
     REBALANCE_TIMEOUT_MS,
@@ -222,6 +222,21 @@ class Actor:
             not_before_ms, not_after_ms = due_bounds(due_ms)
         return self._receives(response, within_ms, not_before_ms, not_after_ms, rung=None)
 
+    def asks(
+        self, request: Request, response: Response | None = None, *, error_code: PinText = ANY
+    ) -> Answer:
+        """Send a request and expect its answer, at once or within 5 s.
+
+        Args:
+            request: no other one may still await an answer on this connection.
+            response: what the answer says, where that is more than an error.
+            error_code: its error.
+        """
+        self.sends(request)
+        if self._oldest_sent() != len(self._conversation.steps) - 1:
+            raise ScenarioError(f"{self.name} asks while it still awaits an answer on this connection")
+        return self.receives(response or pinned(request.api, {"error_code": error_code}))
+
     def may_receive(
         self, response: Response, *, within_ms: int = WITHIN_MS, due_ms: int | None = None
     ) -> Answer:
@@ -280,20 +295,18 @@ class Actor:
     def obtains_member_id(self, *, protocols: Protocols = RANGE) -> None:
         """Take the first of the two steps of joining; a static member is not asked to."""
         if self.group_instance_id is None:
-            self.sends(join_group(member_id="", protocols=protocols))
-            self.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+            self.asks(join_group(member_id="", protocols=protocols), error_code="MEMBER_ID_REQUIRED")
 
     def joins(self, *, protocols: Protocols = RANGE) -> None:
         """Join and be let in, with both steps where the coordinator wants two."""
         self.obtains_member_id(protocols=protocols)
-        self.sends(join_group(protocols=protocols))
-        self.receives(join_group_response(error_code="NONE"))
+        self.asks(join_group(protocols=protocols), error_code="NONE")
 
     def syncs_as_leader(self, members: Sequence[Actor]) -> None:
         """Bring every member its part, and receive one's own."""
         parts = tuple((member.member_id, member.part) for member in members)
-        self.sends(sync_group(assignments=parts))
-        self.receives(sync_group_response(error_code="NONE", assignment=self.part))
+        mine = sync_group_response(error_code="NONE", assignment=self.part)
+        self.asks(sync_group(assignments=parts), mine)
 
     def _receives(
         self,

@@ -49,6 +49,32 @@ def beat(conversation: Conversation) -> None:
     ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
 
 
+def test_who_asks_sends_and_receives() -> None:
+    def in_one(conversation: Conversation) -> None:
+        """A member without a group is told so."""
+        conversation.actor("ana").asks(
+            heartbeat(member_id="nobody", generation_id=1), error_code="UNKNOWN_MEMBER_ID"
+        )
+
+    def by_response(conversation: Conversation) -> None:
+        """A member without a group is told so."""
+        refused = heartbeat_response(error_code="UNKNOWN_MEMBER_ID")
+        conversation.actor("ana").asks(heartbeat(member_id="nobody", generation_id=1), refused)
+
+    assert record(made(beat)) == record(made(in_one)) == record(made(by_response))
+
+
+def test_nobody_asks_while_an_answer_is_awaited() -> None:
+    def impatient(conversation: Conversation) -> None:
+        """A member asks twice at once."""
+        (ana,) = conversation.stable_group("ana")
+        ana.sends(heartbeat())
+        ana.asks(heartbeat(), error_code="NONE")
+
+    with pytest.raises(ScenarioError, match="still awaits an answer"):
+        record(made(impatient))
+
+
 def test_recording_twice_gives_the_same_script() -> None:
     assert record(made(beat)) == record(made(beat))
     assert record(made(beat)).digest() == record(made(beat)).digest()

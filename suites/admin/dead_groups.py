@@ -9,7 +9,6 @@ from harness.scenario import (
     describe_groups,
     describe_groups_response,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     leave_group,
@@ -30,12 +29,9 @@ from harness.scenario import (
 def _bereaved(conversation: Conversation) -> Actor:
     """Return a member, with id and generation, whose group has been deleted together with an offset."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(offset_commit(topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(offset_commit(topics={"orders": {0: 7}}), offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(leave_group(), error_code="NONE")
+    ana.asks(delete_groups(), delete_groups_response("NONE"))
     return ana
 
 
@@ -48,10 +44,8 @@ def a_heartbeat_to_a_dead_group_is_unknown(conversation: Conversation) -> None:
     """A heartbeat to a deleted group, as to one that never was, is told UNKNOWN_MEMBER_ID."""
     ana = _bereaved(conversation)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(heartbeat(group_id=conversation.group("never")))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
+    ana.asks(heartbeat(group_id=conversation.group("never")), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario("admin/dead/sync", source="GroupMetadataManager#classicGroupSync", clauses=("CO-18", "VF-09"))
@@ -59,8 +53,7 @@ def a_sync_to_a_dead_group_is_unknown(conversation: Conversation) -> None:
     """A SyncGroup to a deleted group, as to one that never was, is told UNKNOWN_MEMBER_ID."""
     ana = _bereaved(conversation)
 
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
+    ana.asks(sync_group(), sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
     ana.sends(sync_group(group_id=conversation.group("never")))
     ana.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
 
@@ -73,12 +66,9 @@ def a_leave_from_a_dead_group_is_unknown(conversation: Conversation) -> None:
         error_code="NONE", members=({"member_id": ana.member_id, "error_code": "UNKNOWN_MEMBER_ID"},)
     )
 
-    ana.sends(leave_group())
-    ana.receives(unknown)
-    ana.sends(leave_group(group_id=conversation.group("never")))
-    ana.receives(unknown)
-    ana.sends(leave_group(members=()))
-    ana.receives(leave_group_response(error_code="NONE", members=()))
+    ana.asks(leave_group(), unknown)
+    ana.asks(leave_group(group_id=conversation.group("never")), unknown)
+    ana.asks(leave_group(members=()), leave_group_response(error_code="NONE", members=()))
 
 
 @scenario(
@@ -91,8 +81,7 @@ def a_low_version_leave_from_a_dead_group_is_unknown(conversation: Conversation,
     """LeaveGroup v{version} puts the UNKNOWN_MEMBER_ID of a deleted group on top."""
     ana = _bereaved(conversation)
 
-    ana.sends(leave_group(version=version))
-    ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(leave_group(version=version), error_code="UNKNOWN_MEMBER_ID")
     ana.sends(leave_group(version=version, group_id=conversation.group("never")))
     ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
 
@@ -125,11 +114,9 @@ def a_deleted_group_begins_again(conversation: Conversation) -> None:
     bob = conversation.actor("bob")
 
     bob.obtains_member_id()
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=1, leader=bob.member_id))
+    bob.asks(join_group(), join_group_response(error_code="NONE", generation_id=1, leader=bob.member_id))
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -140,13 +127,11 @@ def a_deleted_group_begins_again(conversation: Conversation) -> None:
 def a_member_commits_to_a_dead_group_in_vain(conversation: Conversation) -> None:
     """A member's commit to an Empty group is UNKNOWN_MEMBER_ID, and ILLEGAL_GENERATION once it is gone."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
 
     ana.sends(offset_commit(topics={"orders": {0: 1}}))
     ana.receives(offset_commit_response({"orders": {0: "UNKNOWN_MEMBER_ID"}}))
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(delete_groups(), delete_groups_response("NONE"))
     ana.sends(offset_commit(topics={"orders": {0: 1}}))
     ana.receives(offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
     ana.sends(offset_commit(group_id=conversation.group("never"), generation_id=0, topics={"orders": {0: 1}}))
@@ -162,10 +147,8 @@ def a_dead_group_is_described_as_dead(conversation: Conversation) -> None:
     )
 
     ana.repeats(describe_groups(), until=dead)
-    ana.sends(describe_groups(groups=(conversation.group("never"),)))
-    ana.receives(dead)
-    ana.sends(describe_groups(version=0, groups=(conversation.group("never"),)))
-    ana.receives(dead)
+    ana.asks(describe_groups(groups=(conversation.group("never"),)), dead)
+    ana.asks(describe_groups(version=0, groups=(conversation.group("never"),)), dead)
 
 
 @scenario("admin/dead/describe-v6", source="KIP-1043", clauses=("DS-04", "DG-01"))
@@ -189,12 +172,10 @@ def a_dead_group_has_no_offsets(conversation: Conversation) -> None:
     ana = _bereaved(conversation)
 
     ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: -1}}))
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({}))
+    ana.asks(offset_fetch(), offset_fetch_response({}))
     ana.sends(offset_fetch(group_id=conversation.group("never"), topics={"orders": (0,), "payments": (1,)}))
     ana.receives(offset_fetch_response({"orders": {0: -1}, "payments": {1: -1}}))
-    ana.sends(offset_fetch(group_id=conversation.group("never")))
-    ana.receives(offset_fetch_response({}))
+    ana.asks(offset_fetch(group_id=conversation.group("never")), offset_fetch_response({}))
 
 
 @scenario(
@@ -205,8 +186,7 @@ def a_dead_group_has_no_offsets_to_delete(conversation: Conversation) -> None:
     ana = _bereaved(conversation)
     not_found = offset_delete_response(error_code="GROUP_ID_NOT_FOUND", errors={})
 
-    ana.sends(offset_delete(topics={"orders": (0,)}))
-    ana.receives(not_found)
+    ana.asks(offset_delete(topics={"orders": (0,)}), not_found)
     ana.sends(
         offset_delete(group_id=conversation.group("never"), topics={"orders": (0,), "no-such-topic": (0,)})
     )
@@ -218,7 +198,6 @@ def a_dead_group_cannot_be_deleted(conversation: Conversation) -> None:
     """DeleteGroups finds neither a deleted group nor one that never was."""
     ana = _bereaved(conversation)
 
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("GROUP_ID_NOT_FOUND"))
+    ana.asks(delete_groups(), delete_groups_response("GROUP_ID_NOT_FOUND"))
     ana.sends(delete_groups(version=0, groups=(conversation.group("never"),)))
     ana.receives(delete_groups_response("GROUP_ID_NOT_FOUND"))

@@ -40,10 +40,8 @@ DELETES = "GroupCoordinator#handleDeleteGroups"
 
 def _dies(conversation: Conversation, ana: Actor) -> Actor:
     """Return who is deleting a group that has an offset, and that its only member has left."""
-    ana.sends(offset_commit(topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(offset_commit(topics={"orders": {0: 7}}), offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(leave_group(), error_code="NONE")
     eve = conversation.actor("eve")
     conversation.holds(Breakpoint.DEAD)
     eve.sends(delete_groups())
@@ -56,12 +54,10 @@ def _asks_the_dead(conversation: Conversation, *asked: tuple[Request, Response])
     (ana,) = conversation.stable_group("ana")
     eve = _dies(conversation, ana)
     for said, answer in asked:
-        ana.sends(said)
-        ana.receives(answer)
+        ana.asks(said, answer)
     conversation.releases(Breakpoint.DEAD)
     eve.receives(delete_groups_response("NONE"))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -259,8 +255,7 @@ def the_dead_take_no_transactions(conversation: Conversation, version: int) -> N
     (ana,) = conversation.stable_group("ana")
     producer = announced(conversation.actor("pat"))
     eve = _dies(conversation, ana)
-    producer.actor.sends(producer.commits(ORDER_0, version=version))
-    producer.actor.receives(ONE_ANSWER)
+    producer.actor.asks(producer.commits(ORDER_0, version=version), ONE_ANSWER)
     conversation.releases(Breakpoint.DEAD)
     eve.receives(delete_groups_response("NONE"))
 
@@ -271,13 +266,10 @@ def after_the_dead_comes_another(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana")
     eve = _dies(conversation, ana)
     bob = conversation.actor("bob")
-    bob.sends(join_group(member_id=""))
-    bob.receives(join_group_response(error_code=GONE))
+    bob.asks(join_group(member_id=""), error_code=GONE)
     conversation.releases(Breakpoint.DEAD)
     eve.receives(delete_groups_response("NONE"))
 
     bob.repeats(join_group(member_id=""), until=join_group_response(error_code="MEMBER_ID_REQUIRED"))
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=1))
-    bob.sends(offset_fetch(topics={"orders": (0,)}))
-    bob.receives(offset_fetch_response({"orders": {0: -1}}))
+    bob.asks(join_group(), join_group_response(error_code="NONE", generation_id=1))
+    bob.asks(offset_fetch(topics={"orders": (0,)}), offset_fetch_response({"orders": {0: -1}}))

@@ -7,12 +7,10 @@ from harness.scenario import (
     describe_groups,
     describe_groups_response,
     heartbeat,
-    heartbeat_response,
     in_any_order,
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     offset_commit,
     offset_commit_response,
     offset_fetch,
@@ -34,8 +32,7 @@ def a_simple_group_is_deleted_with_its_offsets(conversation: Conversation) -> No
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 3, 1: 4}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
 
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(delete_groups(), delete_groups_response("NONE"))
 
     ana.repeats(describe_groups(), until=describe_groups_response(group_state="Dead"))
     ana.repeats(offset_fetch(), until=offset_fetch_response({}))
@@ -46,13 +43,10 @@ def a_stable_group_is_not_deleted(conversation: Conversation) -> None:
     """A group with members is not empty: it stays Stable, and its members are served."""
     ana, bob = conversation.stable_group("ana", "bob")
 
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NON_EMPTY_GROUP"))
+    ana.asks(delete_groups(), delete_groups_response("NON_EMPTY_GROUP"))
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(heartbeat(), error_code="NONE")
+    bob.asks(sync_group(), sync_group_response(error_code="NONE", assignment=bob.part))
 
 
 @scenario("admin/delete/rebalancing-group", source=VALIDATES, clauses=("DL-03",))
@@ -61,13 +55,10 @@ def a_rebalancing_group_is_not_deleted(conversation: Conversation) -> None:
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
 
-    bob.sends(delete_groups())
-    bob.receives(delete_groups_response("NON_EMPTY_GROUP"))
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE"))
+    bob.asks(delete_groups(), delete_groups_response("NON_EMPTY_GROUP"))
+    bob.asks(join_group(), error_code="NONE")
     ana.receives(join_group_response(error_code="NONE"))
-    bob.sends(delete_groups())
-    bob.receives(delete_groups_response("NON_EMPTY_GROUP"))
+    bob.asks(delete_groups(), delete_groups_response("NON_EMPTY_GROUP"))
 
     ana.syncs_as_leader((ana, bob))
 
@@ -78,11 +69,9 @@ def a_group_of_pending_members_is_deleted(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(delete_groups(), delete_groups_response("NONE"))
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
+    ana.asks(join_group(), join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
 
 
 @scenario("admin/delete/each-on-its-own", source="GroupCoordinatorService#deleteGroups", clauses=("DL-05",))
@@ -116,12 +105,9 @@ def low_versions_delete_alike(conversation: Conversation, version: int) -> None:
     """DeleteGroups v{version} tells an inhabited group from an empty one as later versions do."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(delete_groups(version=version))
-    ana.receives(delete_groups_response("NON_EMPTY_GROUP"))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
-    ana.sends(delete_groups(version=version))
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(delete_groups(version=version), delete_groups_response("NON_EMPTY_GROUP"))
+    ana.asks(leave_group(), error_code="NONE")
+    ana.asks(delete_groups(version=version), delete_groups_response("NONE"))
 
 
 @scenario(
@@ -138,8 +124,7 @@ def no_classic_group_has_a_message(conversation: Conversation, version: int) -> 
         ana.sends(delete_groups(version=version))
         ana.receives(response("DeleteGroups", results=({"error_code": reported, "error_message": None},)))
         if reported == "NON_EMPTY_GROUP":
-            ana.sends(leave_group())
-            ana.receives(leave_group_response(error_code="NONE"))
+            ana.asks(leave_group(), error_code="NONE")
 
 
 @scenario(
@@ -157,6 +142,5 @@ def the_group_without_a_name_is_a_group(conversation: Conversation) -> None:
         offset_fetch(group_id="", topics={"orders": (2,)}), until=offset_fetch_response({"orders": {2: 5}})
     )
     ana.repeats(describe_groups(groups=("",)), until=describe_groups_response(group_state="Empty"))
-    ana.sends(delete_groups(groups=("",)))
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(delete_groups(groups=("",)), delete_groups_response("NONE"))
     ana.repeats(describe_groups(groups=("",)), until=describe_groups_response(group_state="Dead"))

@@ -11,7 +11,6 @@ from harness.scenario import (
     in_any_order,
     join_group,
     leave_group,
-    leave_group_response,
     offset_commit,
     offset_commit_response,
     response,
@@ -94,8 +93,7 @@ def a_group_that_prepares_a_rebalance_hides_its_protocol(conversation: Conversat
     """While a group prepares a rebalance its members are shown without protocol and metadata."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
-    bob.sends(offset_commit(topics={"orders": {0: 1}}))
-    bob.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    bob.asks(offset_commit(topics={"orders": {0: 1}}), offset_commit_response({"orders": {0: "NONE"}}))
 
     members = in_any_order(
         {"member_id": ana.member_id, "client_id": "ana", "member_metadata": b""},
@@ -143,8 +141,7 @@ def a_group_that_completes_a_rebalance_hides_its_protocol(conversation: Conversa
 def an_empty_group_remembers_its_protocol_type(conversation: Conversation) -> None:
     """A group whose members have left is Empty and keeps its protocol type, but no protocol."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
 
     ana.repeats(
         describe_groups(),
@@ -210,5 +207,4 @@ def duplicates_are_described_twice(conversation: Conversation) -> None:
             ),
         )
     )
-    ana.sends(describe_groups(groups=()))
-    ana.receives(response("DescribeGroups", groups=()))
+    ana.asks(describe_groups(groups=()), response("DescribeGroups", groups=()))

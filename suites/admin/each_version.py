@@ -11,7 +11,6 @@ from harness.scenario import (
     describe_groups,
     describe_groups_response,
     leave_group,
-    leave_group_response,
     list_groups,
     list_groups_response,
     scenario,
@@ -49,8 +48,7 @@ def a_group_is_listed(conversation: Conversation, version: int) -> None:
     listed = containing({"group_id": conversation.group("main"), "protocol_type": "consumer"})
 
     ana.repeats(list_groups(version=version), until=list_groups_response(error_code="NONE", groups=listed))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
     ana.repeats(list_groups(version=version), until=list_groups_response(error_code="NONE", groups=listed))
 
 
@@ -64,5 +62,4 @@ def a_missing_group_is_not_deleted(conversation: Conversation, version: int) -> 
     """DeleteGroups v{version} does not find a group that never was."""
     ana = conversation.actor("ana")
 
-    ana.sends(delete_groups(version=version))
-    ana.receives(delete_groups_response("GROUP_ID_NOT_FOUND"))
+    ana.asks(delete_groups(version=version), delete_groups_response("GROUP_ID_NOT_FOUND"))

@@ -28,8 +28,7 @@ def version_0_finds_a_groups_coordinator(conversation: Conversation) -> None:
     """FindCoordinator v0 names a node and has no error message."""
     ana = conversation.actor("ana")
 
-    ana.sends(find_coordinator(version=0))
-    ana.receives(find_coordinator_response(error_code="NONE", host=NON_EMPTY))
+    ana.asks(find_coordinator(version=0), find_coordinator_response(error_code="NONE", host=NON_EMPTY))
 
 
 @scenario("admin/find/group-without-name", source=FINDS, clauses=("FC-05",))
@@ -37,8 +36,7 @@ def the_group_without_a_name_has_a_coordinator(conversation: Conversation) -> No
     """The empty text has a coordinator like any other group id."""
     ana = conversation.actor("ana")
 
-    ana.sends(find_coordinator(key=""))
-    ana.receives(find_coordinator_response(error_code="NONE", host=NON_EMPTY))
+    ana.asks(find_coordinator(key=""), find_coordinator_response(error_code="NONE", host=NON_EMPTY))
 
 
 @scenario(

@@ -8,7 +8,6 @@ from harness.scenario import (
     describe_groups,
     describe_groups_response,
     join_group,
-    join_group_response,
     list_groups,
     list_groups_response,
     offset_fetch,
@@ -23,8 +22,7 @@ MAKES = "GroupMetadataManager#classicGroupJoinToClassicGroup"
 def a_refused_join_leaves_a_group_behind(conversation: Conversation) -> None:
     """A group that a refused JoinGroup made is listed, without a protocol type."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(protocols=()))
-    ana.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"))
+    ana.asks(join_group(protocols=()), error_code="INCONSISTENT_GROUP_PROTOCOL")
 
     ana.repeats(
         list_groups(),
@@ -44,8 +42,7 @@ def a_refused_join_leaves_a_group_behind(conversation: Conversation) -> None:
 def what_a_refused_join_left_may_outlive_a_restart(conversation: Conversation) -> None:
     """A group that a refused JoinGroup made is Empty after a restart of the Java coordinator, else Dead."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(protocols=()))
-    ana.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"))
+    ana.asks(join_group(protocols=()), error_code="INCONSISTENT_GROUP_PROTOCOL")
     ana.repeats(describe_groups(), until=describe_groups_response(group_state="Empty"))
 
     conversation.restarts_coordinator()

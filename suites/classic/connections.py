@@ -92,15 +92,12 @@ def another_connection_may_speak_for_a_member(conversation: Conversation) -> Non
     (ana,) = conversation.stable_group("ana")
     eve = conversation.actor("eve")
 
-    eve.sends(heartbeat(member_id=ana.member_id, generation_id=ana.generation_id))
-    eve.receives(heartbeat_response(error_code="NONE"))
+    eve.asks(heartbeat(member_id=ana.member_id, generation_id=ana.generation_id), error_code="NONE")
     eve.sends(sync_group(member_id=ana.member_id, generation_id=ana.generation_id))
     eve.receives(sync_group_response(error_code="NONE", assignment=ana.part))
-    eve.sends(leave_group(member_id=ana.member_id))
-    eve.receives(leave_group_response(error_code="NONE"))
+    eve.asks(leave_group(member_id=ana.member_id), error_code="NONE")
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -115,10 +112,8 @@ def a_closed_connection_keeps_the_member(conversation: Conversation) -> None:
     bob.disconnects()
     conversation.elapses(300)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    bob.aside.sends(heartbeat())
-    bob.aside.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
+    bob.aside.asks(heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -138,8 +133,7 @@ def a_connection_closed_while_a_sync_is_parked(conversation: Conversation) -> No
 
     ana.syncs_as_leader((ana, bob))
 
-    bob.aside.sends(sync_group())
-    bob.aside.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.aside.asks(sync_group(), sync_group_response(error_code="NONE", assignment=bob.part))
 
 
 @scenario(
@@ -169,8 +163,7 @@ def a_request_cut_short_closes_the_connection(conversation: Conversation) -> Non
     eve.sends_bytes(HEARTBEAT_V0_CUT_SHORT, says="a Heartbeat v0 that is cut short")
     eve.finds_connection_closed()
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
 
 
 @scenario(

@@ -9,12 +9,10 @@ from harness.scenario import (
     ROUND_ROBIN,
     Conversation,
     heartbeat,
-    heartbeat_response,
     in_any_order,
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     scenario,
     sweep,
     sync_group,
@@ -108,10 +106,8 @@ def a_static_member_joins_and_comes_back(conversation: Conversation, version: in
     ana.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id))
     ana.syncs_as_leader((ana,))
 
-    ana_again.sends(join_group(version=version))
-    ana_again.receives(join_group_response(error_code="NONE", member_id=NON_EMPTY))
-    ana.sends(join_group(version=version))
-    ana.receives(join_group_response(error_code="FENCED_INSTANCE_ID"))
+    ana_again.asks(join_group(version=version), join_group_response(error_code="NONE", member_id=NON_EMPTY))
+    ana.asks(join_group(version=version), error_code="FENCED_INSTANCE_ID")
 
 
 @scenario(
@@ -173,8 +169,7 @@ def members_get_their_assignments(conversation: Conversation, version: int) -> N
     ana.sends(sync_group(version=version, assignments=parts))
     ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
     bob.receives(sync_group_response(error_code="NONE", assignment=b"all the rest"))
-    bob.sends(sync_group(version=version))
-    bob.receives(sync_group_response(error_code="NONE", assignment=b"all the rest"))
+    bob.asks(sync_group(version=version), sync_group_response(error_code="NONE", assignment=b"all the rest"))
 
 
 @scenario(
@@ -188,10 +183,8 @@ def a_member_lives(conversation: Conversation, version: int) -> None:
     ana, bob = conversation.stable_group("ana", "bob")
 
     for member in (ana, bob):
-        member.sends(heartbeat(version=version))
-        member.receives(heartbeat_response(error_code="NONE"))
-    bob.sends(heartbeat(version=version, generation_id=bob.generation_id - 1))
-    bob.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+        member.asks(heartbeat(version=version), error_code="NONE")
+    bob.asks(heartbeat(version=version, generation_id=bob.generation_id - 1), error_code="ILLEGAL_GENERATION")
 
 
 @scenario(
@@ -204,11 +197,7 @@ def members_leave_one_after_the_other(conversation: Conversation, version: int) 
     """LeaveGroup v{version} starts a rebalance for who stays, and the last to leave empties the group."""
     ana, bob = conversation.stable_group("ana", "bob")
 
-    bob.sends(leave_group(version=version))
-    bob.receives(leave_group_response(error_code="NONE"))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    ana.sends(leave_group(version=version))
-    ana.receives(leave_group_response(error_code="NONE"))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.asks(leave_group(version=version), error_code="NONE")
+    ana.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
+    ana.asks(leave_group(version=version), error_code="NONE")
+    ana.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")

@@ -7,7 +7,6 @@ from harness.scenario import (
     describe_groups,
     describe_groups_response,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     leave_group,
@@ -49,8 +48,7 @@ def an_empty_group_id_has_no_heartbeat(conversation: Conversation) -> None:
     """A Heartbeat with an empty group id is told INVALID_GROUP_ID."""
     ana = conversation.actor("ana")
 
-    ana.sends(heartbeat(group_id="", generation_id=1, member_id="nobody"))
-    ana.receives(heartbeat_response(error_code="INVALID_GROUP_ID"))
+    ana.asks(heartbeat(group_id="", generation_id=1, member_id="nobody"), error_code="INVALID_GROUP_ID")
 
 
 @scenario(
@@ -65,8 +63,7 @@ def a_member_id_does_not_create_a_group(conversation: Conversation) -> None:
     ana.sends(join_group(member_id="nobody"))
     ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="nobody", generation_id=-1))
 
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead", members=()))
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state="Dead", members=()))
 
 
 @scenario(
@@ -91,8 +88,7 @@ def an_unknown_group_has_no_heartbeat(conversation: Conversation) -> None:
     """A Heartbeat in an unknown group is told UNKNOWN_MEMBER_ID."""
     ana = conversation.actor("ana")
 
-    ana.sends(heartbeat(generation_id=1, member_id="nobody"))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(heartbeat(generation_id=1, member_id="nobody"), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -104,8 +100,7 @@ def an_unknown_group_cannot_be_left(conversation: Conversation) -> None:
     """A LeaveGroup v2 in an unknown group is told UNKNOWN_MEMBER_ID at the top level."""
     ana = conversation.actor("ana")
 
-    ana.sends(leave_group(version=2, member_id="nobody"))
-    ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(leave_group(version=2, member_id="nobody"), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -117,8 +112,7 @@ def an_empty_batch_leaves_an_unknown_group(conversation: Conversation) -> None:
     """A LeaveGroup that names no member is answered NONE even where the group is unknown."""
     ana = conversation.actor("ana")
 
-    ana.sends(leave_group(members=()))
-    ana.receives(leave_group_response(error_code="NONE", members=()))
+    ana.asks(leave_group(members=()), leave_group_response(error_code="NONE", members=()))
 
 
 @scenario(
@@ -130,11 +124,9 @@ def an_empty_batch_starts_no_rebalance(conversation: Conversation) -> None:
     """A LeaveGroup that names no member leaves a Stable group as it was."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(leave_group(members=()))
-    ana.receives(leave_group_response(error_code="NONE", members=()))
+    ana.asks(leave_group(members=()), leave_group_response(error_code="NONE", members=()))
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -147,11 +139,9 @@ def deleting_a_group_forgets_its_pending_ids(conversation: Conversation) -> None
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(delete_groups(), delete_groups_response("NONE"))
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
+    ana.asks(join_group(), join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
 
 
 @scenario("classic/join/odd-group-id", source="GroupCoordinatorService#joinGroup", clauses=("VF-19",))
@@ -163,5 +153,4 @@ def any_characters_may_stand_in_a_group_id(conversation: Conversation) -> None:
     ana.sends(join_group(version=3, group_id=odd))
     ana.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id))
 
-    ana.sends(leave_group(group_id=odd))
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(group_id=odd), error_code="NONE")

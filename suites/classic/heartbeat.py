@@ -5,11 +5,9 @@ from harness.scenario import (
     SHORT_SESSIONS,
     Conversation,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     offset_commit,
     offset_commit_response,
     scenario,
@@ -30,8 +28,7 @@ def heartbeats_keep_the_session_alive(conversation: Conversation) -> None:
 
     for _ in range(3):
         conversation.elapses(800)
-        ana.sends(heartbeat())
-        ana.receives(heartbeat_response(error_code="NONE"))
+        ana.asks(heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -44,13 +41,10 @@ def a_rebalance_is_reported_by_heartbeat(conversation: Conversation) -> None:
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(join_group())
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    ana.aside.sends(heartbeat())
-    ana.aside.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
+    ana.aside.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
 
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.asks(join_group(), join_group_response(error_code="NONE", generation_id=3))
     ana.receives(join_group_response(error_code="NONE", generation_id=3))
 
 
@@ -70,14 +64,11 @@ def a_heartbeat_before_the_assignments(conversation: Conversation) -> None:
     ana.receives(join_group_response(error_code="NONE", generation_id=3))
     bob.receives(join_group_response(error_code="NONE", generation_id=3))
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code=ANY))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    bob.asks(heartbeat(), error_code=ANY)
+    ana.asks(heartbeat(), error_code=ANY)
 
     ana.syncs_as_leader((ana, bob))
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(sync_group(), sync_group_response(error_code="NONE", assignment=bob.part))
 
 
 @scenario(
@@ -88,11 +79,9 @@ def a_heartbeat_before_the_assignments(conversation: Conversation) -> None:
 def an_empty_group_has_no_heartbeat(conversation: Conversation) -> None:
     """A member that heartbeats to a group that all have left is told UNKNOWN_MEMBER_ID."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -104,10 +93,8 @@ def a_stranger_has_no_heartbeat(conversation: Conversation) -> None:
     """A heartbeat with an id that the group does not know, or with none, is told UNKNOWN_MEMBER_ID."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(heartbeat(member_id="nobody"))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(heartbeat(member_id=""))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(heartbeat(member_id="nobody"), error_code="UNKNOWN_MEMBER_ID")
+    ana.asks(heartbeat(member_id=""), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -119,12 +106,9 @@ def another_generation_is_illegal(conversation: Conversation) -> None:
     """A heartbeat of the generation before, after, or -1 is told ILLEGAL_GENERATION."""
     ana, bob = conversation.stable_group("ana", "bob")
 
-    ana.sends(heartbeat(generation_id=ana.generation_id - 1))
-    ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
-    bob.sends(heartbeat(generation_id=bob.generation_id + 1))
-    bob.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
-    bob.sends(heartbeat(generation_id=-1))
-    bob.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    ana.asks(heartbeat(generation_id=ana.generation_id - 1), error_code="ILLEGAL_GENERATION")
+    bob.asks(heartbeat(generation_id=bob.generation_id + 1), error_code="ILLEGAL_GENERATION")
+    bob.asks(heartbeat(generation_id=-1), error_code="ILLEGAL_GENERATION")
 
 
 @scenario(
@@ -138,12 +122,10 @@ def an_illegal_heartbeat_keeps_no_session_alive(conversation: Conversation) -> N
     (ana,) = conversation.stable_group("ana", session_timeout_ms=2000)
 
     conversation.elapses(1700)
-    ana.sends(heartbeat(generation_id=ana.generation_id + 1))
-    ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    ana.asks(heartbeat(generation_id=ana.generation_id + 1), error_code="ILLEGAL_GENERATION")
     conversation.elapses(600)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -157,16 +139,12 @@ def a_silent_follower_is_expelled(conversation: Conversation) -> None:
     ana, bob = conversation.stable_group("ana", "bob", session_timeout_ms=2000)
 
     conversation.elapses(1000)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
     conversation.elapses(1500)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", members=({"member_id": ana.member_id},)))
+    ana.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
+    bob.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
+    ana.asks(join_group(), join_group_response(error_code="NONE", members=({"member_id": ana.member_id},)))
 
 
 @scenario(
@@ -184,8 +162,7 @@ def the_last_silent_member_leaves_an_empty_group(conversation: Conversation) -> 
     bob.sends(join_group(version=3))
     bob.receives(join_group_response(error_code="NONE", generation_id=3, leader=bob.member_id))
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -203,5 +180,4 @@ def an_offset_commit_counts_as_a_heartbeat(conversation: Conversation) -> None:
         ana.sends(offset_commit(topics={"orders": {0: offset}}))
         ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")

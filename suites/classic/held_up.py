@@ -15,7 +15,6 @@ from harness.scenario import (
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     offset_commit,
     offset_delete,
     offset_delete_response,
@@ -55,24 +54,18 @@ def members_behind_a_write_that_was_too_large(conversation: Conversation) -> Non
     _commits(eve, 3_000)
     ana.sends(heartbeat())
     ana.receives(heartbeat_response(error_code=ANY), not_after_ms=2_700)
-    ana.sends(heartbeat(member_id="nobody"))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(heartbeat(member_id="nobody"), error_code="UNKNOWN_MEMBER_ID")
 
     ana.sends(join_group())
     bob.sends(join_group())
     ana.receives(join_group_response(error_code="NONE", generation_id=3))
     bob.receives(join_group_response(error_code="NONE", generation_id=3))
-    ana.sends(sync_group(assignments=((ana.member_id, ana.part), (bob.member_id, bob.part))))
-    ana.receives(sync_group_response(error_code=ANY))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", members=ANY))
+    ana.asks(sync_group(assignments=((ana.member_id, ana.part), (bob.member_id, bob.part))), error_code=ANY)
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", members=ANY))
 
-    ana.sends(leave_group(members=(("nobody", None),)))
-    ana.receives(leave_group_response(error_code=ANY))
-    bob.sends(leave_group())
-    bob.receives(leave_group_response(error_code=ANY))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", members=ANY))
+    ana.asks(leave_group(members=(("nobody", None),)), error_code=ANY)
+    bob.asks(leave_group(), error_code=ANY)
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", members=ANY))
 
 
 @scenario(
@@ -91,28 +84,23 @@ def offsets_behind_a_write_that_was_too_large(conversation: Conversation) -> Non
     _commits(ana, 6_000)
     ana.sends(offset_fetch(version=7, group_id=SIMPLE, topics={"orders": (0,)}, require_stable=True))
     ana.receives(response("OffsetFetch"))
-    ana.sends(offset_delete(group_id=SIMPLE, topics={"payments": (1,)}))
-    ana.receives(offset_delete_response(error_code=ANY))
+    ana.asks(offset_delete(group_id=SIMPLE, topics={"payments": (1,)}), error_code=ANY)
     ana.sends(offset_delete(group_id="no-such-group", topics={"payments": (1,)}))
     ana.receives(offset_delete_response(error_code="GROUP_ID_NOT_FOUND"))
-    ana.sends(delete_groups(groups=("no-such-group", "nor-that")))
-    ana.receives(response("DeleteGroups"))
+    ana.asks(delete_groups(groups=("no-such-group", "nor-that")), response("DeleteGroups"))
 
     _commits(ana, 300, partition=1)
     ana.sends(offset_fetch(version=7, group_id=SIMPLE, topics={"orders": (0,)}, require_stable=True))
     ana.receives(response("OffsetFetch"))
     _commits(ana, 300, partition=2)
-    ana.sends(offset_fetch(group_id=SIMPLE, topics=everything))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.asks(offset_fetch(group_id=SIMPLE, topics=everything), response("OffsetFetch", error_code="NONE"))
     bob.sends(offset_fetch(version=7, group_id=SIMPLE, topics=everything, require_stable=True))
     _commits(ana, 300, topic="payments")
     bob.receives(response("OffsetFetch"))
-    ana.sends(offset_fetch(group_id=SIMPLE, topics=everything))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.asks(offset_fetch(group_id=SIMPLE, topics=everything), response("OffsetFetch", error_code="NONE"))
     ana.sends(offset_fetch(version=7, group_id=SIMPLE, topics=everything, require_stable=True))
     ana.receives(response("OffsetFetch", error_code="NONE"))
-    ana.sends(delete_groups(groups=(SIMPLE,)))
-    ana.receives(delete_groups_response(ANY))
+    ana.asks(delete_groups(groups=(SIMPLE,)), delete_groups_response(ANY))
 
 
 def _fills_the_batch(*actors: Actor) -> None:
@@ -144,10 +132,8 @@ def assignments_written_when_the_group_rebalances(conversation: Conversation) ->
     ana.receives(sync_group_response(error_code=ANY))
 
     _fills_the_batch(*others)
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="PreparingRebalance"))
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=4))
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state="PreparingRebalance"))
+    ana.asks(join_group(), join_group_response(error_code="NONE", generation_id=4))
     bob.receives(join_group_response(error_code="NONE", generation_id=4))
 
 
@@ -169,8 +155,7 @@ def assignments_written_in_the_next_generation(conversation: Conversation) -> No
     conversation.elapses(200)
     bob.sends(join_group(protocols=(("range", PAYMENTS),)))
     ana.receives(sync_group_response(error_code=ANY))
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=4))
+    ana.asks(join_group(), join_group_response(error_code="NONE", generation_id=4))
     bob.receives(join_group_response(error_code="NONE", generation_id=4))
 
     _fills_the_batch(*others)
@@ -195,10 +180,8 @@ def _restarts_twice(conversation: Conversation, version: int) -> None:
 
     _fills_the_batch(*others)
     anew.receives(join_group_response(error_code="NONE", generation_id=2))
-    anew.sends(heartbeat(generation_id=2))
-    anew.receives(heartbeat_response(error_code=ANY))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Stable"))
+    anew.asks(heartbeat(generation_id=2), error_code=ANY)
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state="Stable"))
 
 
 @scenario(

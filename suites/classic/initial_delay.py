@@ -5,12 +5,10 @@ from harness.scenario import (
     SHORT_SESSIONS,
     Conversation,
     heartbeat,
-    heartbeat_response,
     in_any_order,
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     scenario,
     sync_group,
     sync_group_response,
@@ -88,17 +86,14 @@ def the_delay_is_due_again_in_an_emptied_group(conversation: Conversation) -> No
     and what a heartbeat of the generation before tells.
     """
     ana, bob, carol = conversation.actors("ana", "bob", "carol")
-    ana.sends(join_group(version=3))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(join_group(version=3), join_group_response(error_code="NONE", generation_id=1))
+    ana.asks(leave_group(), error_code="NONE")
 
     bob.obtains_member_id()
     bob.sends(join_group())
     carol.sends(join_group(version=3))
     conversation.elapses(2600)
-    bob.aside.sends(heartbeat(generation_id=2))
-    bob.aside.receives(heartbeat_response(error_code=ANY))
+    bob.aside.asks(heartbeat(generation_id=2), error_code=ANY)
 
     bob.receives(join_group_response(error_code="NONE", generation_id=3), not_before_ms=1900)
     carol.receives(join_group_response(error_code="NONE", generation_id=3))
@@ -147,16 +142,14 @@ def a_pending_id_expires_within_the_delay(conversation: Conversation) -> None:
     The Java coordinator then even ends the delay early; the Scala one waits until it is over.
     """
     ana, bob = conversation.actors("ana", "bob")
-    bob.sends(join_group(session_timeout_ms=400))
-    bob.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    bob.asks(join_group(session_timeout_ms=400), error_code="MEMBER_ID_REQUIRED")
 
     ana.sends(join_group(version=3))
     ana.receives(
         join_group_response(error_code="NONE", generation_id=1, members=({"member_id": ana.member_id},)),
         not_after_ms=2300,
     )
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.asks(join_group(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -171,8 +164,7 @@ def the_only_member_leaves_within_the_delay(conversation: Conversation) -> None:
     ana.obtains_member_id()
     ana.sends(join_group())
 
-    ana.aside.sends(leave_group())
-    ana.aside.receives(leave_group_response(error_code="NONE"))
+    ana.aside.asks(leave_group(), error_code="NONE")
     ana.receives(
         join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="", generation_id=-1),
         not_after_ms=1600,
@@ -195,12 +187,9 @@ def generation_zero_may_heartbeat(conversation: Conversation) -> None:
     ana.obtains_member_id()
     ana.sends(join_group())
 
-    ana.aside.sends(heartbeat(generation_id=0))
-    ana.aside.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    ana.aside.sends(heartbeat(generation_id=-1))
-    ana.aside.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
-    ana.aside.sends(heartbeat(generation_id=1))
-    ana.aside.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    ana.aside.asks(heartbeat(generation_id=0), error_code="REBALANCE_IN_PROGRESS")
+    ana.aside.asks(heartbeat(generation_id=-1), error_code="ILLEGAL_GENERATION")
+    ana.aside.asks(heartbeat(generation_id=1), error_code="ILLEGAL_GENERATION")
 
     ana.receives(join_group_response(error_code="NONE", generation_id=1))
 

@@ -10,12 +10,10 @@ from harness.scenario import (
     describe_groups,
     describe_groups_response,
     heartbeat,
-    heartbeat_response,
     in_any_order,
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     scenario,
     sync_group,
     sync_group_response,
@@ -34,10 +32,8 @@ def a_session_timeout_at_the_bounds_is_accepted(conversation: Conversation) -> N
     """The least and the greatest session timeout that the coordinator allows are themselves allowed."""
     ana, bob = conversation.actors("ana", "bob")
 
-    ana.sends(join_group(session_timeout_ms=100))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
-    bob.sends(join_group(session_timeout_ms=1_800_000))
-    bob.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    ana.asks(join_group(session_timeout_ms=100), error_code="MEMBER_ID_REQUIRED")
+    bob.asks(join_group(session_timeout_ms=1_800_000), error_code="MEMBER_ID_REQUIRED")
 
 
 @scenario(
@@ -56,8 +52,7 @@ def a_session_timeout_out_of_bounds_is_refused(conversation: Conversation) -> No
         join_group_response(error_code="INVALID_SESSION_TIMEOUT", member_id="", generation_id=-1, leader="")
     )
 
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(group_state="Dead"))
+    ana.asks(describe_groups(), describe_groups_response(group_state="Dead"))
 
 
 @scenario(
@@ -121,8 +116,7 @@ def a_protocol_of_some_members_is_not_enough(conversation: Conversation) -> None
     carol.sends(join_group(protocols=ROUND_ROBIN))
     carol.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id=""))
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", protocol_name="range"))
+    ana.asks(join_group(), join_group_response(error_code="NONE", protocol_name="range"))
     bob.receives(join_group_response(error_code="NONE", protocol_name="range"))
 
 
@@ -134,8 +128,7 @@ def a_protocol_of_some_members_is_not_enough(conversation: Conversation) -> None
 def an_empty_group_takes_another_protocol_type(conversation: Conversation) -> None:
     """A group that its consumers have left may be joined by members of another protocol type."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
     bob = conversation.actor("bob")
 
     bob.sends(join_group(version=3, protocol_type="connect", protocols=(("compatible", b"worker"),)))
@@ -183,8 +176,7 @@ def a_rebalance_timeout_of_zero_is_accepted(conversation: Conversation) -> None:
     ana.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id))
 
     conversation.elapses(500)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    ana.asks(heartbeat(), error_code=ANY)
 
 
 @scenario(
@@ -228,8 +220,7 @@ def a_heartbeat_shortens_a_newcomers_patience(conversation: Conversation) -> Non
     bob.obtains_member_id()
     bob.sends(join_group(session_timeout_ms=500))
 
-    bob.aside.sends(heartbeat(generation_id=ana.generation_id))
-    bob.aside.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.aside.asks(heartbeat(generation_id=ana.generation_id), error_code="REBALANCE_IN_PROGRESS")
     conversation.elapses(1200)
     ana.sends(join_group())
 
@@ -255,8 +246,7 @@ def a_newcomer_ends_parked_syncs(conversation: Conversation) -> None:
     carol.sends(join_group(version=3))
 
     bob.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
     ana.sends(join_group())
     bob.sends(join_group())
     ana.receives(join_group_response(error_code="NONE", leader=ana.member_id))

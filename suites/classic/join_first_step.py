@@ -8,14 +8,12 @@ from harness.scenario import (
     describe_groups,
     describe_groups_response,
     heartbeat,
-    heartbeat_response,
     in_any_order,
     join_group,
     join_group_response,
     scenario,
     starting_with,
     sync_group,
-    sync_group_response,
 )
 
 
@@ -95,10 +93,8 @@ def before_v4_one_step_is_enough(conversation: Conversation) -> None:
 def each_first_step_mints_another_id(conversation: Conversation) -> None:
     """One client that takes the first step twice holds two ids, and both may join."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(member_id=""))
-    first = ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
-    ana.sends(join_group(member_id=""))
-    second = ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    first = ana.asks(join_group(member_id=""), error_code="MEMBER_ID_REQUIRED")
+    second = ana.asks(join_group(member_id=""), error_code="MEMBER_ID_REQUIRED")
 
     ana.sends(join_group(member_id=first["member_id"]))
     ana.receives(join_group_response(error_code="NONE", member_id=first["member_id"]))
@@ -126,8 +122,7 @@ def the_first_step_starts_no_rebalance(conversation: Conversation) -> None:
 
     bob.obtains_member_id()
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
     ana.repeats(
         describe_groups(),
         until=describe_groups_response(group_state="Stable", members=({"member_id": ana.member_id},)),
@@ -147,8 +142,7 @@ def the_second_step_waits_for_all_members(conversation: Conversation) -> None:
 
     bob.sends(join_group())
     bob.stays_parked(for_ms=300)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
     ana.sends(join_group())
 
     ana.receives(
@@ -171,13 +165,11 @@ def the_second_step_waits_for_all_members(conversation: Conversation) -> None:
 def a_pending_id_expires_with_its_session(conversation: Conversation) -> None:
     """A pending id that is not used within its session timeout is forgotten."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(session_timeout_ms=500))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    ana.asks(join_group(session_timeout_ms=500), error_code="MEMBER_ID_REQUIRED")
 
     conversation.elapses(1200)
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
+    ana.asks(join_group(), join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
 
 
 @scenario(
@@ -191,10 +183,8 @@ def a_pending_id_is_no_member(conversation: Conversation) -> None:
     bob = conversation.actor("bob")
     bob.obtains_member_id()
 
-    bob.sends(heartbeat(generation_id=ana.generation_id))
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    bob.sends(sync_group(generation_id=ana.generation_id))
-    bob.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.asks(heartbeat(generation_id=ana.generation_id), error_code="UNKNOWN_MEMBER_ID")
+    bob.asks(sync_group(generation_id=ana.generation_id), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -230,8 +220,7 @@ def a_pending_id_survives_inconsistent_protocols(conversation: Conversation) -> 
     bob.obtains_member_id()
     bob.sends(join_group(protocols=ROUND_ROBIN))
     bob.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", generation_id=-1))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
 
     bob.sends(join_group())
     ana.sends(join_group())
@@ -248,8 +237,7 @@ def a_pending_id_survives_inconsistent_protocols(conversation: Conversation) -> 
 def a_pending_id_cannot_become_static(conversation: Conversation) -> None:
     """A second step with an instance id is told UNKNOWN_SERVER_ERROR without id, and the id stays pending."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(member_id=""))
-    minted = ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    minted = ana.asks(join_group(member_id=""), error_code="MEMBER_ID_REQUIRED")
 
     # Kafka 2.4 cannot write this error at v6 and never answers; v5 it can.
     ana.sends(join_group(version=5, group_instance_id="ana-1"))

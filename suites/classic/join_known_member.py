@@ -6,12 +6,10 @@ from harness.scenario import (
     SHORT_SESSIONS,
     Conversation,
     heartbeat,
-    heartbeat_response,
     in_any_order,
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     scenario,
     subscription,
     sync_group,
@@ -36,8 +34,7 @@ def a_stranger_is_unknown(conversation: Conversation) -> None:
     bob.sends(join_group(member_id="nobody"))
     bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="nobody", members=()))
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -48,11 +45,9 @@ def a_stranger_is_unknown(conversation: Conversation) -> None:
 def an_id_is_not_revived_in_an_empty_group(conversation: Conversation) -> None:
     """The last member's id is UNKNOWN_MEMBER_ID once it has left, though its group is still there."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
+    ana.asks(join_group(), join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
 
 
 @scenario(
@@ -63,14 +58,11 @@ def an_id_is_not_revived_in_an_empty_group(conversation: Conversation) -> None:
 def an_id_is_not_revived_in_a_rebalance(conversation: Conversation) -> None:
     """A member that has left a group of several cannot come back with its old id."""
     ana, bob = conversation.stable_group("ana", "bob")
-    bob.sends(leave_group())
-    bob.receives(leave_group_response(error_code="NONE"))
+    bob.asks(leave_group(), error_code="NONE")
 
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
+    bob.asks(join_group(), join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", members=({"member_id": ana.member_id},)))
+    ana.asks(join_group(), join_group_response(error_code="NONE", members=({"member_id": ana.member_id},)))
 
 
 @scenario(
@@ -94,8 +86,7 @@ def an_unchanged_follower_is_answered_without_a_rebalance(conversation: Conversa
         )
     )
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -109,8 +100,7 @@ def a_follower_with_other_metadata_starts_a_rebalance(conversation: Conversation
 
     bob.sends(join_group(protocols=OTHER_TOPIC))
     bob.stays_parked(for_ms=300)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
     ana.sends(join_group())
 
     ana.receives(
@@ -137,8 +127,7 @@ def a_follower_with_protocols_reordered_starts_a_rebalance(conversation: Convers
     bob.sends(join_group(protocols=BOTH_TURNED_ROUND))
     bob.stays_parked(for_ms=300)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
 
 
 @scenario(
@@ -152,8 +141,7 @@ def an_unchanged_leader_starts_a_rebalance(conversation: Conversation) -> None:
 
     ana.sends(join_group())
     ana.stays_parked(for_ms=300)
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
     bob.sends(join_group())
 
     bob.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id, members=()))
@@ -169,8 +157,7 @@ def a_lone_leader_waits_for_nobody(conversation: Conversation) -> None:
     """A lone member that rejoins in Stable is given the next generation at once."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
+    ana.asks(join_group(), join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
 
 
 @scenario(
@@ -230,13 +217,11 @@ def a_rejoin_may_shorten_the_session(conversation: Conversation) -> None:
     """A member that rejoins with a shorter session timeout is answered; since 3.3.2 it is also held to it."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(join_group(session_timeout_ms=500))
-    ana.receives(join_group_response(error_code="NONE", generation_id=2))
+    ana.asks(join_group(session_timeout_ms=500), join_group_response(error_code="NONE", generation_id=2))
     ana.syncs_as_leader((ana,))
     conversation.elapses(1200)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    ana.asks(heartbeat(), error_code=ANY)
 
 
 @scenario(
@@ -253,8 +238,7 @@ def an_unchanged_follower_keeps_its_timeouts(conversation: Conversation) -> None
     bob.receives(join_group_response(error_code="NONE", generation_id=ana.generation_id))
     conversation.elapses(1200)
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
+    bob.asks(heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -269,22 +253,18 @@ def unchanged_joins_keep_no_session_alive(conversation: Conversation) -> None:
     bob = conversation.actor("bob")
     bob.obtains_member_id()
     bob.sends(join_group(session_timeout_ms=1500))
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=2))
+    ana.asks(join_group(), join_group_response(error_code="NONE", generation_id=2))
     bob.receives(join_group_response(error_code="NONE", generation_id=2))
     ana.syncs_as_leader((ana, bob))
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(sync_group(), sync_group_response(error_code="NONE", assignment=bob.part))
 
     conversation.elapses(900)
-    bob.sends(join_group(session_timeout_ms=1500))
-    bob.receives(join_group_response(error_code="NONE", generation_id=2))
+    bob.asks(join_group(session_timeout_ms=1500), join_group_response(error_code="NONE", generation_id=2))
     conversation.elapses(1100)
 
     bob.sends(join_group(session_timeout_ms=1500))
     bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
 
 
 @scenario(

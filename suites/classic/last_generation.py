@@ -5,7 +5,6 @@ from harness.scenario import (
     Conversation,
     group_record,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     offset_commit,
@@ -33,13 +32,10 @@ def generations_go_on_from_below(conversation: Conversation) -> None:
     ana.repeats(offset_fetch(group_id=never), until=offset_fetch_response({}), within_ms=WITHIN_MS)
 
     ana.obtains_member_id()
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=-LAST - 1))
+    ana.asks(join_group(), join_group_response(error_code="NONE", generation_id=-LAST - 1))
     ana.syncs_as_leader((ana,))
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    ana.sends(offset_commit(topics={"orders": {0: 1}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(heartbeat(), error_code="NONE")
+    ana.asks(offset_commit(topics={"orders": {0: 1}}), offset_commit_response({"orders": {0: "NONE"}}))
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 1}}))
     ana.receives(offset_commit_response({"orders": {1: "UNKNOWN_MEMBER_ID"}}))

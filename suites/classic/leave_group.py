@@ -3,7 +3,6 @@
 from harness.scenario import (
     Conversation,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     leave_group,
@@ -33,12 +32,9 @@ def a_follower_leaves(conversation: Conversation) -> None:
         )
     )
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS"))
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
+    ana.asks(sync_group(), error_code="REBALANCE_IN_PROGRESS")
+    bob.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -52,8 +48,7 @@ def the_last_member_leaves(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
 
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
 
     bob.sends(join_group(version=3))
     bob.receives(join_group_response(error_code="NONE", generation_id=3), not_after_ms=1000)
@@ -77,8 +72,7 @@ def a_stranger_cannot_leave(conversation: Conversation, version: int) -> None:
         )
     )
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -91,13 +85,10 @@ def before_v3_the_members_error_stands_on_top(conversation: Conversation, versio
     """A LeaveGroup v{version} is about one member, whose error is the response's own."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(leave_group(version=version, member_id="nobody"))
-    ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(leave_group(version=version))
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(version=version, member_id="nobody"), error_code="UNKNOWN_MEMBER_ID")
+    ana.asks(leave_group(version=version), error_code="NONE")
 
-    ana.sends(leave_group(version=version))
-    ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(leave_group(version=version), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -110,11 +101,9 @@ def a_pending_id_may_leave(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE", members=({"error_code": "NONE"},)))
+    ana.asks(leave_group(), leave_group_response(error_code="NONE", members=({"error_code": "NONE"},)))
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
+    ana.asks(join_group(), join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
 
 
 @scenario(
@@ -164,8 +153,7 @@ def each_member_of_a_batch_is_judged_alone(conversation: Conversation) -> None:
         )
     )
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", members=({"member_id": ana.member_id},)))
+    ana.asks(join_group(), join_group_response(error_code="NONE", members=({"member_id": ana.member_id},)))
 
 
 @scenario(
@@ -180,14 +168,12 @@ def a_leaver_whose_join_is_parked(conversation: Conversation) -> None:
     bob.obtains_member_id()
     bob.sends(join_group())
 
-    bob.aside.sends(leave_group())
-    bob.aside.receives(leave_group_response(error_code="NONE"))
+    bob.aside.asks(leave_group(), error_code="NONE")
 
     bob.receives(
         join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="", generation_id=-1, members=())
     )
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", members=({"member_id": ana.member_id},)))
+    ana.asks(join_group(), join_group_response(error_code="NONE", members=({"member_id": ana.member_id},)))
 
 
 @scenario(
@@ -204,12 +190,10 @@ def a_leaver_ends_the_others_syncs(conversation: Conversation) -> None:
         actor.receives(join_group_response(error_code="NONE", generation_id=3))
     carol.sends(sync_group())
 
-    bob.sends(leave_group())
-    bob.receives(leave_group_response(error_code="NONE"))
+    bob.asks(leave_group(), error_code="NONE")
 
     carol.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
+    ana.asks(sync_group(), sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
 
 
 @scenario(
@@ -221,8 +205,7 @@ def a_reason_changes_nothing(conversation: Conversation) -> None:
     """A reason to join (v8) or to leave (v5), however long, changes nothing and is not told to anybody."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
-    ana.sends(join_group(version=9))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.asks(join_group(version=9), join_group_response(error_code="NONE", generation_id=1))
 
     member = {"member_id": ana.member_id, "group_instance_id": None, "reason": "tired " * 100}
     ana.sends(request("LeaveGroup", 5, group_id=conversation.group("main"), members=(member,)))

@@ -5,11 +5,9 @@ from harness.scenario import (
     ROUND_ROBIN,
     Conversation,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     scenario,
 )
 
@@ -36,8 +34,7 @@ def a_full_group_takes_nobody(conversation: Conversation) -> None:
     carol.sends(join_group(version=3, member_id=""))
     carol.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -107,11 +104,9 @@ def a_leaver_makes_room(conversation: Conversation) -> None:
     """A newcomer that was turned away is let in after a member has left."""
     ana, bob = conversation.stable_group("ana", "bob")
     carol = conversation.actor("carol")
-    carol.sends(join_group(member_id=""))
-    carol.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED"))
+    carol.asks(join_group(member_id=""), error_code="GROUP_MAX_SIZE_REACHED")
 
-    bob.sends(leave_group())
-    bob.receives(leave_group_response(error_code="NONE"))
+    bob.asks(leave_group(), error_code="NONE")
     carol.sends(join_group(version=3, member_id=""))
     ana.sends(join_group())
 
@@ -140,8 +135,7 @@ def whoever_rejoins_last_may_find_no_room(conversation: Conversation) -> None:
 
     bob.receives(join_group_response(error_code=ANY))
     conversation.elapses(200)
-    ana.aside.sends(heartbeat())
-    ana.aside.receives(heartbeat_response(error_code=ANY))
+    ana.aside.asks(heartbeat(), error_code=ANY)
 
     ana.receives(
         join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id), not_after_ms=2300
@@ -165,16 +159,13 @@ def a_pending_id_may_find_no_room(conversation: Conversation) -> None:
     ana, bob = conversation.stable_group("ana", "bob", rebalance_timeout_ms=2000)
     carol = conversation.actor("carol")
     ana.sends(join_group(rebalance_timeout_ms=2000))
-    carol.sends(join_group(version=8, member_id=""))
-    carol.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    carol.asks(join_group(version=8, member_id=""), error_code="MEMBER_ID_REQUIRED")
     bob.sends(join_group(rebalance_timeout_ms=2000))
     ana.stays_parked(for_ms=300)
 
-    carol.sends(join_group())
-    carol.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
+    carol.asks(join_group(), join_group_response(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
     conversation.elapses(200)
-    ana.aside.sends(heartbeat())
-    ana.aside.receives(heartbeat_response(error_code=ANY))
+    ana.aside.asks(heartbeat(), error_code=ANY)
 
     ana.receives(
         join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id), not_after_ms=2300
@@ -210,7 +201,5 @@ def a_full_group_comes_before_protocols(conversation: Conversation) -> None:
         )
     )
 
-    bob.sends(leave_group())
-    bob.receives(leave_group_response(error_code="NONE"))
-    carol.sends(join_group(member_id="", protocols=ROUND_ROBIN))
-    carol.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"))
+    bob.asks(leave_group(), error_code="NONE")
+    carol.asks(join_group(member_id="", protocols=ROUND_ROBIN), error_code="INCONSISTENT_GROUP_PROTOCOL")

@@ -68,8 +68,7 @@ def a_leavers_parked_sync_is_never_answered(conversation: Conversation) -> None:
     _, bob = _all_joined(conversation, "ana", "bob")
     bob.sends(sync_group())
 
-    bob.aside.sends(leave_group())
-    bob.aside.receives(leave_group_response(error_code="NONE"))
+    bob.aside.asks(leave_group(), error_code="NONE")
 
     bob.stays_parked(for_ms=500)
 
@@ -111,5 +110,4 @@ def a_closed_connections_join_is_taken_over(conversation: Conversation) -> None:
     bob.aside.receives(join_group_response(error_code="NONE", generation_id=3))
     ana.receives(join_group_response(error_code="NONE", generation_id=3, members=({}, {})))
     ana.syncs_as_leader((ana, bob))
-    bob.aside.sends(sync_group())
-    bob.aside.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.aside.asks(sync_group(), sync_group_response(error_code="NONE", assignment=bob.part))

@@ -6,12 +6,10 @@ from harness.scenario import (
     describe_groups,
     describe_groups_response,
     heartbeat,
-    heartbeat_response,
     in_any_order,
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     one_of,
     scenario,
     subscription,
@@ -112,8 +110,7 @@ def the_protocol_type_outlives_the_members(conversation: Conversation) -> None:
     """A group that all members have left keeps its protocol type and forgets its protocol."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
 
     ana.repeats(
         describe_groups(),
@@ -158,11 +155,9 @@ def a_leaving_leader_is_replaced(conversation: Conversation) -> None:
     """When the leader leaves, the member that remains is told to rebalance and leads the next generation."""
     ana, bob = conversation.stable_group("ana", "bob")
 
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
     bob.sends(join_group())
     bob.receives(
         join_group_response(
@@ -187,8 +182,7 @@ def either_of_two_may_replace_the_leader(conversation: Conversation) -> None:
     """
     ana, bob, carol = conversation.stable_group("ana", "bob", "carol")
 
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
     bob.sends(join_group())
     carol.sends(join_group())
 
@@ -240,5 +234,4 @@ def a_dynamic_leader_skips_no_assignment(conversation: Conversation) -> None:
     )
     bob.receives(join_group_response(error_code="NONE", leader=ana.member_id, skip_assignment=False))
     ana.syncs_as_leader((ana, bob))
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(sync_group(), sync_group_response(error_code="NONE", assignment=bob.part))

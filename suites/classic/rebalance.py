@@ -6,7 +6,6 @@ from harness.scenario import (
     delete_groups,
     delete_groups_response,
     heartbeat,
-    heartbeat_response,
     in_any_order,
     join_group,
     join_group_response,
@@ -83,10 +82,8 @@ def an_absent_member_is_dropped(conversation: Conversation) -> None:
         due_ms=2000,
     )
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
+    bob.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
+    bob.asks(join_group(), join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
 
 
 @scenario(
@@ -127,8 +124,7 @@ def a_leaving_pending_id_ends_the_rebalance(conversation: Conversation) -> None:
     ana.sends(join_group())
     ana.stays_parked(for_ms=300)
 
-    bob.sends(leave_group())
-    bob.receives(leave_group_response(error_code="NONE", members=({"error_code": "NONE"},)))
+    bob.asks(leave_group(), leave_group_response(error_code="NONE", members=({"error_code": "NONE"},)))
 
     ana.receives(
         join_group_response(error_code="NONE", generation_id=2, members=({"member_id": ana.member_id},))
@@ -145,15 +141,13 @@ def an_expiring_pending_id_ends_the_rebalance(conversation: Conversation) -> Non
     """A rebalance that waits for nobody but a pending id completes when that id's session is over."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
-    bob.sends(join_group(session_timeout_ms=2000))
-    bob.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    bob.asks(join_group(session_timeout_ms=2000), error_code="MEMBER_ID_REQUIRED")
 
     ana.sends(join_group())
     ana.stays_parked(for_ms=300)
 
     ana.receives(join_group_response(error_code="NONE", generation_id=2), due_ms=2000)
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.asks(join_group(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -192,8 +186,7 @@ def a_missing_member_expires(conversation: Conversation) -> None:
         due_ms=2000,
     )
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -207,8 +200,7 @@ def a_missing_member_leaves(conversation: Conversation) -> None:
     ana.sends(join_group())
     ana.stays_parked(for_ms=300)
 
-    bob.sends(leave_group())
-    bob.receives(leave_group_response(error_code="NONE"))
+    bob.asks(leave_group(), error_code="NONE")
 
     ana.receives(
         join_group_response(error_code="NONE", generation_id=3, members=({"member_id": ana.member_id},))
@@ -228,8 +220,7 @@ def a_missing_member_may_take_its_time(conversation: Conversation) -> None:
 
     for _ in range(3):
         conversation.elapses(800)
-        bob.sends(heartbeat())
-        bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+        bob.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
     ana.stays_parked(for_ms=100)
     bob.sends(join_group(session_timeout_ms=1500))
 
@@ -251,10 +242,8 @@ def a_missing_member_may_take_its_time(conversation: Conversation) -> None:
 def the_generation_counts_on_over_an_empty_group(conversation: Conversation) -> None:
     """A group that was left by all counts that as a generation, and counts on when it is joined again."""
     ana, bob = conversation.actors("ana", "bob")
-    ana.sends(join_group(version=3))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(join_group(version=3), join_group_response(error_code="NONE", generation_id=1))
+    ana.asks(leave_group(), error_code="NONE")
 
     bob.sends(join_group(version=3))
     bob.receives(join_group_response(error_code="NONE", generation_id=3, leader=bob.member_id))
@@ -268,12 +257,9 @@ def the_generation_counts_on_over_an_empty_group(conversation: Conversation) -> 
 def the_generation_begins_again_after_a_deletion(conversation: Conversation) -> None:
     """A group that was deleted and is joined again begins with generation 1."""
     ana, bob = conversation.actors("ana", "bob")
-    ana.sends(join_group(version=3))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(join_group(version=3), join_group_response(error_code="NONE", generation_id=1))
+    ana.asks(leave_group(), error_code="NONE")
+    ana.asks(delete_groups(), delete_groups_response("NONE"))
 
     bob.sends(join_group(version=3))
     bob.receives(join_group_response(error_code="NONE", generation_id=1, leader=bob.member_id))

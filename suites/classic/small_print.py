@@ -10,7 +10,6 @@ from harness.scenario import (
     join_group,
     join_group_response,
     list_groups,
-    list_groups_response,
     request,
     scenario,
 )
@@ -20,8 +19,7 @@ from harness.scenario import (
 def a_join_v4_takes_two_steps(conversation: Conversation) -> None:
     """JoinGroup v4 is the first version in which a newcomer is given an id to come back with."""
     ana, bob = conversation.actors("ana", "bob")
-    ana.sends(join_group(version=4))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED", member_id=NON_EMPTY))
+    ana.asks(join_group(version=4), join_group_response(error_code="MEMBER_ID_REQUIRED", member_id=NON_EMPTY))
     ana.sends(join_group(version=4))
     ana.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id))
 
@@ -60,8 +58,7 @@ def a_client_without_an_id_gets_a_member_id(conversation: Conversation) -> None:
     eve = conversation.actor("eve", client_id=None)
 
     eve.sends(join_group(version=3, member_id=""))
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", members=in_any_order({}, {})))
+    ana.asks(join_group(), join_group_response(error_code="NONE", members=in_any_order({}, {})))
     eve.receives(join_group_response(error_code="NONE", member_id=NON_EMPTY))
 
 
@@ -148,5 +145,4 @@ def a_state_with_blanks_around(conversation: Conversation) -> None:
     """A state with blanks around it, but in proper letters, finds groups of the Java coordinator only."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(list_groups(version=4, states_filter=(" Stable ",)))
-    ana.receives(list_groups_response(error_code="NONE"))
+    ana.asks(list_groups(version=4, states_filter=(" Stable ",)), error_code="NONE")

@@ -6,7 +6,6 @@ from harness.scenario import (
     describe_groups,
     describe_groups_response,
     join_group,
-    join_group_response,
     offset_delete,
     offset_delete_response,
     scenario,
@@ -46,13 +45,11 @@ def _join_may_break_down(conversation: Conversation, metadata: bytes) -> None:
     """
     ana = conversation.actor("ana")
     protocols = (("range", metadata),)
-    ana.sends(join_group(protocols=protocols))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    ana.asks(join_group(protocols=protocols), error_code="MEMBER_ID_REQUIRED")
 
     ana.sends(join_group(protocols=protocols))
     conversation.elapses(500)
-    ana.aside.sends(describe_groups())
-    ana.aside.receives(describe_groups_response(error_code="NONE", group_state=ANY))
+    ana.aside.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state=ANY))
 
 
 @scenario("classic/subscription/no-topics", source=READS, clauses=("OD-08", "OD-09"))

@@ -6,7 +6,6 @@ from harness.scenario import (
     Actor,
     Conversation,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     scenario,
@@ -37,8 +36,7 @@ def a_parked_follower_outlives_its_session(conversation: Conversation) -> None:
     bob = conversation.actor("bob")
     bob.obtains_member_id()
     bob.sends(join_group(session_timeout_ms=600))
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=2))
+    ana.asks(join_group(), join_group_response(error_code="NONE", generation_id=2))
     bob.receives(join_group_response(error_code="NONE", generation_id=2))
 
     bob.sends(sync_group())
@@ -46,8 +44,7 @@ def a_parked_follower_outlives_its_session(conversation: Conversation) -> None:
     ana.syncs_as_leader((ana, bob))
 
     bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
+    bob.asks(heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -64,14 +61,11 @@ def a_follower_that_never_syncs_is_dropped(conversation: Conversation) -> None:
     ana.syncs_as_leader((ana, bob))
 
     conversation.elapses(1700)
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
+    bob.asks(heartbeat(), error_code="NONE")
     conversation.elapses(600)
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code=ANY))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    bob.asks(heartbeat(), error_code=ANY)
+    ana.asks(heartbeat(), error_code=ANY)
 
 
 @scenario(
@@ -125,8 +119,7 @@ def nobody_syncs(conversation: Conversation) -> None:
     """
     ana, _ = _completing_group(conversation, rebalance_timeout_ms=2000)
     conversation.elapses(1700)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    ana.asks(heartbeat(), error_code=ANY)
     conversation.elapses(600)
     carol = conversation.actor("carol")
 
@@ -137,8 +130,7 @@ def nobody_syncs(conversation: Conversation) -> None:
         )
     )
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -158,8 +150,7 @@ def a_leader_expires_before_it_syncs(conversation: Conversation) -> None:
     bob.sends(sync_group())
     bob.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS"), due_ms=2000)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
     bob.sends(join_group(session_timeout_ms=2000))
     bob.receives(join_group_response(error_code="NONE", generation_id=4, leader=bob.member_id))
 
@@ -178,9 +169,7 @@ def a_member_that_syncs_instead_of_heartbeating(conversation: Conversation) -> N
     (ana,) = conversation.stable_group("ana", session_timeout_ms=2000)
 
     conversation.elapses(1200)
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    ana.asks(sync_group(), sync_group_response(error_code="NONE", assignment=ana.part))
     conversation.elapses(1400)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    ana.asks(heartbeat(), error_code=ANY)

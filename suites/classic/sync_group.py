@@ -5,7 +5,6 @@ from harness.scenario import (
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     scenario,
     sync_group,
     sync_group_response,
@@ -21,8 +20,7 @@ def a_sync_with_a_past_generation_is_refused(conversation: Conversation) -> None
     """A member that syncs with the generation before the current one is told ILLEGAL_GENERATION."""
     ana, _ = conversation.stable_group("ana", "bob")
 
-    ana.sends(sync_group(generation_id=ana.generation_id - 1))
-    ana.receives(sync_group_response(error_code="ILLEGAL_GENERATION"))
+    ana.asks(sync_group(generation_id=ana.generation_id - 1), error_code="ILLEGAL_GENERATION")
 
 
 @scenario(
@@ -70,8 +68,7 @@ def an_assignment_is_kept(conversation: Conversation) -> None:
 
     ana.sends(sync_group(assignments=((ana.member_id, b"other"), (bob.member_id, b"other"))))
     ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(sync_group(), sync_group_response(error_code="NONE", assignment=bob.part))
 
 
 @scenario(
@@ -104,8 +101,7 @@ def a_leader_may_bring_nothing(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     ana.joins()
 
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(error_code="NONE", assignment=b""))
+    ana.asks(sync_group(), sync_group_response(error_code="NONE", assignment=b""))
     ana.sends(sync_group(assignments=((ana.member_id, b"late"),)))
     ana.receives(sync_group_response(error_code="NONE", assignment=b""))
 
@@ -141,11 +137,9 @@ def a_sync_during_a_rebalance_comes_too_late(conversation: Conversation) -> None
     bob = conversation.actor("bob")
     bob.sends(join_group(version=3))
 
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
+    ana.asks(sync_group(), sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=2))
+    ana.asks(join_group(), join_group_response(error_code="NONE", generation_id=2))
     bob.receives(join_group_response(error_code="NONE", generation_id=2))
 
 
@@ -157,11 +151,9 @@ def a_sync_during_a_rebalance_comes_too_late(conversation: Conversation) -> None
 def an_empty_group_knows_no_member_to_sync(conversation: Conversation) -> None:
     """A SyncGroup in a group that all members have left is told UNKNOWN_MEMBER_ID."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
 
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
+    ana.asks(sync_group(), sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
 
 
 @scenario(

@@ -7,7 +7,6 @@ from harness.scenario import (
     delete_groups,
     delete_groups_response,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     leave_group,
@@ -38,18 +37,14 @@ COMMIT_V8_WITH_AN_UNKNOWN_TAG: Final = (
 def the_versions_around_the_flexible_encoding(conversation: Conversation) -> None:
     """A member may go to and fro between the last plain and the first flexible version of an API."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(version=5, member_id=""))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    ana.asks(join_group(version=5, member_id=""), error_code="MEMBER_ID_REQUIRED")
 
-    ana.sends(join_group(version=6))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.asks(join_group(version=6), join_group_response(error_code="NONE", generation_id=1))
     ana.sends(sync_group(version=3, assignments=((ana.member_id, ana.part),)))
     ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
-    ana.sends(sync_group(version=4))
-    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    ana.asks(sync_group(version=4), sync_group_response(error_code="NONE", assignment=ana.part))
     for version in (3, 4):
-        ana.sends(heartbeat(version=version))
-        ana.receives(heartbeat_response(error_code="NONE"))
+        ana.asks(heartbeat(version=version), error_code="NONE")
     ana.sends(leave_group(version=3, members=(("nobody", None),)))
     ana.receives(leave_group_response(error_code="NONE", members=({"error_code": "UNKNOWN_MEMBER_ID"},)))
     ana.sends(leave_group(version=4))
@@ -70,8 +65,7 @@ def below_v5_no_protocol_is_checked(conversation: Conversation) -> None:
     ana.sends(sync_group(version=0, assignments=((ana.member_id, ana.part),)))
     ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
     for version in (1, 2, 3, 4):
-        ana.sends(sync_group(version=version))
-        ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+        ana.asks(sync_group(version=version), sync_group_response(error_code="NONE", assignment=ana.part))
 
 
 @scenario("classic/wire/unknown-tag", source="KIP-482", clauses=("VF-21",))
@@ -84,5 +78,4 @@ def an_unknown_tag_is_passed_over(conversation: Conversation) -> None:
         offset_fetch(group_id=TAGGED, topics={"orders": (0,)}),
         until=offset_fetch_response({"orders": {0: 7}}),
     )
-    eve.aside.sends(delete_groups(groups=(TAGGED,)))
-    eve.aside.receives(delete_groups_response("NONE"))
+    eve.aside.asks(delete_groups(groups=(TAGGED,)), delete_groups_response("NONE"))

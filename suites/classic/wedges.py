@@ -8,11 +8,9 @@ from harness.scenario import (
     describe_groups,
     describe_groups_response,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     scenario,
 )
 
@@ -35,8 +33,7 @@ def a_doubled_protocol_wedges_the_group(conversation: Conversation) -> None:
     ana.stays_parked(for_ms=700)
     ana.aside.sends(describe_groups())
     ana.aside.receives(describe_groups_response(error_code="NONE", group_state="PreparingRebalance"))
-    ana.aside.sends(delete_groups())
-    ana.aside.receives(delete_groups_response("NON_EMPTY_GROUP"))
+    ana.aside.asks(delete_groups(), delete_groups_response("NON_EMPTY_GROUP"))
 
 
 @scenario(
@@ -52,10 +49,8 @@ def an_unreadable_subscription_may_wedge_the_group(conversation: Conversation) -
 
     ana.sends(join_group(protocols=protocols))
     ana.may_receive(join_group_response(error_code="NONE"), within_ms=4000)
-    ana.aside.sends(heartbeat(generation_id=0))
-    ana.aside.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
-    ana.aside.sends(heartbeat(generation_id=1))
-    ana.aside.receives(heartbeat_response(error_code=ANY))
+    ana.aside.asks(heartbeat(generation_id=0), error_code="ILLEGAL_GENERATION")
+    ana.aside.asks(heartbeat(generation_id=1), error_code=ANY)
 
 
 @scenario(
@@ -74,10 +69,8 @@ def nobody_gets_into_a_wedged_group(conversation: Conversation) -> None:
     bob.obtains_member_id()
     bob.sends(join_group())
     conversation.elapses(300)
-    ana.aside.sends(delete_groups())
-    ana.aside.receives(delete_groups_response("NON_EMPTY_GROUP"))
-    ana.aside.sends(leave_group())
-    ana.aside.receives(leave_group_response(error_code="NONE"))
+    ana.aside.asks(delete_groups(), delete_groups_response("NON_EMPTY_GROUP"))
+    ana.aside.asks(leave_group(), error_code="NONE")
     ana.receives(join_group_response())
     bob.may_receive(join_group_response(error_code="NONE"), within_ms=1000)
 
@@ -94,5 +87,4 @@ def an_internal_error_may_stay_unsaid_in_v6(conversation: Conversation) -> None:
 
     ana.sends(join_group(group_instance_id="ana-1"))
     ana.may_receive(join_group_response(error_code="UNKNOWN_SERVER_ERROR", member_id=""), within_ms=1000)
-    ana.aside.sends(heartbeat(generation_id=1))
-    ana.aside.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.aside.asks(heartbeat(generation_id=1), error_code="UNKNOWN_MEMBER_ID")

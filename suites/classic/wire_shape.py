@@ -6,11 +6,9 @@ from harness.scenario import (
     SHORT_SESSIONS,
     Conversation,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     request,
     response,
     scenario,
@@ -114,12 +112,9 @@ def nobody_is_throttled_without_quotas(conversation: Conversation) -> None:
 
     ana.sends(join_group(version=2))
     ana.receives(response("JoinGroup", throttle_time_ms=0, error_code="NONE", member_id=NON_EMPTY))
-    ana.sends(sync_group(version=1))
-    ana.receives(response("SyncGroup", throttle_time_ms=0, error_code="NONE"))
-    ana.sends(heartbeat(version=1))
-    ana.receives(response("Heartbeat", throttle_time_ms=0, error_code="NONE"))
-    ana.sends(leave_group(version=1))
-    ana.receives(response("LeaveGroup", throttle_time_ms=0, error_code="NONE"))
+    ana.asks(sync_group(version=1), response("SyncGroup", throttle_time_ms=0, error_code="NONE"))
+    ana.asks(heartbeat(version=1), response("Heartbeat", throttle_time_ms=0, error_code="NONE"))
+    ana.asks(leave_group(version=1), response("LeaveGroup", throttle_time_ms=0, error_code="NONE"))
 
 
 @scenario(
@@ -142,10 +137,8 @@ def the_oldest_versions_still_work(conversation: Conversation) -> None:
     )
     ana.sends(sync_group(version=0, assignments=((ana.member_id, ana.part),)))
     ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
-    ana.sends(heartbeat(version=0))
-    ana.receives(heartbeat_response(error_code="NONE"))
-    ana.sends(leave_group(version=0))
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(heartbeat(version=0), error_code="NONE")
+    ana.asks(leave_group(version=0), error_code="NONE")
 
 
 @scenario(
@@ -163,8 +156,7 @@ def the_session_timeout_is_the_rebalance_timeout_in_v0(conversation: Conversatio
 
     bob.sends(join_group(version=0, session_timeout_ms=2000))
     conversation.elapses(700)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
 
     bob.receives(
         join_group_response(error_code="NONE", generation_id=2, members=({"member_id": bob.member_id},)),

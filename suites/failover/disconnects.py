@@ -53,8 +53,7 @@ def a_stable_group_goes_on_without_its_coordinator(conversation: Conversation) -
     disconnected(conversation, ana)
 
     lives(ana)
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(sync_group(), sync_group_response(error_code="NONE", assignment=bob.part))
     has_committed(ana, 7)
     commits(bob, 8)
     _reconnected(conversation, ana, bob)
@@ -75,11 +74,9 @@ def a_static_member_restarts_while_its_coordinator_is_away(conversation: Convers
     disconnected(conversation, ana)
 
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=2))
+    bob_again.asks(join_group(), join_group_response(error_code="NONE", generation_id=2))
     _reconnected(conversation, bob, bob_again)
-    bob.sends(heartbeat(generation_id=2))
-    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    bob.asks(heartbeat(generation_id=2), error_code="FENCED_INSTANCE_ID")
     lives(bob_again)
     lives(ana)
 
@@ -96,8 +93,7 @@ def a_parked_join_stays_behind(conversation: Conversation) -> None:
     _reconnected(conversation, bob)
     lives(bob, 2)
     lives(ana, 2)
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
+    bob.asks(join_group(), join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
 
 
 @scenario("failover/disconnect/completing-rebalance", source=LOADS, clauses=("PR-02",), needs=DISCONNECTS)
@@ -113,12 +109,10 @@ def a_parked_sync_stays_behind(conversation: Conversation) -> None:
     disconnected(conversation, ana)
     bob.disconnects()
 
-    ana.sends(heartbeat(generation_id=3))
-    ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    ana.asks(heartbeat(generation_id=3), error_code="ILLEGAL_GENERATION")
     lives(bob, 2)
     _reconnected(conversation, ana)
-    bob.sends(sync_group(generation_id=2))
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(sync_group(generation_id=2), sync_group_response(error_code="NONE", assignment=bob.part))
     lives(ana, 2)
 
 
@@ -133,8 +127,7 @@ def a_coordinator_that_comes_back_has_nothing(conversation: Conversation) -> Non
     _reconnected(conversation, ana)
 
     is_answered_alike_by_every_api(ana.formerly)
-    ana.formerly.sends(list_groups())
-    ana.formerly.receives(list_groups_response(error_code="NONE", groups=()))
+    ana.formerly.asks(list_groups(), list_groups_response(error_code="NONE", groups=()))
     has_committed(ana, 7)
     lives(ana)
 
@@ -178,5 +171,4 @@ def what_expired_without_a_network_did_not_happen(conversation: Conversation) ->
     _reconnected(conversation, ana)
     lives(ana)
     has_committed(ana, 7)
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Stable"))
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state="Stable"))

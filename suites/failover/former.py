@@ -3,7 +3,6 @@
 from harness.scenario import (
     Conversation,
     find_coordinator,
-    find_coordinator_response,
     heartbeat,
     heartbeat_response,
     list_groups,
@@ -45,8 +44,7 @@ def a_broker_that_never_coordinated_is_asked_everything(conversation: Conversati
     commits(ana, 7)
 
     is_answered_alike_by_every_api(ana.elsewhere)
-    ana.elsewhere.sends(find_coordinator())
-    ana.elsewhere.receives(find_coordinator_response(error_code="NONE"))
+    ana.elsewhere.asks(find_coordinator(), error_code="NONE")
     lives(ana)
     has_committed(ana, 7)
 
@@ -59,8 +57,7 @@ def nobody_lists_the_groups_of_others(conversation: Conversation) -> None:
     conversation.stable_group("ana")
     bob = conversation.actor("bob")
 
-    bob.elsewhere.sends(list_groups())
-    bob.elsewhere.receives(list_groups_response(error_code="NONE", groups=()))
+    bob.elsewhere.asks(list_groups(), list_groups_response(error_code="NONE", groups=()))
 
 
 @scenario(
@@ -74,11 +71,8 @@ def every_broker_names_the_new_coordinator(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana")
     conversation.moves_coordinator()
 
-    ana.sends(find_coordinator())
-    ana.receives(find_coordinator_response(error_code="NONE"))
-    ana.elsewhere.sends(find_coordinator())
-    ana.elsewhere.receives(find_coordinator_response(error_code="NONE"))
+    ana.asks(find_coordinator(), error_code="NONE")
+    ana.elsewhere.asks(find_coordinator(), error_code="NONE")
     goes_on(ana)
-    ana.sends(find_coordinator())
-    ana.receives(find_coordinator_response(error_code="NONE"))
+    ana.asks(find_coordinator(), error_code="NONE")
     lives(ana)

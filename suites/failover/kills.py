@@ -7,11 +7,9 @@ from harness.scenario import (
     describe_groups,
     describe_groups_response,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     scenario,
     sync_group,
     sync_group_response,
@@ -26,18 +24,15 @@ def a_stable_group_outlives_its_coordinator(conversation: Conversation) -> None:
     killed(conversation, ana)
 
     lives(ana)
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
+    bob.asks(sync_group(), sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(join_group(), join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
 
 
 @scenario("failover/kill/empty", source=LOADS, clauses=("PR-05",), needs=KILLS)
 def an_empty_group_outlives_its_coordinator(conversation: Conversation) -> None:
     """An Empty group goes on counting its generations."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
     killed(conversation, ana)
 
     ana.repeats(
@@ -45,8 +40,7 @@ def an_empty_group_outlives_its_coordinator(conversation: Conversation) -> None:
     )
     bob = conversation.actor("bob")
     bob.obtains_member_id()
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.asks(join_group(), join_group_response(error_code="NONE", generation_id=3))
 
 
 @scenario("failover/kill/preparing-rebalance", source=LOADS, clauses=("PR-02",), needs=KILLS)
@@ -70,11 +64,9 @@ def an_unassigned_generation_dies_with_the_coordinator(conversation: Conversatio
     bob.receives(join_group_response(error_code="NONE", generation_id=3))
     killed(conversation, ana)
 
-    ana.sends(heartbeat(generation_id=3))
-    ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    ana.asks(heartbeat(generation_id=3), error_code="ILLEGAL_GENERATION")
     lives(ana, 2)
-    bob.sends(sync_group(generation_id=2))
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(sync_group(generation_id=2), sync_group_response(error_code="NONE", assignment=bob.part))
 
 
 @scenario("failover/kill/offsets", source="OffsetMetadataManager#replay", clauses=("PE-11",), needs=KILLS)
@@ -101,10 +93,8 @@ def static_members_outlive_their_coordinator(conversation: Conversation) -> None
     killed(conversation, ana)
 
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=2))
-    bob.sends(heartbeat(generation_id=2))
-    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    bob_again.asks(join_group(), join_group_response(error_code="NONE", generation_id=2))
+    bob.asks(heartbeat(generation_id=2), error_code="FENCED_INSTANCE_ID")
     lives(bob_again)
 
 
@@ -118,14 +108,11 @@ def a_static_replacement_outlives_its_coordinator(conversation: Conversation) ->
     """Who replaced a static member is still in its place since 2.6.1; before, the former one is again."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=2))
+    bob_again.asks(join_group(), join_group_response(error_code="NONE", generation_id=2))
     killed(conversation, ana)
 
-    bob.sends(heartbeat(generation_id=2))
-    bob.receives(heartbeat_response(error_code=ANY))
-    bob_again.sends(heartbeat(generation_id=2))
-    bob_again.receives(heartbeat_response(error_code=ANY))
+    bob.asks(heartbeat(generation_id=2), error_code=ANY)
+    bob_again.asks(heartbeat(generation_id=2), error_code=ANY)
     lives(ana)
 
 
@@ -161,8 +148,7 @@ def a_group_that_outgrew_the_limit_rebalances(conversation: Conversation) -> Non
     conversation.restarts_coordinator({"group.max.size": 1})
     serves(ana)
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
     for actor in (ana, bob):
         actor.sends(join_group())
         actor.may_receive(join_group_response(error_code=ANY), within_ms=500)

@@ -13,7 +13,6 @@ from harness.scenario import (
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     offset_commit,
     offset_commit_response,
     scenario,
@@ -43,8 +42,7 @@ def a_stable_group_moves(conversation: Conversation) -> None:
     moved(conversation, ana, bob)
 
     lives(ana)
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(sync_group(), sync_group_response(error_code="NONE", assignment=bob.part))
     ana.repeats(
         describe_groups(),
         until=describe_groups_response(
@@ -56,16 +54,14 @@ def a_stable_group_moves(conversation: Conversation) -> None:
             ),
         ),
     )
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
+    bob.asks(join_group(), join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
 
 
 @scenario("failover/move/empty", source=LOADS, clauses=("PR-05",), needs=MOVES)
 def an_empty_group_moves(conversation: Conversation) -> None:
     """An Empty group keeps its protocol type and goes on counting generations on the new coordinator."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
     moved(conversation, ana)
 
     ana.repeats(
@@ -73,8 +69,7 @@ def an_empty_group_moves(conversation: Conversation) -> None:
     )
     bob = conversation.actor("bob")
     bob.obtains_member_id()
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.asks(join_group(), join_group_response(error_code="NONE", generation_id=3))
 
 
 @scenario("failover/move/preparing-rebalance", source=UNLOADS, clauses=("PR-02", "PR-07"), needs=MOVES)
@@ -102,8 +97,7 @@ def a_first_join_that_is_parked_is_sent_on(conversation: Conversation) -> None:
     bob.receives(join_group_response(error_code=NOT_OURS, member_id=bob.member_id))
     goes_on(ana, bob)
     lives(ana)
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.asks(join_group(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -125,11 +119,9 @@ def a_sync_that_is_parked_is_sent_on(conversation: Conversation) -> None:
 
     bob.receives(sync_group_response(error_code=NOT_OURS, assignment=b""))
     goes_on(ana, bob)
-    ana.sends(heartbeat(generation_id=3))
-    ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    ana.asks(heartbeat(generation_id=3), error_code="ILLEGAL_GENERATION")
     lives(ana, 2)
-    bob.sends(sync_group(generation_id=2))
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(sync_group(generation_id=2), sync_group_response(error_code="NONE", assignment=bob.part))
 
 
 @scenario("failover/move/offsets", source="OffsetMetadataManager#replay", clauses=("PE-11",), needs=MOVES)
@@ -159,10 +151,8 @@ def static_members_move(conversation: Conversation) -> None:
 
     lives(bob)
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=2))
-    bob.sends(heartbeat(generation_id=2))
-    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    bob_again.asks(join_group(), join_group_response(error_code="NONE", generation_id=2))
+    bob.asks(heartbeat(generation_id=2), error_code="FENCED_INSTANCE_ID")
     lives(bob_again)
 
 
@@ -176,14 +166,11 @@ def a_static_replacement_moves(conversation: Conversation) -> None:
     """Who replaced a static member is known to the new coordinator since 2.6.1; before, the former one is."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=2))
+    bob_again.asks(join_group(), join_group_response(error_code="NONE", generation_id=2))
     moved(conversation, ana, bob, bob_again)
 
-    bob.sends(heartbeat(generation_id=2))
-    bob.receives(heartbeat_response(error_code=ANY))
-    bob_again.sends(heartbeat(generation_id=2))
-    bob_again.receives(heartbeat_response(error_code=ANY))
+    bob.asks(heartbeat(generation_id=2), error_code=ANY)
+    bob_again.asks(heartbeat(generation_id=2), error_code=ANY)
     lives(ana)
 
 
@@ -195,8 +182,7 @@ def a_pending_member_does_not_move(conversation: Conversation) -> None:
     bob.obtains_member_id()
     moved(conversation, ana, bob)
 
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
+    bob.asks(join_group(), join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
     lives(ana)
 
 
@@ -208,14 +194,12 @@ def a_former_coordinator_has_forgotten_what_it_knew(conversation: Conversation) 
     moved(conversation, ana, bob)
     commits(ana, 8)
     for actor in (bob, ana):
-        actor.sends(leave_group())
-        actor.receives(leave_group_response(error_code="NONE"))
+        actor.asks(leave_group(), error_code="NONE")
     moved(conversation, ana)
     moved(conversation, ana, bob)
 
     has_committed(ana, 8)
-    bob.sends(heartbeat(generation_id=2))
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.asks(heartbeat(generation_id=2), error_code="UNKNOWN_MEMBER_ID")
     ana.repeats(describe_groups(), until=describe_groups_response(group_state="Empty", members=()))
 
 
@@ -240,8 +224,7 @@ def the_new_coordinator_loads_while_the_former_has_let_go(conversation: Conversa
         until=offset_commit_response({"orders": {0: loading}}),
         within_ms=WITHIN_MS,
     )
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
     conversation.releases(Breakpoint.LOADING)
     serves(ana)
     has_committed(ana, 7)

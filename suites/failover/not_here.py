@@ -69,10 +69,8 @@ def markers_go_to_who_leads_the_log(conversation: Conversation) -> None:
         topics={_OFFSETS: (0,)},
     )
 
-    ana.elsewhere.sends(ends)
-    ana.elsewhere.receives(write_txn_markers_response({_OFFSETS: {0: "NOT_LEADER_OR_FOLLOWER"}}))
-    ana.sends(ends)
-    ana.receives(write_txn_markers_response({_OFFSETS: {0: "NONE"}}))
+    ana.elsewhere.asks(ends, write_txn_markers_response({_OFFSETS: {0: "NOT_LEADER_OR_FOLLOWER"}}))
+    ana.asks(ends, write_txn_markers_response({_OFFSETS: {0: "NONE"}}))
 
 
 @scenario(

@@ -6,7 +6,6 @@ from harness.scenario import (
     Capability,
     Conversation,
     heartbeat,
-    heartbeat_response,
     offset_fetch,
     response,
     scenario,
@@ -36,7 +35,5 @@ def a_coordinator_is_elected_again_before_it_has_loaded(conversation: Conversati
     conversation.releases(Breakpoint.LOADING)
     conversation.elapses(_LOADED_MS)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch"))
+    ana.asks(heartbeat(), error_code=ANY)
+    ana.asks(offset_fetch(topics={"orders": (0,)}), response("OffsetFetch"))

@@ -31,8 +31,7 @@ UNSTABLE = response("OffsetFetch", topics=({"partitions": ({"error_code": "UNSTA
 
 
 def _is_pending(actor: Actor) -> None:
-    actor.sends(STABLE)
-    actor.receives(UNSTABLE)
+    actor.asks(STABLE, UNSTABLE)
 
 
 def _ends(producer: Producer, *, committed: bool) -> None:
@@ -82,8 +81,7 @@ def a_former_coordinator_decides_nothing(conversation: Conversation) -> None:
     ana.repeats(
         producer.ends(committed=True), until=end_txn_response(error_code=NOT_OURS), within_ms=WITHIN_MS
     )
-    ana.sends(producer.commits({"orders": {0: 43}}))
-    ana.receives(txn_offset_commit_response({"orders": {0: NOT_OURS}}))
+    ana.asks(producer.commits({"orders": {0: 43}}), txn_offset_commit_response({"orders": {0: NOT_OURS}}))
     ana.disconnects()
     serves(ana)
     _ends(producer, committed=True)
@@ -145,8 +143,7 @@ def what_was_decided_outlives_the_coordinator(conversation: Conversation) -> Non
     _ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
     ana.repeats(producer.adds(), until=add_offsets_to_txn_response(error_code="NONE"), within_ms=WITHIN_MS)
-    ana.sends(producer.commits({"orders": {0: 43}}))
-    ana.receives(txn_offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(producer.commits({"orders": {0: 43}}), txn_offset_commit_response({"orders": {0: "NONE"}}))
     _ends(producer, committed=False)
     sees(ana, ORDER_0)
     killed(conversation, ana)

@@ -75,8 +75,7 @@ def serves(witness: Actor) -> None:
     beside = offset_commit(
         group_id=GroupRef("beside"), generation_id=-1, member_id="", topics={"orders": {0: 1}}
     )
-    witness.sends(beside)
-    witness.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    witness.asks(beside, offset_commit_response({"orders": {0: "NONE"}}))
 
 
 def lives(actor: Actor, generation_id: int | None = None) -> None:
@@ -87,8 +86,7 @@ def lives(actor: Actor, generation_id: int | None = None) -> None:
 
 def commits(actor: Actor, offset: int) -> None:
     """Have an offset of partition 0 of `orders` acknowledged."""
-    actor.sends(offset_commit(topics={"orders": {0: offset}}))
-    actor.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    actor.asks(offset_commit(topics={"orders": {0: offset}}), offset_commit_response({"orders": {0: "NONE"}}))
 
 
 def has_committed(actor: Actor, offset: int) -> None:
@@ -109,8 +107,7 @@ def rebalancing(conversation: Conversation) -> tuple[Actor, Actor]:
     ana, bob = conversation.stable_group("ana", "bob")
     lives(bob)
     ana.sends(join_group())
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
     return ana, bob
 
 

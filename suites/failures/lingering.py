@@ -48,13 +48,11 @@ def a_commit_is_written_when_its_batch_is(conversation: Conversation) -> None:
     conversation.elapses(2 * LINGER_MS)
 
     ana.sends(offset_commit(topics={"orders": {0: 7}}))
-    eve.sends(offset_fetch(topics={"orders": (0,)}))
-    eve.receives(response("OffsetFetch"))
+    eve.asks(offset_fetch(topics={"orders": (0,)}), response("OffsetFetch"))
     bob.sends(heartbeat(generation_id=ana.generation_id, member_id=ana.member_id))
     bob.receives(heartbeat_response(error_code="NONE"), within_ms=3 * LINGER_MS)
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
-    eve.sends(offset_fetch(topics={"orders": (0,)}))
-    eve.receives(offset_fetch_response({"orders": {0: 7}}))
+    eve.asks(offset_fetch(topics={"orders": (0,)}), offset_fetch_response({"orders": {0: 7}}))
 
 
 @scenario(
@@ -75,8 +73,7 @@ def a_heartbeat_comes_behind_a_write_that_is_too_large(conversation: Conversatio
         heartbeat_response(error_code=one_of("NONE", "UNKNOWN_SERVER_ERROR")), within_ms=3 * LINGER_MS
     )
     conversation.elapses(2 * LINGER_MS)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
     ana.sends(offset_commit(topics={"orders": {0: 7}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
 
@@ -115,8 +112,7 @@ def a_write_that_is_too_large_comes_behind_another(conversation: Conversation) -
     ana.sends(offset_commit(topics={"orders": {0: 7}}))
     _commits_too_much(conversation, eve)
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(offset_fetch_response({"orders": {0: 7, 1: -1}}))
+    ana.asks(offset_fetch(topics={"orders": (0, 1)}), offset_fetch_response({"orders": {0: 7, 1: -1}}))
 
 
 @scenario(
@@ -136,5 +132,4 @@ def a_refused_write_holds_nobody_up_for_long(conversation: Conversation) -> None
         member.receives(heartbeat_response(error_code="NONE"), within_ms=3 * LINGER_MS)
     ana.sends(offset_commit(topics={"orders": {0: 9}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(offset_fetch_response({"orders": {0: 9, 1: -1}}))
+    ana.asks(offset_fetch(topics={"orders": (0, 1)}), offset_fetch_response({"orders": {0: 9, 1: -1}}))

@@ -10,11 +10,9 @@ from harness.scenario import (
     describe_groups,
     describe_groups_response,
     leave_group,
-    leave_group_response,
     offset_commit,
     offset_commit_response,
     offset_delete,
-    offset_delete_response,
     offset_fetch,
     offset_fetch_response,
     scenario,
@@ -45,16 +43,12 @@ def deletions_need_no_replicas(conversation: Conversation) -> None:
         )
         bob.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
     conversation.stable_group(ana)
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
     _restarts(conversation, bob, min_insync_replicas=2)
 
-    bob.sends(delete_groups(groups=(simple,)))
-    bob.receives(delete_groups_response("NONE"))
-    bob.sends(offset_delete(group_id=other, topics={"orders": (0,)}))
-    bob.receives(offset_delete_response(error_code="NONE"))
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
+    bob.asks(delete_groups(groups=(simple,)), delete_groups_response("NONE"))
+    bob.asks(offset_delete(group_id=other, topics={"orders": (0,)}), error_code="NONE")
+    ana.asks(delete_groups(), delete_groups_response("NONE"))
     _restarts(conversation, bob, min_insync_replicas=1)
 
     bob.sends(offset_fetch(group_id=simple, topics={"orders": (0,)}))
@@ -63,5 +57,4 @@ def deletions_need_no_replicas(conversation: Conversation) -> None:
     bob.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
     bob.sends(offset_fetch(group_id=other, topics={"orders": (0, 1)}))
     bob.receives(offset_fetch_response({"orders": {0: -1, 1: 8}}))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code=ANY, group_state="Dead"))
+    ana.asks(describe_groups(), describe_groups_response(error_code=ANY, group_state="Dead"))

@@ -6,7 +6,6 @@ from harness.scenario import (
     delete_groups,
     delete_groups_response,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     offset_commit,
@@ -26,18 +25,13 @@ from harness.scenario import (
 def writes_may_want_more_replicas_than_there_are(conversation: Conversation) -> None:
     """With min.insync.replicas 2 and one replica writes fail until 3.6, and succeed since."""
     ana, bob = conversation.actors("ana", "bob")
-    ana.sends(join_group(version=3, member_id=""))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
-    ana.sends(sync_group(assignments=((ana.member_id, ana.part),)))
-    ana.receives(response("SyncGroup"))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    ana.asks(join_group(version=3, member_id=""), join_group_response(error_code="NONE", generation_id=1))
+    ana.asks(sync_group(assignments=((ana.member_id, ana.part),)), response("SyncGroup"))
+    ana.asks(heartbeat(), error_code=ANY)
 
     simple = conversation.group("simple")
     commit = offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 7}})
-    bob.sends(commit)
-    bob.receives(response("OffsetCommit"))
+    bob.asks(commit, response("OffsetCommit"))
     bob.sends(offset_fetch(group_id=simple, topics={"orders": (0,)}))
     bob.receives(response("OffsetFetch", error_code="NONE"))
-    bob.sends(delete_groups(groups=(simple,)))
-    bob.receives(delete_groups_response("NONE"))
+    bob.asks(delete_groups(groups=(simple,)), delete_groups_response("NONE"))

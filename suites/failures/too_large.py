@@ -11,15 +11,12 @@ from harness.scenario import (
     describe_groups,
     describe_groups_response,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     offset_commit,
     offset_commit_response,
     offset_delete,
-    offset_delete_response,
     offset_fetch,
     offset_fetch_response,
     one_of,
@@ -60,17 +57,14 @@ def assignments_too_large_for_the_log(conversation: Conversation) -> None:
     ana.sends(sync_group(assignments=((ana.member_id, LARGE), (bob.member_id, b""))))
     ana.receives(sync_group_response(error_code="UNKNOWN_SERVER_ERROR", assignment=b""))
     bob.receives(sync_group_response(error_code="UNKNOWN_SERVER_ERROR", assignment=b""))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    ana.asks(heartbeat(), error_code=ANY)
 
     ana.sends(join_group())
     bob.sends(join_group())
     ana.receives(join_group_response(error_code="NONE", generation_id=4))
     bob.receives(join_group_response(error_code="NONE", generation_id=4))
-    ana.sends(sync_group(assignments=((ana.member_id, ana.part), (bob.member_id, bob.part))))
-    ana.receives(sync_group_response(error_code=ANY))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    ana.asks(sync_group(assignments=((ana.member_id, ana.part), (bob.member_id, bob.part))), error_code=ANY)
+    ana.asks(heartbeat(), error_code=ANY)
 
 
 @scenario(
@@ -91,10 +85,8 @@ def a_static_restart_too_large_for_the_log(conversation: Conversation) -> None:
 
     again.sends(join_group(protocols=(("range", MANY_TOPICS),)))
     again.receives(join_group_response(error_code=ANY, generation_id=2, members=()))
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code=ANY))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    bob.asks(heartbeat(), error_code=ANY)
+    ana.asks(heartbeat(), error_code=ANY)
 
 
 @scenario(
@@ -107,14 +99,12 @@ def a_new_group_too_large_in_two_steps(conversation: Conversation) -> None:
     """A minted id of a group that cannot be written is unknown to Java since 4.0, and good to all before."""
     group_id = "two-steps-" + "g" * 1200
     ana = conversation.actor("ana")
-    ana.sends(join_group(group_id=group_id))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    ana.asks(join_group(group_id=group_id), error_code="MEMBER_ID_REQUIRED")
     conversation.elapses(200)
     ana.sends(describe_groups(groups=(group_id,)))
     ana.receives(describe_groups_response(error_code="NONE", group_state=ANY, members=()))
 
-    ana.sends(join_group(group_id=group_id))
-    ana.receives(join_group_response(error_code=ANY))
+    ana.asks(join_group(group_id=group_id), error_code=ANY)
 
 
 @scenario(
@@ -130,10 +120,8 @@ def a_new_group_too_large_in_one_step(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     bob = conversation.actor("bob", group_instance_id="seat-b")
 
-    ana.sends(join_group(version=3, group_id=group_id))
-    ana.receives(joined_or_failed)
-    bob.sends(join_group(group_id=f"static-{group_id}"))
-    bob.receives(joined_or_failed)
+    ana.asks(join_group(version=3, group_id=group_id), joined_or_failed)
+    bob.asks(join_group(group_id=f"static-{group_id}"), joined_or_failed)
 
 
 @scenario(
@@ -146,20 +134,14 @@ def an_emptied_group_too_large_for_the_log(conversation: Conversation) -> None:
     """When a group's emptying cannot be written, Java says so on top; the group is Empty all the same."""
     ana, bob = conversation.actors("ana", "bob")
     typed = join_group(protocol_type="t" * 1200, protocols=(("range", ORDERS),))
-    ana.sends(typed)
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
-    ana.sends(typed)
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.asks(typed, error_code="MEMBER_ID_REQUIRED")
+    ana.asks(typed, join_group_response(error_code="NONE", generation_id=1))
 
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code=ANY))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Empty", members=()))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(leave_group(), error_code=ANY)
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state="Empty", members=()))
+    ana.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
     bob.joins()
-    bob.sends(heartbeat(generation_id=3))
-    bob.receives(heartbeat_response(error_code=ANY))
+    bob.asks(heartbeat(generation_id=3), error_code=ANY)
 
 
 @scenario(
@@ -173,12 +155,9 @@ def a_commit_too_large_for_the_log(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     offsets = {"orders": {0: (7, "short"), 1: (8, "m" * 3000)}}
 
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics=offsets))
-    ana.receives(response("OffsetCommit"))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state=ANY, members=()))
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1, 1: -1}}))
+    ana.asks(offset_commit(generation_id=-1, member_id="", topics=offsets), response("OffsetCommit"))
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state=ANY, members=()))
+    ana.asks(offset_fetch(topics={"orders": (0, 1)}), offset_fetch_response({"orders": {0: -1, 1: -1}}))
 
 
 @scenario(
@@ -198,13 +177,10 @@ def a_deletion_too_large_for_the_log(conversation: Conversation) -> None:
             ana.sends(offset_commit(group_id=group_id, generation_id=-1, member_id="", topics=one))
             ana.receives(offset_commit_response(partitions_of({topic: (index,)}, "NONE")))
 
-    ana.sends(offset_delete(group_id=group_id, topics=partitions))
-    ana.receives(offset_delete_response(error_code=ANY))
-    ana.sends(offset_fetch(group_id=group_id, topics=partitions))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.asks(offset_delete(group_id=group_id, topics=partitions), error_code=ANY)
+    ana.asks(offset_fetch(group_id=group_id, topics=partitions), response("OffsetFetch", error_code="NONE"))
     ana.sends(offset_commit(group_id=group_id, generation_id=-1, member_id="", topics={"orders": {0: 9}}))
     ana.receives(response("OffsetCommit"))
-    ana.sends(delete_groups(groups=(group_id,)))
-    ana.receives(delete_groups_response(ANY))
+    ana.asks(delete_groups(groups=(group_id,)), delete_groups_response(ANY))
     ana.sends(describe_groups(groups=(group_id,)))
     ana.receives(describe_groups_response(error_code="NONE", group_state=ANY, members=()))

@@ -4,7 +4,6 @@ from harness.scenario import (
     Capability,
     Conversation,
     heartbeat,
-    heartbeat_response,
     offset_commit,
     offset_commit_response,
     offset_fetch,
@@ -23,8 +22,7 @@ from harness.scenario import (
 def a_compressed_log_is_loaded(conversation: Conversation) -> None:
     """With a compressed log members and offsets come back as with any other."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(offset_commit(topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(offset_commit(topics={"orders": {0: 7}}), offset_commit_response({"orders": {0: "NONE"}}))
 
     conversation.restarts_coordinator()
     ana.repeats(
@@ -32,5 +30,4 @@ def a_compressed_log_is_loaded(conversation: Conversation) -> None:
         until=offset_fetch_response({"orders": {0: 7}}),
         within_ms=15_000,
     )
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")

@@ -57,8 +57,7 @@ def _loads(conversation: Conversation) -> None:
 def _asks(conversation: Conversation, ana: Actor, *asked: tuple[Request, Response]) -> None:
     """Let somebody ask while the coordinator loads, which it has begun to, and await the end of it."""
     for said, answer in asked:
-        ana.sends(said)
-        ana.receives(answer)
+        ana.asks(said, answer)
     conversation.releases(Breakpoint.LOADING)
     ana.repeats(
         offset_fetch(topics={"payments": (1,)}),

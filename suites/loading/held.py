@@ -21,7 +21,6 @@ from harness.scenario import (
     leave_group,
     leave_group_response,
     list_groups,
-    list_groups_response,
     offset_commit,
     offset_commit_response,
     offset_delete,
@@ -42,8 +41,7 @@ RUNS = "CoordinatorRuntime#withActiveContextOrThrow"
 def _loading(conversation: Conversation) -> Actor:
     """Return the only member of a Stable group, with an offset, whose coordinator has begun to load."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(offset_commit(topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(offset_commit(topics={"orders": {0: 7}}), offset_commit_response({"orders": {0: "NONE"}}))
     conversation.holds(Breakpoint.LOADING)
     conversation.restarts_coordinator()
     return ana
@@ -69,10 +67,8 @@ def a_loading_coordinator_is_found(conversation: Conversation) -> None:
     """FindCoordinator names a coordinator that is still loading."""
     ana = _loading(conversation)
 
-    ana.sends(find_coordinator())
-    ana.receives(find_coordinator_response(error_code="NONE", host=NON_EMPTY))
-    ana.sends(heartbeat(member_id="nobody"))
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(find_coordinator(), find_coordinator_response(error_code="NONE", host=NON_EMPTY))
+    ana.asks(heartbeat(member_id="nobody"), error_code="NONE")
 
     _loaded(conversation, ana)
 
@@ -84,14 +80,10 @@ def nobody_joins_while_loading(conversation: Conversation) -> None:
     bob = conversation.actor("bob")
     refused = join_group_response(error_code=LOADING, generation_id=-1, leader="", members=())
 
-    ana.sends(join_group())
-    ana.receives(refused)
-    bob.sends(join_group(member_id=""))
-    bob.receives(refused)
-    bob.sends(join_group(version=3, member_id=""))
-    bob.receives(refused)
-    bob.sends(join_group(member_id="", group_instance_id="seat-b"))
-    bob.receives(refused)
+    ana.asks(join_group(), refused)
+    bob.asks(join_group(member_id=""), refused)
+    bob.asks(join_group(version=3, member_id=""), refused)
+    bob.asks(join_group(member_id="", group_instance_id="seat-b"), refused)
 
     _loaded(conversation, ana)
 
@@ -131,11 +123,9 @@ def nobody_gets_an_assignment_while_loading(conversation: Conversation) -> None:
     """
     ana = _loading(conversation)
 
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(assignment=b""))
+    ana.asks(sync_group(), sync_group_response(assignment=b""))
     _loaded(conversation, ana)
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    ana.asks(sync_group(), sync_group_response(error_code="NONE", assignment=ana.part))
 
 
 @scenario(
@@ -149,20 +139,15 @@ def every_heartbeat_is_good_while_loading(conversation: Conversation) -> None:
     ana = _loading(conversation)
     good = heartbeat_response(error_code="NONE")
 
-    ana.sends(heartbeat())
-    ana.receives(good)
-    ana.sends(heartbeat(member_id="nobody", generation_id=99))
-    ana.receives(good)
+    ana.asks(heartbeat(), good)
+    ana.asks(heartbeat(member_id="nobody", generation_id=99), good)
     ana.sends(heartbeat(group_id=conversation.group("never"), member_id="nobody", group_instance_id="seat-x"))
     ana.receives(good)
-    ana.sends(heartbeat(version=0))
-    ana.receives(good)
+    ana.asks(heartbeat(version=0), good)
 
     _loaded(conversation, ana)
-    ana.sends(heartbeat())
-    ana.receives(good)
-    ana.sends(heartbeat(member_id="nobody"))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(heartbeat(), good)
+    ana.asks(heartbeat(member_id="nobody"), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -175,14 +160,11 @@ def nobody_leaves_while_loading(conversation: Conversation) -> None:
     """
     ana = _loading(conversation)
 
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code=LOADING, members=()))
-    ana.sends(leave_group(version=2))
-    ana.receives(leave_group_response(error_code=ANY))
+    ana.asks(leave_group(), leave_group_response(error_code=LOADING, members=()))
+    ana.asks(leave_group(version=2), error_code=ANY)
 
     _loaded(conversation, ana)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
 
 
 @scenario("loading/held/commit", source=RUNS, clauses=("LO-06", "LO-07", "OC-21", "OC-22"), needs=HOLDS)
@@ -199,12 +181,10 @@ def nothing_is_committed_while_loading(conversation: Conversation) -> None:
     ana.receives(offset_commit_response({"orders": {0: LOADING}}))
     ana.sends(offset_commit(topics={"no-such-topic": {0: 8}}))
     ana.receives(offset_commit_response({"no-such-topic": {0: unknown}}))
-    ana.sends(offset_commit(topics={}))
-    ana.receives(offset_commit_response({}))
+    ana.asks(offset_commit(topics={}), offset_commit_response({}))
 
     _loaded(conversation, ana)
-    ana.sends(offset_commit(topics={"orders": {0: 8}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(offset_commit(topics={"orders": {0: 8}}), offset_commit_response({"orders": {0: "NONE"}}))
 
 
 @scenario("loading/held/fetch", source=RUNS, clauses=("LO-08",), needs=HOLDS)
@@ -213,14 +193,10 @@ def no_offset_is_fetched_while_loading(conversation: Conversation) -> None:
     ana = _loading(conversation)
     refused = offset_fetch_response({}, error_code=LOADING)
 
-    ana.sends(offset_fetch(version=2, topics={"orders": (0,)}))
-    ana.receives(refused)
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(refused)
-    ana.sends(offset_fetch())
-    ana.receives(refused)
-    ana.sends(offset_fetch(group_id=conversation.group("never"), topics={"orders": (0,)}))
-    ana.receives(refused)
+    ana.asks(offset_fetch(version=2, topics={"orders": (0,)}), refused)
+    ana.asks(offset_fetch(topics={"orders": (0, 1)}), refused)
+    ana.asks(offset_fetch(), refused)
+    ana.asks(offset_fetch(group_id=conversation.group("never"), topics={"orders": (0,)}), refused)
 
     _loaded(conversation, ana)
 
@@ -231,10 +207,8 @@ def no_stable_offset_is_fetched_while_loading(conversation: Conversation) -> Non
     ana = _loading(conversation)
     refused = offset_fetch_response({}, error_code=LOADING)
 
-    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
-    ana.receives(refused)
-    ana.sends(offset_fetch(version=7, require_stable=False))
-    ana.receives(refused)
+    ana.asks(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True), refused)
+    ana.asks(offset_fetch(version=7, require_stable=False), refused)
 
     _loaded(conversation, ana)
 
@@ -246,8 +220,7 @@ def no_groups_offset_is_fetched_while_loading(conversation: Conversation) -> Non
 
     ana.sends(offset_fetch(version=8, topics={"orders": (0,)}))
     ana.receives(offset_fetch_response({}, version=8, error_code=LOADING))
-    ana.sends(offset_fetch(version=8))
-    ana.receives(offset_fetch_response({}, version=8, error_code=LOADING))
+    ana.asks(offset_fetch(version=8), offset_fetch_response({}, version=8, error_code=LOADING))
 
     _loaded(conversation, ana)
 
@@ -257,8 +230,7 @@ def version_1_may_lose_the_error(conversation: Conversation) -> None:
     """OffsetFetch v1 says COORDINATOR_LOAD_IN_PROGRESS of each partition; from 3.5 to 4.0, nothing at all."""
     ana = _loading(conversation)
 
-    ana.sends(offset_fetch(version=1, topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch"))
+    ana.asks(offset_fetch(version=1, topics={"orders": (0,)}), response("OffsetFetch"))
     _loaded(conversation, ana)
     ana.sends(offset_fetch(version=1, topics={"orders": (0,)}))
     ana.receives(offset_fetch_response({"orders": {0: 7}}, version=1))
@@ -286,10 +258,8 @@ def no_group_is_described_while_loading(conversation: Conversation) -> None:
     ana = _loading(conversation)
     refused = describe_groups_response(error_code=LOADING, group_state="", protocol_type="", members=())
 
-    ana.sends(describe_groups())
-    ana.receives(refused)
-    ana.sends(describe_groups(version=0, groups=(conversation.group("never"),)))
-    ana.receives(refused)
+    ana.asks(describe_groups(), refused)
+    ana.asks(describe_groups(version=0, groups=(conversation.group("never"),)), refused)
 
     _loaded(conversation, ana)
     ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE", group_state="Stable"))
@@ -302,10 +272,8 @@ def a_list_is_incomplete_while_loading(conversation: Conversation) -> None:
     """ListGroups is told COORDINATOR_LOAD_IN_PROGRESS, whatever is asked for."""
     ana = _loading(conversation)
 
-    ana.sends(list_groups())
-    ana.receives(list_groups_response(error_code=LOADING))
-    ana.sends(list_groups(version=0))
-    ana.receives(list_groups_response(error_code=LOADING))
+    ana.asks(list_groups(), error_code=LOADING)
+    ana.asks(list_groups(version=0), error_code=LOADING)
 
     _loaded(conversation, ana)
 

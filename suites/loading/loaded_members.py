@@ -5,7 +5,6 @@ from harness.scenario import (
     Capability,
     Conversation,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     offset_fetch,
@@ -29,8 +28,7 @@ def _rebalanced_without_bob(conversation: Conversation) -> None:
     ana.receives(
         join_group_response(error_code="NONE", generation_id=3, members=ANY), not_before_ms=REBALANCE_MS - 400
     )
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code=ANY))
+    bob.asks(heartbeat(), error_code=ANY)
 
 
 @scenario(
@@ -61,5 +59,4 @@ def a_newcomer_is_dropped_whatever_loaded_members_are(conversation: Conversation
 
     ana.sends(join_group(rebalance_timeout_ms=REBALANCE_MS))
     ana.receives(join_group_response(error_code="NONE", generation_id=4, members=ANY))
-    carol.sends(heartbeat())
-    carol.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    carol.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")

@@ -31,8 +31,7 @@ WITHIN_MS = 30_000
 
 def _committed(conversation: Conversation) -> Actor:
     (ana,) = conversation.stable_group("ana")
-    ana.sends(offset_commit(topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(offset_commit(topics={"orders": {0: 7}}), offset_commit_response({"orders": {0: "NONE"}}))
     return ana
 
 
@@ -51,10 +50,8 @@ def _meets_the_load(ana: Actor) -> None:
         ]
     )
     ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {0: 7}}), within_ms=WITHIN_MS)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    ana.asks(heartbeat(), error_code="NONE")
+    ana.asks(sync_group(), sync_group_response(error_code="NONE", assignment=ana.part))
 
 
 @scenario(

@@ -61,8 +61,7 @@ def _committed(conversation: Conversation) -> Actor:
     """Return the only member of a Stable main group, with an offset; the group `simple` has one, too."""
     (ana,) = conversation.stable_group("ana")
     simple = conversation.group("simple")
-    ana.sends(offset_commit(topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(offset_commit(topics={"orders": {0: 7}}), offset_commit_response({"orders": {0: "NONE"}}))
     ana.sends(offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 8}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
     return ana
@@ -124,16 +123,13 @@ def members_of_a_queued_group_wait(conversation: Conversation) -> None:
             (leave_group(), leave_group_response(error_code=QUEUED, members=())),
         ]
     )
-    bob.sends(heartbeat(member_id="nobody", generation_id=1))
-    bob.receives(heartbeat_response(error_code=one_of("NONE", "NOT_COORDINATOR")))
-    bob.sends(join_group(member_id=""))
-    bob.receives(join_group_response(error_code=ANY, members=()))
+    bob.asks(heartbeat(member_id="nobody", generation_id=1), error_code=one_of("NONE", "NOT_COORDINATOR"))
+    bob.asks(join_group(member_id=""), join_group_response(error_code=ANY, members=()))
     bob.sends(heartbeat(group_id=conversation.group("simple"), member_id="nobody", generation_id=1))
     bob.receives(heartbeat_response(error_code="NONE"))
 
     _loaded(conversation, ana)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
 
 
 @scenario("loading/queued/offsets", source=QUEUES, clauses=("LO-18",), needs=HOLDS, broker_config=FIVE)
@@ -149,8 +145,7 @@ def offsets_of_a_queued_group_wait(conversation: Conversation) -> None:
         ana.receives(response("OffsetFetch", error_code=reported, topics=()))
         ana.sends(offset_fetch(version=7, group_id=group, require_stable=True))
         ana.receives(response("OffsetFetch", error_code=reported, topics=()))
-        ana.sends(offset_fetch(version=1, group_id=group, topics={"orders": (0,)}))
-        ana.receives(response("OffsetFetch"))
+        ana.asks(offset_fetch(version=1, group_id=group, topics={"orders": (0,)}), response("OffsetFetch"))
         ana.sends(offset_delete(group_id=group, topics={"orders": (0,)}))
         ana.receives(offset_delete_response(error_code=reported, errors={}))
 
@@ -195,8 +190,7 @@ def groups_that_are_queued_cannot_be_administered(conversation: Conversation) ->
             ),
         )
     )
-    ana.sends(list_groups())
-    ana.receives(list_groups_response(error_code=LOADING))
+    ana.asks(list_groups(), error_code=LOADING)
 
     _loaded(conversation, ana)
     ana.sends(delete_groups(groups=(main, never)))
@@ -215,24 +209,19 @@ def others_are_served(conversation: Conversation) -> None:
     ana = _served(conversation)
     bob, simple = conversation.actor("bob"), conversation.group("simple")
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    ana.sends(offset_commit(topics={"orders": {1: 9}}))
-    ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
+    ana.asks(heartbeat(), error_code="NONE")
+    ana.asks(offset_commit(topics={"orders": {1: 9}}), offset_commit_response({"orders": {1: "NONE"}}))
     ana.sends(offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 9}}))
     ana.receives(offset_commit_response({"orders": {0: LOADING}}))
     bob.obtains_member_id()
     bob.sends(join_group())
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=2))
+    ana.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
+    ana.asks(join_group(), join_group_response(error_code="NONE", generation_id=2))
     bob.receives(join_group_response(error_code="NONE", generation_id=2))
     ana.syncs_as_leader((ana, bob))
 
     _loaded(conversation, ana)
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({"orders": {0: 7, 1: 9}}))
+    ana.asks(offset_fetch(), offset_fetch_response({"orders": {0: 7, 1: 9}}))
 
 
 @scenario(
@@ -248,8 +237,7 @@ def a_list_may_have_part_of_the_groups(conversation: Conversation) -> None:
     main, simple = conversation.group("main"), conversation.group("simple")
 
     for version in (0, 3):
-        ana.sends(list_groups(version=version))
-        ana.receives(list_groups_response(error_code=LOADING))
+        ana.asks(list_groups(version=version), error_code=LOADING)
     ana.sends(describe_groups(groups=(main, simple)))
     ana.receives(
         response(
@@ -287,8 +275,7 @@ def a_list_of_some_states_may_have_part_of_the_groups(conversation: Conversation
     ana = _served(conversation)
 
     for state in ("Stable", "Empty", "Dead"):
-        ana.sends(list_groups(version=4, states_filter=(state,)))
-        ana.receives(list_groups_response(error_code=LOADING))
+        ana.asks(list_groups(version=4, states_filter=(state,)), error_code=LOADING)
 
     _loaded(conversation, ana)
     _lists_all(ana, list_groups(version=4, states_filter=("Empty",)))
@@ -313,18 +300,12 @@ def others_are_served_while_one_is_loaded_anew(conversation: Conversation) -> No
     conversation.holds(Breakpoint.LOADING, of=simple)
 
     commits = offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 9}})
-    ana.sends(commits)
-    ana.receives(offset_commit_response({"orders": {0: one_of("NONE", "NOT_COORDINATOR")}}))
-    ana.sends(commits)
-    ana.receives(offset_commit_response({"orders": {0: one_of("NONE", LOADING)}}))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    ana.sends(offset_commit(topics={"orders": {1: 9}}))
-    ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
-    ana.sends(list_groups())
-    ana.receives(list_groups_response(error_code=one_of("NONE", LOADING)))
-    ana.sends(list_groups(version=0))
-    ana.receives(list_groups_response(error_code=one_of("NONE", LOADING)))
+    ana.asks(commits, offset_commit_response({"orders": {0: one_of("NONE", "NOT_COORDINATOR")}}))
+    ana.asks(commits, offset_commit_response({"orders": {0: one_of("NONE", LOADING)}}))
+    ana.asks(heartbeat(), error_code="NONE")
+    ana.asks(offset_commit(topics={"orders": {1: 9}}), offset_commit_response({"orders": {1: "NONE"}}))
+    ana.asks(list_groups(), error_code=one_of("NONE", LOADING))
+    ana.asks(list_groups(version=0), error_code=one_of("NONE", LOADING))
     ana.sends(describe_groups(groups=(conversation.group("main"), simple)))
     ana.receives(
         response(
@@ -344,8 +325,7 @@ def others_are_served_while_one_is_loaded_anew(conversation: Conversation) -> No
         until=offset_fetch_response({"orders": {0: 9, 1: one_of(11, -1)}}),
         within_ms=WITHIN_MS,
     )
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -358,13 +338,10 @@ def others_are_served_while_one_is_loaded_anew(conversation: Conversation) -> No
 def an_unload_waits_for_a_load(conversation: Conversation) -> None:
     """A group whose log is taken away while another partition is loading is served until that is over."""
     ana = _served(conversation)
-    ana.sends(delete_topic("__consumer_offsets"))
-    ana.receives(delete_topic_response(error_code="NONE"))
+    ana.asks(delete_topic("__consumer_offsets"), delete_topic_response(error_code="NONE"))
     conversation.elapses(1_000)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Stable"))
+    ana.asks(heartbeat(), error_code="NONE")
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state="Stable"))
     conversation.releases(Breakpoint.LOADING)
     ana.repeats(heartbeat(), until=heartbeat_response(error_code="NOT_COORDINATOR"), within_ms=WITHIN_MS)

@@ -10,7 +10,6 @@ from harness.scenario import (
     group_record,
     group_tombstone,
     heartbeat,
-    heartbeat_response,
     in_any_order,
     join_group,
     join_group_response,
@@ -59,8 +58,7 @@ def offsets_of_old_formats_are_read(conversation: Conversation) -> None:
     )
     _restart(conversation, ana)
 
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({"orders": {0: 10, 1: 11, 2: 12}, "payments": {0: 13}}))
+    ana.asks(offset_fetch(), offset_fetch_response({"orders": {0: 10, 1: 11, 2: 12}, "payments": {0: 13}}))
     ana.sends(describe_groups())
     ana.receives(describe_groups_response(error_code="NONE", group_state="Empty", protocol_type=""))
 
@@ -91,14 +89,11 @@ def groups_of_old_formats_are_read(conversation: Conversation) -> None:
     _restart(conversation, ana)
 
     for group in groups:
-        ana.sends(heartbeat(group_id=group, member_id="ana-1", generation_id=5))
-        ana.receives(heartbeat_response(error_code="NONE"))
+        ana.asks(heartbeat(group_id=group, member_id="ana-1", generation_id=5), error_code="NONE")
     ana.sends(sync_group(group_id=groups[0], member_id="ana-1", generation_id=5))
     ana.receives(sync_group_response(error_code="NONE", assignment=b"all"))
-    bob.sends(heartbeat(member_id="bob-1", generation_id=7))
-    bob.receives(heartbeat_response(error_code="NONE"))
-    bob.sends(heartbeat(member_id="bob-2", generation_id=7))
-    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    bob.asks(heartbeat(member_id="bob-1", generation_id=7), error_code="NONE")
+    bob.asks(heartbeat(member_id="bob-2", generation_id=7), error_code="FENCED_INSTANCE_ID")
     ana.sends(describe_groups(groups=(groups[0], conversation.group("main"))))
     ana.receives(
         response(
@@ -136,8 +131,7 @@ def a_group_without_members_is_empty(conversation: Conversation) -> None:
         )
     )
     ana.obtains_member_id()
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=9))
+    ana.asks(join_group(), join_group_response(error_code="NONE", generation_id=9))
 
 
 @scenario("loading/records/group-tombstone", source=LOADS, clauses=("RP-05",), needs=WRITES)
@@ -149,8 +143,7 @@ def offsets_may_outlive_their_group(conversation: Conversation) -> None:
 
     ana.sends(describe_groups())
     ana.receives(describe_groups_response(error_code="NONE", group_state=one_of("Empty", "Dead"), members=()))
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: one_of(10, -1)}}))
+    ana.asks(offset_fetch(topics={"orders": (0,)}), offset_fetch_response({"orders": {0: one_of(10, -1)}}))
 
 
 @scenario("loading/records/offset-tombstone", source=LOADS, clauses=("RP-06",), needs=WRITES)
@@ -167,8 +160,7 @@ def a_group_may_outlive_its_offsets(conversation: Conversation) -> None:
 
     ana.sends(describe_groups())
     ana.receives(describe_groups_response(error_code="NONE", group_state=one_of("Empty", "Dead"), members=()))
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1, 1: -1}}))
+    ana.asks(offset_fetch(topics={"orders": (0, 1)}), offset_fetch_response({"orders": {0: -1, 1: -1}}))
 
 
 @scenario("loading/records/last-one-counts", source=LOADS, clauses=("RP-01", "RP-04"), needs=WRITES)
@@ -190,8 +182,7 @@ def the_last_record_counts(conversation: Conversation) -> None:
 
     ana.sends(describe_groups())
     ana.receives(describe_groups_response(group_state="Empty", protocol_type="consumer", members=()))
-    ana.sends(heartbeat(member_id="ana-1", generation_id=5))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(heartbeat(member_id="ana-1", generation_id=5), error_code="UNKNOWN_MEMBER_ID")
     ana.sends(offset_fetch(topics={"orders": (0, 1), "payments": (0,)}))
     ana.receives(response("OffsetFetch", error_code="NONE", topics=NON_EMPTY))
 
@@ -235,22 +226,18 @@ def a_write_may_notice_the_records_of_another(conversation: Conversation) -> Non
     That write is told NOT_COORDINATOR, and stands.
     """
     (ana,) = conversation.stable_group("ana")
-    ana.sends(offset_commit(topics={"orders": {0: 1}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(offset_commit(topics={"orders": {0: 1}}), offset_commit_response({"orders": {0: "NONE"}}))
     conversation.appends(offset_record("orders", 1, 11), spoils=True)
 
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(offset_fetch_response({"orders": {0: 1, 1: -1}}))
+    ana.asks(offset_fetch(topics={"orders": (0, 1)}), offset_fetch_response({"orders": {0: 1, 1: -1}}))
     ana.sends(offset_commit(topics={"orders": {0: 2}}))
     ana.receives(offset_commit_response({"orders": {0: one_of("NONE", "NOT_COORDINATOR")}}))
     ana.repeats(
         offset_fetch(topics={"orders": (0, 1)}),
         until=offset_fetch_response({"orders": {0: 2, 1: one_of(11, -1)}}),
     )
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    ana.sends(offset_commit(topics={"orders": {0: 3}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(heartbeat(), error_code="NONE")
+    ana.asks(offset_commit(topics={"orders": {0: 3}}), offset_commit_response({"orders": {0: "NONE"}}))
 
 
 @scenario(

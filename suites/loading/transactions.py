@@ -124,8 +124,7 @@ def what_was_deleted_may_come_back(conversation: Conversation) -> None:
     """A pending offset that was deleted comes back after a restart until 3.9, which wrote no tombstone."""
     producer = pending(conversation)
     ana = producer.actor
-    ana.sends(producer.commits({"orders": {1: 43}}))
-    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+    ana.asks(producer.commits({"orders": {1: 43}}), txn_offset_commit_response({"orders": {1: "NONE"}}))
     ana.sends(offset_delete(topics={"orders": (0,)}))
     ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
     ends(producer, committed=True)
@@ -133,8 +132,7 @@ def what_was_deleted_may_come_back(conversation: Conversation) -> None:
     conversation.restarts_coordinator()
 
     sees(ana, {"orders": {1: 43}})
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.asks(offset_fetch(topics={"orders": (0,)}), response("OffsetFetch", error_code="NONE"))
 
 
 @scenario("loading/held/txn-offset-commit", source="KIP-890", clauses=("LO-12", "TC-34"), needs=HOLDS)
@@ -146,10 +144,8 @@ def transactional_commits_wait_for_the_load(conversation: Conversation) -> None:
     conversation.restarts_coordinator()
     awaits_transactions(conversation)
 
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(txn_offset_commit_response({"orders": {0: LOADING}}))
-    ana.sends(producer.commits(ORDER_0, transactional_id=conversation.group("nobody's")))
-    ana.receives(ONE_ANSWER)
+    ana.asks(producer.commits(ORDER_0), txn_offset_commit_response({"orders": {0: LOADING}}))
+    ana.asks(producer.commits(ORDER_0, transactional_id=conversation.group("nobody's")), ONE_ANSWER)
     conversation.releases(Breakpoint.LOADING)
     ana.repeats(producer.commits(ORDER_0), until=txn_offset_commit_response({"orders": {0: "NONE"}}))
     ends(producer, committed=True)
@@ -166,8 +162,7 @@ def old_producers_are_not_reported_the_load(conversation: Conversation) -> None:
     awaits_transactions(conversation)
 
     for version in (0, 1):
-        ana.sends(producer.commits(ORDER_0, version=version))
-        ana.receives(ONE_ANSWER)
+        ana.asks(producer.commits(ORDER_0, version=version), ONE_ANSWER)
     conversation.releases(Breakpoint.LOADING)
     ana.repeats(producer.commits(ORDER_0), until=txn_offset_commit_response({"orders": {0: "NONE"}}))
 
@@ -183,7 +178,6 @@ def the_transaction_coordinator_does_not_load(conversation: Conversation) -> Non
     conversation.restarts_coordinator()
 
     announced(bob, conversation.group("txn-of-bob"))
-    ana.sends(producer.ends(committed=True))
-    ana.receives(end_txn_response(error_code="NONE"))
+    ana.asks(producer.ends(committed=True), error_code="NONE")
     conversation.releases(Breakpoint.LOADING)
     sees(ana, {"orders": {0: 42}})

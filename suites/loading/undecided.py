@@ -29,8 +29,7 @@ def _decides_while_loading(conversation: Conversation, *, committed: bool, versi
     ana = conversation.actor("ana")
     producer = initialised(ana)
     announces(producer)
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
+    ana.asks(producer.commits(ORDER_0), TAKEN)
     conversation.holds(Breakpoint.LOADING)
     conversation.restarts_coordinator()
     ana.repeats(
@@ -49,8 +48,7 @@ def _asks_meanwhile(conversation: Conversation, producer: Producer, *, version: 
     ana = producer.actor
     conversation.elapses(1_000)
     for committed in (True, False):
-        ana.sends(producer.ends(committed=committed, version=version))
-        ana.receives(response("EndTxn"))
+        ana.asks(producer.ends(committed=committed, version=version), response("EndTxn"))
         ana.sends(
             end_txn(
                 version=version,
@@ -60,10 +58,8 @@ def _asks_meanwhile(conversation: Conversation, producer: Producer, *, version: 
             )
         )
         ana.receives(response("EndTxn"))
-    ana.sends(producer.adds())
-    ana.receives(response("AddOffsetsToTxn"))
-    ana.sends(init_producer_id())
-    ana.receives(response("InitProducerId"))
+    ana.asks(producer.adds(), response("AddOffsetsToTxn"))
+    ana.asks(init_producer_id(), response("InitProducerId"))
 
 
 @scenario("loading/held/commit-without-end", source=SOURCE, needs=HOLDS)
@@ -116,10 +112,8 @@ def offsets_that_outlive_their_group(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     producer = initialised(ana)
     announces(producer)
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
-    ana.sends(delete_groups())
-    ana.receives(response("DeleteGroups"))
+    ana.asks(producer.commits(ORDER_0), TAKEN)
+    ana.asks(delete_groups(), response("DeleteGroups"))
     decides(producer)
 
     for is_loaded in (False, True):
@@ -130,8 +124,7 @@ def offsets_that_outlive_their_group(conversation: Conversation) -> None:
             until=response("OffsetFetch", error_code="NONE"),
             within_ms=15_000,
         )
-        ana.sends(describe_groups())
-        ana.receives(response("DescribeGroups"))
+        ana.asks(describe_groups(), response("DescribeGroups"))
 
 
 @scenario("transactions/init/former-producer", source="TransactionCoordinator#prepareInitProducerIdTransit")
@@ -140,8 +133,7 @@ def a_producer_that_names_another_is_fenced(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
-    ana.sends(init_producer_id(version=3, producer_id=999_999, producer_epoch=0))
-    ana.receives(response("InitProducerId"))
+    ana.asks(init_producer_id(version=3, producer_id=999_999, producer_epoch=0), response("InitProducerId"))
     ana.sends(
         init_producer_id(version=3, producer_id=producer.producer_id, producer_epoch=producer.producer_epoch)
     )

@@ -125,10 +125,8 @@ def an_offset_of_an_unknown_version_costs_the_partition(conversation: Conversati
     _fetches(ana, main)
     _restarts(conversation, ana, main)
     _fetches(ana, main)
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code=one_of(*LOST), members=()))
-    ana.sends(delete_groups(groups=(good,)))
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(describe_groups(), describe_groups_response(error_code=one_of(*LOST), members=()))
+    ana.asks(delete_groups(groups=(good,)), delete_groups_response("NONE"))
 
 
 @scenario(
@@ -205,7 +203,6 @@ def what_some_releases_read_costs_the_partition_in_others(conversation: Conversa
     for group in (group_v4, group_to_come):
         ana.sends(heartbeat(group_id=group, member_id="bob-1", generation_id=5))
         ana.receives(heartbeat_response(error_code=one_of("UNKNOWN_MEMBER_ID", *LOST)))
-        ana.sends(describe_groups(groups=(group,)))
-        ana.receives(describe_groups_response(error_code=one_of(*LOST)))
+        ana.asks(describe_groups(groups=(group,)), describe_groups_response(error_code=one_of(*LOST)))
     ana.sends(offset_fetch(group_id=longer, topics={"orders": (0,), "payments": (0,)}))
     ana.receives(offset_fetch_response({"orders": {0: 10}, "payments": {0: 7}}))

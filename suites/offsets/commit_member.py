@@ -4,7 +4,6 @@ from harness.scenario import (
     SHORT_SESSIONS,
     Conversation,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     offset_commit,
@@ -41,8 +40,7 @@ def a_member_commits_in_version_2(conversation: Conversation) -> None:
 
     ana.sends(offset_commit(version=2, generation_id=ana.generation_id + 1, topics=ORDER_0))
     ana.receives(offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
-    ana.sends(offset_commit(version=2, topics=ORDER_0))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(offset_commit(version=2, topics=ORDER_0), offset_commit_response({"orders": {0: "NONE"}}))
 
 
 @scenario(
@@ -55,17 +53,14 @@ def a_commit_counts_as_a_heartbeat(conversation: Conversation) -> None:
     """A member that commits in time keeps its session although it never sends a heartbeat."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
-    ana.sends(join_group(session_timeout_ms=3_000))
-    ana.receives(join_group_response(error_code="NONE"))
+    ana.asks(join_group(session_timeout_ms=3_000), error_code="NONE")
     ana.syncs_as_leader((ana,))
 
     conversation.elapses(1_700)
-    ana.sends(offset_commit(topics=ORDER_0))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(offset_commit(topics=ORDER_0), offset_commit_response({"orders": {0: "NONE"}}))
     conversation.elapses(1_700)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
 
 
 @scenario("offsets/member/preparing-rebalance", source=VALIDATES, clauses=("OC-10",))
@@ -74,13 +69,10 @@ def members_commit_while_a_rebalance_is_prepared(conversation: Conversation) -> 
     ana, bob = conversation.stable_group("ana", "bob")
     bob.sends(join_group(protocols=(("range", subscription("payments")),)))
 
-    ana.sends(offset_commit(topics=ORDER_0))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    bob.aside.sends(offset_commit(topics={"orders": {1: 7}}))
-    bob.aside.receives(offset_commit_response({"orders": {1: "NONE"}}))
+    ana.asks(offset_commit(topics=ORDER_0), offset_commit_response({"orders": {0: "NONE"}}))
+    bob.aside.asks(offset_commit(topics={"orders": {1: 7}}), offset_commit_response({"orders": {1: "NONE"}}))
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.asks(join_group(), join_group_response(error_code="NONE", generation_id=3))
     bob.receives(join_group_response(error_code="NONE", generation_id=3))
 
 
@@ -108,8 +100,7 @@ def a_commit_before_the_assignments_comes_too_early(conversation: Conversation) 
     )
 
     ana.syncs_as_leader((ana,))
-    ana.sends(offset_commit(topics=ORDER_0))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(offset_commit(topics=ORDER_0), offset_commit_response({"orders": {0: "NONE"}}))
 
 
 @scenario(
@@ -122,8 +113,7 @@ def a_commit_is_checked_from_the_topic_to_the_generation(conversation: Conversat
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     former, past = bob.member_id, bob.generation_id - 1
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
+    bob_again.asks(join_group(), join_group_response(error_code="NONE", generation_id=bob.generation_id))
 
     bob_again.climbs(
         [
@@ -165,6 +155,5 @@ def a_commit_with_an_unmapped_instance_may_not_count(conversation: Conversation)
     ana.receives(
         response("OffsetCommit", topics=({"name": "orders", "partitions": ({"partition_index": 0},)},))
     )
-    ana.sends(offset_commit(topics={"orders": {0: 43}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(offset_commit(topics={"orders": {0: 43}}), offset_commit_response({"orders": {0: "NONE"}}))
     ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: 43}}))

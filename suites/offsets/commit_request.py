@@ -53,10 +53,8 @@ def a_commit_of_nothing_is_answered_with_nothing(conversation: Conversation) -> 
     """A commit without topics is answered without topics, and makes no group."""
     ana = conversation.actor("ana")
 
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={}))
-    ana.receives(offset_commit_response({}))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(group_state="Dead"))
+    ana.asks(offset_commit(generation_id=-1, member_id="", topics={}), offset_commit_response({}))
+    ana.asks(describe_groups(), describe_groups_response(group_state="Dead"))
 
 
 @scenario(
@@ -99,8 +97,7 @@ def large_metadata_stores_nothing(conversation: Conversation) -> None:
     ana.receives(
         offset_commit_response({"orders": {0: "OFFSET_METADATA_TOO_LARGE", 1: "OFFSET_METADATA_TOO_LARGE"}})
     )
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({}))
+    ana.asks(offset_fetch(), offset_fetch_response({}))
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: (2, "ten longer")}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
     ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {0: 2}}))

@@ -8,9 +8,7 @@ from harness.scenario import (
     describe_groups,
     describe_groups_response,
     heartbeat,
-    heartbeat_response,
     leave_group,
-    leave_group_response,
     offset_commit,
     offset_commit_response,
     offset_fetch,
@@ -51,8 +49,7 @@ def a_generation_of_a_missing_group_is_illegal(conversation: Conversation) -> No
     ana.sends(offset_commit(generation_id=0, member_id="nobody", topics={"orders": {0: 1}}))
     ana.receives(offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
 
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state="Dead"))
 
 
 @scenario(
@@ -69,19 +66,16 @@ def version_9_makes_no_group_for_a_generation(conversation: Conversation) -> Non
         response("OffsetCommit", topics=({"name": "orders", "partitions": ({"partition_index": 0},)},))
     )
 
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state="Dead"))
 
 
 @scenario("offsets/simple/negative-generation", source=VALIDATES, clauses=("OC-05",))
 def any_negative_generation_is_none(conversation: Conversation) -> None:
     """Of a negative generation only the sign counts: -5 commits to an Empty group as -1 does."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
-    ana.receives(COMMITTED)
+    ana.asks(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}), COMMITTED)
 
-    ana.sends(offset_commit(generation_id=-5, member_id="", topics={"orders": {0: 2}}))
-    ana.receives(COMMITTED)
+    ana.asks(offset_commit(generation_id=-5, member_id="", topics={"orders": {0: 2}}), COMMITTED)
     ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: 2}}))
 
 
@@ -92,8 +86,7 @@ def a_made_up_member_needs_no_generation(conversation: Conversation) -> None:
     3.0 to 3.2 refused it in both cases.
     """
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
-    ana.receives(COMMITTED)
+    ana.asks(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}), COMMITTED)
 
     ana.sends(offset_commit(generation_id=-1, member_id="nobody", topics={"orders": {0: 2}}))
     ana.receives(response("OffsetCommit", topics=({"partitions": ({"partition_index": 0},)},)))
@@ -111,16 +104,13 @@ def a_made_up_member_needs_no_generation(conversation: Conversation) -> None:
 def an_emptied_group_takes_commits(conversation: Conversation) -> None:
     """A group whose members have left takes a commit without generation, and keeps what they committed."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(offset_commit(topics={"orders": {0: 1}}))
-    ana.receives(COMMITTED)
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(offset_commit(topics={"orders": {0: 1}}), COMMITTED)
+    ana.asks(leave_group(), error_code="NONE")
 
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 2}}))
     ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
     ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {0: 1, 1: 2}}))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario("offsets/simple/retention-time", source="KIP-211", clauses=("OC-26", "OC-27"))

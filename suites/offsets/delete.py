@@ -8,7 +8,6 @@ from harness.scenario import (
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     offset_commit,
     offset_commit_response,
     offset_delete,
@@ -69,8 +68,7 @@ def a_groups_last_offset_is_deleted(conversation: Conversation) -> None:
     ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
 
     ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: -1}}))
-    ana.sends(offset_delete(topics={"orders": (0,)}))
-    ana.receives(offset_delete_response(error_code=ANY))
+    ana.asks(offset_delete(topics={"orders": (0,)}), error_code=ANY)
 
 
 @scenario(
@@ -89,8 +87,7 @@ def an_unknown_topic_is_answered_by_itself(conversation: Conversation) -> None:
             errors={"no-such-topic": {0: "UNKNOWN_TOPIC_OR_PARTITION"}, "orders": {0: "NONE"}},
         )
     )
-    ana.sends(offset_delete(topics={}))
-    ana.receives(offset_delete_response(error_code="NONE", errors={}))
+    ana.asks(offset_delete(topics={}), offset_delete_response(error_code="NONE", errors={}))
 
 
 @scenario(
@@ -131,8 +128,7 @@ def a_subscribed_topic_keeps_its_offsets(conversation: Conversation) -> None:
 def an_unreadable_subscription_keeps_everything(conversation: Conversation) -> None:
     """If a member's subscription cannot be read, every topic counts as subscribed."""
     (ana,) = conversation.stable_group("ana", protocols=(("range", b"\0\0"),))
-    ana.sends(offset_commit(topics={"payments": {0: 2}}))
-    ana.receives(offset_commit_response({"payments": {0: "NONE"}}))
+    ana.asks(offset_commit(topics={"payments": {0: 2}}), offset_commit_response({"payments": {0: "NONE"}}))
 
     ana.sends(offset_delete(topics={"orders": (0,), "payments": (0,)}))
     ana.receives(
@@ -160,8 +156,7 @@ def a_group_of_another_protocol_type_must_be_empty(conversation: Conversation) -
 
     ana.sends(offset_delete(topics={"orders": (0,), "no-such-topic": (0,)}))
     ana.receives(offset_delete_response(error_code="NON_EMPTY_GROUP", errors={}))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
     ana.sends(offset_delete(topics={"orders": (0,)}))
     ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
 

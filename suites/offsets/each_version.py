@@ -55,8 +55,7 @@ def a_commit_is_refused(conversation: Conversation, version: int) -> None:
             "ILLEGAL_GENERATION",
         ),
     ):
-        ana.sends(reported)
-        ana.receives(offset_commit_response({"orders": {0: error}}))
+        ana.asks(reported, offset_commit_response({"orders": {0: error}}))
     ana.sends(offset_commit(version=version, topics={"orders": {0: 1, 99: 1}, "no-such-topic": {0: 1}}))
     unknown = "UNKNOWN_TOPIC_OR_PARTITION"
     ana.receives(offset_commit_response({"orders": {0: "NONE", 99: unknown}, "no-such-topic": {0: unknown}}))

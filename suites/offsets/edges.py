@@ -9,7 +9,6 @@ from harness.scenario import (
     describe_groups,
     describe_groups_response,
     leave_group,
-    leave_group_response,
     offset_commit,
     offset_commit_response,
     offset_delete,
@@ -56,8 +55,7 @@ def partitions_are_deleted_one_by_one(conversation: Conversation) -> None:
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 2: 1}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE", 2: "NONE"}}))
 
-    ana.sends(offset_delete(topics={"orders": (2, 3), "payments": (0,)}))
-    ana.receives(offset_delete_response(error_code="NONE"))
+    ana.asks(offset_delete(topics={"orders": (2, 3), "payments": (0,)}), error_code="NONE")
     ana.sends(offset_delete(topics={"payments": (2,), "orders": (3,)}))
     ana.receives(
         offset_delete_response(error_code=ANY, errors={"payments": {2: UNKNOWN}, "orders": {3: UNKNOWN}})
@@ -77,8 +75,7 @@ def a_group_that_is_named_twice(conversation: Conversation) -> None:
 
     topics: Value = ({"name": "orders", "partition_indexes": (0,)},)
     group: Value = {"group_id": conversation.group("main"), "topics": topics}
-    ana.sends(request("OffsetFetch", 8, groups=(group, group)))
-    ana.receives(response("OffsetFetch"))
+    ana.asks(request("OffsetFetch", 8, groups=(group, group)), response("OffsetFetch"))
 
 
 @scenario(
@@ -94,13 +91,11 @@ def readers_of_a_partition_that_was_refused(conversation: Conversation) -> None:
     )
     ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE"}}))
 
-    ana.sends(offset_fetch(version=7, topics={"orders": (0, 1)}, require_stable=True))
-    ana.receives(response("OffsetFetch"))
+    ana.asks(offset_fetch(version=7, topics={"orders": (0, 1)}, require_stable=True), response("OffsetFetch"))
 
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {2: (2, "x" * 11)}}))
     ana.receives(offset_commit_response({"orders": {2: "OFFSET_METADATA_TOO_LARGE"}}))
-    ana.sends(offset_fetch(version=7, topics={"orders": (2,)}, require_stable=True))
-    ana.receives(response("OffsetFetch"))
+    ana.asks(offset_fetch(version=7, topics={"orders": (2,)}, require_stable=True), response("OffsetFetch"))
 
 
 @scenario("offsets/edge/topics-without-partitions", source="KafkaApis#handleOffsetCommitRequest")
@@ -115,8 +110,7 @@ def topics_without_partitions(conversation: Conversation) -> None:
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"payments": {}, "orders": {1: 1}}))
     ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
     for partitions in ({"payments": ()}, {"payments": (), "orders": (1,)}):
-        ana.sends(offset_delete(topics=partitions))
-        ana.receives(offset_delete_response(error_code="NONE"))
+        ana.asks(offset_delete(topics=partitions), error_code="NONE")
 
 
 @scenario("offsets/edge/topic-without-name", source="OffsetMetadataManager#fetchOffsets")
@@ -183,18 +177,14 @@ def an_unknown_partition_that_is_named_twice(conversation: Conversation) -> None
 def who_deletes_nothing_leaves_the_group_alone(conversation: Conversation) -> None:
     """An empty group without offsets survives an OffsetDelete that names no partition that exists."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
 
     for nothing in ({}, {"orders": (3,)}):
-        ana.sends(offset_delete(topics=nothing))
-        ana.receives(offset_delete_response(error_code="NONE"))
-        ana.sends(describe_groups())
-        ana.receives(describe_groups_response(error_code="NONE", group_state="Empty"))
+        ana.asks(offset_delete(topics=nothing), error_code="NONE")
+        ana.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state="Empty"))
     ana.sends(offset_delete(topics={"orders": (0,)}))
     ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE"))
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE"))
 
 
 def _deletes(ana: Actor, *indexes: int, split: bool = False) -> None:
@@ -202,5 +192,4 @@ def _deletes(ana: Actor, *indexes: int, split: bool = False) -> None:
     partitions: tuple[Value, ...] = tuple({"partition_index": index} for index in indexes)
     pieces = tuple((each,) for each in partitions) if split else (partitions,)
     topics: tuple[Value, ...] = tuple({"name": "orders", "partitions": piece} for piece in pieces)
-    ana.sends(request("OffsetDelete", 0, group_id=OWN, topics=topics))
-    ana.receives(offset_delete_response(error_code="NONE"))
+    ana.asks(request("OffsetDelete", 0, group_id=OWN, topics=topics), error_code="NONE")

@@ -13,7 +13,6 @@ from harness.scenario import (
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     offset_commit,
     offset_commit_response,
     offset_delete,
@@ -84,15 +83,13 @@ def a_retention_time_ends_its_own_offset_alone(conversation: Conversation) -> No
         ana.receives(offset_commit_response({"orders": {partition: "NONE"}}))
 
     conversation.elapses(1_000)
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(offset_fetch_response({"orders": {0: 7, 1: 7}}))
+    ana.asks(offset_fetch(topics={"orders": (0, 1)}), offset_fetch_response({"orders": {0: 7, 1: 7}}))
     ana.repeats(
         offset_fetch(topics={"orders": (0, 1)}),
         until=offset_fetch_response({"orders": {0: -1, 1: 7}}),
         within_ms=10_000,
     )
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Empty"))
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state="Empty"))
 
 
 @scenario(
@@ -140,8 +137,7 @@ def a_later_commit_renews_the_retention(conversation: Conversation) -> None:
         ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
     conversation.elapses(2_200)
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: 8}}))
+    ana.asks(offset_fetch(topics={"orders": (0,)}), offset_fetch_response({"orders": {0: 8}}))
 
 
 @scenario(
@@ -154,8 +150,7 @@ def a_group_that_everybody_left_is_removed(conversation: Conversation) -> None:
     """A group whose last member has left without an offset is removed at the next pass."""
     (ana,) = conversation.stable_group(_static(conversation, "ana"))
 
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
     _gone(ana)
 
 
@@ -171,8 +166,7 @@ def a_group_that_awaits_a_member_is_removed(conversation: Conversation) -> None:
     ana.obtains_member_id()
 
     _gone(ana)
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(join_group(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -186,8 +180,7 @@ def an_emptied_group_loses_what_has_its_own_time(conversation: Conversation) -> 
     (ana,) = conversation.stable_group(_static(conversation, "ana"))
     ana.sends(offset_commit(version=4, retention_time_ms=0, topics={"orders": {0: 7}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
 
     ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: -1}}))
     _gone(ana)
@@ -225,10 +218,8 @@ def a_rebalance_keeps_all_offsets(conversation: Conversation) -> None:
     bob.sends(join_group(protocols=(("range", subscription("orders", "elsewhere")),)))
 
     conversation.elapses(2_500)
-    ana.sends(offset_fetch(topics={"payments": (0,)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.asks(offset_fetch(topics={"payments": (0,)}), response("OffsetFetch", error_code="NONE"))
+    ana.asks(join_group(), join_group_response(error_code="NONE", generation_id=3))
     bob.receives(join_group_response(error_code="NONE", generation_id=3))
 
 
@@ -245,10 +236,8 @@ def a_group_of_another_type_keeps_all_offsets(conversation: Conversation) -> Non
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
     conversation.elapses(1_600)
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: 7}}))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(offset_fetch(topics={"orders": (0,)}), offset_fetch_response({"orders": {0: 7}}))
+    ana.asks(leave_group(), error_code="NONE")
     ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: -1}}))
 
 
@@ -261,15 +250,13 @@ def a_group_of_another_type_keeps_all_offsets(conversation: Conversation) -> Non
 def an_unreadable_subscription_keeps_all_offsets(conversation: Conversation) -> None:
     """A Stable group of a member whose subscription ends before its topics do loses nothing."""
     ana = _static(conversation, "ana")
-    ana.sends(join_group(protocols=(("range", b"\0\0\0\0\0\x04\0\0\0\0"),)))
-    ana.receives(join_group_response(error_code="NONE"))
+    ana.asks(join_group(protocols=(("range", b"\0\0\0\0\0\x04\0\0\0\0"),)), error_code="NONE")
     ana.syncs_as_leader((ana,))
     ana.sends(offset_commit(version=4, retention_time_ms=0, topics={"payments": {0: 7}}))
     ana.receives(offset_commit_response({"payments": {0: "NONE"}}))
 
     conversation.elapses(1_600)
-    ana.sends(offset_fetch(topics={"payments": (0,)}))
-    ana.receives(offset_fetch_response({"payments": {0: 7}}))
+    ana.asks(offset_fetch(topics={"payments": (0,)}), offset_fetch_response({"payments": {0: 7}}))
 
 
 @scenario(

@@ -53,8 +53,7 @@ def all_means_what_is_committed(conversation: Conversation) -> None:
     both = offset_fetch_response({"orders": {1: 21}, "payments": {0: 22}})
 
     ana.repeats(offset_fetch(), until=both)
-    ana.sends(offset_fetch(version=2))
-    ana.receives(both)
+    ana.asks(offset_fetch(version=2), both)
 
 
 @scenario("offsets/fetch/nothing", source=FETCHES, clauses=("OF-05",))
@@ -62,8 +61,7 @@ def no_topics_are_not_all_topics(conversation: Conversation) -> None:
     """An empty list of topics, other than none at all, brings nothing."""
     ana = _committed(conversation)
 
-    ana.sends(offset_fetch(topics={}))
-    ana.receives(offset_fetch_response({}))
+    ana.asks(offset_fetch(topics={}), offset_fetch_response({}))
 
 
 @scenario("offsets/fetch/missing-group", source=FETCHES, clauses=("OF-02", "OF-03"))
@@ -73,12 +71,9 @@ def a_missing_group_has_no_offsets_and_no_error(conversation: Conversation) -> N
 
     ana.sends(offset_fetch(version=1, topics={"orders": (0,)}))
     ana.receives(offset_fetch_response({"orders": {0: -1}}, version=1))
-    ana.sends(offset_fetch(version=2, topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1}}))
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1, 1: -1}}))
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({}))
+    ana.asks(offset_fetch(version=2, topics={"orders": (0,)}), offset_fetch_response({"orders": {0: -1}}))
+    ana.asks(offset_fetch(topics={"orders": (0, 1)}), offset_fetch_response({"orders": {0: -1, 1: -1}}))
+    ana.asks(offset_fetch(), offset_fetch_response({}))
 
 
 @scenario("offsets/fetch/low-version", source=FETCHES, clauses=("OF-01",))

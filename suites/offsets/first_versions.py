@@ -64,8 +64,7 @@ def offsets_of_version_0_are_kept_apart_from_the_group(conversation: Conversatio
         offset_commit_response({"orders": {0: one_of("NONE", REFUSED), 99: one_of(UNKNOWN, REFUSED)}})
     )
     _finds(ana, "orders", 0, 1, 99)
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1}}))
+    ana.asks(offset_fetch(topics={"orders": (0,)}), offset_fetch_response({"orders": {0: -1}}))
 
     _commits(ana, "orders", (0, 8, "theirs"), version=1)
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
@@ -91,8 +90,7 @@ def a_commit_of_version_0_is_judged_by_its_metadata_alone(conversation: Conversa
     _commits(bob, "orders", (0, 9, "m" * 11), (1, 3, ""), version=0)
     bob.receives(response("OffsetCommit", topics=({"name": "orders"},)))
     _finds(bob, "orders", 0, 1)
-    ana.sends(offset_commit(topics={"orders": {0: 8}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(offset_commit(topics={"orders": {0: 8}}), offset_commit_response({"orders": {0: "NONE"}}))
     _finds(bob, "orders", 0, 1)
 
 
@@ -130,5 +128,4 @@ def an_offset_ages_from_the_time_that_its_commit_names(conversation: Conversatio
     ana.repeats(
         offset_fetch(topics={"orders": (0, 1)}), until=offset_fetch_response({"orders": {0: -1, 1: 7}})
     )
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Empty"))
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state="Empty"))

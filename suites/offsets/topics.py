@@ -56,8 +56,7 @@ def asked_by_id(topic_id: str | AnswerRef, *partitions: int) -> Value:
 def _made(conversation: Conversation, ana: Actor) -> GroupRef:
     """Have a topic of the scenario's own, and an offset for it."""
     topic = conversation.group("topic")
-    ana.sends(create_topic(topic))
-    ana.receives(create_topic_response(error_code="NONE"))
+    ana.asks(create_topic(topic), create_topic_response(error_code="NONE"))
     ana.repeats(
         offset_commit(generation_id=-1, member_id="", topics={topic: {0: 7}}),
         until=offset_commit_response({topic: {0: "NONE"}}),
@@ -89,8 +88,7 @@ def an_unknown_id_never_reaches_the_coordinator(conversation: Conversation) -> N
     ana.sends(request("OffsetCommit", 10, group_id=OWN, generation_id_or_member_epoch=5, topics=topics))
     refused: Pattern = {"topic_id": UNKNOWN_ID, "partitions": ({"error_code": "UNKNOWN_TOPIC_ID"},)}
     ana.receives(response("OffsetCommit", topics=(refused,)))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state="Dead"))
 
 
 @scenario("offsets/topic-id/commit-to-missing-group", source=COMMITS, clauses=("OC-48",))
@@ -139,8 +137,7 @@ def a_deleted_topic_takes_its_offsets_along(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     topic = _made(conversation, ana)
 
-    ana.sends(delete_topic(topic))
-    ana.receives(delete_topic_response(error_code="NONE"))
+    ana.asks(delete_topic(topic), delete_topic_response(error_code="NONE"))
     ana.repeats(
         offset_fetch(topics={topic: (0,)}), until=offset_fetch_response({topic: {0: -1}}), within_ms=10_000
     )
@@ -160,8 +157,7 @@ def a_topic_is_deleted_in_the_first_version(conversation: Conversation) -> None:
 
     ana.sends(delete_topic(conversation.group("no-such-topic"), version=0))
     ana.receives(delete_topic_response(error_code="UNKNOWN_TOPIC_OR_PARTITION"))
-    ana.sends(delete_topic(topic, version=0))
-    ana.receives(delete_topic_response(error_code="NONE"))
+    ana.asks(delete_topic(topic, version=0), delete_topic_response(error_code="NONE"))
     ana.repeats(
         offset_fetch(topics={topic: (0,)}), until=offset_fetch_response({topic: {0: -1}}), within_ms=10_000
     )
@@ -177,15 +173,12 @@ def a_deleted_topic_leaves_others_alone(conversation: Conversation) -> None:
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 8}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
-    ana.sends(delete_topic(topic))
-    ana.receives(delete_topic_response(error_code="NONE"))
+    ana.asks(delete_topic(topic), delete_topic_response(error_code="NONE"))
     ana.repeats(
         offset_fetch(topics={topic: (0,)}), until=offset_fetch_response({topic: {0: -1}}), within_ms=10_000
     )
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({"orders": {0: 8}}))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Empty"))
+    ana.asks(offset_fetch(), offset_fetch_response({"orders": {0: 8}}))
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state="Empty"))
 
 
 @scenario("offsets/topic/made-anew", source=FETCHES, clauses=("OF-33",), broker_config=FREQUENT_EXPIRY)
@@ -194,8 +187,7 @@ def a_topic_made_anew_is_another(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     topic = _made(conversation, ana)
     former = id_of(ana, topic)
-    ana.sends(delete_topic(topic))
-    ana.receives(delete_topic_response(error_code="NONE"))
+    ana.asks(delete_topic(topic), delete_topic_response(error_code="NONE"))
     ana.repeats(
         offset_fetch(topics={topic: (0,)}), until=offset_fetch_response({topic: {0: -1}}), within_ms=10_000
     )

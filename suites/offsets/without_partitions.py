@@ -4,7 +4,6 @@ from harness.scenario import (
     Conversation,
     offset_commit,
     offset_delete,
-    offset_delete_response,
     offset_fetch,
     offset_fetch_response,
     response,
@@ -26,10 +25,8 @@ def a_topic_of_which_nothing_is_committed_is_no_error(conversation: Conversation
 
     for named in NOTHING_OF:
         offsets = {topic: dict.fromkeys(partitions, 7) for topic, partitions in named.items()}
-        ana.sends(offset_commit(generation_id=-1, member_id="", topics=offsets))
-        ana.receives(response("OffsetCommit"))
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({"payments": {0: 7}}))
+        ana.asks(offset_commit(generation_id=-1, member_id="", topics=offsets), response("OffsetCommit"))
+    ana.asks(offset_fetch(), offset_fetch_response({"payments": {0: 7}}))
 
 
 @scenario(
@@ -44,8 +41,7 @@ def a_topic_of_which_nothing_is_committed_in_a_transaction_is_no_error(conversat
 
     for named in NOTHING_OF:
         offsets = {topic: dict.fromkeys(partitions, 7) for topic, partitions in named.items()}
-        ana.sends(producer.commits(offsets))
-        ana.receives(response("TxnOffsetCommit"))
+        ana.asks(producer.commits(offsets), response("TxnOffsetCommit"))
     ends(producer, committed=True)
     sees(ana, {"payments": {0: 7}})
 
@@ -62,8 +58,7 @@ def a_topic_of_which_nothing_is_deleted_is_no_error(conversation: Conversation) 
     ana.receives(response("OffsetCommit"))
 
     for named in NOTHING_OF:
-        ana.sends(offset_delete(topics=named))
-        ana.receives(offset_delete_response(error_code="NONE"))
+        ana.asks(offset_delete(topics=named), error_code="NONE")
     ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {0: 7}}))
 
 
@@ -79,7 +74,5 @@ def a_topic_of_which_nothing_is_fetched_is_no_error(conversation: Conversation) 
     ana.receives(response("OffsetCommit"))
 
     for named in NOTHING_OF:
-        ana.sends(offset_fetch(topics=named))
-        ana.receives(response("OffsetFetch", error_code="NONE"))
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({"orders": {0: 7}, "payments": {0: 7}}))
+        ana.asks(offset_fetch(topics=named), response("OffsetFetch", error_code="NONE"))
+    ana.asks(offset_fetch(), offset_fetch_response({"orders": {0: 7}, "payments": {0: 7}}))

@@ -10,7 +10,6 @@ from harness.scenario import (
     delete_groups,
     delete_groups_response,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     leave_group,
@@ -42,10 +41,8 @@ def refused_joins_are_refused_alike(conversation: Conversation) -> None:
     )
     bob = conversation.actor("bob")
     for refused, error in refusals:
-        bob.sends(refused)
-        bob.receives(join_group_response(error_code=error))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+        bob.asks(refused, error_code=error)
+    ana.asks(heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -60,8 +57,7 @@ def leaving_members_are_answered_alike(conversation: Conversation) -> None:
 
     ana.sends(leave_group(version=3, group_id=elsewhere, members=((ana.member_id, None),)))
     ana.receives(leave_group_response(error_code="NONE", members=({"error_code": "UNKNOWN_MEMBER_ID"},)))
-    ana.sends(leave_group(version=3, members=()))
-    ana.receives(leave_group_response(error_code="NONE", members=()))
+    ana.asks(leave_group(version=3, members=()), leave_group_response(error_code="NONE", members=()))
     ana.sends(leave_group(version=3, members=((bob.member_id, None), (bob.member_id, None))))
     ana.receives(
         leave_group_response(
@@ -119,8 +115,7 @@ def deleting_is_judged_alike(conversation: Conversation) -> None:
     ana.receives(offset_commit_response({"orders": {0: "NONE"}, "payments": {0: "NONE"}}))
     others, unknown = conversation.group("others"), conversation.group("unknown")
     bob = conversation.actor("bob")
-    bob.sends(join_group(version=3, group_id=others, protocol_type="connect"))
-    bob.receives(join_group_response(error_code="NONE"))
+    bob.asks(join_group(version=3, group_id=others, protocol_type="connect"), error_code="NONE")
 
     for topic, error in (
         ("orders", "GROUP_SUBSCRIBED_TO_TOPIC"),
@@ -134,10 +129,8 @@ def deleting_is_judged_alike(conversation: Conversation) -> None:
     ana.sends(offset_delete(group_id=unknown, topics={"orders": (0,)}))
     ana.receives(offset_delete_response(error_code="GROUP_ID_NOT_FOUND", errors={}))
     for group, error in ((conversation.group("main"), "NON_EMPTY_GROUP"), (unknown, "GROUP_ID_NOT_FOUND")):
-        ana.sends(delete_groups(groups=(group,)))
-        ana.receives(delete_groups_response(error))
-    ana.sends(delete_groups(groups=("",)))
-    ana.receives(delete_groups_response("GROUP_ID_NOT_FOUND"))
+        ana.asks(delete_groups(groups=(group,)), delete_groups_response(error))
+    ana.asks(delete_groups(groups=("",)), delete_groups_response("GROUP_ID_NOT_FOUND"))
 
 
 @scenario(
@@ -156,10 +149,8 @@ def a_static_member_restarts_alike(conversation: Conversation) -> None:
 
     again.sends(join_group(version=5, protocols=(("range", subscription("payments")),)))
     again.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id, members=()))
-    again.sends(sync_group(version=3))
-    again.receives(sync_group_response(error_code="NONE", assignment=ana.part))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    again.asks(sync_group(version=3), sync_group_response(error_code="NONE", assignment=ana.part))
+    ana.asks(heartbeat(), error_code="FENCED_INSTANCE_ID")
 
 
 @scenario(
@@ -188,5 +179,4 @@ def a_wrong_protocol_of_a_sync_is_refused_alike(conversation: Conversation) -> N
     ana.joins()
 
     for protocol_name in (None, "roundrobin"):
-        ana.sends(sync_group(version=5, protocol_name=protocol_name))
-        ana.receives(sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"))
+        ana.asks(sync_group(version=5, protocol_name=protocol_name), error_code="INCONSISTENT_GROUP_PROTOCOL")

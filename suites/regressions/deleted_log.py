@@ -13,7 +13,6 @@ from harness.scenario import (
     find_coordinator,
     find_coordinator_response,
     heartbeat,
-    heartbeat_response,
     scenario,
 )
 
@@ -35,16 +34,12 @@ def groups_go_with_their_log(conversation: Conversation) -> None:
     leader than the first, which then answers NOT_COORDINATOR: StripedReplicaPlacer#place begins anywhere.
     """
     (ana,) = conversation.stable_group("ana")
-    ana.sends(delete_topic("__consumer_offsets"))
-    ana.receives(delete_topic_response(error_code="NONE"))
+    ana.asks(delete_topic("__consumer_offsets"), delete_topic_response(error_code="NONE"))
     conversation.elapses(1000)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    ana.asks(heartbeat(), error_code=ANY)
 
     ana.repeats(find_coordinator(), until=find_coordinator_response(error_code="NONE"))
     conversation.elapses(1000)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code=ANY)
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE"))

@@ -6,7 +6,6 @@ from harness.scenario import (
     SHORT_SESSIONS,
     Conversation,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     scenario,
@@ -53,10 +52,8 @@ def a_restart_before_the_assignments(conversation: Conversation) -> None:
 
     again.sends(join_group())
     conversation.elapses(200)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", leader=ana.member_id))
+    ana.asks(heartbeat(), error_code=ANY)
+    ana.asks(join_group(), join_group_response(error_code="NONE", leader=ana.member_id))
     again.receives(join_group_response(error_code="NONE", members=()))
 
 

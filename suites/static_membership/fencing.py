@@ -19,8 +19,7 @@ def _replaced(conversation: Conversation) -> tuple[Actor, Actor]:
     """Form a group whose static follower has restarted; return it before and after."""
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
+    bob_again.asks(join_group(), join_group_response(error_code="NONE", generation_id=bob.generation_id))
     return bob, bob_again
 
 
@@ -29,10 +28,8 @@ def a_former_id_is_fenced_only_with_its_instance_id(conversation: Conversation) 
     """A former id's heartbeat is FENCED_INSTANCE_ID with its instance id, UNKNOWN_MEMBER_ID without."""
     bob, _ = _replaced(conversation)
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
-    bob.sends(heartbeat(group_instance_id=None))
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.asks(heartbeat(), error_code="FENCED_INSTANCE_ID")
+    bob.asks(heartbeat(group_instance_id=None), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario("static_membership/fencing/sync", source=VALIDATES, clauses=("ST-07", "ST-08"))
@@ -40,12 +37,10 @@ def a_former_id_gets_no_assignment(conversation: Conversation) -> None:
     """A replaced member's SyncGroup is told FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID without its instance id."""
     bob, bob_again = _replaced(conversation)
 
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="FENCED_INSTANCE_ID", assignment=b""))
+    bob.asks(sync_group(), sync_group_response(error_code="FENCED_INSTANCE_ID", assignment=b""))
     bob.sends(sync_group(group_instance_id=None))
     bob.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
-    bob_again.sends(sync_group())
-    bob_again.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob_again.asks(sync_group(), sync_group_response(error_code="NONE", assignment=bob.part))
 
 
 @scenario("static_membership/fencing/join", source=VALIDATES, clauses=("ST-07", "ST-08", "VF-07"))
@@ -70,16 +65,11 @@ def a_former_id_is_unknown_where_versions_know_no_instance_id(conversation: Conv
     """Versions without instance ids cannot fence: the former id is unknown there, the new one is served."""
     bob, bob_again = _replaced(conversation)
 
-    bob.sends(heartbeat(version=2))
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    bob.sends(sync_group(version=2))
-    bob.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID"))
-    bob.sends(join_group(version=4))
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
-    bob_again.sends(heartbeat(version=2))
-    bob_again.receives(heartbeat_response(error_code="NONE"))
-    bob_again.sends(sync_group(version=2))
-    bob_again.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(heartbeat(version=2), error_code="UNKNOWN_MEMBER_ID")
+    bob.asks(sync_group(version=2), error_code="UNKNOWN_MEMBER_ID")
+    bob.asks(join_group(version=4), error_code="UNKNOWN_MEMBER_ID")
+    bob_again.asks(heartbeat(version=2), error_code="NONE")
+    bob_again.asks(sync_group(version=2), sync_group_response(error_code="NONE", assignment=bob.part))
 
 
 @scenario(

@@ -7,7 +7,6 @@ from harness.scenario import (
     describe_groups,
     describe_groups_response,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     leave_group,
@@ -51,10 +50,8 @@ def a_static_member_need_not_name_its_instance_id(conversation: Conversation) ->
     """A static member that speaks by member id alone is served and stays static."""
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
 
-    bob.sends(heartbeat(group_instance_id=None))
-    bob.receives(heartbeat_response(error_code="NONE"))
-    bob.sends(sync_group(group_instance_id=None))
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(heartbeat(group_instance_id=None), error_code="NONE")
+    bob.asks(sync_group(group_instance_id=None), sync_group_response(error_code="NONE", assignment=bob.part))
     bob.sends(join_group(group_instance_id=None))
     bob.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
 
@@ -78,15 +75,12 @@ def a_known_id_with_an_unmapped_instance_cannot_rejoin(conversation: Conversatio
     """
     _, bob = conversation.stable_group("ana", "bob")
 
-    bob.sends(heartbeat(group_instance_id="seat-x"))
-    bob.receives(heartbeat_response(error_code=ANY))
-    bob.sends(sync_group(group_instance_id="seat-x"))
-    bob.receives(sync_group_response(error_code=ANY))
+    bob.asks(heartbeat(group_instance_id="seat-x"), error_code=ANY)
+    bob.asks(sync_group(group_instance_id="seat-x"), error_code=ANY)
     bob.sends(join_group(group_instance_id="seat-x"))
     bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
+    bob.asks(heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -103,15 +97,11 @@ def a_member_that_claims_anothers_seat_is_fenced(conversation: Conversation) -> 
 
     bob.sends(join_group(group_instance_id="seat-a"))
     bob.receives(join_group_response(error_code="FENCED_INSTANCE_ID", member_id=bob.member_id))
-    bob.sends(heartbeat(group_instance_id="seat-a"))
-    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
-    bob.sends(sync_group(group_instance_id="seat-a"))
-    bob.receives(sync_group_response(error_code="FENCED_INSTANCE_ID"))
+    bob.asks(heartbeat(group_instance_id="seat-a"), error_code="FENCED_INSTANCE_ID")
+    bob.asks(sync_group(group_instance_id="seat-a"), error_code="FENCED_INSTANCE_ID")
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
+    bob.asks(heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -134,8 +124,7 @@ def an_unchanged_static_follower_rejoins_without_a_rebalance(conversation: Conve
         )
     )
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -152,8 +141,7 @@ def a_static_leader_that_rejoins_with_its_id_starts_a_rebalance(conversation: Co
 
     ana.sends(join_group())
     ana.stays_parked(for_ms=300)
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
 
     bob.sends(join_group())
     bob.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id, members=()))
@@ -168,8 +156,7 @@ def a_static_leader_that_rejoins_with_its_id_starts_a_rebalance(conversation: Co
 def a_pending_id_may_not_become_static(conversation: Conversation) -> None:
     """A pending member that brings an instance id with its second JoinGroup gets UNKNOWN_SERVER_ERROR."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(version=5))
-    asked = ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    asked = ana.asks(join_group(version=5), error_code="MEMBER_ID_REQUIRED")
 
     ana.sends(join_group(version=5, group_instance_id="seat-a"))
     ana.receives(join_group_response(error_code="UNKNOWN_SERVER_ERROR", member_id=""))
@@ -190,10 +177,8 @@ def an_empty_instance_id_is_an_instance_id(conversation: Conversation) -> None:
     ana_again.sends(join_group())
     ana_again.receives(join_group_response(error_code="NONE", generation_id=1, member_id=starting_with("-")))
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
-    ana_again.sends(heartbeat())
-    ana_again.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="FENCED_INSTANCE_ID")
+    ana_again.asks(heartbeat(), error_code="NONE")
 
 
 @scenario("static_membership/identity/odd-instance-id", source="KIP-345", clauses=("VF-18",))
@@ -202,8 +187,7 @@ def an_instance_id_is_not_validated(conversation: Conversation) -> None:
     odd = "häuser / 北 " + "x" * 300
     ana = conversation.actor("ana", group_instance_id=odd)
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", member_id=starting_with(odd)))
+    ana.asks(join_group(), join_group_response(error_code="NONE", member_id=starting_with(odd)))
     ana.syncs_as_leader((ana,))
 
     ana.repeats(

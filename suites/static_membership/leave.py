@@ -4,7 +4,6 @@ from harness.scenario import (
     ANY,
     Conversation,
     heartbeat,
-    heartbeat_response,
     join_group,
     join_group_response,
     leave_group,
@@ -29,10 +28,8 @@ def a_static_member_leaves_by_its_own_word(conversation: Conversation) -> None:
         )
     )
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
+    bob.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario("static_membership/leave/by-an-administrator", source=LEAVES, clauses=("LV-05", "VF-12"))
@@ -49,10 +46,8 @@ def an_administrator_removes_a_seat(conversation: Conversation) -> None:
         )
     )
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
+    ana.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
 
 
 @scenario("static_membership/leave/removed-while-joining", source=LEAVES, clauses=("LV-16", "LV-05"))
@@ -73,8 +68,7 @@ def a_former_id_cannot_leave_for_its_successor(conversation: Conversation) -> No
     """A replaced member that leaves with its instance id is fenced, and its successor stays."""
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE"))
+    bob_again.asks(join_group(), error_code="NONE")
 
     bob.sends(leave_group())
     bob.receives(
@@ -90,8 +84,7 @@ def a_former_id_cannot_leave_for_its_successor(conversation: Conversation) -> No
         )
     )
 
-    bob_again.sends(heartbeat())
-    bob_again.receives(heartbeat_response(error_code="NONE"))
+    bob_again.asks(heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -103,15 +96,11 @@ def a_low_version_leaves_by_member_id_alone(conversation: Conversation) -> None:
     """LeaveGroup v2 has its one error on top, and a static member leaves by its member id alone."""
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE"))
+    bob_again.asks(join_group(), error_code="NONE")
 
-    bob.sends(leave_group(version=2))
-    bob.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
-    bob_again.sends(leave_group(version=2))
-    bob_again.receives(leave_group_response(error_code="NONE"))
-    bob_again.sends(heartbeat())
-    bob_again.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.asks(leave_group(version=2), error_code="UNKNOWN_MEMBER_ID")
+    bob_again.asks(leave_group(version=2), error_code="NONE")
+    bob_again.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario("static_membership/leave/twice-in-a-batch", source=LEAVES, clauses=("LV-14",))
@@ -167,10 +156,8 @@ def each_of_a_batch_is_judged_alone(conversation: Conversation) -> None:
         )
     )
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
+    ana.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
 
 
 @scenario("static_membership/leave/unmapped-instance", source=LEAVES, clauses=("LV-09",))
@@ -187,10 +174,8 @@ def a_valid_id_with_an_unmapped_instance_may_not_count(conversation: Conversatio
             error_code="NONE", members=({"member_id": bob.member_id, "group_instance_id": "seat-x"},)
         )
     )
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code=ANY))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    bob.asks(heartbeat(), error_code=ANY)
+    ana.asks(heartbeat(), error_code=ANY)
 
 
 @scenario(
@@ -202,8 +187,7 @@ def a_leave_is_checked_from_the_group_to_the_member(conversation: Conversation) 
     nowhere = conversation.group("nowhere")
     former = bob.member_id
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE"))
+    bob_again.asks(join_group(), error_code="NONE")
 
     bob_again.climbs(
         [

@@ -4,12 +4,10 @@ from harness.scenario import (
     Actor,
     Conversation,
     heartbeat,
-    heartbeat_response,
     in_any_order,
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     scenario,
     starting_with,
     subscription,
@@ -26,16 +24,13 @@ def _hasty_group(conversation: Conversation) -> tuple[Actor, Actor]:
     """Form a group of two static members, the first its leader, whose rebalances last at most 1500 ms."""
     ana = conversation.actor("ana", group_instance_id="seat-a")
     bob = conversation.actor("bob", group_instance_id="seat-b")
-    ana.sends(join_group(rebalance_timeout_ms=1_500))
-    ana.receives(join_group_response(error_code="NONE"))
+    ana.asks(join_group(rebalance_timeout_ms=1_500), error_code="NONE")
     ana.syncs_as_leader((ana,))
     bob.sends(join_group(rebalance_timeout_ms=1_500))
-    ana.sends(join_group(rebalance_timeout_ms=1_500))
-    ana.receives(join_group_response(error_code="NONE", generation_id=2))
+    ana.asks(join_group(rebalance_timeout_ms=1_500), join_group_response(error_code="NONE", generation_id=2))
     bob.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
     ana.syncs_as_leader((ana, bob))
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(sync_group(), sync_group_response(error_code="NONE", assignment=bob.part))
     return ana, bob
 
 
@@ -56,8 +51,7 @@ def a_parked_sync_is_fenced_by_a_restart(conversation: Conversation) -> None:
     bob_again.sends(join_group())
     bob.receives(sync_group_response(error_code="FENCED_INSTANCE_ID", assignment=b""))
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", leader=ana.member_id))
+    ana.asks(join_group(), join_group_response(error_code="NONE", leader=ana.member_id))
     bob_again.receives(join_group_response(error_code="NONE", leader=ana.member_id, members=()))
 
 
@@ -73,8 +67,7 @@ def a_parked_join_is_fenced_by_a_restart(conversation: Conversation) -> None:
     bob.receives(join_group_response(error_code="FENCED_INSTANCE_ID", member_id=bob.member_id))
     bob_again.stays_parked(for_ms=300)
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.asks(join_group(), join_group_response(error_code="NONE", generation_id=3))
     bob_again.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
 
 
@@ -96,8 +89,7 @@ def a_restart_completes_the_join_phase(conversation: Conversation) -> None:
         )
     )
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    bob.asks(heartbeat(), error_code="FENCED_INSTANCE_ID")
 
 
 @scenario(
@@ -141,10 +133,8 @@ def an_absent_static_follower_is_kept(conversation: Conversation) -> None:
     )
     ana.syncs_as_leader((ana, bob))
 
-    bob.sends(heartbeat(generation_id=2))
-    bob.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
-    bob.sends(heartbeat(generation_id=3))
-    bob.receives(heartbeat_response(error_code="NONE"))
+    bob.asks(heartbeat(generation_id=2), error_code="ILLEGAL_GENERATION")
+    bob.asks(heartbeat(generation_id=3), error_code="NONE")
 
 
 @scenario(
@@ -179,8 +169,7 @@ def an_absent_static_leader_is_succeeded(conversation: Conversation) -> None:
     )
 
     bob.syncs_as_leader((ana, bob))
-    ana.sends(sync_group(generation_id=3))
-    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    ana.asks(sync_group(generation_id=3), sync_group_response(error_code="NONE", assignment=ana.part))
 
 
 @scenario(
@@ -193,17 +182,14 @@ def a_rebalance_that_nobody_joined_is_prolonged(conversation: Conversation) -> N
     ana = conversation.actor("ana", group_instance_id="seat-a")
     ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
     bob = conversation.actor("bob", group_instance_id="seat-b")
-    ana.sends(join_group(rebalance_timeout_ms=1_500))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.asks(join_group(rebalance_timeout_ms=1_500), join_group_response(error_code="NONE", generation_id=1))
     ana.syncs_as_leader((ana,))
     bob.sends(join_group(rebalance_timeout_ms=1_500))
-    bob.aside.sends(leave_group(members=(("", "seat-b"),)))
-    bob.aside.receives(leave_group_response(error_code="NONE"))
+    bob.aside.asks(leave_group(members=(("", "seat-b"),)), error_code="NONE")
     bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=""))
 
     conversation.elapses(2_500)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.asks(heartbeat(), error_code="REBALANCE_IN_PROGRESS")
 
     ana_again.sends(join_group(rebalance_timeout_ms=1_500))
     ana_again.receives(
@@ -228,8 +214,6 @@ def a_full_group_lets_no_static_member_restart(conversation: Conversation) -> No
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
 
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
+    bob_again.asks(join_group(), join_group_response(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
+    bob.asks(heartbeat(), error_code="NONE")

@@ -10,12 +10,10 @@ from harness.scenario import (
     describe_groups,
     describe_groups_response,
     heartbeat,
-    heartbeat_response,
     in_any_order,
     join_group,
     join_group_response,
     leave_group,
-    leave_group_response,
     scenario,
     starting_with,
     subscription,
@@ -44,10 +42,8 @@ def a_restarted_follower_is_let_in_without_a_rebalance(conversation: Conversatio
         )
     )
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    bob_again.sends(heartbeat())
-    bob_again.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
+    bob_again.asks(heartbeat(), error_code="NONE")
 
 
 @scenario("static_membership/restart/follower-may-not-skip", source="KIP-814", clauses=("ST-04", "LD-05"))
@@ -89,8 +85,7 @@ def a_restarted_leader_is_reported_its_dead_id(conversation: Conversation) -> No
         )
     )
 
-    ana_again.sends(sync_group())
-    ana_again.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    ana_again.asks(sync_group(), sync_group_response(error_code="NONE", assignment=ana.part))
 
 
 @scenario("static_membership/restart/leader-skips-assignment", source="KIP-814", clauses=("ST-05",))
@@ -116,8 +111,7 @@ def a_restarted_leader_skips_the_assignment(conversation: Conversation) -> None:
         )
     )
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
+    bob.asks(heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -132,16 +126,14 @@ def a_restarted_leader_inherits_its_assignment(conversation: Conversation) -> No
         conversation.actor("bob", group_instance_id="seat-b"),
     )
     ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
-    ana_again.sends(join_group())
-    ana_again.receives(join_group_response(error_code="NONE"))
+    ana_again.asks(join_group(), error_code="NONE")
 
     ana_again.sends(
         sync_group(assignments=((ana_again.member_id, b"all of it"), (bob.member_id, b"nothing")))
     )
     ana_again.receives(sync_group_response(error_code="NONE", assignment=ana.part))
 
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(sync_group(), sync_group_response(error_code="NONE", assignment=bob.part))
 
 
 @scenario("static_membership/restart/changed-subscription", source=REPLACES, clauses=("ST-09",))
@@ -154,8 +146,7 @@ def a_changed_subscription_does_not_rebalance(conversation: Conversation) -> Non
     bob_again.sends(join_group(protocols=(("range", payments),)))
     bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
     ana.repeats(
         describe_groups(),
         until=describe_groups_response(
@@ -185,10 +176,8 @@ def a_restart_that_changes_the_selected_protocol_is_let_in(conversation: Convers
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
 
     bob_again.sends(join_group(protocols=ROUND_ROBIN))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code=ANY)
+    ana.asks(leave_group(), error_code="NONE")
 
     bob_again.receives(join_group_response(error_code="NONE", member_id=starting_with("seat-b-")))
 
@@ -199,17 +188,12 @@ def every_restart_fences_all_former_ids(conversation: Conversation) -> None:
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     second = conversation.actor("bob-second", group_instance_id="seat-b")
     third = conversation.actor("bob-third", group_instance_id="seat-b")
-    second.sends(join_group())
-    second.receives(join_group_response(error_code="NONE"))
-    third.sends(join_group())
-    third.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
+    second.asks(join_group(), error_code="NONE")
+    third.asks(join_group(), join_group_response(error_code="NONE", generation_id=bob.generation_id))
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
-    second.sends(heartbeat())
-    second.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
-    third.sends(heartbeat())
-    third.receives(heartbeat_response(error_code="NONE"))
+    bob.asks(heartbeat(), error_code="FENCED_INSTANCE_ID")
+    second.asks(heartbeat(), error_code="FENCED_INSTANCE_ID")
+    third.asks(heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -225,12 +209,10 @@ def a_restart_may_bring_a_shorter_session(conversation: Conversation) -> None:
 
     bob_again.sends(join_group(session_timeout_ms=1_000))
     bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
     conversation.elapses(1_800)
 
-    bob_again.sends(heartbeat())
-    bob_again.receives(heartbeat_response(error_code=ANY))
+    bob_again.asks(heartbeat(), error_code=ANY)
 
 
 @scenario(
@@ -242,18 +224,14 @@ def a_restart_may_bring_a_shorter_session(conversation: Conversation) -> None:
 def an_expired_static_member_is_unknown_and_not_fenced(conversation: Conversation) -> None:
     """A static member whose session expired loses its seat: its old id is unknown with and without it."""
     ana = conversation.actor("ana", group_instance_id="seat-a")
-    ana.sends(join_group(session_timeout_ms=2_000))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.asks(join_group(session_timeout_ms=2_000), join_group_response(error_code="NONE", generation_id=1))
     ana.syncs_as_leader((ana,))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(heartbeat(), error_code="NONE")
 
     conversation.elapses(2_600)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(heartbeat(group_instance_id=None))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(heartbeat(), error_code="UNKNOWN_MEMBER_ID")
+    ana.asks(heartbeat(group_instance_id=None), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -265,8 +243,7 @@ def a_seat_in_an_empty_group_is_taken_anew(conversation: Conversation) -> None:
     """A static member that left is a plain new member when it comes back, two generations later."""
     (ana,) = conversation.stable_group(conversation.actor("ana", group_instance_id="seat-a"))
     ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(leave_group(), error_code="NONE")
 
     ana_again.sends(join_group())
     ana_again.receives(
@@ -275,5 +252,4 @@ def a_seat_in_an_empty_group_is_taken_anew(conversation: Conversation) -> None:
         )
     )
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    ana.asks(heartbeat(), error_code="FENCED_INSTANCE_ID")

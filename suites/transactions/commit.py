@@ -4,7 +4,6 @@ from harness.scenario import (
     Conversation,
     Pattern,
     Value,
-    add_offsets_to_txn_response,
     describe_groups,
     describe_groups_response,
     offset_commit,
@@ -40,10 +39,8 @@ def a_transactional_commit_makes_a_group(conversation: Conversation) -> None:
     """A transactional commit makes a group, Empty and without type, and nobody sees its offset yet."""
     ana = pending(conversation).actor
 
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1, 1: -1}}))
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({}))
+    ana.asks(offset_fetch(topics={"orders": (0, 1)}), offset_fetch_response({"orders": {0: -1, 1: -1}}))
+    ana.asks(offset_fetch(), offset_fetch_response({}))
     ana.repeats(describe_groups(), until=describe_groups_response(group_state="Empty", protocol_type=""))
 
 
@@ -53,11 +50,9 @@ def an_unannounced_commit_may_not_count(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(ONE_ANSWER)
+    ana.asks(producer.commits(ORDER_0), ONE_ANSWER)
     conversation.elapses(100)
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", protocol_type=""))
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", protocol_type=""))
 
 
 @scenario("transactions/commit/unannounced-v4", source="KIP-890", clauses=("TC-03", "TC-05"))
@@ -72,8 +67,7 @@ def version_4_is_reported_to_abort(conversation: Conversation) -> None:
     refused: Pattern = {"partition_index": 0, "error_code": reported}
     ana.receives(response("TxnOffsetCommit", topics=({"name": "orders", "partitions": (refused,)},)))
     conversation.elapses(100)
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", protocol_type=""))
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", protocol_type=""))
 
 
 @scenario("transactions/commit/unannounced-v5", source="KIP-890", clauses=("TC-04", "OF-20"))
@@ -82,8 +76,7 @@ def version_5_announces_by_itself(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
-    ana.sends(producer.commits(ORDER_0, version=5))
-    ana.receives(TAKEN)
+    ana.asks(producer.commits(ORDER_0, version=5), TAKEN)
     ana.sends(producer.commits({"orders": {1: 43}}, version=5))
     ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
     ana.sends(producer.ends(committed=True, version=5))
@@ -97,8 +90,7 @@ def a_producer_that_nobody_knows_may_not_count(conversation: Conversation) -> No
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
-    ana.sends(producer.commits(ORDER_0, producer_id=producer.producer_id + 1_000_000))
-    ana.receives(ONE_ANSWER)
+    ana.asks(producer.commits(ORDER_0, producer_id=producer.producer_id + 1_000_000), ONE_ANSWER)
 
 
 @scenario("transactions/commit/no-such-transaction", source="KIP-890", clauses=("TC-02", "AO-04"))
@@ -107,12 +99,9 @@ def a_transaction_that_nobody_knows_may_not_count(conversation: Conversation) ->
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
-    ana.sends(producer.commits(ORDER_0, transactional_id=conversation.group("nobody's")))
-    ana.receives(ONE_ANSWER)
-    ana.sends(producer.commits(ORDER_0, transactional_id=""))
-    ana.receives(ONE_ANSWER)
-    ana.sends(producer.commits(ORDER_0, version=0, producer_id=-1, producer_epoch=-1))
-    ana.receives(ONE_ANSWER)
+    ana.asks(producer.commits(ORDER_0, transactional_id=conversation.group("nobody's")), ONE_ANSWER)
+    ana.asks(producer.commits(ORDER_0, transactional_id=""), ONE_ANSWER)
+    ana.asks(producer.commits(ORDER_0, version=0, producer_id=-1, producer_epoch=-1), ONE_ANSWER)
 
 
 @scenario(
@@ -175,8 +164,7 @@ def an_unknown_topic_never_reaches_the_coordinator(conversation: Conversation) -
             }
         )
     )
-    ana.sends(producer.commits({}))
-    ana.receives(txn_offset_commit_response({}))
+    ana.asks(producer.commits({}), txn_offset_commit_response({}))
 
 
 @scenario("transactions/commit/unknown-partition", source=HANDLES, clauses=("TC-11", "OF-20"))
@@ -208,8 +196,7 @@ def large_metadata_costs_its_own_partition(conversation: Conversation) -> None:
     )
     ends(producer, committed=True)
     conversation.elapses(500)
-    ana.sends(offset_fetch(topics={"orders": (0, 1, 2)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.asks(offset_fetch(topics={"orders": (0, 1, 2)}), response("OffsetFetch", error_code="NONE"))
 
 
 @scenario(
@@ -227,8 +214,7 @@ def large_metadata_alone_leaves_nothing_pending(conversation: Conversation) -> N
     ana.receives(txn_offset_commit_response({"orders": {0: "OFFSET_METADATA_TOO_LARGE"}}))
     ends(producer, committed=True)
     conversation.elapses(500)
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({}))
+    ana.asks(offset_fetch(), offset_fetch_response({}))
 
 
 @scenario("transactions/commit/plain-commit-after", source=COMMITS, clauses=("TC-26",))
@@ -241,8 +227,7 @@ def a_later_plain_commit_stands(conversation: Conversation) -> None:
 
     ends(producer, committed=True)
     conversation.elapses(500)
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: 99}}))
+    ana.asks(offset_fetch(topics={"orders": (0,)}), offset_fetch_response({"orders": {0: 99}}))
 
 
 @scenario("transactions/commit/plain-commit-after-others", source=COMMITS, clauses=("TC-26",))
@@ -252,15 +237,13 @@ def a_later_plain_commit_stands_in_a_longer_log(conversation: Conversation) -> N
     producer = announced(ana)
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 7}}))
     ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
+    ana.asks(producer.commits(ORDER_0), TAKEN)
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 99}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
 
     ends(producer, committed=True)
     conversation.elapses(500)
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(offset_fetch_response({"orders": {0: 99, 1: 7}}))
+    ana.asks(offset_fetch(topics={"orders": (0, 1)}), offset_fetch_response({"orders": {0: 99, 1: 7}}))
 
 
 @scenario("transactions/commit/plain-commit-before", source=COMMITS, clauses=("OF-20", "TC-26"))
@@ -270,8 +253,7 @@ def an_earlier_plain_commit_is_replaced(conversation: Conversation) -> None:
     producer = announced(ana)
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7, 1: 8}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
+    ana.asks(producer.commits(ORDER_0), TAKEN)
 
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42, 1: 8}})
@@ -284,8 +266,7 @@ def a_plain_commit_just_before_is_replaced(conversation: Conversation) -> None:
     producer = announced(ana)
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
+    ana.asks(producer.commits(ORDER_0), TAKEN)
 
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
@@ -324,12 +305,9 @@ def one_transaction_serves_several_groups(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     producer = announced(ana)
     other = conversation.group("other")
-    ana.sends(producer.adds(group_id=other))
-    ana.receives(add_offsets_to_txn_response(error_code="NONE"))
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
-    ana.sends(producer.commits({"orders": {0: 43}}, group_id=other))
-    ana.receives(TAKEN)
+    ana.asks(producer.adds(group_id=other), error_code="NONE")
+    ana.asks(producer.commits(ORDER_0), TAKEN)
+    ana.asks(producer.commits({"orders": {0: 43}}, group_id=other), TAKEN)
 
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
@@ -346,14 +324,11 @@ def of_two_producers_the_later_writer_wins(conversation: Conversation) -> None:
         announced(conversation.actor("ana")),
         announced(conversation.actor("bob"), conversation.group("txn-of-bob")),
     )
-    early.actor.sends(early.commits(ORDER_0))
-    early.actor.receives(TAKEN)
-    late.actor.sends(late.commits({"orders": {0: 43}}))
-    late.actor.receives(TAKEN)
+    early.actor.asks(early.commits(ORDER_0), TAKEN)
+    late.actor.asks(late.commits({"orders": {0: 43}}), TAKEN)
 
     ends(late, committed=True)
     sees(late.actor, {"orders": {0: 43}})
     ends(early, committed=True)
     conversation.elapses(500)
-    early.actor.sends(offset_fetch(topics={"orders": (0,)}))
-    early.actor.receives(offset_fetch_response({"orders": {0: 43}}))
+    early.actor.asks(offset_fetch(topics={"orders": (0,)}), offset_fetch_response({"orders": {0: 43}}))

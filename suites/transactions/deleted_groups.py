@@ -8,7 +8,6 @@ from harness.scenario import (
     describe_groups,
     describe_groups_response,
     leave_group,
-    leave_group_response,
     offset_fetch,
     response,
     scenario,
@@ -30,16 +29,12 @@ def a_deleted_group_may_come_back_for_its_offset(conversation: Conversation) -> 
     """
     (ana,) = conversation.stable_group("ana")
     producer = announced(ana)
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(producer.commits(ORDER_0), TAKEN)
+    ana.asks(leave_group(), error_code="NONE")
+    ana.asks(delete_groups(), delete_groups_response("NONE"))
     ends(producer, committed=True)
     conversation.elapses(500)
     conversation.restarts_coordinator()
 
     ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE"))
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.asks(offset_fetch(topics={"orders": (0,)}), response("OffsetFetch", error_code="NONE"))

@@ -39,8 +39,7 @@ def an_announced_commit_counts_in_the_end(conversation: Conversation, version: i
     """TxnOffsetCommit v{version} of an announced group is taken, and seen once its transaction commits."""
     producer = announced(conversation.actor("ana"))
 
-    producer.actor.sends(producer.commits(ORDER_0, version=version))
-    producer.actor.receives(TAKEN)
+    producer.actor.asks(producer.commits(ORDER_0, version=version), TAKEN)
     sees(producer.actor, {"orders": {0: -1}})
     ends(producer, committed=True)
     sees(producer.actor, {"orders": {0: 42}})
@@ -51,8 +50,7 @@ def a_transaction_is_committed(conversation: Conversation, version: int) -> None
     """EndTxn v{version} commits what is pending."""
     producer = pending(conversation)
 
-    producer.actor.sends(producer.ends(committed=True, version=version))
-    producer.actor.receives(end_txn_response(error_code="NONE"))
+    producer.actor.asks(producer.ends(committed=True, version=version), error_code="NONE")
     sees(producer.actor, {"orders": {0: 42}})
 
 

@@ -40,10 +40,8 @@ def any_group_may_be_announced(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     producer = announced(ana)
 
-    ana.sends(producer.adds())
-    ana.receives(add_offsets_to_txn_response(error_code="NONE"))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
+    ana.asks(producer.adds(), error_code="NONE")
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state="Dead"))
 
 
 @scenario(
@@ -63,8 +61,7 @@ def a_wrong_epoch_is_an_old_error_in_low_versions(conversation: Conversation, ve
             )
         )
         ana.receives(add_offsets_to_txn_response(error_code="INVALID_PRODUCER_EPOCH"))
-    ana.sends(producer.adds(version=version))
-    ana.receives(add_offsets_to_txn_response(error_code="NONE"))
+    ana.asks(producer.adds(version=version), error_code="NONE")
 
 
 @scenario("transactions/add/fenced", source=ADDS, clauses=("AO-03",), sweep=sweep("AddOffsetsToTxn", 2, 4))
@@ -79,8 +76,7 @@ def a_wrong_epoch_is_fenced_in_high_versions(conversation: Conversation, version
         )
     )
     ana.receives(add_offsets_to_txn_response(error_code="PRODUCER_FENCED"))
-    ana.sends(producer.adds(version=version))
-    ana.receives(add_offsets_to_txn_response(error_code="NONE"))
+    ana.asks(producer.adds(version=version), error_code="NONE")
 
 
 @scenario("transactions/add/ladder", source=ADDS, clauses=("AO-04", "AO-02"))
@@ -123,11 +119,9 @@ def an_end_with_a_future_epoch_is_refused(conversation: Conversation) -> None:
         end_txn(producer_id=producer.producer_id, producer_epoch=producer.producer_epoch + 1, committed=True)
     )
     ana.receives(end_txn_response(error_code="INVALID_PRODUCER_EPOCH"))
-    ana.sends(producer.ends(committed=True))
-    ana.receives(response("EndTxn"))
+    ana.asks(producer.ends(committed=True), response("EndTxn"))
     conversation.elapses(500)
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.asks(offset_fetch(topics={"orders": (0,)}), response("OffsetFetch", error_code="NONE"))
 
 
 @scenario("transactions/end/twice", source=ENDS, clauses=("OF-20",))
@@ -135,18 +129,14 @@ def what_is_decided_stays_decided(conversation: Conversation) -> None:
     """Up to v4 EndTxn may be repeated, but not turned round; what never began cannot be ended."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
-    ana.sends(producer.ends(committed=True))
-    ana.receives(end_txn_response(error_code="INVALID_TXN_STATE"))
-    ana.sends(producer.adds())
-    ana.receives(add_offsets_to_txn_response(error_code="NONE"))
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
+    ana.asks(producer.ends(committed=True), error_code="INVALID_TXN_STATE")
+    ana.asks(producer.adds(), error_code="NONE")
+    ana.asks(producer.commits(ORDER_0), TAKEN)
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
 
     ana.repeats(producer.ends(committed=True), until=end_txn_response(error_code="NONE"))
-    ana.sends(producer.ends(committed=False))
-    ana.receives(end_txn_response(error_code="INVALID_TXN_STATE"))
+    ana.asks(producer.ends(committed=False), error_code="INVALID_TXN_STATE")
 
 
 @scenario("transactions/end/next-transaction", source=ENDS, clauses=("OF-20", "OF-21"))
@@ -157,8 +147,7 @@ def transactions_follow_each_other(conversation: Conversation) -> None:
     ends(producer, committed=False)
 
     ana.repeats(producer.adds(), until=add_offsets_to_txn_response(error_code="NONE"))
-    ana.sends(producer.commits({"orders": {1: 43}}))
-    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+    ana.asks(producer.commits({"orders": {1: 43}}), txn_offset_commit_response({"orders": {1: "NONE"}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {0: -1, 1: 43}})
 
@@ -170,8 +159,7 @@ def version_5_gives_a_new_epoch_each_time(conversation: Conversation) -> None:
     producer = initialised(ana)
     ana.sends(producer.ends(committed=True, version=5))
     ana.receives(end_txn_response(error_code="INVALID_TXN_STATE", producer_id=-1, producer_epoch=-1))
-    ana.sends(producer.commits(ORDER_0, version=5))
-    ana.receives(TAKEN)
+    ana.asks(producer.commits(ORDER_0, version=5), TAKEN)
     ana.sends(producer.ends(committed=True, version=5))
     ended = ana.receives(end_txn_response(error_code="NONE", producer_epoch=1))
     sees(ana, {"orders": {0: 42}})
@@ -180,12 +168,10 @@ def version_5_gives_a_new_epoch_each_time(conversation: Conversation) -> None:
         producer.ends(committed=True, version=5),
         until=end_txn_response(error_code="NONE", producer_epoch=1),
     )
-    ana.sends(producer.ends(committed=False, version=5))
-    ana.receives(end_txn_response(error_code="INVALID_TXN_STATE"))
+    ana.asks(producer.ends(committed=False, version=5), error_code="INVALID_TXN_STATE")
     ana.sends(producer.commits({"orders": {0: 43}}, version=5))
     ana.receives(txn_offset_commit_response({"orders": {0: "INVALID_PRODUCER_EPOCH"}}))
-    ana.sends(producer.commits({"orders": {0: 44}}, version=5, producer_epoch=ended["producer_epoch"]))
-    ana.receives(TAKEN)
+    ana.asks(producer.commits({"orders": {0: 44}}, version=5, producer_epoch=ended["producer_epoch"]), TAKEN)
     ana.sends(
         end_txn(
             version=5,
@@ -227,12 +213,10 @@ def a_new_producer_aborts_the_former_ones_transaction(conversation: Conversation
     bob.sends(init_producer_id())
     bob.receives(init_producer_id_response(error_code="CONCURRENT_TRANSACTIONS", producer_id=-1))
     bob.repeats(init_producer_id(), until=init_producer_id_response(error_code="NONE"))
-    ana.sends(producer.ends(committed=True))
-    ana.receives(end_txn_response(error_code="INVALID_PRODUCER_EPOCH"))
+    ana.asks(producer.ends(committed=True), error_code="INVALID_PRODUCER_EPOCH")
     ana.sends(producer.commits({"orders": {1: 43}}))
     ana.receives(response("TxnOffsetCommit", topics=({"partitions": ({"partition_index": 1},)},)))
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1}}))
+    ana.asks(offset_fetch(topics={"orders": (0,)}), offset_fetch_response({"orders": {0: -1}}))
 
 
 @scenario("transactions/init/again", source=INITIALISES, clauses=("AO-02",))
@@ -245,8 +229,7 @@ def each_start_gives_a_new_epoch(conversation: Conversation) -> None:
     ana.receives(
         init_producer_id_response(error_code="NONE", producer_id=producer.producer_id, producer_epoch=1)
     )
-    ana.sends(producer.adds())
-    ana.receives(add_offsets_to_txn_response(error_code="INVALID_PRODUCER_EPOCH"))
+    ana.asks(producer.adds(), error_code="INVALID_PRODUCER_EPOCH")
     initialised(bob, conversation.group("txn-of-bob"))
     bob.sends(init_producer_id(transactional_id=None))
     bob.receives(init_producer_id_response(error_code="NONE", producer_epoch=0))
@@ -286,8 +269,7 @@ def a_fenced_producer_may_come_back(conversation: Conversation, version: int) ->
     """A producer whose transaction another aborted goes on by InitProducerId v{version} in 4.x alone."""
     ana, bob = conversation.actors("ana", "bob")
     producer = announced(ana)
-    bob.sends(init_producer_id())
-    bob.receives(init_producer_id_response(error_code="CONCURRENT_TRANSACTIONS"))
+    bob.asks(init_producer_id(), error_code="CONCURRENT_TRANSACTIONS")
 
     ana.repeats(
         init_producer_id(

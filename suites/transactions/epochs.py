@@ -23,10 +23,8 @@ def a_first_commit_with_a_future_epoch_may_not_count(conversation: Conversation)
     ana = conversation.actor("ana")
     producer = announced(ana)
 
-    ana.sends(producer.commits(ORDER_0, producer_epoch=producer.producer_epoch + 1))
-    ana.receives(ONE_ANSWER)
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(ONE_ANSWER)
+    ana.asks(producer.commits(ORDER_0, producer_epoch=producer.producer_epoch + 1), ONE_ANSWER)
+    ana.asks(producer.commits(ORDER_0), ONE_ANSWER)
 
 
 @scenario("transactions/epoch/too-high-later", source="KIP-890", clauses=("TC-22",))
@@ -35,16 +33,12 @@ def a_later_commit_with_a_future_epoch_may_not_count(conversation: Conversation)
     producer = pending(conversation)
     ana = producer.actor
 
-    ana.sends(producer.commits({"orders": {0: 43}}, producer_epoch=producer.producer_epoch + 1))
-    ana.receives(ONE_ANSWER)
-    ana.sends(producer.commits({"orders": {0: 44}}))
-    ana.receives(ONE_ANSWER)
+    ana.asks(producer.commits({"orders": {0: 43}}, producer_epoch=producer.producer_epoch + 1), ONE_ANSWER)
+    ana.asks(producer.commits({"orders": {0: 44}}), ONE_ANSWER)
     ends(producer, committed=True)
     conversation.elapses(500)
-    ana.sends(offset_fetch(version=6, topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
-    ana.sends(producer.ends(committed=True))
-    ana.receives(response("EndTxn"))
+    ana.asks(offset_fetch(version=6, topics={"orders": (0,)}), response("OffsetFetch", error_code="NONE"))
+    ana.asks(producer.ends(committed=True), response("EndTxn"))
 
 
 @scenario("transactions/epoch/negative", source="KIP-890", clauses=("TC-23",))
@@ -53,8 +47,7 @@ def a_commit_without_epoch_breaks_old_brokers(conversation: Conversation) -> Non
     producer = pending(conversation)
     ana = producer.actor
 
-    ana.sends(producer.commits({"orders": {0: 43}}, producer_epoch=-1))
-    ana.receives(ONE_ANSWER)
+    ana.asks(producer.commits({"orders": {0: 43}}, producer_epoch=-1), ONE_ANSWER)
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
 
@@ -76,12 +69,10 @@ def a_commit_with_an_epoch_below_none_is_refused(conversation: Conversation) -> 
     """Within a transaction epoch -2 is INVALID_PRODUCER_EPOCH: only -1 stands for none."""
     producer = pending(conversation)
     ana = producer.actor
-    ana.sends(producer.commits({"orders": {1: 50}}))
-    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+    ana.asks(producer.commits({"orders": {1: 50}}), txn_offset_commit_response({"orders": {1: "NONE"}}))
 
     ana.sends(producer.commits({"orders": {0: 43}}, producer_epoch=-2))
     ana.receives(txn_offset_commit_response({"orders": {0: "INVALID_PRODUCER_EPOCH"}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {1: 50}})
-    ana.sends(offset_fetch(version=6, topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.asks(offset_fetch(version=6, topics={"orders": (0,)}), response("OffsetFetch", error_code="NONE"))

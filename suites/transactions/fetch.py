@@ -72,8 +72,7 @@ def what_is_pending_alone_is_not_listed(conversation: Conversation) -> None:
     ana = pending(conversation).actor
 
     for require_stable in (True, False):
-        ana.sends(offset_fetch(version=7, require_stable=require_stable))
-        ana.receives(offset_fetch_response({}))
+        ana.asks(offset_fetch(version=7, require_stable=require_stable), offset_fetch_response({}))
 
 
 @scenario("transactions/fetch/hides-committed", source=FETCHES, clauses=("OF-19", "OF-20"))
@@ -83,13 +82,11 @@ def a_pending_offset_hides_the_committed_one(conversation: Conversation) -> None
     producer = announced(ana)
     ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 10, 1: 11}}))
     ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
+    ana.asks(producer.commits(ORDER_0), TAKEN)
 
     ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
     ana.receives(response("OffsetFetch", topics=({"partitions": (UNSTABLE,)},)))
-    ana.sends(offset_fetch(version=7, require_stable=True))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.asks(offset_fetch(version=7, require_stable=True), response("OffsetFetch", error_code="NONE"))
     ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=False))
     ana.receives(offset_fetch_response({"orders": {0: 10}}))
     ends(producer, committed=True)
@@ -109,8 +106,7 @@ def a_committed_transaction_brings_its_offsets(conversation: Conversation) -> No
 
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({"orders": {0: 42}}))
+    ana.asks(offset_fetch(), offset_fetch_response({"orders": {0: 42}}))
 
 
 @scenario(
@@ -149,8 +145,7 @@ def a_deleted_partition_loses_what_is_pending(conversation: Conversation) -> Non
     """OffsetDelete drops what is pending: the partition is stable at once, and the commit brings nothing."""
     producer = pending(conversation)
     ana = producer.actor
-    ana.sends(producer.commits({"orders": {1: 43}}))
-    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+    ana.asks(producer.commits({"orders": {1: 43}}), txn_offset_commit_response({"orders": {1: "NONE"}}))
 
     ana.sends(offset_delete(topics={"orders": (0,)}))
     ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
@@ -158,8 +153,7 @@ def a_deleted_partition_loses_what_is_pending(conversation: Conversation) -> Non
     ana.receives(offset_fetch_response({"orders": {0: -1}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {1: 43}})
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({"orders": {1: 43}}))
+    ana.asks(offset_fetch(), offset_fetch_response({"orders": {1: 43}}))
 
 
 @scenario(
@@ -173,12 +167,10 @@ def a_group_outlives_the_loss_of_its_pending_offset(conversation: Conversation) 
     ana.sends(offset_delete(topics={"orders": (0,)}))
     ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
     conversation.elapses(100)
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Empty"))
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state="Empty"))
     ends(producer, committed=True)
     conversation.elapses(500)
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({}))
+    ana.asks(offset_fetch(), offset_fetch_response({}))
 
 
 @scenario(
@@ -191,15 +183,12 @@ def a_deleted_group_loses_what_is_pending(conversation: Conversation) -> None:
     producer = pending(conversation)
     ana = producer.actor
 
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(delete_groups(), delete_groups_response("NONE"))
     ana.repeats(describe_groups(), until=GONE)
     ends(producer, committed=True)
     conversation.elapses(500)
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1}}))
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state="Dead"))
+    ana.asks(offset_fetch(topics={"orders": (0,)}), offset_fetch_response({"orders": {0: -1}}))
 
 
 @scenario(
@@ -211,15 +200,12 @@ def a_group_made_anew_does_not_inherit_what_is_pending(conversation: Conversatio
     """A group that is deleted and made anew within a transaction gets only what came since."""
     producer = pending(conversation)
     ana = producer.actor
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(delete_groups(), delete_groups_response("NONE"))
 
-    ana.sends(producer.commits({"orders": {1: 43}}))
-    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+    ana.asks(producer.commits({"orders": {1: 43}}), txn_offset_commit_response({"orders": {1: "NONE"}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {1: 43}})
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({"orders": {1: 43}}))
+    ana.asks(offset_fetch(), offset_fetch_response({"orders": {1: 43}}))
 
 
 @scenario(
@@ -236,12 +222,10 @@ def a_group_with_pending_offsets_is_kept(conversation: Conversation) -> None:
     ana.repeats(producer.commits(ORDER_0), until=TAKEN)
 
     conversation.elapses(1_600)
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", protocol_type=""))
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", protocol_type=""))
     ends(producer, committed=True)
     conversation.elapses(300)
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.asks(offset_fetch(topics={"orders": (0,)}), response("OffsetFetch", error_code="NONE"))
 
 
 @scenario(
@@ -260,11 +244,9 @@ def a_committed_offset_below_a_pending_one_may_stay(conversation: Conversation) 
         )
     )
     ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
+    ana.asks(producer.commits(ORDER_0), TAKEN)
 
     conversation.elapses(2_000)
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.asks(offset_fetch(topics={"orders": (0,)}), response("OffsetFetch", error_code="NONE"))
     ends(producer, committed=False)
     ana.repeats(list_groups(), until=list_groups_response(error_code="NONE"), within_ms=1_000)

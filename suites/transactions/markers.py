@@ -88,8 +88,7 @@ def a_client_may_abort_itself(conversation: Conversation) -> None:
         offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True),
         until=offset_fetch_response({"orders": {0: -1}}),
     )
-    ana.sends(producer.commits({"orders": {0: 43}}))
-    ana.receives(TAKEN)
+    ana.asks(producer.commits({"orders": {0: 43}}), TAKEN)
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 43}})
 
@@ -132,12 +131,10 @@ def a_marker_elsewhere_ends_nothing_here(conversation: Conversation) -> None:
     """A marker for another topic's partition, or one that is refused, leaves pending offsets pending."""
     ana = conversation.actor("ana")
     former = initialised(ana)
-    ana.sends(init_producer_id())
-    answer = ana.receives(init_producer_id_response(error_code="NONE", producer_epoch=1))
+    answer = ana.asks(init_producer_id(), init_producer_id_response(error_code="NONE", producer_epoch=1))
     producer = replace(former, producer_epoch=answer["producer_epoch"])
     announces(producer)
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
+    ana.asks(producer.commits(ORDER_0), TAKEN)
 
     for producer_epoch, topic, error in (
         (producer.producer_epoch, "orders", "NONE"),

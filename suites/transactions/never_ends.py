@@ -6,11 +6,8 @@ from harness.scenario import (
     ANY,
     Conversation,
     add_offsets_to_txn,
-    add_offsets_to_txn_response,
     end_txn,
-    end_txn_response,
     init_producer_id,
-    init_producer_id_response,
     scenario,
     write_txn_markers,
     write_txn_markers_response,
@@ -46,19 +43,15 @@ def a_transaction_that_never_ends_is_asked_for(conversation: Conversation) -> No
     ends(producer, committed=True)
     conversation.elapses(300)
 
-    ana.sends(producer.adds())
-    ana.receives(add_offsets_to_txn_response(error_code=UNFINISHED))
+    ana.asks(producer.adds(), error_code=UNFINISHED)
     for producer_id, producer_epoch in (
         (producer.producer_id, producer.producer_epoch + 1),
         (producer.producer_id + 1_000_000, producer.producer_epoch),
     ):
-        ana.sends(add_offsets_to_txn(producer_id=producer_id, producer_epoch=producer_epoch))
-        ana.receives(add_offsets_to_txn_response(error_code=ANY))
+        ana.asks(add_offsets_to_txn(producer_id=producer_id, producer_epoch=producer_epoch), error_code=ANY)
     for committed in (True, False):
-        ana.sends(producer.ends(committed=committed))
-        ana.receives(end_txn_response(error_code=UNFINISHED))
-    ana.sends(init_producer_id())
-    ana.receives(init_producer_id_response(error_code=UNFINISHED))
+        ana.asks(producer.ends(committed=committed), error_code=UNFINISHED)
+    ana.asks(init_producer_id(), error_code=UNFINISHED)
 
 
 @scenario("transactions/never-ends/named", source=REFUSES, clauses=("AO-06",))
@@ -70,8 +63,7 @@ def a_stranger_to_a_transaction_that_never_ends(conversation: Conversation) -> N
     conversation.elapses(300)
 
     stranger = producer.producer_id + 1_000_000
-    ana.sends(init_producer_id(version=3, producer_id=stranger, producer_epoch=0))
-    ana.receives(init_producer_id_response(error_code=UNFINISHED))
+    ana.asks(init_producer_id(version=3, producer_id=stranger, producer_epoch=0), error_code=UNFINISHED)
 
 
 @scenario("transactions/never-ends/version-5", source=REFUSES, clauses=("AO-06", "TC-04"))
@@ -85,12 +77,9 @@ def version_5_asks_first_whether_a_transaction_has_ended(conversation: Conversat
         producer_epoch=producer.producer_epoch,
         committed=True,
     )
-    ana.sends(stranger)
-    ana.receives(end_txn_response(error_code="INVALID_PRODUCER_ID_MAPPING"))
-    ana.sends(producer.ends(committed=True, version=5))
-    ana.receives(end_txn_response(error_code="NONE"))
+    ana.asks(stranger, error_code="INVALID_PRODUCER_ID_MAPPING")
+    ana.asks(producer.ends(committed=True, version=5), error_code="NONE")
     conversation.elapses(300)
 
     for asked in (stranger, producer.ends(committed=True, version=5)):
-        ana.sends(asked)
-        ana.receives(end_txn_response(error_code=UNFINISHED))
+        ana.asks(asked, error_code=UNFINISHED)

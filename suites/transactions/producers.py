@@ -12,9 +12,7 @@ from harness.scenario import (
     GroupRef,
     Value,
     add_offsets_to_txn,
-    add_offsets_to_txn_response,
     end_txn,
-    end_txn_response,
     find_coordinator,
     find_coordinator_response,
     init_producer_id,
@@ -120,22 +118,19 @@ def announced(actor: Actor, transactional_id: GroupRef = TRANSACTION) -> Produce
 
 def announces(producer: Producer, *, group_id: Group | Own = OWN) -> None:
     """Announce offsets of a group."""
-    producer.actor.sends(producer.adds(group_id=group_id))
-    producer.actor.receives(add_offsets_to_txn_response(error_code="NONE"))
+    producer.actor.asks(producer.adds(group_id=group_id), error_code="NONE")
 
 
 def pending(conversation: Conversation, name: str = "ana") -> Producer:
     """Return a producer whose open transaction has offset 42 of partition 0 of `orders`."""
     producer = announced(conversation.actor(name))
-    producer.actor.sends(producer.commits(ORDER_0))
-    producer.actor.receives(TAKEN)
+    producer.actor.asks(producer.commits(ORDER_0), TAKEN)
     return producer
 
 
 def ends(producer: Producer, *, committed: bool) -> None:
     """Let a producer commit or abort, and be told that it is decided."""
-    producer.actor.sends(producer.ends(committed=committed))
-    producer.actor.receives(end_txn_response(error_code="NONE"))
+    producer.actor.asks(producer.ends(committed=committed), error_code="NONE")
 
 
 def sees(actor: Actor, offsets: dict[str, dict[int, int]]) -> None:

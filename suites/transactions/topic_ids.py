@@ -25,8 +25,7 @@ def version_6_commits_by_topic_id(conversation: Conversation) -> None:
     orders = id_of(ana, "orders")
 
     topics = (committed_by_id(orders, 0, 99), committed_by_id(UNKNOWN_ID, 0), committed_by_id(NO_ID, 1))
-    ana.sends(producer.commits({}, version=BY_ID, topics=topics))
-    ana.receives(response("TxnOffsetCommit"))
+    ana.asks(producer.commits({}, version=BY_ID, topics=topics), response("TxnOffsetCommit"))
     sees(ana, {"orders": {0: -1}})
     _commits(producer)
     sees(ana, {"orders": {0: 7, 1: -1}})
@@ -41,8 +40,7 @@ def an_unknown_id_never_reaches_the_coordinator(conversation: Conversation) -> N
     ana.sends(producer.commits({}, version=BY_ID, generation_id=3, topics=(committed_by_id(UNKNOWN_ID, 0),)))
     refused: Pattern = {"topic_id": UNKNOWN_ID, "partitions": ({"error_code": "UNKNOWN_TOPIC_ID"},)}
     ana.receives(response("TxnOffsetCommit", topics=(refused,)))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
+    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", group_state="Dead"))
 
 
 @scenario("transactions/topic-id/commit-to-missing-group", source=VALIDATES, clauses=("TC-40",))
