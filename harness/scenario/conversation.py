@@ -10,19 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from harness.scenario import ask, expect
+from harness.scenario.ask import RANGE, REBALANCE_TIMEOUT_MS, SESSION_TIMEOUT_MS, Protocols
 from harness.scenario.bindings import JOIN_NAMES
 from harness.scenario.broker_verbs import BrokerVerbs
 from harness.scenario.errors import ScenarioError
-from harness.scenario.expected import join_group_response, sync_group_response
 from harness.scenario.messages import ANY, Own, PinText, Request, Response, pinned
-from harness.scenario.requests import (
-    RANGE,
-    REBALANCE_TIMEOUT_MS,
-    SESSION_TIMEOUT_MS,
-    Protocols,
-    join_group,
-    sync_group,
-)
 from harness.scenario.script import (
     ASIDE,
     ELSEWHERE,
@@ -96,14 +89,14 @@ class Conversation(BrokerVerbs):
         """Let members form a group, the first of them its leader, until all have their assignments."""
         actors = tuple(self.actor(member) if isinstance(member, str) else member for member in members)
         leader, followers = actors[0], actors[1:]
-        joining = join_group(
+        joining = ask.join_group(
             protocols=protocols,
             session_timeout_ms=session_timeout_ms,
             rebalance_timeout_ms=rebalance_timeout_ms,
         )
         leader.obtains_member_id(protocols=protocols)
         leader.sends(joining)
-        leader.receives(join_group_response(error_code="NONE"))
+        leader.receives(expect.join_group(error_code="NONE"))
         leader.syncs_as_leader(actors[:1])
         if followers:
             for follower in followers:
@@ -112,11 +105,11 @@ class Conversation(BrokerVerbs):
                 follower.sends(joining)
             leader.sends(joining)
             for actor in (leader, *followers):
-                actor.receives(join_group_response(error_code="NONE", leader=leader.member_id))
+                actor.receives(expect.join_group(error_code="NONE", leader=leader.member_id))
             leader.syncs_as_leader(actors)
             for follower in followers:
-                follower.sends(sync_group())
-                follower.receives(sync_group_response(error_code="NONE", assignment=follower.part))
+                follower.sends(ask.sync_group())
+                follower.receives(expect.sync_group(error_code="NONE", assignment=follower.part))
         return actors
 
     def elapses(self, duration_ms: int) -> None:
@@ -235,7 +228,7 @@ class Actor:
         self.sends(request)
         if self._oldest_sent() != len(self._conversation.steps) - 1:
             raise ScenarioError(f"{self.name} asks while it still awaits an answer on this connection")
-        return self.receives(response or pinned(request.api, {"error_code": error_code}))
+        return self.receives(response or pinned(request.api, error_code=error_code))
 
     def may_receive(
         self, response: Response, *, within_ms: int = WITHIN_MS, due_ms: int | None = None
@@ -295,18 +288,18 @@ class Actor:
     def obtains_member_id(self, *, protocols: Protocols = RANGE) -> None:
         """Take the first of the two steps of joining; a static member is not asked to."""
         if self.group_instance_id is None:
-            self.asks(join_group(member_id="", protocols=protocols), error_code="MEMBER_ID_REQUIRED")
+            self.asks(ask.join_group(member_id="", protocols=protocols), error_code="MEMBER_ID_REQUIRED")
 
     def joins(self, *, protocols: Protocols = RANGE) -> None:
         """Join and be let in, with both steps where the coordinator wants two."""
         self.obtains_member_id(protocols=protocols)
-        self.asks(join_group(protocols=protocols), error_code="NONE")
+        self.asks(ask.join_group(protocols=protocols), error_code="NONE")
 
     def syncs_as_leader(self, members: Sequence[Actor]) -> None:
         """Bring every member its part, and receive one's own."""
         parts = tuple((member.member_id, member.part) for member in members)
-        mine = sync_group_response(error_code="NONE", assignment=self.part)
-        self.asks(sync_group(assignments=parts), mine)
+        mine = expect.sync_group(error_code="NONE", assignment=self.part)
+        self.asks(ask.sync_group(assignments=parts), mine)
 
     def _receives(
         self,

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable
 
+from harness.scenario.ask import SESSION_TIMEOUT_MIN_MS, SHORT_SESSIONS
 from harness.scenario.bindings import JOIN_NAMES
 from harness.scenario.errors import ScenarioError
-from harness.scenario.requests import SESSION_TIMEOUT_MIN_MS, SHORT_SESSIONS
 from harness.scenario.script import (
     ELSEWHERE,
     FORMERLY,

@@ -1,15 +1,6 @@
 """The coordinator moves on while it is still being loaded, until it is where it was before."""
 
-from harness.scenario import (
-    ANY,
-    Breakpoint,
-    Capability,
-    Conversation,
-    heartbeat,
-    offset_fetch,
-    response,
-    scenario,
-)
+from harness.scenario import ANY, Breakpoint, Capability, Conversation, ask, expect, scenario
 from suites.failover.words import commits
 
 _LOADED_MS = 3_000
@@ -35,5 +26,5 @@ def a_coordinator_is_elected_again_before_it_has_loaded(conversation: Conversati
     conversation.releases(Breakpoint.LOADING)
     conversation.elapses(_LOADED_MS)
 
-    ana.asks(heartbeat(), error_code=ANY)
-    ana.asks(offset_fetch(topics={"orders": (0,)}), response("OffsetFetch"))
+    ana.asks(ask.heartbeat(), error_code=ANY)
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.response("OffsetFetch"))

@@ -1,12 +1,6 @@
 """Members that were let in, let stay or sent away wrongly."""
 
-from harness.scenario import (
-    ANY,
-    Conversation,
-    join_group,
-    leave_group,
-    scenario,
-)
+from harness.scenario import ANY, Conversation, ask, scenario
 
 
 @scenario(
@@ -24,7 +18,7 @@ def a_member_id_given_before_is_no_reservation(conversation: Conversation) -> No
     carol.obtains_member_id()
     conversation.stable_group("ana", "bob", rebalance_timeout_ms=1500)
 
-    carol.asks(join_group(rebalance_timeout_ms=1500), error_code=ANY)
+    carol.asks(ask.join_group(rebalance_timeout_ms=1500), error_code=ANY)
 
 
 @scenario(
@@ -40,5 +34,5 @@ def a_pending_id_leaves_with_an_instance_id(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
-    ana.asks(leave_group(version=3, members=((ana.member_id, "made-up"),)), error_code=ANY)
-    ana.asks(leave_group(version=3, members=((ana.member_id, None),)), error_code="NONE")
+    ana.asks(ask.leave_group(version=3, members=((ana.member_id, "made-up"),)), error_code=ANY)
+    ana.asks(ask.leave_group(version=3, members=((ana.member_id, None),)), error_code="NONE")

@@ -1,21 +1,6 @@
 """TxnOffsetCommit to groups without members: what is taken, and what is refused before that matters."""
 
-from harness.scenario import (
-    Conversation,
-    Pattern,
-    Value,
-    describe_groups,
-    describe_groups_response,
-    offset_commit,
-    offset_commit_response,
-    offset_fetch,
-    offset_fetch_response,
-    one_of,
-    response,
-    scenario,
-    sweep,
-    txn_offset_commit_response,
-)
+from harness.scenario import Conversation, Pattern, Value, ask, expect, one_of, scenario, sweep
 from suites.transactions.producers import (
     ONE_ANSWER,
     ORDER_0,
@@ -39,9 +24,9 @@ def a_transactional_commit_makes_a_group(conversation: Conversation) -> None:
     """A transactional commit makes a group, Empty and without type, and nobody sees its offset yet."""
     ana = pending(conversation).actor
 
-    ana.asks(offset_fetch(topics={"orders": (0, 1)}), offset_fetch_response({"orders": {0: -1, 1: -1}}))
-    ana.asks(offset_fetch(), offset_fetch_response({}))
-    ana.repeats(describe_groups(), until=describe_groups_response(group_state="Empty", protocol_type=""))
+    ana.asks(ask.offset_fetch(topics={"orders": (0, 1)}), expect.offset_fetch({"orders": {0: -1, 1: -1}}))
+    ana.asks(ask.offset_fetch(), expect.offset_fetch({}))
+    ana.repeats(ask.describe_groups(), until=expect.describe_groups(group_state="Empty", protocol_type=""))
 
 
 @scenario("transactions/commit/unannounced", source="KIP-890", clauses=("TC-02", "TC-05"))
@@ -52,7 +37,7 @@ def an_unannounced_commit_may_not_count(conversation: Conversation) -> None:
 
     ana.asks(producer.commits(ORDER_0), ONE_ANSWER)
     conversation.elapses(100)
-    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", protocol_type=""))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", protocol_type=""))
 
 
 @scenario("transactions/commit/unannounced-v4", source="KIP-890", clauses=("TC-03", "TC-05"))
@@ -65,9 +50,9 @@ def version_4_is_reported_to_abort(conversation: Conversation) -> None:
     # Asked together with others the transaction coordinator may say it as lower versions are told.
     reported = one_of("TRANSACTION_ABORTABLE", "INVALID_TXN_STATE")
     refused: Pattern = {"partition_index": 0, "error_code": reported}
-    ana.receives(response("TxnOffsetCommit", topics=({"name": "orders", "partitions": (refused,)},)))
+    ana.receives(expect.response("TxnOffsetCommit", topics=({"name": "orders", "partitions": (refused,)},)))
     conversation.elapses(100)
-    ana.asks(describe_groups(), describe_groups_response(error_code="NONE", protocol_type=""))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", protocol_type=""))
 
 
 @scenario("transactions/commit/unannounced-v5", source="KIP-890", clauses=("TC-04", "OF-20"))
@@ -78,9 +63,9 @@ def version_5_announces_by_itself(conversation: Conversation) -> None:
 
     ana.asks(producer.commits(ORDER_0, version=5), TAKEN)
     ana.sends(producer.commits({"orders": {1: 43}}, version=5))
-    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+    ana.receives(expect.txn_offset_commit({"orders": {1: "NONE"}}))
     ana.sends(producer.ends(committed=True, version=5))
-    ana.receives(response("EndTxn", error_code="NONE", producer_epoch=1))
+    ana.receives(expect.response("EndTxn", error_code="NONE", producer_epoch=1))
     sees(ana, {"orders": {0: 42, 1: 43}})
 
 
@@ -129,8 +114,8 @@ def a_missing_group_is_judged_by_release(conversation: Conversation) -> None:
         )
         ana.receives(ONE_ANSWER)
         conversation.elapses(100)
-        ana.sends(describe_groups(groups=(group,)))
-        ana.receives(describe_groups_response(error_code="NONE", protocol_type=""))
+        ana.sends(ask.describe_groups(groups=(group,)))
+        ana.receives(expect.describe_groups(error_code="NONE", protocol_type=""))
 
 
 @scenario(
@@ -146,7 +131,7 @@ def the_group_without_a_name_is_refused(conversation: Conversation, version: int
     announces(producer, group_id="")
 
     ana.sends(producer.commits({"orders": {0: 1, 2: 3}}, version=version, group_id=""))
-    ana.receives(txn_offset_commit_response({"orders": {0: "INVALID_GROUP_ID", 2: "INVALID_GROUP_ID"}}))
+    ana.receives(expect.txn_offset_commit({"orders": {0: "INVALID_GROUP_ID", 2: "INVALID_GROUP_ID"}}))
 
 
 @scenario("transactions/commit/unknown-topic", source=HANDLES, clauses=("TC-11",))
@@ -157,14 +142,14 @@ def an_unknown_topic_never_reaches_the_coordinator(conversation: Conversation) -
 
     ana.sends(producer.commits({"no-such-topic": {0: 1}, "orders": {99: 1}}, group_id="", producer_id=-1))
     ana.receives(
-        txn_offset_commit_response(
+        expect.txn_offset_commit(
             {
                 "no-such-topic": {0: "UNKNOWN_TOPIC_OR_PARTITION"},
                 "orders": {99: "UNKNOWN_TOPIC_OR_PARTITION"},
             }
         )
     )
-    ana.asks(producer.commits({}), txn_offset_commit_response({}))
+    ana.asks(producer.commits({}), expect.txn_offset_commit({}))
 
 
 @scenario("transactions/commit/unknown-partition", source=HANDLES, clauses=("TC-11", "OF-20"))
@@ -174,7 +159,7 @@ def known_and_unknown_partitions_are_answered_each(conversation: Conversation) -
     producer = announced(ana)
 
     ana.sends(producer.commits({"orders": {99: 1, 0: 7}}))
-    ana.receives(txn_offset_commit_response({"orders": {99: "UNKNOWN_TOPIC_OR_PARTITION", 0: "NONE"}}))
+    ana.receives(expect.txn_offset_commit({"orders": {99: "UNKNOWN_TOPIC_OR_PARTITION", 0: "NONE"}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 7}})
 
@@ -191,12 +176,11 @@ def large_metadata_costs_its_own_partition(conversation: Conversation) -> None:
     producer = announced(ana)
 
     ana.sends(producer.commits({"orders": {0: (7, "fits"), 1: (8, "eleven long"), 2: (9, "fits")}}))
-    ana.receives(
-        txn_offset_commit_response({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE", 2: "NONE"}})
-    )
+    ana.receives(expect.txn_offset_commit({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE", 2: "NONE"}}))
     ends(producer, committed=True)
     conversation.elapses(500)
-    ana.asks(offset_fetch(topics={"orders": (0, 1, 2)}), response("OffsetFetch", error_code="NONE"))
+    ana.sends(ask.offset_fetch(topics={"orders": (0, 1, 2)}))
+    ana.receives(expect.response("OffsetFetch", error_code="NONE"))
 
 
 @scenario(
@@ -211,10 +195,10 @@ def large_metadata_alone_leaves_nothing_pending(conversation: Conversation) -> N
     producer = announced(ana)
 
     ana.sends(producer.commits({"orders": {0: (7, "eleven long")}}))
-    ana.receives(txn_offset_commit_response({"orders": {0: "OFFSET_METADATA_TOO_LARGE"}}))
+    ana.receives(expect.txn_offset_commit({"orders": {0: "OFFSET_METADATA_TOO_LARGE"}}))
     ends(producer, committed=True)
     conversation.elapses(500)
-    ana.asks(offset_fetch(), offset_fetch_response({}))
+    ana.asks(ask.offset_fetch(), expect.offset_fetch({}))
 
 
 @scenario("transactions/commit/plain-commit-after", source=COMMITS, clauses=("TC-26",))
@@ -222,12 +206,12 @@ def a_later_plain_commit_stands(conversation: Conversation) -> None:
     """A plain commit that comes after a pending one stands when the transaction commits."""
     producer = pending(conversation)
     ana = producer.actor
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 99}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 99}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
     ends(producer, committed=True)
     conversation.elapses(500)
-    ana.asks(offset_fetch(topics={"orders": (0,)}), offset_fetch_response({"orders": {0: 99}}))
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.offset_fetch({"orders": {0: 99}}))
 
 
 @scenario("transactions/commit/plain-commit-after-others", source=COMMITS, clauses=("TC-26",))
@@ -235,15 +219,15 @@ def a_later_plain_commit_stands_in_a_longer_log(conversation: Conversation) -> N
     """A plain commit stands against a pending one that is not the first record of the log either."""
     ana = conversation.actor("ana")
     producer = announced(ana)
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 7}}))
-    ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 7}}))
+    ana.receives(expect.offset_commit({"orders": {1: "NONE"}}))
     ana.asks(producer.commits(ORDER_0), TAKEN)
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 99}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 99}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
     ends(producer, committed=True)
     conversation.elapses(500)
-    ana.asks(offset_fetch(topics={"orders": (0, 1)}), offset_fetch_response({"orders": {0: 99, 1: 7}}))
+    ana.asks(ask.offset_fetch(topics={"orders": (0, 1)}), expect.offset_fetch({"orders": {0: 99, 1: 7}}))
 
 
 @scenario("transactions/commit/plain-commit-before", source=COMMITS, clauses=("OF-20", "TC-26"))
@@ -251,8 +235,8 @@ def an_earlier_plain_commit_is_replaced(conversation: Conversation) -> None:
     """A plain commit that came before a pending one is replaced when the transaction commits."""
     ana = conversation.actor("ana")
     producer = announced(ana)
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7, 1: 8}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7, 1: 8}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
     ana.asks(producer.commits(ORDER_0), TAKEN)
 
     ends(producer, committed=True)
@@ -264,8 +248,8 @@ def a_plain_commit_just_before_is_replaced(conversation: Conversation) -> None:
     """Of a plain commit and a pending one that comes right after it, the pending one counts."""
     ana = conversation.actor("ana")
     producer = announced(ana)
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
     ana.asks(producer.commits(ORDER_0), TAKEN)
 
     ends(producer, committed=True)
@@ -288,14 +272,14 @@ def leader_epoch_and_metadata_are_kept(conversation: Conversation) -> None:
     )
     orders: Value = {"name": "orders", "partitions": partitions}
     ana.sends(producer.commits({}, topics=(orders,)))
-    ana.receives(txn_offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+    ana.receives(expect.txn_offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
     ends(producer, committed=True)
 
     for partition, offset, epoch, metadata in ((0, 8, 3, "mine"), (1, 9, -1, "")):
         kept: Pattern = {"committed_offset": offset, "committed_leader_epoch": epoch, "metadata": metadata}
         ana.repeats(
-            offset_fetch(topics={"orders": (partition,)}),
-            until=response("OffsetFetch", error_code="NONE", topics=({"partitions": (kept,)},)),
+            ask.offset_fetch(topics={"orders": (partition,)}),
+            until=expect.response("OffsetFetch", error_code="NONE", topics=({"partitions": (kept,)},)),
         )
 
 
@@ -312,8 +296,8 @@ def one_transaction_serves_several_groups(conversation: Conversation) -> None:
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
     ana.repeats(
-        offset_fetch(group_id=other, topics={"orders": (0,)}),
-        until=offset_fetch_response({"orders": {0: 43}}),
+        ask.offset_fetch(group_id=other, topics={"orders": (0,)}),
+        until=expect.offset_fetch({"orders": {0: 43}}),
     )
 
 
@@ -331,4 +315,4 @@ def of_two_producers_the_later_writer_wins(conversation: Conversation) -> None:
     sees(late.actor, {"orders": {0: 43}})
     ends(early, committed=True)
     conversation.elapses(500)
-    early.actor.asks(offset_fetch(topics={"orders": (0,)}), offset_fetch_response({"orders": {0: 43}}))
+    early.actor.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.offset_fetch({"orders": {0: 43}}))

@@ -2,16 +2,7 @@
 
 from typing import Final
 
-from harness.scenario import (
-    ANY,
-    Conversation,
-    add_offsets_to_txn,
-    end_txn,
-    init_producer_id,
-    scenario,
-    write_txn_markers,
-    write_txn_markers_response,
-)
+from harness.scenario import ANY, Conversation, ask, expect, scenario
 from suites.transactions.producers import Producer, ends, pending
 
 REFUSES: Final = "TransactionMarkerRequestCompletionHandler#onComplete"
@@ -24,14 +15,14 @@ def _refused_for_good(conversation: Conversation) -> Producer:
     """Return a producer with a pending offset, whose markers the log will not take."""
     producer = pending(conversation)
     producer.actor.sends(
-        write_txn_markers(
+        ask.write_txn_markers(
             producer_id=producer.producer_id,
             producer_epoch=producer.producer_epoch + _NEWER,
             committed=False,
             topics={OFFSETS: (0,)},
         )
     )
-    producer.actor.receives(write_txn_markers_response({OFFSETS: {0: "NONE"}}))
+    producer.actor.receives(expect.write_txn_markers({OFFSETS: {0: "NONE"}}))
     return producer
 
 
@@ -48,10 +39,12 @@ def a_transaction_that_never_ends_is_asked_for(conversation: Conversation) -> No
         (producer.producer_id, producer.producer_epoch + 1),
         (producer.producer_id + 1_000_000, producer.producer_epoch),
     ):
-        ana.asks(add_offsets_to_txn(producer_id=producer_id, producer_epoch=producer_epoch), error_code=ANY)
+        ana.asks(
+            ask.add_offsets_to_txn(producer_id=producer_id, producer_epoch=producer_epoch), error_code=ANY
+        )
     for committed in (True, False):
         ana.asks(producer.ends(committed=committed), error_code=UNFINISHED)
-    ana.asks(init_producer_id(), error_code=UNFINISHED)
+    ana.asks(ask.init_producer_id(), error_code=UNFINISHED)
 
 
 @scenario("transactions/never-ends/named", source=REFUSES, clauses=("AO-06",))
@@ -63,7 +56,7 @@ def a_stranger_to_a_transaction_that_never_ends(conversation: Conversation) -> N
     conversation.elapses(300)
 
     stranger = producer.producer_id + 1_000_000
-    ana.asks(init_producer_id(version=3, producer_id=stranger, producer_epoch=0), error_code=UNFINISHED)
+    ana.asks(ask.init_producer_id(version=3, producer_id=stranger, producer_epoch=0), error_code=UNFINISHED)
 
 
 @scenario("transactions/never-ends/version-5", source=REFUSES, clauses=("AO-06", "TC-04"))
@@ -71,7 +64,7 @@ def version_5_asks_first_whether_a_transaction_has_ended(conversation: Conversat
     """EndTxn v5 of another producer is refused for its id, and while nothing can end, for that."""
     producer = _refused_for_good(conversation)
     ana = producer.actor
-    stranger = end_txn(
+    stranger = ask.end_txn(
         version=5,
         producer_id=producer.producer_id + 1_000_000,
         producer_epoch=producer.producer_epoch,
