@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from harness.scenario.requests import SESSION_TIMEOUT_MS
+from harness.scenario.ask import SESSION_TIMEOUT_MS
 from harness.scenario.script import (
     Append,
     Control,

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable
 
 from harness.apis.table import apis_where, descriptor
+from harness.scenario.ask import SESSION_TIMEOUT_MIN_MS, SHORT_SESSIONS
 from harness.scenario.bindings import LEARNT_NAMES
 from harness.scenario.errors import ScenarioError
-from harness.scenario.requests import SESSION_TIMEOUT_MIN_MS, SHORT_SESSIONS
 from harness.scenario.script import (
     ELSEWHERE,
     FORMERLY,

@@ -75,7 +75,7 @@ class Response:
     fields: Mapping[str, Pattern]
 
 
-def pinned(api: str, fields: Mapping[str, Pattern | Unpinned]) -> Response:
+def pinned(api: str, **fields: Pattern | Unpinned) -> Response:
     """Make an expected response of the fields that are pinned."""
     return Response(
         api=api, fields={name: value for name, value in fields.items() if not isinstance(value, Unpinned)}

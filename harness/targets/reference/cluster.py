@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.targets.base.interface import Breakpoint, BrokerAction, Role, TargetError
+from harness.targets.base.interface import BrokerAction, Role, TargetError
 
 _HOST: Final = "127.0.0.1"
 _ANSWER_TIMEOUT_S: Final = 20.0
@@ -24,7 +24,7 @@ class _Status:
 
 
 class ReferenceCluster:
-    """Controls of a cluster that is one process. See `Stage` for what it does."""
+    """A cluster that is one process."""
 
     def __init__(self, control_port: int, ports: Sequence[int]) -> None:
         self._control_port = control_port
@@ -69,15 +69,6 @@ class ReferenceCluster:
         """Start again what was killed; whoever took over goes on."""
         while self._killed:
             await self._tell("restart", self._killed.pop())
-
-    async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
-        """Refuse: nobody can."""
-        where = f" in partitions {sorted(partitions)}" if partitions else ""
-        raise TargetError(f"the reference's server cannot be held at {point.value}{where}")
-
-    async def release(self, point: Breakpoint) -> None:
-        """Refuse: it is not held."""
-        raise TargetError(f"the reference's server is not held at {point.value}")
 
     async def _hinder(self, node_id: int, action: BrokerAction) -> None:
         """Do something to a broker that lives on."""
