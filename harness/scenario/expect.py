@@ -14,6 +14,7 @@ from harness.scenario.messages import (
     PinNumber,
     PinText,
     Response,
+    builds_response,
     pinned,
 )
 from harness.scenario.values import InAnyOrder, OneOf, Pattern
@@ -27,11 +28,12 @@ def response(api: str, **fields: Pattern) -> Response:
     return Response(api=api, fields=fields)
 
 
-def api_versions(*, error_code: PinText = ANY, api_keys: PinItems = ANY) -> Response:
+@builds_response("ApiVersions")
+def api_versions(*, error_code: PinText = ANY, api_keys: PinItems = ANY) -> None:
     """Expect an answer to ApiVersions."""
-    return pinned("ApiVersions", error_code=error_code, api_keys=api_keys)
 
 
+@builds_response("FindCoordinator")
 def find_coordinator(
     *,
     error_code: PinText = ANY,
@@ -39,18 +41,11 @@ def find_coordinator(
     node_id: PinNumber = ANY,
     host: PinText = ANY,
     coordinators: PinItems = ANY,
-) -> Response:
+) -> None:
     """Expect an answer to FindCoordinator; `coordinators` from v4 on, the others before."""
-    return pinned(
-        "FindCoordinator",
-        error_code=error_code,
-        error_message=error_message,
-        node_id=node_id,
-        host=host,
-        coordinators=coordinators,
-    )
 
 
+@builds_response("JoinGroup")
 def join_group(
     *,
     error_code: PinText = ANY,
@@ -61,48 +56,32 @@ def join_group(
     skip_assignment: PinFlag = ANY,
     member_id: PinText = ANY,
     members: PinItems = ANY,
-) -> Response:
+) -> None:
     """Expect an answer to JoinGroup."""
-    return pinned(
-        "JoinGroup",
-        error_code=error_code,
-        generation_id=generation_id,
-        protocol_type=protocol_type,
-        protocol_name=protocol_name,
-        leader=leader,
-        skip_assignment=skip_assignment,
-        member_id=member_id,
-        members=members,
-    )
 
 
+@builds_response("SyncGroup")
 def sync_group(
     *,
     error_code: PinText = ANY,
     protocol_type: PinText = ANY,
     protocol_name: PinText = ANY,
     assignment: PinBytes = ANY,
-) -> Response:
+) -> None:
     """Expect an answer to SyncGroup."""
-    return pinned(
-        "SyncGroup",
-        error_code=error_code,
-        protocol_type=protocol_type,
-        protocol_name=protocol_name,
-        assignment=assignment,
-    )
 
 
-def heartbeat(*, error_code: PinText) -> Response:
+@builds_response("Heartbeat")
+def heartbeat(*, error_code: PinText) -> None:
     """Expect an answer to Heartbeat."""
-    return pinned("Heartbeat", error_code=error_code)
 
 
-def leave_group(*, error_code: PinText = ANY, members: PinItems = ANY) -> Response:
+@builds_response("LeaveGroup")
+def leave_group(*, error_code: PinText = ANY, members: PinItems = ANY) -> None:
     """Expect an answer to LeaveGroup; `members` from v3 on."""
-    return pinned("LeaveGroup", error_code=error_code, members=members)
 
 
+@builds_response("DescribeGroups", entry="groups")
 def describe_groups(
     *,
     error_code: PinText = ANY,
@@ -111,18 +90,8 @@ def describe_groups(
     protocol_type: PinText = ANY,
     protocol_data: PinText = ANY,
     members: PinItems = ANY,
-) -> Response:
+) -> None:
     """Expect an answer to DescribeGroups about exactly one group."""
-    group = pinned(
-        "DescribeGroups",
-        error_code=error_code,
-        error_message=error_message,
-        group_state=group_state,
-        protocol_type=protocol_type,
-        protocol_data=protocol_data,
-        members=members,
-    )
-    return Response(api="DescribeGroups", fields={"groups": (group.fields,)})
 
 
 GONE: Final = describe_groups(error_code="NONE", group_state="Dead", protocol_type="")
@@ -130,9 +99,9 @@ GONE: Final = describe_groups(error_code="NONE", group_state="Dead", protocol_ty
 names its protocol type, so whoever waits for the end waits for that to go, too."""
 
 
-def list_groups(*, error_code: PinText = ANY, groups: PinItems = ANY) -> Response:
+@builds_response("ListGroups")
+def list_groups(*, error_code: PinText = ANY, groups: PinItems = ANY) -> None:
     """Expect an answer to ListGroups; other scenarios' groups are listed too, so use `containing`."""
-    return pinned("ListGroups", error_code=error_code, groups=groups)
 
 
 def delete_groups(*error_codes: PinText) -> Response:
@@ -211,25 +180,23 @@ def txn_offset_commit(errors: Errors[TopicT]) -> Response:
     return Response(api="TxnOffsetCommit", fields={"topics": _partition_errors(errors)})
 
 
+@builds_response("InitProducerId")
 def init_producer_id(
     *, error_code: PinText = ANY, producer_id: PinNumber = ANY, producer_epoch: PinNumber = ANY
-) -> Response:
+) -> None:
     """Expect an answer to InitProducerId."""
-    return pinned(
-        "InitProducerId", error_code=error_code, producer_id=producer_id, producer_epoch=producer_epoch
-    )
 
 
-def add_offsets_to_txn(*, error_code: PinText) -> Response:
+@builds_response("AddOffsetsToTxn")
+def add_offsets_to_txn(*, error_code: PinText) -> None:
     """Expect an answer to AddOffsetsToTxn."""
-    return pinned("AddOffsetsToTxn", error_code=error_code)
 
 
+@builds_response("EndTxn")
 def end_txn(
     *, error_code: PinText = ANY, producer_id: PinNumber = ANY, producer_epoch: PinNumber = ANY
-) -> Response:
+) -> None:
     """Expect an answer to EndTxn; producer and epoch from v5 on."""
-    return pinned("EndTxn", error_code=error_code, producer_id=producer_id, producer_epoch=producer_epoch)
 
 
 def write_txn_markers(errors: Errors[TopicT]) -> Response:
@@ -238,13 +205,11 @@ def write_txn_markers(errors: Errors[TopicT]) -> Response:
     return Response(api="WriteTxnMarkers", fields={"markers": (marker,)})
 
 
-def create_topic(*, error_code: PinText = ANY) -> Response:
+@builds_response("CreateTopics", entry="topics")
+def create_topic(*, error_code: PinText = ANY) -> None:
     """Expect an answer to a CreateTopics of one topic."""
-    topic = pinned("", error_code=error_code).fields
-    return Response(api="CreateTopics", fields={"topics": (topic,)})
 
 
-def delete_topic(*, error_code: PinText = ANY) -> Response:
+@builds_response("DeleteTopics", entry="responses")
+def delete_topic(*, error_code: PinText = ANY) -> None:
     """Expect an answer to a DeleteTopics of one topic."""
-    topic = pinned("", error_code=error_code).fields
-    return Response(api="DeleteTopics", fields={"responses": (topic,)})
