@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, wraps
+from functools import wraps
 from typing import Final, ParamSpec, TypeAlias
 
 from harness.scenario.values import (
@@ -21,10 +21,9 @@ from harness.scenario.values import (
     StartingWith,
     Value,
 )
-from harness.wire.schema import has_version, request_shape
+from harness.wire.schema import request_shape
 
 P = ParamSpec("P")
-_VERSIONS: Final = range(20)
 
 
 class Own:
@@ -114,7 +113,6 @@ def builds_request(api: str) -> Callable[[Callable[P, RequestFields | None]], Ca
             stated: RequestFields = {**bound.arguments, **(state(*args, **kwargs) or {})}
             known = request_shape(api, version).fields
             left = {name: item for name, item in stated.items() if not isinstance(item, Unpinned)}
-            assert left.keys() <= _ever_known(api), f"{api} has no {left.keys() - _ever_known(api)}"
             names = [*known, *sorted(named - known.keys())]
             return Request(
                 api=api, version=version, fields={name: left[name] for name in names if name in left}
@@ -123,13 +121,6 @@ def builds_request(api: str) -> Callable[[Callable[P, RequestFields | None]], Ca
         return build
 
     return made
-
-
-@cache
-def _ever_known(api: str) -> frozenset[str]:
-    """Return the fields that some version of a request has."""
-    shapes = (request_shape(api, version) for version in _VERSIONS if has_version(api, version))
-    return frozenset(name for shape in shapes for name in shape.fields)
 
 
 def builds_response(api: str, *, entry: str = "") -> Callable[[Callable[P, None]], Callable[P, Response]]:

@@ -1,16 +1,22 @@
 """The table of APIs: Kafka's schemas have what its rows name, and rows name what Kafka's schemas have."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from inspect import signature
 
 import pytest
 
 from harness.apis.descriptor import ApiDescriptor
 from harness.apis.table import APIS, descriptor
+from harness.scenario import ask
+from harness.scenario.messages import Request
 from harness.wire.codec import error_name
 from harness.wire.schema import API_KEYS, Shape, has_version, request_shape, response_shape
 
 GROUP_FIELDS = frozenset(("group_id", "groups_names", "group_ids"))
 TRANSACTION_FIELDS = frozenset(("transactional_id", "v3_and_below_transactional_id"))
+BUILDERS = [each for each in vars(ask).values() if hasattr(each, "__wrapped__")]
+WRITTEN_OTHERWISE = {"OffsetCommit": {"version", "generation_id"}, "DeleteGroups": {"version", "groups"}}
+"""Parameters that are no fields, by API."""
 
 
 def paths(shape: Shape, parent: str = "") -> Iterator[str]:
@@ -80,6 +86,15 @@ def test_every_reaction_is_to_errors_that_there_are_and_goes_on_from_a_client() 
         assert {error for errors in reactions.by_errors for error in errors} <= known
         assert all(text[0].islower() and not text.endswith(".") for text in reactions.by_errors.values())
         assert "#" in reactions.source
+
+
+@pytest.mark.parametrize("builder", BUILDERS, ids=lambda each: each.__name__)
+def test_a_builder_of_requests_is_asked_for_fields_that_there_are(builder: Callable[..., Request]) -> None:
+    api = builder.__name__.title().replace("_", "")
+    known = {path.rpartition(".")[2] for path in request_fields(api)}
+    asked = signature(builder).parameters.keys() - WRITTEN_OTHERWISE.get(api, {"version"})
+    assert "version" in signature(builder).parameters
+    assert asked <= known
 
 
 def test_an_api_without_a_row_is_nothing_in_particular() -> None:
