@@ -208,6 +208,26 @@ class Cluster:
             raise TargetError(f"broker {node_id}: {error}") from error
 
 
+def node_in(role: Role, *, coordinator: int, up: Sequence[int], former: int | None) -> int:
+    """Return the id of the broker that has a role where all that is up is known.
+
+    Raises:
+        TargetError: none has it.
+    """
+    match role:
+        case Role.COORDINATOR:
+            return coordinator
+        case Role.FORMER:
+            if former is None:
+                raise TargetError("nobody coordinated before")
+            return former
+        case Role.OTHER:
+            others = [each for each in up if each != coordinator]
+            if not others:
+                raise TargetError("no other broker is up")
+            return next((each for each in others if each > coordinator), others[0])
+
+
 async def settled_cluster(
     addresses: Mapping[int, tuple[str, int]], *, failure: Callable[[], str | None], timeout_ms: float
 ) -> Cluster | None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from harness.targets.base.cluster import node_in
 from harness.targets.base.interface import BrokerAction, Role, TargetError
 
 _HOST: Final = "127.0.0.1"
@@ -37,15 +38,7 @@ class ReferenceCluster:
 
     def address(self, role: Role) -> tuple[str, int]:
         """Return where the coordinator listens, or a broker that is none."""
-        match role:
-            case Role.COORDINATOR:
-                return _HOST, self._ports[self._status.coordinator]
-            case Role.OTHER:
-                return _HOST, self._ports[self._next]
-            case Role.FORMER if self._former is not None:
-                return _HOST, self._ports[self._former]
-            case _:
-                raise TargetError("nobody coordinated before")
+        return _HOST, self._ports[self._node_in(role)]
 
     async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
         """Do something to the coordinator's broker; another one coordinates at once where it cannot."""
@@ -59,7 +52,7 @@ class ReferenceCluster:
                 await self._tell("kill", before)
                 self._killed.append(before)
             case BrokerAction.MOVE:
-                await self._tell("move", self._next)
+                await self._tell("move", self._node_in(Role.OTHER))
             case _:
                 await self._hinder(before, action)
         if self._status.coordinator != before:
@@ -88,13 +81,9 @@ class ReferenceCluster:
             case _:
                 raise AssertionError("a stage does this by itself")
 
-    @property
-    def _next(self) -> int:
-        """Who would coordinate after the one that does."""
-        others = [each for each in self._status.up if each != self._status.coordinator]
-        if not others:
-            raise TargetError("no other broker is up")
-        return next((each for each in others if each > self._status.coordinator), others[0])
+    def _node_in(self, role: Role) -> int:
+        status = self._status
+        return node_in(role, coordinator=status.coordinator, up=status.up, former=self._former)
 
     async def _tell(self, action: str, node_id: int, *rest: str) -> None:
         command = " ".join((action, str(node_id), *rest))
