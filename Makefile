@@ -32,8 +32,8 @@ $(STAMP): constraints.txt pyproject.toml
 conformance: setup ## Drive the reference and two Kafka brokers, and write the report (CLIENTS=--clients: with real clients)
 	$(BIN)/kafka-conformance run $(TARGETS) $(CLIENTS) --out $(REPORTS)
 
-bench: setup ## Time the reference beside a local Kafka, and compiled where there is a C compiler
-	$(BIN)/kafka-conformance bench $(if $(shell command -v cc),--compiled) --out $(REPORTS)/bench
+bench: setup ## Time the reference beside a local Kafka
+	$(BIN)/kafka-conformance bench --out $(REPORTS)/bench
 
 bench-spark: setup ## Time the tables of many runs beside DuckDB
 	$(BIN)/kafka-conformance bench-spark --run $(REPORTS)/latest --out $(REPORTS)/bench-spark

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from harness.bench.compiled import CompiledReferenceTarget
 from harness.bench.machine import machine_facts
 from harness.bench.model import IN_PROCESS, BenchReport, Sample, SuiteTime, TrafficKind, Workload
 from harness.bench.rounds import Subject, Turns, client_pool, take_turns
@@ -16,7 +15,6 @@ from harness.bench.suite_time import time_suite
 from harness.runner.drive import Watcher
 from harness.scenario.script import Script
 from harness.targets.base.interface import Broker, BrokerDescription, Target, TargetError
-from harness.targets.jars.cache import cache_directory
 from harness.targets.reference.target import ReferenceTarget
 from harness.targets.reference.tcp import ReferenceTcpTarget
 
@@ -45,8 +43,6 @@ class BenchPlan:
     """The suite."""
     suite_rounds: int
     workloads: tuple[Workload, ...] = WORKLOADS
-    compiles: bool = False
-    """Whether the reference's server takes another turn, compiled."""
 
 
 async def bench(plan: BenchPlan, watcher: Watcher) -> BenchReport:
@@ -85,7 +81,7 @@ async def _measure_rates(plan: BenchPlan, watcher: Watcher, directory: Path) -> 
         profile = plan.profile or baseline.profile
         reported = {IN_PROCESS: f"reference coordinator in process, profile {profile}"}
         subjects = [Subject(name=IN_PROCESS, profile=profile, address=None)]
-        for target in (*_servers(plan, profile, watcher), plan.target):
+        for target in (ReferenceTcpTarget(profile), plan.target):
             started = (
                 baseline if target is plan.target else await _started(target, brokers, directory, watcher)
             )
@@ -97,14 +93,6 @@ async def _measure_rates(plan: BenchPlan, watcher: Watcher, directory: Path) -> 
                 tell = _teller(watcher, "bench")
                 samples += await take_turns(subjects, workload, plan.turns, pool, tell)
     return _Rates(profile=profile, subjects=reported, baseline=plan.target.name, samples=tuple(samples))
-
-
-def _servers(plan: BenchPlan, profile: str, watcher: Watcher) -> tuple[ReferenceTcpTarget, ...]:
-    server = ReferenceTcpTarget(profile)
-    if not plan.compiles:
-        return (server,)
-    watcher.target_says("bench", "compiles the reference, which takes minutes")
-    return server, CompiledReferenceTarget(profile, cache=cache_directory().parent / "compiled")
 
 
 async def _started(
@@ -139,7 +127,7 @@ async def _time_suites(
 ) -> tuple[SuiteTime, ...]:
     times: list[SuiteTime] = []
     for number in range(plan.suite_rounds):
-        for target in (ReferenceTarget(profile), *_servers(plan, profile, watcher), plan.target):
+        for target in (ReferenceTarget(profile), ReferenceTcpTarget(profile), plan.target):
             place = _made(directory / f"suite-{number}-{target.name}")
             times.append(
                 await time_suite(target, plan.scripts, number=number, directory=place, watcher=watcher)

@@ -24,7 +24,6 @@ _SECONDS = typer.Option(min=0.1, help="For how long each is measured in a turn."
 _HEAT_UP = typer.Option(min=0.1, help="Seconds to get warm before the first turn of each workload.")
 _CLIENTS = typer.Option(min=1, help="Client processes.")
 _SUITE_ROUNDS = typer.Option(min=0, help="How often the whole suite is held with each; 0 for not at all.")
-_COMPILED = typer.Option("--compiled", help="Measure the server compiled by mypyc as well.")
 _OUT = typer.Option(help="Where the report is written.")
 _SUITES = typer.Option(help="The Python package that holds the scenarios.")
 
@@ -39,7 +38,6 @@ def bench(
     heat_up: Annotated[float, _HEAT_UP] = 1.5,
     clients: Annotated[int, _CLIENTS] = 1,
     suite_rounds: Annotated[int, _SUITE_ROUNDS] = 2,
-    compiled: Annotated[bool, _COMPILED] = False,
     out: Annotated[Path, _OUT] = Path("reports", "bench"),
     suites: Annotated[str, _SUITES] = "suites",
 ) -> ExitCode:
@@ -52,7 +50,6 @@ def bench(
         turns=Turns(rounds=rounds, seconds=seconds, heat_up_s=heat_up, clients=clients),
         scripts=collect(suites) if suite_rounds else {},
         suite_rounds=suite_rounds,
-        compiles=compiled,
     )
     with ProgressDisplay(console) as display:
         display.teller("bench")

@@ -3,11 +3,10 @@
 import time
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from harness.capacity import machine
 from harness.cli.errors import ends_with_exit_code
@@ -15,6 +14,7 @@ from harness.mutants.campaign import DEFAULT_PROFILES, Campaign, Order, campaign
 from harness.mutants.equivalents import read_equivalents
 from harness.mutants.outcome import print_outcome, score, write_outcome, wrongly_listed
 from harness.orchestration.plan import PlanError, select_scripts
+from harness.orchestration.progress import Bars
 from harness.results.exit_code import ExitCode
 from harness.scenario.registry import collect
 from harness.targets.base.interface import TargetError
@@ -113,27 +113,8 @@ def _exit_code(found: Campaign, minimum: float) -> ExitCode:
     return ExitCode.EXPECTED if is_enough and not wrongly_listed(found) else ExitCode.UNEXPECTED
 
 
-class _Display:
+class _Display(Bars):
     """Shows how far a campaign is; on a pipe it says when a part is through."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._progress = Progress(
-            TextColumn("[bold]{task.description}"),
-            BarColumn(bar_width=30),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=console,
-            disable=not console.is_terminal,
-        )
-        self._tasks: dict[str, TaskID] = {}
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
 
     def tell(self, what: str, through: int, total: int) -> None:
         """Move a line on."""

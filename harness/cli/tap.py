@@ -24,7 +24,6 @@ from harness.orchestration.plan import PlanError, new_run_id, parse_targets
 from harness.orchestration.progress import plainly
 from harness.results.exit_code import ExitCode, worst
 from harness.results.run_kinds import RunKind, open_folder, run_kind
-from harness.spark.master import LOCAL_MASTER
 from harness.tap.listeners import parse_address
 from harness.tap.run import TappedRun, TapPlan, finish_later, reported, tap_target
 from harness.trace.completeness import refuse_cut_short
@@ -40,7 +39,6 @@ _CHECK = typer.Option("--check", help="Tell of broken invariants while it taps."
 _FINISH = typer.Option("--finish", help="Decode this run, whose tap was killed, and tap nothing.")
 _DRY_RUN = typer.Option("--dry-run", help="Say what would be made on a broker of others; send nothing.")
 _RUNS = typer.Argument(help="Folders of runs, tapped or scripted.")
-_SPARK = typer.Option("--spark", help="Let Spark look at all of them at once; it leaves one owner aside.")
 _SHOWN = 40
 
 
@@ -109,25 +107,14 @@ async def _until_reported(plan: TapPlan, console: Console) -> TappedRun:
 
 
 @ends_with_exit_code
-def invariants(
-    runs: Annotated[list[Path], _RUNS],
-    *,
-    spark: Annotated[bool, _SPARK] = False,
-    spark_master: Annotated[str, typer.Option(help="Spark's master.")] = LOCAL_MASTER,
-) -> ExitCode:
+def invariants(runs: Annotated[list[Path], _RUNS]) -> ExitCode:
     """Look for broken invariants in the traces of stored runs."""
     folders = [open_folder(run, RunKind.TAP, RunKind.SUITES) for run in runs]
     for folder in folders:
         refuse_cut_short(folder)
         if run_kind(folder.path) is None:
             raise TraceError(f"{folder.run_json}: it does not say what was run")
-    if spark:
-        # PySpark takes a second to import, and a basic installation has none.
-        from harness.spark.invariants import stored_violations  # noqa: PLC0415 - as said
-
-        violations = stored_violations(folders, master=spark_master)
-    else:
-        violations = tuple(violation for folder in folders for violation in check_run(folder))
+    violations = tuple(violation for folder in folders for violation in check_run(folder))
     console = wide_console()
     _print(console, violations)
     is_scripted = all(run_kind(folder.path) is RunKind.SUITES for folder in folders)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.invariants import check
-from harness.invariants.exchange import APIS
+from harness.invariants.exchange import LOOKED_AT
 from harness.invariants.stored import VIOLATIONS
 from harness.replay import ReplayFinding, specification, total
 from harness.replay.history import READ
@@ -78,7 +78,7 @@ async def tapped(
 
 
 def _look_at(journal: Path, description: BrokerDescription, *, run_id: str, target: str) -> str:
-    reader = TraceReader(run_id=run_id, target=target, only=APIS | READ)
+    reader = TraceReader(run_id=run_id, target=target, only=LOOKED_AT | READ)
     events = list(reader.events(read_journal(journal)))
     write_records(journal.parent / VIOLATIONS, check(events))
     spec = specification(description.profile, description.broker_config)

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from harness.apis.descriptor import NAMES_WRITTEN_OFFSETS, OffsetUse
+from harness.apis.table import descriptor
 from harness.invariants.exchange import NO_ERROR, Answered, Asked, Fields, items, number, text
 from harness.invariants.violation import AtFault, Found, Invariant
 
@@ -53,16 +55,16 @@ class Commits:
 
     def asked(self, asked: Asked) -> None:
         """Take in a request that writes."""
-        if asked.api not in ("OffsetCommit", "TxnOffsetCommit", "OffsetDelete"):
+        use = descriptor(asked.api).offsets
+        if use not in NAMES_WRITTEN_OFFSETS:
             return
         if number(asked.fields, "retention_time_ms") >= 0:
             self.may_expire = True
-        is_deletion = asked.api == "OffsetDelete"
         written: list[tuple[TopicPartition, Write]] = []
         for partition, entry in self._entries(asked.fields):
-            value = _NO_OFFSET if is_deletion else number(entry, "committed_offset")
+            value = _NO_OFFSET if use is OffsetUse.DELETES else number(entry, "committed_offset")
             written.append((partition, self._add(partition, Write(value=value, asked_at=asked.at))))
-        if asked.api != "TxnOffsetCommit":
+        if use is not OffsetUse.COMMITS_AT_END:
             # What a transaction commits takes effect at its end, whenever that comes.
             self._open[asked.at] = written
 
@@ -73,10 +75,10 @@ class Commits:
             answered: the whole of it.
             of_group: the part of its fields that is about this group.
         """
-        match answered.asked.api:
-            case "OffsetCommit" | "OffsetDelete":
+        match descriptor(answered.asked.api).offsets:
+            case OffsetUse.COMMITS | OffsetUse.DELETES:
                 self._decided(answered)
-            case "OffsetFetch":
+            case OffsetUse.FETCHES:
                 yield from self._fetched(answered, of_group)
             case _:
                 pass

@@ -4,19 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from harness.apis.descriptor import Subject
+from harness.apis.table import apis_where
 from harness.trace.embedded import stored_fields
 from harness.trace.events import Event, EventKind
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 Fields: TypeAlias = Mapping[str, Json]
 
-APIS: Final = frozenset(
-    (
-        *("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "DeleteGroups", "Metadata", "DeleteTopics"),
-        *("OffsetCommit", "OffsetFetch", "OffsetDelete", "TxnOffsetCommit"),
-    )
-)
-"""What invariants are about; nothing else is read."""
+LOOKED_AT: Final = apis_where(
+    lambda api: api.subject is Subject.MEMBERSHIP or api.offsets is not None
+) | frozenset(("Metadata", "DeleteTopics"))
+"""What invariants are about: members, offsets, and which topics there are. Nothing else is read."""
 _ANSWERS: Final = frozenset((EventKind.RESPONSE, EventKind.POLL))
 
 
@@ -65,7 +64,7 @@ class Pairing:
 
     def take(self, event: Event) -> Asked | Answered | None:
         """Take in the next event; None where invariants have no interest in it."""
-        if event.api not in APIS or event.fields is None:
+        if event.api not in LOOKED_AT or event.fields is None:
             return None
         conversation = (event.target, event.scenario_id, event.actor, event.connection, event.correlation_id)
         if event.kind == EventKind.REQUEST:

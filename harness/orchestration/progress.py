@@ -5,28 +5,34 @@ from typing import Self
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from harness.targets.base.interface import Lasting, Passing
 
 
-class ProgressDisplay:
-    """Shows how far each target is; on a pipe it prints a line when a target begins and ends."""
+class Bars:
+    """A bar for each of several things; none on a pipe."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, *further: ProgressColumn) -> None:
         self._console = console
         self._progress = Progress(
             TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=30),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            TextColumn("[dim]{task.fields[says]}"),
+            *further,
             console=console,
             disable=not console.is_terminal,
         )
         self._tasks: dict[str, TaskID] = {}
-        self._left: dict[str, int] = {}
-        self._reported: set[str] = set()
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -34,6 +40,15 @@ class ProgressDisplay:
 
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
+
+
+class ProgressDisplay(Bars):
+    """Shows how far each target is; on a pipe it prints a line when a target begins and ends."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console, TextColumn("[dim]{task.fields[says]}"))
+        self._left: dict[str, int] = {}
+        self._reported: set[str] = set()
 
     def target_says(self, target: str, text: str) -> None:
         """Tell what a target's slow start is busy with."""

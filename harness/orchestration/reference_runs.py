@@ -16,17 +16,7 @@ from harness.runner.applicable import why_not_applicable
 from harness.runner.interpreter import Interpreter
 from harness.runner.placing import group_ids, num_partitions
 from harness.runner.recorder import EventPosition, Recorder
-from harness.scenario import (
-    Capability,
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    offset_commit,
-    offset_fetch,
-    record,
-    response,
-    scenario,
-)
+from harness.scenario import Capability, Conversation, ask, expect, record, scenario
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import Script
 from harness.targets.base.clearing import clear_log
@@ -196,17 +186,17 @@ def _digest_of(events: list[Event]) -> str:
 def _probe(conversation: Conversation) -> None:
     """A group forms, commits, and is there again after a restart."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(offset_commit(topics={"orders": {0: 7}}))
-    ana.receives(response("OffsetCommit"))
+    ana.sends(ask.offset_commit(topics={"orders": {0: 7}}))
+    ana.receives(expect.response("OffsetCommit"))
     conversation.restarts_coordinator()
     for member in (ana, bob):
         member.repeats(
-            offset_fetch(topics={"orders": (0,)}),
-            until=response("OffsetFetch", error_code="NONE"),
+            ask.offset_fetch(topics={"orders": (0,)}),
+            until=expect.response("OffsetFetch", error_code="NONE"),
             within_ms=10_000,
         )
-        member.sends(heartbeat())
-        member.receives(heartbeat_response(error_code="NONE"))
+        member.sends(ask.heartbeat())
+        member.receives(expect.heartbeat(error_code="NONE"))
 
 
 PROBE: Final = record(_probe)

@@ -10,19 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from harness.scenario import ask
 from harness.scenario.conversation import Actor, Conversation
 from harness.scenario.messages import Number, Request, Text, pinned
-from harness.scenario.requests import (
-    delete_groups,
-    describe_groups,
-    heartbeat,
-    join_group,
-    leave_group,
-    offset_commit,
-    offset_delete,
-    offset_fetch,
-    sync_group,
-)
 
 INSTANCE: Final = "instance-of-ana"
 _UNREBALANCED_JOIN: Final = 3
@@ -77,7 +67,7 @@ def set_up(conversation: Conversation, how: SetUp) -> Member:
     ana.obtains_member_id()
     if how is SetUp.PENDING:
         return Member(member_id=ana.member_id, generation_id=_ANY_GENERATION)
-    _says(ana, join_group())
+    _says(ana, ask.join_group())
     member = Member(
         member_id=ana.member_id, generation_id=ana.generation_id, group_instance_id=ana.group_instance_id
     )
@@ -91,15 +81,15 @@ def _leave_behind(ana: Actor, member: Member, how: SetUp) -> None:
     if how is not SetUp.LEFT:
         _says(ana, commit(member, offset=_OFFSET_BEFORE))
     if how in (SetUp.LEFT, SetUp.LEFT_WITH_OFFSETS):
-        _says(ana, leave_group())
+        _says(ana, ask.leave_group())
 
 
 def commit(member: Member, *, by_nobody: bool = False, offset: int = _OFFSET_OF_MEMBER) -> Request:
     """Return a commit of one offset by a member, or by nobody in particular."""
     topics = {"orders": {0: offset}}
     if by_nobody:
-        return offset_commit(generation_id=-1, member_id="", group_instance_id=None, topics=topics)
-    return offset_commit(
+        return ask.offset_commit(generation_id=-1, member_id="", group_instance_id=None, topics=topics)
+    return ask.offset_commit(
         generation_id=member.generation_id,
         member_id=member.member_id,
         group_instance_id=member.group_instance_id,
@@ -146,15 +136,15 @@ def speak(conversation: Conversation, name: str, move: Move, member: Member) -> 
 def look_back(conversation: Conversation, member: Member) -> None:
     """Ask, one after the other, how the group came out of it, and let the member of the set-up go."""
     zoe = conversation.actor("zoe")
-    _says(zoe, describe_groups(), offset_fetch(topics={"orders": (0,)}), beat(member))
+    _says(zoe, ask.describe_groups(), ask.offset_fetch(topics={"orders": (0,)}), beat(member))
     if member is not NOBODY:
         _says(zoe, _leave(member))
-    _says(zoe, describe_groups(), offset_fetch(topics={"orders": (0,)}))
+    _says(zoe, ask.describe_groups(), ask.offset_fetch(topics={"orders": (0,)}))
 
 
 def beat(member: Member) -> Request:
     """Return a member's heartbeat."""
-    return heartbeat(
+    return ask.heartbeat(
         generation_id=member.generation_id,
         member_id=member.member_id,
         group_instance_id=member.group_instance_id,
@@ -162,13 +152,13 @@ def beat(member: Member) -> Request:
 
 
 def _leave(member: Member) -> Request:
-    return leave_group(members=((member.member_id, member.group_instance_id),))
+    return ask.leave_group(members=((member.member_id, member.group_instance_id),))
 
 
 def _says(actor: Actor, *requests: Request) -> None:
     for request in requests:
         actor.sends(request)
-        actor.receives(pinned(request.api, {}))
+        actor.receives(pinned(request.api))
 
 
 def _says_for(*make: Callable[[Member], Request]) -> _Speaks:
@@ -176,16 +166,16 @@ def _says_for(*make: Callable[[Member], Request]) -> _Speaks:
 
 
 def _join_in_two_steps(actor: Actor, _: Member) -> None:
-    _says(actor, join_group(member_id=""))
-    _says(actor, join_group(member_id=actor.member_id))
+    _says(actor, ask.join_group(member_id=""))
+    _says(actor, ask.join_group(member_id=actor.member_id))
 
 
 def _join_known(member: Member) -> Request:
-    return join_group(member_id=member.member_id, group_instance_id=member.group_instance_id)
+    return ask.join_group(member_id=member.member_id, group_instance_id=member.group_instance_id)
 
 
 def _sync(member: Member) -> Request:
-    return sync_group(
+    return ask.sync_group(
         generation_id=member.generation_id,
         member_id=member.member_id,
         group_instance_id=member.group_instance_id,
@@ -198,20 +188,20 @@ def _commit_by_nobody(member: Member) -> Request:
 
 
 def _fetch(_: Member) -> Request:
-    return offset_fetch(topics={"orders": (0,)})
+    return ask.offset_fetch(topics={"orders": (0,)})
 
 
 def _describe(_: Member) -> Request:
-    return describe_groups()
+    return ask.describe_groups()
 
 
 _MOVES: Final[Mapping[Move, _Speaks]] = {
-    Move.DELETE: _says_for(lambda _: delete_groups()),
+    Move.DELETE: _says_for(lambda _: ask.delete_groups()),
     Move.HEARTBEAT: _says_for(beat),
     Move.JOIN_KNOWN: _says_for(_join_known),
-    Move.JOIN_NEW: _says_for(lambda _: join_group(version=_UNREBALANCED_JOIN, member_id="")),
+    Move.JOIN_NEW: _says_for(lambda _: ask.join_group(version=_UNREBALANCED_JOIN, member_id="")),
     Move.JOIN_IN_TWO_STEPS: _join_in_two_steps,
-    Move.JOIN_STATIC: _says_for(lambda _: join_group(member_id="", group_instance_id=INSTANCE)),
+    Move.JOIN_STATIC: _says_for(lambda _: ask.join_group(member_id="", group_instance_id=INSTANCE)),
     Move.SYNC: _says_for(_sync),
     Move.LEAVE: _says_for(_leave),
     Move.COMMIT: _says_for(commit),
@@ -220,6 +210,6 @@ _MOVES: Final[Mapping[Move, _Speaks]] = {
     Move.FETCH: _says_for(_fetch),
     Move.DESCRIBE: _says_for(_describe),
     Move.DESCRIBE_TWICE: _says_for(_describe, _describe),
-    Move.DELETE_OFFSETS: _says_for(lambda _: offset_delete(topics={"orders": (0,)})),
+    Move.DELETE_OFFSETS: _says_for(lambda _: ask.offset_delete(topics={"orders": (0,)})),
     Move.BEAT_AND_DESCRIBE: _says_for(beat, _describe),
 }

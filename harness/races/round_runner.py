@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from harness.apis.table import descriptor
 from harness.races.history import GROUP, History, Operation, fields_from_json, in_order
 from harness.races.plan import Round, Strand, requests_of
 from harness.scenario.bindings import Bindings
@@ -182,8 +183,8 @@ class RoundRunner:
         prefixes = [(each.name, each.group_instance_id or each.client_id) for each in self.round.actors]
         name = GROUP.removeprefix("group:")
         canonicaliser = Canonicaliser(groups={self.group_id: name}, actors=member_prefixes(prefixes))
-        joins = [each for each in self.asked if each.api == "JoinGroup" and each.answer is not None]
-        for each in sorted(joins, key=lambda each: each.answered_us or 0):
+        answered = [each for each in self.asked if each.answer is not None and descriptor(each.api).learns]
+        for each in sorted(answered, key=lambda each: each.answered_us or 0):
             canonicaliser.canonical(actor=each.actor, api=each.api, fields=each.answer or {})
         return canonicaliser
 

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from harness.apis.descriptor import Access
+from harness.apis.table import descriptor
 from harness.races.history import History, Operation
 from harness.races.machine import InnerStep, Machine, MachineFactory, ReferenceAnswer
 from harness.trace.canonical import canonical_json
 
 STEPS_MAX: Final = 200_000
 """Steps of the specification after which a search is given up."""
-_READS: Final = frozenset(("DescribeGroups", "ListGroups", "OffsetFetch"))
 
 
 class SearchOutcome(StrEnum):
@@ -101,7 +102,7 @@ def _unanswered(history: History) -> frozenset[int]:
 
 def is_read(operation: Operation) -> bool:
     """Whether an operation changes nothing."""
-    return operation.api in _READS
+    return descriptor(operation.api).access is Access.READS
 
 
 def _before(operations: Sequence[Operation], *, stale_reads: bool) -> tuple[frozenset[int], ...]:

@@ -249,7 +249,7 @@ class Course:
             return None
         recorded = self._recorded.get(place)
         if recorded is None:
-            recorded = comparable(operation.api, of_groups(operation.answer, self.groups))
+            recorded = comparable(operation.api, of_groups(operation.api, operation.answer, self.groups))
             self._recorded[place] = recorded
         assert isinstance(recorded, dict)
         found = unlike(self.machine.fields_of(reported), recorded)

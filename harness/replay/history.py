@@ -11,41 +11,30 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Final
 
+from harness.apis.descriptor import (
+    COMMITS_OFFSETS,
+    OF_GROUP_COORDINATOR,
+    WRITES_OFFSETS,
+    ApiDescriptor,
+    OffsetUse,
+    Subject,
+)
+from harness.apis.table import apis_where, descriptor
 from harness.invariants.exchange import Fields, items, number, text
+from harness.invariants.group import COORDINATOR_CHANGED
 from harness.trace.embedded import stored_fields
 from harness.trace.events import Event, EventKind
 
 NO_ERROR: Final = "NONE"
-COMPARED: Final = frozenset(
-    (
-        *(
-            "JoinGroup",
-            "SyncGroup",
-            "Heartbeat",
-            "LeaveGroup",
-            "DescribeGroups",
-            "ListGroups",
-            "DeleteGroups",
-        ),
-        *("OffsetCommit", "OffsetFetch", "OffsetDelete", "TxnOffsetCommit"),
-    )
-)
+COMPARED: Final = apis_where(lambda api: api.subject in OF_GROUP_COORDINATOR)
 """The group coordinator's APIs, whose answers are held against the reference's."""
-OF_TRANSACTIONS: Final = frozenset(("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn"))
+OF_TRANSACTIONS: Final = apis_where(lambda api: api.subject is Subject.TRANSACTIONS)
 """Fed, since committed offsets hang on them; not compared."""
-_OTHER_GROUPS: Final = frozenset(
-    ("ConsumerGroupHeartbeat", "ConsumerGroupDescribe", "ShareGroupHeartbeat", "StreamsGroupHeartbeat")
-)
-_PROMPT: Final = frozenset(("ApiVersions", "FindCoordinator", "Heartbeat", "Metadata"))
-"""Answers to these wait for nothing: how long they took is how busy the broker was."""
-READ: Final = COMPARED | OF_TRANSACTIONS | _OTHER_GROUPS | {"Metadata", "CreateTopics"}
+_OTHER_GROUPS: Final = apis_where(lambda api: api.subject is Subject.OTHER_GROUPS)
+READ: Final = COMPARED | OF_TRANSACTIONS | _OTHER_GROUPS | apis_where(lambda api: api.counts_partitions)
 """APIs whose fields are wanted; of the others it is enough to know when they were spoken."""
-_WRITES_OFFSETS: Final = frozenset(("OffsetCommit", "TxnOffsetCommit", "OffsetDelete", "DeleteGroups"))
-_TELLS_OF_GROUPS: Final = frozenset(("DescribeGroups", "ListGroups", "OffsetDelete", "DeleteGroups"))
-"""Answers that say whether a group is there, which of one without members hangs on its offsets."""
 _IN_DOUBT: Final = "about offsets that a request which cannot be read may have written"
 _NO_TOPIC: Final = frozenset(("UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID", "INVALID_TOPIC_EXCEPTION"))
-_GONE: Final = frozenset(("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +65,11 @@ class Operation:
     """Whether its answer hangs on offsets that nobody knows."""
 
     @property
+    def descriptor(self) -> ApiDescriptor:
+        """What is known of its API."""
+        return descriptor(self.api)
+
+    @property
     def is_compared(self) -> bool:
         """Whether its answer is the group coordinator's, and can be foretold."""
         return self.api in COMPARED and self.answer is not None and not self.is_in_doubt
@@ -88,7 +82,7 @@ class Operation:
     @property
     def tells_of_no_coordinator(self) -> bool:
         """Whether the answer says that the coordinator is elsewhere, or not ready."""
-        return self.answer is not None and self.api in COMPARED and _says(self.answer, _GONE)
+        return self.answer is not None and self.api in COMPARED and _says(self.answer, COORDINATOR_CHANGED)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -173,7 +167,7 @@ class _Reader:
             self._add(_Asked(event=event, behind=behind, free_ms=free_ms), answer)
             if answer is not None:
                 before[connection] = event
-                if event.api in _PROMPT:
+                if descriptor(event.api).is_prompt:
                     waited_ms = answer.at_ms - free_ms
                     self.conversation.slowest_ms = max(self.conversation.slowest_ms, waited_ms)
         self._put_in_order()
@@ -195,11 +189,14 @@ class _Reader:
     def _doubt(self) -> None:
         """Compare nothing that hangs on offsets which a request that was lost may have written."""
         joined = {
-            group for each in self.conversation.operations if each.api == "JoinGroup" for group in each.groups
+            group
+            for each in self.conversation.operations
+            if "member_id" in each.descriptor.learns
+            for group in each.groups
         }
         for index, operation in enumerate(self.conversation.operations):
-            is_of_offsets = operation.api == "OffsetFetch" or (
-                operation.api in _TELLS_OF_GROUPS and not joined.issuperset(operation.groups or ("",))
+            is_of_offsets = operation.descriptor.offsets is OffsetUse.FETCHES or (
+                operation.descriptor.shows_groups and not joined.issuperset(operation.groups or ("",))
             )
             if is_of_offsets and any(each.touches(operation) for each in self.lost):
                 self.conversation.operations[index] = replace(operation, is_in_doubt=True)
@@ -216,9 +213,9 @@ class _Reader:
                 return
             if answer is not None and api in COMPARED:
                 self.conversation.unread["that cannot be read whole"] += 1
-            if api in _WRITES_OFFSETS:
+            if descriptor(api).offsets in WRITES_OFFSETS:
                 self._lose(asked.event)
-        elif api in ("Metadata", "CreateTopics") and answer is not None and answer.fields is not None:
+        elif descriptor(api).counts_partitions and answer is not None and answer.fields is not None:
             for topic in items(stored_fields(answer), "topics"):
                 self._learn_topic(topic)
 
@@ -236,7 +233,7 @@ class _Reader:
 
     def _learn_topics_of(self, operation: Operation) -> None:
         """Partitions that were not refused for their sake are there, whoever asked for metadata."""
-        if operation.answer is None or operation.api not in ("OffsetCommit", "TxnOffsetCommit"):
+        if operation.answer is None or operation.descriptor.offsets not in COMMITS_OFFSETS:
             return
         for topic in items(operation.answer, "topics"):
             for partition in items(topic, "partitions"):
@@ -245,7 +242,7 @@ class _Reader:
 
     def _learn_fetched_ids_of(self, operation: Operation) -> None:
         """Ids that are not refused are a topic's, where a name would be fetched from all the same."""
-        if operation.answer is None or operation.api != "OffsetFetch":
+        if operation.answer is None or operation.descriptor.offsets is not OffsetUse.FETCHES:
             return
         for group in items(operation.answer, "groups"):
             for topic in items(group, "topics"):
@@ -301,20 +298,19 @@ def _operation(asked: _Asked, answer: Event | None) -> Operation | None:
 
 
 def _groups_of(api: str | None, request: Fields) -> tuple[str, ...]:
-    match api:
-        case "DescribeGroups":
-            return _texts(request.get("groups"))
-        case "DeleteGroups":
-            return _texts(request.get("groups_names"))
-        case "OffsetFetch" if not text(request, "group_id"):
-            return tuple(text(each, "group_id") for each in items(request, "groups"))
-        case _:
-            group_id = text(request, "group_id")
-            return (group_id,) if group_id else ()
+    """Return the groups that a request names, by the first of its fields that names any."""
+    named = (_named_at(path, request) for path in descriptor(api).groups)
+    return next((groups for groups in named if groups), ())
 
 
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(str(each) for each in value) if isinstance(value, list) else ()
+def _named_at(path: str, request: Fields) -> tuple[str, ...]:
+    collection, _, name = path.rpartition("[].")
+    if collection:
+        return tuple(text(each, name) for each in items(request, collection))
+    value = request.get(name)
+    if isinstance(value, list):
+        return tuple(str(each) for each in value)
+    return (value,) if isinstance(value, str) and value else ()
 
 
 def _says(value: object, errors: frozenset[str]) -> bool:
@@ -323,14 +319,13 @@ def _says(value: object, errors: frozenset[str]) -> bool:
     return isinstance(value, list) and any(_says(each, errors) for each in value)
 
 
-def of_groups(fields: Fields, groups: frozenset[str]) -> Fields:
-    """Return an answer with the parts that are about other groups left out."""
-    narrowed = dict(fields)
-    for name in ("groups", "results"):
-        value = fields.get(name)
-        if isinstance(value, list):
-            narrowed[name] = [each for each in value if not _is_of_others(each, groups)]
-    return narrowed
+def of_groups(api: str, fields: Fields, groups: frozenset[str]) -> Fields:
+    """Return an answer with the entries that are about other groups left out."""
+    name = descriptor(api).group_entries
+    value = fields.get(name)
+    if not isinstance(value, list):
+        return fields
+    return {**fields, name: [each for each in value if not _is_of_others(each, groups)]}
 
 
 def _is_of_others(part: object, groups: frozenset[str]) -> bool:
@@ -340,5 +335,5 @@ def _is_of_others(part: object, groups: frozenset[str]) -> bool:
 def members_of(operations: Iterable[Operation]) -> Iterator[str]:
     """Yield the member ids that leaders were told of."""
     for operation in operations:
-        if operation.api == "JoinGroup" and operation.answer is not None:
+        if "member_id" in operation.descriptor.learns and operation.answer is not None:
             yield from (text(each, "member_id") for each in items(operation.answer, "members"))

@@ -208,7 +208,7 @@ class ReplayMachine:
         self._choices.current = operation.index
         if operation.api == "JoinGroup":
             self._choices.parked.add(operation.index)
-        if operation.api == "InitProducerId":
+        if operation.descriptor.gives_producer_id:
             self._give_producer_id(operation)
         reported = self._handle(ResponseToken(operation.index), self._read(operation.frame))
         self._choices.current = -1
@@ -235,7 +235,7 @@ class ReplayMachine:
             operation = self._operations[reported.operation]
             decoded = decode_response(operation.api, header.api_version, write_response(header, response))
             fields = json_object(fields_json(decoded.fields), where="an answer")
-            return comparable(operation.api, of_groups(fields, self._groups))
+            return comparable(operation.api, of_groups(operation.api, fields, self._groups))
 
         permitted = {
             choice.field: tuple(

@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import inf
 from typing import Final
 
+from harness.apis.descriptor import Subject
 from harness.invariants.exchange import text
 from harness.replay.course import Course
 from harness.replay.finding import Replayed, ReplayFinding
@@ -29,7 +30,6 @@ TOLERANCE_MS: Final = 300.0
 """How far a deadline may be off, on top of the longest that the broker took for a simple answer."""
 _UNANSWERED_MS: Final = 5_000.0
 """How long before its coordinator went a request may have come that nobody answered therefore."""
-_OF_MEMBERS: Final = frozenset(("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"))
 _FINDINGS_MAX: Final = 10
 """Of one group: what comes after so many is one difference's consequences."""
 
@@ -115,7 +115,7 @@ class _GroupReplay:
         answered = {
             text(each.answer, "member_id")
             for each in self._operations
-            if each.api == "JoinGroup" and each.answer is not None
+            if "member_id" in each.descriptor.learns and each.answer is not None
         }
         spoken = {text(each.request, "member_id") for each in self._operations}
         known = answered | spoken | {stray for strays in self._strays.values() for stray in strays}
@@ -141,7 +141,7 @@ class _GroupReplay:
         joined = [each for each in era if each.api == "JoinGroup"]
         first = next((each for each in joined if each.answer is not None and each.error == NO_ERROR), None)
         is_new = first is not None and (first.answer or {}).get("generation_id") == 1
-        if is_new or not any(each.api in _OF_MEMBERS for each in era):
+        if is_new or not any(each.descriptor.subject is Subject.MEMBERSHIP for each in era):
             return Seed(at_ms=-inf, unknown=None)
         return None
 
@@ -241,9 +241,11 @@ def _strays(operations: Sequence[Operation]) -> dict[str, tuple[str, ...]]:
     answered = {
         text(each.answer, "member_id")
         for each in operations
-        if each.api == "JoinGroup" and each.answer is not None
+        if "member_id" in each.descriptor.learns and each.answer is not None
     }
-    unanswered = [each for each in operations if each.api == "JoinGroup" and each.answer is None]
+    unanswered = [
+        each for each in operations if "member_id" in each.descriptor.learns and each.answer is None
+    ]
     prefixes = {text(each.request, "group_instance_id") or each.actor or "" for each in unanswered}
     found: defaultdict[str, tuple[str, ...]] = defaultdict(tuple)
     for member_id in dict.fromkeys(members_of(operations)):

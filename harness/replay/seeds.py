@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from harness.apis.descriptor import NAMES_WRITTEN_OFFSETS, OffsetUse
 from harness.invariants.exchange import Fields, binary, items, number, text
 from harness.replay.history import NO_ERROR, Operation
 
@@ -140,9 +141,9 @@ def first_offsets(
     written: set[TopicPartition] = set()
     found: dict[TopicPartition, SeedOffset] = {}
     for operation in operations:
-        if operation.api in ("OffsetCommit", "TxnOffsetCommit", "OffsetDelete"):
+        if operation.descriptor.offsets in NAMES_WRITTEN_OFFSETS:
             written.update(_partitions(operation.request, names))
-        if operation.api == "OffsetFetch" and operation.answer is not None:
+        if operation.descriptor.offsets is OffsetUse.FETCHES and operation.answer is not None:
             for offset in _fetched(operation.answer, group_id, names):
                 if (offset.topic, offset.partition) not in written:
                     found.setdefault((offset.topic, offset.partition), offset)
@@ -197,7 +198,7 @@ def carried(
                 return None
             case "JoinGroup" if text(operation.request, "group_instance_id"):
                 return None
-            case "OffsetCommit" | "OffsetDelete" | "TxnOffsetCommit":
+            case _ if operation.descriptor.offsets in NAMES_WRITTEN_OFFSETS:
                 undecided.update(_partitions(operation.request, names))
             case _:
                 continue

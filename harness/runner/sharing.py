@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from harness.scenario.requests import SESSION_TIMEOUT_MS
+from harness.scenario.ask import SESSION_TIMEOUT_MS
 from harness.scenario.script import (
     Append,
     Control,
@@ -307,5 +307,5 @@ def _minds_waiting(script: Script) -> bool:
 
 
 def _session_ms(step: Send) -> int:
-    session_ms = step.fields.get("session_timeout_ms") if step.api == "JoinGroup" else None
+    session_ms = step.fields.get("session_timeout_ms")
     return session_ms if isinstance(session_ms, int) else SESSION_TIMEOUT_MS

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from harness.apis.table import APIS, descriptor
 from harness.scenario.errors import UnboundReferenceError
 from harness.scenario.values import (
     AnswerRef,
@@ -21,8 +22,8 @@ from harness.scenario.values import (
     phrase,
 )
 
-JOIN_NAMES: Final = ("member_id", "generation_id", "leader", "protocol_name", "protocol_type")
-"""What a JoinGroup response teaches its actor."""
+LEARNT_NAMES: Final = tuple(dict.fromkeys(name for api in APIS.values() for name in api.learns))
+"""What responses teach an actor."""
 
 
 @dataclass(slots=True)
@@ -37,9 +38,7 @@ class Bindings:
     def learn(self, *, step: int, actor: str, api: str, fields: Mapping[str, object]) -> None:
         """Take note of a response. A JoinGroup teaches an actor its id even when it is an error."""
         self._answers[step] = fields
-        if api != "JoinGroup":
-            return
-        for name in JOIN_NAMES:
+        for name in descriptor(api).learns:
             value = fields.get(name)
             if value not in (None, "", -1):
                 self._learnt[actor, name] = value

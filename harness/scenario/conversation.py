@@ -10,19 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.scenario.bindings import JOIN_NAMES
+from harness.apis.table import descriptor, fields_of
+from harness.scenario import ask, expect
+from harness.scenario.ask import RANGE, REBALANCE_TIMEOUT_MS, SESSION_TIMEOUT_MS, Protocols
+from harness.scenario.bindings import LEARNT_NAMES
 from harness.scenario.broker_verbs import BrokerVerbs
 from harness.scenario.errors import ScenarioError
-from harness.scenario.expected import join_group_response, sync_group_response
-from harness.scenario.messages import Own, Request, Response
-from harness.scenario.requests import (
-    RANGE,
-    REBALANCE_TIMEOUT_MS,
-    SESSION_TIMEOUT_MS,
-    Protocols,
-    join_group,
-    sync_group,
-)
+from harness.scenario.messages import ANY, Own, PinText, Request, Response, pinned
 from harness.scenario.script import (
     ASIDE,
     ELSEWHERE,
@@ -45,6 +39,9 @@ from harness.wire.schema import request_shape
 WITHIN_MS: Final = 5_000
 """How long an answer is awaited where a scenario does not say otherwise."""
 EVERY_MS: Final = 50
+_NAME_GROUPS: Final = fields_of(lambda api: api.groups)
+_NAME_MEMBERS: Final = fields_of(lambda api: api.members)
+_NAME_GENERATIONS: Final = fields_of(lambda api: api.generation)
 _DUE_SHARE: Final = 0.15
 """By what share of a timer an answer that it gives may be early or late.
 
@@ -96,14 +93,14 @@ class Conversation(BrokerVerbs):
         """Let members form a group, the first of them its leader, until all have their assignments."""
         actors = tuple(self.actor(member) if isinstance(member, str) else member for member in members)
         leader, followers = actors[0], actors[1:]
-        joining = join_group(
+        joining = ask.join_group(
             protocols=protocols,
             session_timeout_ms=session_timeout_ms,
             rebalance_timeout_ms=rebalance_timeout_ms,
         )
         leader.obtains_member_id(protocols=protocols)
         leader.sends(joining)
-        leader.receives(join_group_response(error_code="NONE"))
+        leader.receives(expect.join_group(error_code="NONE"))
         leader.syncs_as_leader(actors[:1])
         if followers:
             for follower in followers:
@@ -112,11 +109,11 @@ class Conversation(BrokerVerbs):
                 follower.sends(joining)
             leader.sends(joining)
             for actor in (leader, *followers):
-                actor.receives(join_group_response(error_code="NONE", leader=leader.member_id))
+                actor.receives(expect.join_group(error_code="NONE", leader=leader.member_id))
             leader.syncs_as_leader(actors)
             for follower in followers:
-                follower.sends(sync_group())
-                follower.receives(sync_group_response(error_code="NONE", assignment=follower.part))
+                follower.sends(ask.sync_group())
+                follower.receives(expect.sync_group(error_code="NONE", assignment=follower.part))
         return actors
 
     def elapses(self, duration_ms: int) -> None:
@@ -222,6 +219,21 @@ class Actor:
             not_before_ms, not_after_ms = due_bounds(due_ms)
         return self._receives(response, within_ms, not_before_ms, not_after_ms, rung=None)
 
+    def asks(
+        self, request: Request, response: Response | None = None, *, error_code: PinText = ANY
+    ) -> Answer:
+        """Send a request and expect its answer, at once or within 5 s.
+
+        Args:
+            request: no other one may still await an answer on this connection.
+            response: what the answer says, where that is more than an error.
+            error_code: its error.
+        """
+        self.sends(request)
+        if self._oldest_sent() != len(self._conversation.steps) - 1:
+            raise ScenarioError(f"{self.name} asks while it still awaits an answer on this connection")
+        return self.receives(response or pinned(request.api, error_code=error_code))
+
     def may_receive(
         self, response: Response, *, within_ms: int = WITHIN_MS, due_ms: int | None = None
     ) -> Answer:
@@ -280,20 +292,18 @@ class Actor:
     def obtains_member_id(self, *, protocols: Protocols = RANGE) -> None:
         """Take the first of the two steps of joining; a static member is not asked to."""
         if self.group_instance_id is None:
-            self.sends(join_group(member_id="", protocols=protocols))
-            self.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+            self.asks(ask.join_group(member_id="", protocols=protocols), error_code="MEMBER_ID_REQUIRED")
 
     def joins(self, *, protocols: Protocols = RANGE) -> None:
         """Join and be let in, with both steps where the coordinator wants two."""
         self.obtains_member_id(protocols=protocols)
-        self.sends(join_group(protocols=protocols))
-        self.receives(join_group_response(error_code="NONE"))
+        self.asks(ask.join_group(protocols=protocols), error_code="NONE")
 
     def syncs_as_leader(self, members: Sequence[Actor]) -> None:
         """Bring every member its part, and receive one's own."""
         parts = tuple((member.member_id, member.part) for member in members)
-        self.sends(sync_group(assignments=parts))
-        self.receives(sync_group_response(error_code="NONE", assignment=self.part))
+        mine = expect.sync_group(error_code="NONE", assignment=self.part)
+        self.asks(ask.sync_group(assignments=parts), mine)
 
     def _receives(
         self,
@@ -362,19 +372,21 @@ class Actor:
 
     def _own(self, name: str) -> Value:
         match name:
-            case "group_id" | "groups" | "groups_names" | "key" | "coordinator_keys":
+            case _ if name in _NAME_GROUPS:
                 return GroupRef("main")
             case "group_instance_id":
                 return self.group_instance_id
-            case "member_id":
+            case _ if name in _NAME_MEMBERS:
                 return self.member_id if self._has_joined() else ""
-            case "generation_id" | "generation_id_or_member_epoch":
+            case _ if name in _NAME_GENERATIONS:
                 return self.generation_id
             case _:
-                raise ScenarioError(f"{self.name} has no {name} of its own; name one of {JOIN_NAMES}")
+                raise ScenarioError(f"{self.name} has no {name} of its own; name one of {LEARNT_NAMES}")
 
     def _has_joined(self) -> bool:
         return any(
-            isinstance(step, Receive) and step.api == "JoinGroup" and step.actor == self.name
+            isinstance(step, Receive)
+            and "member_id" in descriptor(step.api).learns
+            and step.actor == self.name
             for step in self._conversation.steps
         )

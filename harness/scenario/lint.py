@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterable
 
-from harness.scenario.bindings import JOIN_NAMES
+from harness.apis.table import apis_where, descriptor
+from harness.scenario.ask import SESSION_TIMEOUT_MIN_MS, SHORT_SESSIONS
+from harness.scenario.bindings import LEARNT_NAMES
 from harness.scenario.errors import ScenarioError
-from harness.scenario.requests import SESSION_TIMEOUT_MIN_MS, SHORT_SESSIONS
 from harness.scenario.script import (
     ELSEWHERE,
     FORMERLY,
@@ -119,14 +120,14 @@ def _claims(step: Step) -> bool:
 
 def _reference_faults(script: Script) -> Iterable[str]:
     actors = {actor.name for actor in script.actors}
-    joined: set[str] = set()
+    learnt: set[tuple[str, str]] = set()
     for index, step in enumerate(script.steps):
         for ref in _references(step):
-            fault = _reference_fault(ref, index, actors, joined, script.steps)
+            fault = _reference_fault(ref, index, actors, learnt, script.steps)
             if fault is not None:
                 yield f"step {index} refers to {phrase(ref)}, {fault}"
-        if isinstance(step, Receive | Repeat) and step.api == "JoinGroup":
-            joined.add(step.actor)
+        if isinstance(step, Receive | Repeat):
+            learnt.update((step.actor, name) for name in descriptor(step.api).learns)
 
 
 def _references(step: Step) -> Iterable[Ref | AnswerRef]:
@@ -137,20 +138,20 @@ def _references(step: Step) -> Iterable[Ref | AnswerRef]:
 
 
 def _reference_fault(
-    ref: Ref | AnswerRef, index: int, actors: set[str], joined: set[str], steps: tuple[Step, ...]
+    ref: Ref | AnswerRef, index: int, actors: set[str], learnt: set[tuple[str, str]], steps: tuple[Step, ...]
 ) -> str | None:
     if isinstance(ref, AnswerRef):
         answers = ref.step < index and isinstance(steps[ref.step], Receive | Repeat)
         return None if answers else "where no answer came before"
     if ref.actor not in actors:
         return f"but the actors are {', '.join(sorted(actors))}"
-    if ref.name not in JOIN_NAMES:
-        return f"but an actor only learns {', '.join(JOIN_NAMES)}"
+    if ref.name not in LEARNT_NAMES:
+        return f"but an actor only learns {', '.join(LEARNT_NAMES)}"
     # An expectation may speak of what its own answer will teach, e.g. `leader=ana.member_id`.
-    own_answer = isinstance(steps[index], Receive) and getattr(steps[index], "api", "") == "JoinGroup"
-    if ref.actor in joined or own_answer:
+    step, teachers = steps[index], apis_where(lambda api: ref.name in api.learns)
+    if (ref.actor, ref.name) in learnt or (isinstance(step, Receive) and step.api in teachers):
         return None
-    return "who has received no answer to a JoinGroup by then"
+    return f"who has received no answer to a {' or '.join(sorted(teachers))} by then"
 
 
 def _capability_faults(script: Script) -> Iterable[str]:
@@ -197,8 +198,8 @@ def _session_faults(script: Script) -> Iterable[str]:
     asked = [
         timeout
         for index, step in enumerate(script.steps)
-        if isinstance(step, Send) and step.api == "JoinGroup" and index not in refused
-        if isinstance(timeout := step.fields["session_timeout_ms"], int)
+        if isinstance(step, Send) and index not in refused
+        if isinstance(timeout := step.fields.get("session_timeout_ms"), int)
     ]
     is_stated = bool(script.broker_config.keys() & SHORT_SESSIONS.keys())
     if min(asked, default=SESSION_TIMEOUT_MIN_MS) < SESSION_TIMEOUT_MIN_MS and not is_stated:

@@ -7,7 +7,7 @@ then. Times lie so far ahead that nothing expires by them.
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-from harness.scenario.requests import REBALANCE_TIMEOUT_MS, SESSION_TIMEOUT_MS, subscription
+from harness.scenario.ask import REBALANCE_TIMEOUT_MS, SESSION_TIMEOUT_MS, subscription
 from harness.scenario.values import GroupRef, Value, phrase
 
 LogRecord: TypeAlias = Mapping[str, Value]

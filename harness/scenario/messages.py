@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Final, ParamSpec, TypeAlias
 
 from harness.scenario.values import (
     AnswerRef,
@@ -19,6 +21,9 @@ from harness.scenario.values import (
     StartingWith,
     Value,
 )
+from harness.wire.schema import request_shape
+
+P = ParamSpec("P")
 
 
 class Own:
@@ -34,7 +39,10 @@ OWN: Final = Own()
 
 
 class Unpinned:
-    """Stands for a field of which the script expects nothing; the reference still does."""
+    """Stands for a field of which the script says nothing.
+
+    Of a response, the reference expects something still; in a request, it has Kafka's default.
+    """
 
     __slots__ = ()
 
@@ -57,13 +65,17 @@ PinItems: TypeAlias = (
 )
 
 
+RequestValue: TypeAlias = "Value | Own | Unpinned | Sequence[RequestValue] | Mapping[str, RequestValue]"
+RequestFields: TypeAlias = Mapping[str, RequestValue]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """A request that an actor may send."""
 
     api: str
     version: int
-    fields: Mapping[str, Value | Own]
+    fields: RequestFields
     """A field that is `OWN` is filled by the actor; one that the version lacks is then left out."""
 
 
@@ -75,8 +87,58 @@ class Response:
     fields: Mapping[str, Pattern]
 
 
-def pinned(api: str, fields: Mapping[str, Pattern | Unpinned]) -> Response:
+def pinned(api: str, **fields: Pattern | Unpinned) -> Response:
     """Make an expected response of the fields that are pinned."""
     return Response(
         api=api, fields={name: value for name, value in fields.items() if not isinstance(value, Unpinned)}
     )
+
+
+def builds_request(api: str) -> Callable[[Callable[P, RequestFields | None]], Callable[P, Request]]:
+    """Make a builder of requests of a function whose parameters are a version and the API's fields.
+
+    What the function returns stands in place of parameters that are written otherwise. Fields stand in the
+    order of Kafka's schema. One that nobody named is left out of versions that lack it.
+    """
+
+    def made(state: Callable[P, RequestFields | None]) -> Callable[P, Request]:
+        signature = inspect.signature(state)
+
+        @wraps(state)
+        def build(*args: P.args, **kwargs: P.kwargs) -> Request:
+            bound = signature.bind(*args, **kwargs)
+            named = frozenset(bound.arguments)
+            bound.apply_defaults()
+            version: int = bound.arguments.pop("version")
+            stated: RequestFields = {**bound.arguments, **(state(*args, **kwargs) or {})}
+            known = request_shape(api, version).fields
+            left = {name: item for name, item in stated.items() if not isinstance(item, Unpinned)}
+            names = [*known, *sorted(named - known.keys())]
+            return Request(
+                api=api, version=version, fields={name: left[name] for name in names if name in left}
+            )
+
+        return build
+
+    return made
+
+
+def builds_response(api: str, *, entry: str = "") -> Callable[[Callable[P, None]], Callable[P, Response]]:
+    """Make a builder of expected responses of a function whose parameters are the API's fields.
+
+    Args:
+        api: its name.
+        entry: the collection of which the fields are the only entry's, where they are not the response's own.
+    """
+
+    def made(state: Callable[P, None]) -> Callable[P, Response]:
+        signature = inspect.signature(state)
+
+        @wraps(state)
+        def build(*args: P.args, **kwargs: P.kwargs) -> Response:
+            response = pinned(api, **signature.bind(*args, **kwargs).arguments)
+            return replace(response, fields={entry: (response.fields,)}) if entry else response
+
+        return build
+
+    return made

@@ -5,7 +5,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from harness.invariants.exchange import APIS
+from harness.invariants.exchange import LOOKED_AT
 from harness.tap.journal import Entry, next_entry, open_journal
 from harness.tap.reading import TraceReader
 from harness.trace.events import Event
@@ -20,7 +20,7 @@ class Follower:
     def __init__(self, path: Path, *, run_id: str, target: str) -> None:
         self._path = path
         self._file = open_journal(path)
-        self._reader = TraceReader(run_id=run_id, target=target, only=APIS)
+        self._reader = TraceReader(run_id=run_id, target=target, only=LOOKED_AT)
 
     def events(self) -> Iterator[Event]:
         """Yield what has come since the last time."""

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from harness.apis.table import APIS
 from harness.tap.journal import Endpoint, Remark
-from harness.targets.external.guard import PRODUCE_BY_NAME_MAX, TELL_EPOCHS, Guard, NotOurs
+from harness.targets.external.guard import PRODUCE_BY_NAME_MAX, Guard, NotOurs
 from harness.wire.errors import WireError
 from harness.wire.rewriting import API_VERSIONS_KEY, NEWEST_READ, Relocate, may_lead_elsewhere, rewritten
 from harness.wire.schema import API_NAMES, api_key
@@ -33,7 +34,7 @@ _SIZE_BYTES: Final = _SIZE.size
 _REQUEST_BYTES_MIN: Final = _REQUEST_HEAD.size - _SIZE_BYTES
 _VERSION_AT: Final = slice(6, 8)
 _UNKNOWN_VERSION: Final = b"\x7f\xff"
-_TELL_EPOCHS: Final = frozenset(map(api_key, TELL_EPOCHS))
+_GIVE_EPOCHS: Final = frozenset(each.key for each in APIS.values() if each.gives_epoch)
 _NEWEST_GUARDED: Final = {**NEWEST_READ, api_key("Produce"): PRODUCE_BY_NAME_MAX}
 _AWAITED_MAX: Final = 4096
 """Requests without an answer (Produce with acks=0) are forgotten when so many are newer."""
@@ -212,7 +213,7 @@ class GuardedRequestStream(RequestStream):
         except NotOurs as refused:
             self._refuse(str(refused), correlation_id)
             return False
-        if key in _TELL_EPOCHS:
+        if key in _GIVE_EPOCHS:
             self.dialogue.awaited[correlation_id] = (key, version)
         return True
 
@@ -263,7 +264,7 @@ class ResponseStream(Stream):
         (correlation_id,) = _SIZE.unpack_from(payload)
         key, version = self.dialogue.awaited.pop(correlation_id)
         guard = self.dialogue.guard
-        if guard is not None and key in _TELL_EPOCHS:
+        if guard is not None and key in _GIVE_EPOCHS:
             guard.note_answer(API_NAMES[key], version, payload)
         newest = NEWEST_READ if guard is None else _NEWEST_GUARDED
         try:

@@ -17,7 +17,7 @@ from harness.tap.frames import (
     response_assembler,
 )
 from harness.tap.journal import Closing, Endpoint, Entry, Kind, Opening, Remark, read_journal
-from harness.trace.canonical import Canonicaliser, canonical_json, digest, fields_json
+from harness.trace.canonical import HAVE_CANONICAL_FORM, Canonicaliser, canonical_json, digest, fields_json
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import from_json
 from harness.wire.codec import Decoded
@@ -26,14 +26,6 @@ from harness.wire.errors import WireError
 _CORRELATION_ID: Final = slice(0, 4)
 _UNREAD_BYTES_SHOWN: Final = 1024
 _NO_STEP: Final = -1
-_CANONICAL: Final = frozenset(
-    (
-        *("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "OffsetDelete"),
-        *("FindCoordinator", "DescribeGroups", "ListGroups", "DeleteGroups", "ApiVersions"),
-        *("InitProducerId", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn"),
-    )
-)
-"""Responses of these have a canonical form, which is made for comparing coordinators."""
 
 
 def events_of_journal(path: Path, *, run_id: str, target: str) -> Iterator[Event]:
@@ -146,7 +138,7 @@ class TraceReader:
         api = None if happening.head is None else happening.head.api
         if happening.kind is not EventKind.RESPONSE or happening.decoded is None:
             return None
-        if self._only is not None or api not in _CANONICAL:
+        if self._only is not None or api not in HAVE_CANONICAL_FORM:
             return None
         canonicaliser = self._canonicalisers.setdefault(scenario_id, Canonicaliser(groups={}))
         actor = tapped.client_id or tapped.name

@@ -7,10 +7,9 @@ from typing import Final
 
 from harness.diff.judge import TargetInfo
 from harness.diff.paths import read_fields
+from harness.scenario import ask, expect
 from harness.scenario.bindings import Bindings
 from harness.scenario.conversation import Conversation
-from harness.scenario.expected import heartbeat_response, join_group_response, leave_group_response
-from harness.scenario.requests import heartbeat, join_group, leave_group
 from harness.scenario.script import Receive, Script, Send, StayParked
 from harness.scenario.values import Pattern
 from harness.trace.canonical import Canonicaliser, FieldValue, canonical_json, digest, fields_json
@@ -26,22 +25,22 @@ def script(scenario_id: str = SCENARIO) -> Script:
     """Two members join in one rebalance; then one of them leaves and the other is told."""
     conversation = Conversation()
     ana, bob = conversation.actors("ana", "bob")
-    ana.sends(join_group(member_id=""))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
-    bob.sends(join_group(member_id=""))
-    bob.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
-    ana.sends(join_group())
+    ana.sends(ask.join_group(member_id=""))
+    ana.receives(expect.join_group(error_code="MEMBER_ID_REQUIRED"))
+    bob.sends(ask.join_group(member_id=""))
+    bob.receives(expect.join_group(error_code="MEMBER_ID_REQUIRED"))
+    ana.sends(ask.join_group())
     ana.stays_parked(for_ms=100)
-    bob.sends(join_group())
+    bob.sends(ask.join_group())
     ana.receives(
-        join_group_response(error_code="NONE", leader=ana.member_id), not_before_ms=100, not_after_ms=3000
+        expect.join_group(error_code="NONE", leader=ana.member_id), not_before_ms=100, not_after_ms=3000
     )
-    bob.receives(join_group_response(error_code="NONE", leader=ana.member_id, members=()))
-    ana.sends(heartbeat(generation_id=ana.generation_id))
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    ana.climbs([(heartbeat(generation_id=7), heartbeat_response(error_code="ILLEGAL_GENERATION"))])
-    bob.sends(leave_group())
-    bob.receives(leave_group_response(error_code="NONE"))
+    bob.receives(expect.join_group(error_code="NONE", leader=ana.member_id, members=()))
+    ana.sends(ask.heartbeat(generation_id=ana.generation_id))
+    ana.receives(expect.heartbeat(error_code="REBALANCE_IN_PROGRESS"))
+    ana.climbs([(ask.heartbeat(generation_id=7), expect.heartbeat(error_code="ILLEGAL_GENERATION"))])
+    bob.sends(ask.leave_group())
+    bob.receives(expect.leave_group(error_code="NONE"))
     return Script(
         id=scenario_id,
         title="Two members join and one leaves.",

@@ -12,38 +12,31 @@ NEW: Final = "small/describe/new"
 _SCENARIOS: Final = f'''
 """Scenarios."""
 
-from harness.scenario import (
-    Conversation,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
-    scenario,
-)
+from harness.scenario import Conversation, ask, expect, scenario
 
 
 @scenario("{RIGHT}", source="GroupCoordinatorService#heartbeat")
 def right(conversation: Conversation) -> None:
     """A Heartbeat with an empty group id is told INVALID_GROUP_ID."""
     ana = conversation.actor("ana")
-    ana.sends(heartbeat(group_id="", member_id="m", generation_id=1))
-    ana.receives(heartbeat_response(error_code="INVALID_GROUP_ID"))
+    ana.sends(ask.heartbeat(group_id="", member_id="m", generation_id=1))
+    ana.receives(expect.heartbeat(error_code="INVALID_GROUP_ID"))
 
 
 @scenario("{WRONG}", source="GroupCoordinatorService#heartbeat")
 def wrong(conversation: Conversation) -> None:
     """A Heartbeat with an empty group id is welcome."""
     ana = conversation.actor("ana")
-    ana.sends(heartbeat(group_id="", member_id="m", generation_id=1))
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.sends(ask.heartbeat(group_id="", member_id="m", generation_id=1))
+    ana.receives(expect.heartbeat(error_code="NONE"))
 
 
 @scenario("{NEW}", source="GroupCoordinatorService#describeGroups")
 def new(conversation: Conversation) -> None:
     """A group that never was is described."""
     ana = conversation.actor("ana")
-    ana.sends(describe_groups(version=6))
-    ana.receives(describe_groups_response(error_code="GROUP_ID_NOT_FOUND"))
+    ana.sends(ask.describe_groups(version=6))
+    ana.receives(expect.describe_groups(error_code="GROUP_ID_NOT_FOUND"))
 '''
 
 

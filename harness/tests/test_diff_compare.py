@@ -7,13 +7,8 @@ import pytest
 from harness.diff.compare import differences
 from harness.diff.model import Difference
 from harness.diff.paths import is_within, unequal_leaves, unindexed, value_at
+from harness.scenario import ask, expect
 from harness.scenario.conversation import Conversation
-from harness.scenario.expected import (
-    join_group_response,
-    list_groups_response,
-    offset_commit_response,
-)
-from harness.scenario.requests import join_group, list_groups, offset_commit
 from harness.scenario.script import Script
 from harness.scenario.values import containing, one_of, starting_with
 from harness.tests.diff_traces import (
@@ -270,8 +265,8 @@ def test_a_reference_means_what_was_known_before_the_answer() -> None:
     conversation = Conversation()
     ana = conversation.actor("ana")
     for _ in range(2):
-        ana.sends(join_group(member_id=""))
-        ana.receives(join_group_response(member_id=ana.member_id))
+        ana.sends(ask.join_group(member_id=""))
+        ana.receives(expect.join_group(member_id=ana.member_id))
     reported = scripted(conversation)
     same: dict[str, FieldValue] = {"error_code": "NONE", "member_id": ANA_ID}
     assert differences(reported, trace([same, same], of=reported), None) == ()
@@ -301,8 +296,8 @@ def committed(*partitions: tuple[int, str]) -> dict[str, FieldValue]:
 def test_partitions_are_expected_in_whatever_order_and_a_wrong_one_is_named(order: tuple[int, int]) -> None:
     conversation = Conversation()
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(topics={"orders": {0: 1, 1: 1}}, generation_id=-1, member_id=""))
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+    ana.sends(ask.offset_commit(topics={"orders": {0: 1, 1: 1}}, generation_id=-1, member_id=""))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
     reported = scripted(conversation)
     right = trace([committed(*((index, "NONE") for index in order))], of=reported)
     assert differences(reported, right, None) == ()
@@ -316,8 +311,8 @@ def test_partitions_are_expected_in_whatever_order_and_a_wrong_one_is_named(orde
 def test_patterns_are_matched_on_what_came_and_reported_by_name() -> None:
     conversation = Conversation()
     ana = conversation.actor("ana")
-    ana.sends(join_group(member_id=""))
-    ana.receives(join_group_response(member_id=starting_with("ana-"), protocol_name=one_of("range", "x")))
+    ana.sends(ask.join_group(member_id=""))
+    ana.receives(expect.join_group(member_id=starting_with("ana-"), protocol_name=one_of("range", "x")))
     reported = scripted(conversation)
     fields: dict[str, FieldValue] = {"error_code": "NONE", "member_id": ANA_ID, "protocol_name": "range"}
     assert differences(reported, trace([fields], of=reported), None) == ()
@@ -331,8 +326,8 @@ def test_patterns_are_matched_on_what_came_and_reported_by_name() -> None:
 def test_a_reference_to_what_was_never_given_is_a_difference_and_no_crash() -> None:
     conversation = Conversation()
     ana, bob = conversation.actors("ana", "bob")
-    ana.sends(join_group(member_id=""))
-    ana.receives(join_group_response(leader=bob.member_id))
+    ana.sends(ask.join_group(member_id=""))
+    ana.receives(expect.join_group(leader=bob.member_id))
     reported = scripted(conversation)
     fields: dict[str, FieldValue] = {"error_code": "NONE", "member_id": ANA_ID, "leader": ANA_ID}
     (finding,) = differences(reported, trace([fields], of=reported), None)
@@ -342,10 +337,10 @@ def test_a_reference_to_what_was_never_given_is_a_difference_and_no_crash() -> N
 def test_a_group_that_others_made_is_not_expected_away() -> None:
     conversation = Conversation()
     ana = conversation.actor("ana")
-    ana.sends(join_group(member_id=""))
-    ana.receives(join_group_response(error_code="NONE"))
-    ana.sends(list_groups())
-    ana.receives(list_groups_response(groups=containing({"group_id": conversation.group("main")})))
+    ana.sends(ask.join_group(member_id=""))
+    ana.receives(expect.join_group(error_code="NONE"))
+    ana.sends(ask.list_groups())
+    ana.receives(expect.list_groups(groups=containing({"group_id": conversation.group("main")})))
     reported = scripted(conversation)
     join: dict[str, FieldValue] = {"error_code": "NONE", "member_id": ANA_ID}
     mine: dict[str, FieldValue] = {

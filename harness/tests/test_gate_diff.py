@@ -12,12 +12,10 @@ from harness.gate.client_impact import client_impact, explained_behaviours
 from harness.gate.comparison_model import ADVERTISED, UNKNOWN, ClientChange, Comparison, findings
 from harness.gate.comparison_pages import comparisons_html, comparisons_markdown
 from harness.results.answer_impact import Contrast, FieldChange, consequence, deviation
-from harness.results.client_reactions import REACTIONS
 from harness.results.exit_code import ExitCode
 from harness.targets.reference.behaviours import behaviour_sheets
 from harness.tests.in_process import CommandLine
 from harness.trace.files import RunFolder, read_events, read_records, write_records
-from harness.wire.codec import error_name
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
@@ -388,11 +386,3 @@ def test_changes_of_one_cause_are_kept_apart_by_what_a_client_notices() -> None:
 
 def test_what_hears_of_behaviours_hears_of_behaviours_that_there_are() -> None:
     assert explained_behaviours() <= {sheet.name for sheet in behaviour_sheets()}
-
-
-def test_every_reaction_is_to_errors_that_there_are_and_goes_on_from_a_client() -> None:
-    known = {error_name(code) for code in range(200)}
-    for api, reactions in REACTIONS.items():
-        assert {error for errors in reactions.by_errors for error in errors} <= known, api
-        assert all(text[0].islower() and not text.endswith(".") for text in reactions.by_errors.values()), api
-        assert "#" in reactions.source

@@ -209,7 +209,7 @@ def test_a_broker_the_reference_and_the_broker_again_carry_on_one_log(
             assert given_by_reference != given_by_broker
 
             _put(data, storage)
-            await broker._come_back(broker._coordinator)
+            await broker._come_back(broker._coordinator, {})
             assert await _conversation(broker.open_stage("tell again"), tell) == given_by_reference
 
     asyncio.run(play())
@@ -227,7 +227,7 @@ def test_a_broker_reads_what_the_reference_wrote(version: str, codec: str, tmp_p
         _agrees(_load(data, version), given_by_reference)
         async with _broker(version, tmp_path / "broker", codec) as broker:
             _put(data, await _stopped(broker))
-            await broker._come_back(broker._coordinator)
+            await broker._come_back(broker._coordinator, {})
             assert await _conversation(broker.open_stage("tell"), tell) == given_by_reference
 
     asyncio.run(play())
@@ -261,7 +261,7 @@ def test_a_record_that_is_not_known_has_the_same_effect_on_both(
             shutil.copytree(storage, data)
             async with _reference(version, data, tmp_path, "0") as stage:
                 given_by_reference = await described(Dialogue(await stage.connect()))
-            await broker._come_back(broker._coordinator)
+            await broker._come_back(broker._coordinator, {})
             assert await _conversation(broker.open_stage("tell"), described) == given_by_reference
 
     asyncio.run(play())

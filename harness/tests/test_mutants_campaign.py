@@ -7,7 +7,7 @@ from harness.mutants.dry_run import DryRun, Hung
 from harness.mutants.equivalents import Equivalent
 from harness.mutants.model import Fate
 from harness.mutants.outcome import score, write_outcome, wrongly_listed
-from harness.scenario import Conversation, Script, leave_group, leave_group_response, record, scenario
+from harness.scenario import Conversation, Script, ask, expect, record, scenario
 from reference_coordinator.profile.profiles import Behaviour, profile_for
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
@@ -20,16 +20,16 @@ MISSING_GROUP = "if group is None: -> pass"
 def a_member_leaves(conversation: Conversation) -> None:
     """A member of a Stable group leaves."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.sends(ask.leave_group())
+    ana.receives(expect.leave_group(error_code="NONE"))
 
 
 @scenario("test/leave/nowhere", source="KIP-394")
 def nobody_leaves(conversation: Conversation) -> None:
     """A group that never was has no members."""
     ana = conversation.actor("ana")
-    ana.sends(leave_group(members=(("ana", None),)))
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.sends(ask.leave_group(members=(("ana", None),)))
+    ana.receives(expect.leave_group(error_code="NONE"))
 
 
 def scripts(*functions: object) -> dict[str, Script]:

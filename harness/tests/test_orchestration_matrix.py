@@ -15,17 +15,7 @@ from harness.orchestration.judging import judge_run, read_scripts, read_traces
 from harness.orchestration.matrix import matrix_targets
 from harness.orchestration.plan import PlanError, RunPlan, parse_targets
 from harness.runner.drive import Limits
-from harness.scenario import (
-    Conversation,
-    Script,
-    heartbeat,
-    heartbeat_response,
-    leave_group,
-    leave_group_response,
-    record,
-    scenario,
-    script_to_json,
-)
+from harness.scenario import Conversation, Script, ask, expect, record, scenario, script_to_json
 from harness.scenario.messages import ANY
 from harness.targets.base.interface import Target
 from harness.targets.reference.variants import COORDINATOR, differing_behaviours, variant
@@ -82,8 +72,8 @@ def made(scenario_id: str) -> Script:
     def claim(conversation: Conversation) -> None:
         """A member that nobody knows is told so."""
         ana = conversation.actor("ana")
-        ana.sends(heartbeat(member_id="nobody", generation_id=1))
-        ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+        ana.sends(ask.heartbeat(member_id="nobody", generation_id=1))
+        ana.receives(expect.heartbeat(error_code="UNKNOWN_MEMBER_ID"))
 
     return record(claim)
 
@@ -92,8 +82,8 @@ def made(scenario_id: str) -> Script:
 def a_member_leaves_by_another_name(conversation: Conversation) -> None:
     """A member leaves by an instance id that the group does not know."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group(members=((ana.member_id, "made-up"),)))
-    ana.receives(leave_group_response(error_code=ANY))
+    ana.sends(ask.leave_group(members=((ana.member_id, "made-up"),)))
+    ana.receives(expect.leave_group(error_code=ANY))
 
 
 class Onlooker:

@@ -12,23 +12,7 @@ from harness.orchestration.packings import packings
 from harness.orchestration.reference_runs import CHECK_INTERVAL, Left, ReferenceRuns
 from harness.orchestration.run_cache import RunCache
 from harness.runner.sharing import Packing, applies, asked_config, broker_groups
-from harness.scenario import (
-    Capability,
-    Conversation,
-    Script,
-    delete_topic,
-    delete_topic_response,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
-    leave_group,
-    leave_group_response,
-    offset_commit,
-    offset_commit_response,
-    record,
-    scenario,
-)
+from harness.scenario import Capability, Conversation, Script, ask, expect, record, scenario
 from harness.scenario.registry import collect
 from harness.targets.kafka.released import KafkaTarget
 
@@ -51,8 +35,8 @@ def script(
 
 def is_nobody(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
-    ana.sends(heartbeat(member_id="nobody", generation_id=1))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.sends(ask.heartbeat(member_id="nobody", generation_id=1))
+    ana.receives(expect.heartbeat(error_code="UNKNOWN_MEMBER_ID"))
 
 
 def three_join(conversation: Conversation) -> None:
@@ -62,22 +46,22 @@ def three_join(conversation: Conversation) -> None:
 def commits_much(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     topics = {"orders": {0: (7, "m" * LONG_METADATA)}}
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics=topics))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics=topics))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
 
 def leaves_and_looks(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Empty"))
+    ana.sends(ask.leave_group())
+    ana.receives(expect.leave_group(error_code="NONE"))
+    ana.sends(ask.describe_groups())
+    ana.receives(expect.describe_groups(error_code="NONE", group_state="Empty"))
 
 
 def deletes_the_log(conversation: Conversation) -> None:
     eve = conversation.actor("eve")
-    eve.sends(delete_topic("__consumer_offsets"))
-    eve.receives(delete_topic_response(error_code="NONE"))
+    eve.sends(ask.delete_topic("__consumer_offsets"))
+    eve.receives(expect.delete_topic(error_code="NONE"))
 
 
 def restarts(conversation: Conversation) -> None:

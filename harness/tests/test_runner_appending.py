@@ -15,8 +15,8 @@ from harness.scenario import (
     Conversation,
     ScenarioError,
     Script,
-    heartbeat,
-    heartbeat_response,
+    ask,
+    expect,
     offset_record,
     offset_tombstone,
     record,
@@ -39,8 +39,8 @@ def script(name: str, *actions: Callable[[Conversation], None]) -> Script:
         for action in actions:
             action(conversation)
         ana = conversation.actor("ana")
-        ana.sends(heartbeat(member_id="m", generation_id=1))
-        ana.receives(heartbeat_response(error_code="NONE"))
+        ana.sends(ask.heartbeat(member_id="m", generation_id=1))
+        ana.receives(expect.heartbeat(error_code="NONE"))
 
     return record(scenario(f"a/b/{name}", source="A#b", needs=NEEDS)(conversations))
 

@@ -8,16 +8,7 @@ import pytest
 
 from harness.runner.drive import Drive, DriveResult, DriveSinks, Gate, Limits
 from harness.runner.placing import group_names
-from harness.scenario import (
-    Capability,
-    Conversation,
-    Script,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    record,
-    scenario,
-)
+from harness.scenario import Capability, Conversation, Script, ask, expect, record, scenario
 from harness.scenario.script import DoToBroker
 from harness.targets.base.interface import (
     ApiRange,
@@ -121,8 +112,8 @@ class Silent:
 def beat(conversation: Conversation) -> None:
     """A heartbeat is answered."""
     ana = conversation.actor("ana")
-    ana.sends(heartbeat(member_id="m", generation_id=1))
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.sends(ask.heartbeat(member_id="m", generation_id=1))
+    ana.receives(expect.heartbeat(error_code="NONE"))
 
 
 def scripts_named(*names: str, **changes: object) -> list[Script]:
@@ -168,7 +159,7 @@ def test_scenarios_that_want_the_same_configuration_share_a_broker(tmp_path: Pat
 def joins(conversation: Conversation) -> None:
     """A JoinGroup is sent."""
     ana = conversation.actor("ana")
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
     ana.stays_parked(for_ms=1)
 
 
@@ -295,7 +286,7 @@ def test_every_group_of_a_script_is_found() -> None:
     def two_groups(conversation: Conversation) -> None:
         """Two groups are named."""
         ana = conversation.actor("ana")
-        ana.sends(heartbeat(group_id=conversation.group("other"), member_id="m", generation_id=1))
-        ana.receives(heartbeat_response(error_code="NONE"))
+        ana.sends(ask.heartbeat(group_id=conversation.group("other"), member_id="m", generation_id=1))
+        ana.receives(expect.heartbeat(error_code="NONE"))
 
     assert group_names(record(scenario("a/b/c", source="A#b")(two_groups))) == ("main", "other")

@@ -7,15 +7,7 @@ import pytest
 from harness.runner.interpreter import Interpreter
 from harness.runner.recorder import Recorder
 from harness.runner.witness import Watch, Witness
-from harness.scenario import (
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    record,
-    scenario,
-)
+from harness.scenario import Conversation, ask, expect, record, scenario
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import Script
 from harness.targets.base.interface import Capability, Connection, Role
@@ -95,8 +87,8 @@ def two_heartbeats(conversation: Conversation) -> None:
     """Two heartbeats are answered in turn."""
     ana = conversation.actor("ana")
     for generation_id in (1, 2):
-        ana.sends(heartbeat(member_id="m", generation_id=generation_id))
-        ana.receives(heartbeat_response(error_code="NONE"), within_ms=100)
+        ana.sends(ask.heartbeat(member_id="m", generation_id=generation_id))
+        ana.receives(expect.heartbeat(error_code="NONE"), within_ms=100)
 
 
 def kinds(events: list[Event]) -> list[str]:
@@ -185,10 +177,10 @@ def test_a_broker_that_is_kept_from_running_gets_longer_to_take_in_what_others_f
     def two(conversation: Conversation) -> None:
         """Bob heartbeats while ana waits for her answer."""
         ana, bob = conversation.actor("ana"), conversation.actor("bob")
-        ana.sends(heartbeat(generation_id=1, member_id="a"))
-        bob.sends(heartbeat(generation_id=1, member_id="b"))
-        bob.receives(heartbeat_response(error_code="NONE"))
-        ana.receives(heartbeat_response(error_code="NONE"))
+        ana.sends(ask.heartbeat(generation_id=1, member_id="a"))
+        bob.sends(ask.heartbeat(generation_id=1, member_id="b"))
+        bob.receives(expect.heartbeat(error_code="NONE"))
+        ana.receives(expect.heartbeat(error_code="NONE"))
 
     events = run(
         script_of(two),
@@ -205,10 +197,10 @@ def test_a_value_that_never_came_ends_the_conversation() -> None:
     def joins(conversation: Conversation) -> None:
         """A heartbeat needs the member id that a join brings."""
         ana = conversation.actor("ana")
-        ana.sends(join_group())
-        ana.receives(join_group_response(error_code="NONE"), within_ms=10)
-        ana.sends(heartbeat())
-        ana.receives(heartbeat_response(error_code="NONE"))
+        ana.sends(ask.join_group())
+        ana.receives(expect.join_group(error_code="NONE"), within_ms=10)
+        ana.sends(ask.heartbeat())
+        ana.receives(expect.heartbeat(error_code="NONE"))
 
     events = run(script_of(joins), lambda _: None)
     assert kinds(events) == [EventKind.REQUEST, EventKind.NO_ANSWER, EventKind.ABANDONED]
@@ -219,9 +211,9 @@ def test_an_answer_that_comes_while_parked_is_recorded_there_and_given_to_who_aw
     def parks(conversation: Conversation) -> None:
         """A request that was to stay parked is answered."""
         ana = conversation.actor("ana")
-        ana.sends(heartbeat(member_id="m", generation_id=1))
+        ana.sends(ask.heartbeat(member_id="m", generation_id=1))
         ana.stays_parked(for_ms=50)
-        ana.receives(heartbeat_response(error_code="NONE"), within_ms=50)
+        ana.receives(expect.heartbeat(error_code="NONE"), within_ms=50)
 
     answered = run(script_of(parks), lambda request: answer(request, HEARTBEAT_NONE))
     assert kinds(answered) == [EventKind.REQUEST, EventKind.RESPONSE, EventKind.RESPONSE]
@@ -234,8 +226,8 @@ def test_a_poll_ends_with_the_first_satisfying_answer_or_with_its_time() -> None
         """A heartbeat is repeated until a rebalance shows."""
         ana = conversation.actor("ana")
         ana.repeats(
-            heartbeat(member_id="m", generation_id=1),
-            until=heartbeat_response(error_code="REBALANCE_IN_PROGRESS"),
+            ask.heartbeat(member_id="m", generation_id=1),
+            until=expect.heartbeat(error_code="REBALANCE_IN_PROGRESS"),
             within_ms=200,
             every_ms=50,
         )
@@ -259,11 +251,11 @@ def test_the_same_answers_give_the_same_events() -> None:
 def answered_while_it_shuts_down(conversation: Conversation) -> None:
     """What a broker answers before it ends is received after it; then the actor connects anew."""
     ana = conversation.actor("ana")
-    ana.sends(heartbeat(member_id="m", generation_id=1))
+    ana.sends(ask.heartbeat(member_id="m", generation_id=1))
     conversation.restarts_coordinator()
-    ana.receives(heartbeat_response(error_code="NONE"), within_ms=100)
-    ana.sends(heartbeat(member_id="m", generation_id=2))
-    ana.receives(heartbeat_response(error_code="NONE"), within_ms=100)
+    ana.receives(expect.heartbeat(error_code="NONE"), within_ms=100)
+    ana.sends(ask.heartbeat(member_id="m", generation_id=2))
+    ana.receives(expect.heartbeat(error_code="NONE"), within_ms=100)
 
 
 def test_an_answer_from_before_a_restart_is_received_and_its_connection_dropped() -> None:

@@ -9,8 +9,8 @@ from harness.scenario import (
     Conversation,
     ScenarioError,
     Script,
-    heartbeat,
-    heartbeat_response,
+    ask,
+    expect,
     offset_record,
     record,
     scenario,
@@ -31,8 +31,8 @@ def script(*, is_placed: bool = True) -> Script:
             three = conversation.group("three", partition=3)
             conversation.group("near", beside=three)
             conversation.group("far", apart_from=main)
-        ana.sends(heartbeat(group_id=three, member_id="m", generation_id=1))
-        ana.receives(heartbeat_response(error_code="NONE"))
+        ana.sends(ask.heartbeat(group_id=three, member_id="m", generation_id=1))
+        ana.receives(expect.heartbeat(error_code="NONE"))
 
     return record(scenario("a/b/c", source="A#b", needs=NEEDS)(conversations))
 
@@ -130,8 +130,8 @@ def test_a_group_cannot_be_apart_where_there_is_one_partition() -> None:
         """A group is elsewhere."""
         far = conversation.group("far", apart_from=conversation.group("main"))
         ana = conversation.actor("ana")
-        ana.sends(heartbeat(group_id=far, member_id="m", generation_id=1))
-        ana.receives(heartbeat_response(error_code="NONE"))
+        ana.sends(ask.heartbeat(group_id=far, member_id="m", generation_id=1))
+        ana.receives(expect.heartbeat(error_code="NONE"))
 
     apart = record(scenario("a/b/c", source="A#b")(conversations))
     assert "all groups in one partition" in str(
@@ -155,8 +155,8 @@ def test_whoever_names_a_partition_by_a_group_has_to_know_how_many_there_are(min
             conversation.holds(Breakpoint.LOADING, of=conversation.group("main"))
         conversation.restarts_coordinator()
         ana = conversation.actor("ana")
-        ana.sends(heartbeat(member_id="m", generation_id=1))
-        ana.receives(heartbeat_response(error_code="NONE"))
+        ana.sends(ask.heartbeat(member_id="m", generation_id=1))
+        ana.receives(expect.heartbeat(error_code="NONE"))
 
     named = record(scenario("a/b/c", source="A#b", needs=NEEDS)(conversations))
     assert why_not_placeable(named, description()) is not None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from harness import capacity
 from harness.runner.rounds import LongestFirst, Rounds, Turn, divided
 from harness.runner.sharing import BrokerGroup, Cohort
-from harness.scenario import Conversation, heartbeat, heartbeat_response, record, scenario
+from harness.scenario import Conversation, ask, expect, record, scenario
 
 
 def test_a_round_has_as_many_brokers_as_there_are_slots() -> None:
@@ -121,8 +121,8 @@ def _lasting(seconds: int) -> BrokerGroup:
     def waits(conversation: Conversation) -> None:
         """Time passes."""
         ana = conversation.actor("ana")
-        ana.sends(heartbeat(member_id="m", generation_id=1))
-        ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+        ana.sends(ask.heartbeat(member_id="m", generation_id=1))
+        ana.receives(expect.heartbeat(error_code="UNKNOWN_MEMBER_ID"))
         conversation.elapses(seconds * 1000)
 
     script = record(scenario("made/waits/on", source="A#b")(waits))

@@ -17,19 +17,7 @@ from harness.runner.sharing import (
     Packing,
     broker_groups,
 )
-from harness.scenario import (
-    Breakpoint,
-    Capability,
-    Conversation,
-    Script,
-    delete_groups,
-    delete_groups_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    record,
-    scenario,
-)
+from harness.scenario import Breakpoint, Capability, Conversation, Script, ask, expect, record, scenario
 from harness.scenario.script import Send
 from harness.targets.base.interface import Broker, BrokerAction, Stage, TargetError
 from harness.tests.stages import MemoryStage
@@ -47,12 +35,12 @@ def script(
     def conversations(conversation: Conversation) -> None:
         """A heartbeat is answered before and after."""
         ana = conversation.actor("ana")
-        ana.sends(heartbeat(member_id="m", generation_id=1))
-        ana.receives(heartbeat_response(error_code="NONE"))
+        ana.sends(ask.heartbeat(member_id="m", generation_id=1))
+        ana.receives(expect.heartbeat(error_code="NONE"))
         for action in actions:
             action(conversation)
-        ana.sends(heartbeat(member_id="m", generation_id=1))
-        ana.receives(heartbeat_response(error_code="NONE"))
+        ana.sends(ask.heartbeat(member_id="m", generation_id=1))
+        ana.receives(expect.heartbeat(error_code="NONE"))
 
     needs = (Capability.RESTART, Capability.KILL, Capability.HOLD_LOADING, Capability.HOLD_DEAD)
     marked = scenario(f"a/b/{name}", source="A#b", needs=needs, broker_config=broker_config)
@@ -85,15 +73,15 @@ def waits(conversation: Conversation) -> None:
 
 def joins_for_a_moment(conversation: Conversation) -> None:
     bob = conversation.actor("bob")
-    bob.sends(join_group(member_id="", session_timeout_ms=6_000))
+    bob.sends(ask.join_group(member_id="", session_timeout_ms=6_000))
 
 
 def dies(conversation: Conversation) -> None:
     conversation.holds(Breakpoint.DEAD)
     eve = conversation.actor("eve")
-    eve.sends(delete_groups())
+    eve.sends(ask.delete_groups())
     conversation.releases(Breakpoint.DEAD)
-    eve.receives(delete_groups_response("NONE"))
+    eve.receives(expect.delete_groups("NONE"))
 
 
 def names(found: list[BrokerGroup] | tuple[BrokerGroup, ...] | object) -> list[list[str]]:

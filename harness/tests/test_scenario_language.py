@@ -13,13 +13,10 @@ from harness.scenario import (
     Capability,
     Conversation,
     ScenarioError,
+    ask,
     containing,
-    heartbeat,
-    heartbeat_response,
+    expect,
     in_any_order,
-    join_group,
-    join_group_response,
-    leave_group,
     one_of,
     record,
     scenario,
@@ -27,7 +24,6 @@ from harness.scenario import (
     script_to_json,
     starting_with,
     step_text,
-    sync_group_response,
 )
 from harness.scenario.bindings import Bindings
 from harness.scenario.errors import UnboundReferenceError
@@ -45,8 +41,34 @@ def made(function: ScenarioFunction, **sheet: object) -> ScenarioFunction:
 def beat(conversation: Conversation) -> None:
     """A member without a group is told so."""
     ana = conversation.actor("ana")
-    ana.sends(heartbeat(member_id="nobody", generation_id=1))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.sends(ask.heartbeat(member_id="nobody", generation_id=1))
+    ana.receives(expect.heartbeat(error_code="UNKNOWN_MEMBER_ID"))
+
+
+def test_who_asks_sends_and_receives() -> None:
+    def in_one(conversation: Conversation) -> None:
+        """A member without a group is told so."""
+        conversation.actor("ana").asks(
+            ask.heartbeat(member_id="nobody", generation_id=1), error_code="UNKNOWN_MEMBER_ID"
+        )
+
+    def by_response(conversation: Conversation) -> None:
+        """A member without a group is told so."""
+        refused = expect.heartbeat(error_code="UNKNOWN_MEMBER_ID")
+        conversation.actor("ana").asks(ask.heartbeat(member_id="nobody", generation_id=1), refused)
+
+    assert record(made(beat)) == record(made(in_one)) == record(made(by_response))
+
+
+def test_nobody_asks_while_an_answer_is_awaited() -> None:
+    def impatient(conversation: Conversation) -> None:
+        """A member asks twice at once."""
+        (ana,) = conversation.stable_group("ana")
+        ana.sends(ask.heartbeat())
+        ana.asks(ask.heartbeat(), error_code="NONE")
+
+    with pytest.raises(ScenarioError, match="still awaits an answer"):
+        record(made(impatient))
 
 
 def test_recording_twice_gives_the_same_script() -> None:
@@ -58,15 +80,15 @@ def test_a_script_survives_json() -> None:
     def everything(conversation: Conversation) -> None:
         """Every kind of step and value is written and read again."""
         ana, bob = conversation.stable_group("ana", "bob")
-        answer = ana.repeats(heartbeat(), until=heartbeat_response(error_code=one_of("NONE", "X")))
-        ana.sends(heartbeat(generation_id=ana.generation_id - 1))
+        answer = ana.repeats(ask.heartbeat(), until=expect.heartbeat(error_code=one_of("NONE", "X")))
+        ana.sends(ask.heartbeat(generation_id=ana.generation_id - 1))
         ana.stays_parked(for_ms=10)
-        ana.receives(heartbeat_response(error_code=answer["error_code"]), not_before_ms=1, not_after_ms=9)
-        bob.aside.sends(leave_group(members=((bob.member_id, None),)))
+        ana.receives(expect.heartbeat(error_code=answer["error_code"]), not_before_ms=1, not_after_ms=9)
+        bob.aside.sends(ask.leave_group(members=((bob.member_id, None),)))
         bob.aside.disconnects()
-        bob.sends(join_group(protocols=(("range", b"\x00\xff"),)))
+        bob.sends(ask.join_group(protocols=(("range", b"\x00\xff"),)))
         bob.receives(
-            join_group_response(members=in_any_order({"member_id": NON_EMPTY}), leader=starting_with("a"))
+            expect.join_group(members=in_any_order({"member_id": NON_EMPTY}), leader=starting_with("a"))
         )
         ana.sends_bytes(b"\x00\x01", says="two bytes")
         ana.finds_connection_closed()
@@ -75,7 +97,7 @@ def test_a_script_survives_json() -> None:
         conversation.restarts_coordinator({"group.max.size": 1})
         conversation.releases(Breakpoint.LOADING)
         conversation.moves_coordinator()
-        ana.elsewhere.sends(heartbeat())
+        ana.elsewhere.sends(ask.heartbeat())
         conversation.pauses_coordinator()
         conversation.resumes_coordinator()
         conversation.kills_coordinator()
@@ -90,9 +112,9 @@ def test_a_script_survives_json() -> None:
 def test_what_is_left_out_of_a_request_is_the_actors_own() -> None:
     conversation = Conversation()
     ana = conversation.actor("ana", group_instance_id="i-1")
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE"))
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE"))
+    ana.sends(ask.join_group())
 
     first, _, second = conversation.steps
     assert isinstance(first, Send)
@@ -104,7 +126,7 @@ def test_what_is_left_out_of_a_request_is_the_actors_own() -> None:
 def test_a_field_that_the_version_lacks_is_left_out_only_when_nobody_named_it() -> None:
     conversation = Conversation()
     ana = conversation.actor("ana", group_instance_id="i-1")
-    ana.sends(heartbeat(version=2, member_id="m", generation_id=1))
+    ana.sends(ask.heartbeat(version=2, member_id="m", generation_id=1))
     step = conversation.steps[0]
     assert isinstance(step, Send)
     assert "group_instance_id" not in step.fields
@@ -113,12 +135,12 @@ def test_a_field_that_the_version_lacks_is_left_out_only_when_nobody_named_it() 
 def test_an_answer_goes_to_the_oldest_open_request_of_its_connection() -> None:
     conversation = Conversation()
     ana = conversation.actor("ana")
-    ana.sends(heartbeat(member_id="a", generation_id=1))
-    ana.aside.sends(heartbeat(member_id="b", generation_id=1))
-    ana.sends(heartbeat(member_id="c", generation_id=1))
-    ana.receives(heartbeat_response(error_code="NONE"))
-    ana.receives(heartbeat_response(error_code="NONE"))
-    ana.aside.receives(heartbeat_response(error_code="NONE"))
+    ana.sends(ask.heartbeat(member_id="a", generation_id=1))
+    ana.aside.sends(ask.heartbeat(member_id="b", generation_id=1))
+    ana.sends(ask.heartbeat(member_id="c", generation_id=1))
+    ana.receives(expect.heartbeat(error_code="NONE"))
+    ana.receives(expect.heartbeat(error_code="NONE"))
+    ana.aside.receives(expect.heartbeat(error_code="NONE"))
     assert [step.sent_at for step in conversation.steps if isinstance(step, Receive)] == [0, 2, 1]
 
 
@@ -130,27 +152,27 @@ def faulty(conversation: Conversation) -> None:
 def refers_to_nobody(conversation: Conversation) -> None:
     """A reference to an actor that never joined is refused."""
     ana = conversation.actor("ana")
-    ana.sends(heartbeat(generation_id=1, member_id=ana.member_id))
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.sends(ask.heartbeat(generation_id=1, member_id=ana.member_id))
+    ana.receives(expect.heartbeat(error_code="NONE"))
 
 
 def receives_too_much(conversation: Conversation) -> None:
     """An answer without a request is refused."""
-    conversation.actor("ana").receives(heartbeat_response(error_code="NONE"))
+    conversation.actor("ana").receives(expect.heartbeat(error_code="NONE"))
 
 
 def receives_another_api(conversation: Conversation) -> None:
     """An answer of another API is refused."""
     ana = conversation.actor("ana")
-    ana.sends(heartbeat(generation_id=1, member_id="m"))
-    ana.receives(sync_group_response(error_code="NONE"))
+    ana.sends(ask.heartbeat(generation_id=1, member_id="m"))
+    ana.receives(expect.sync_group(error_code="NONE"))
 
 
 def expects_a_field_of_another_version(conversation: Conversation) -> None:
     """A field that the response of that version lacks is refused."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(version=6))
-    ana.receives(join_group_response(protocol_type="consumer"))
+    ana.sends(ask.join_group(version=6))
+    ana.receives(expect.join_group(protocol_type="consumer"))
 
 
 def restarts(conversation: Conversation) -> None:
@@ -162,8 +184,8 @@ def restarts(conversation: Conversation) -> None:
 def pins_nothing(conversation: Conversation) -> None:
     """An answer of which nothing is expected is no claim."""
     ana = conversation.actor("ana")
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code=ANY))
+    ana.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code=ANY))
 
 
 def fails(conversation: Conversation) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.diff.against_script import against_script
-from harness.scenario import Conversation, heartbeat, heartbeat_response, record, scenario
+from harness.scenario import Conversation, ask, expect, record, scenario
 from harness.scenario.script import Receive, Script, script_from_json, script_to_json, step_text
 from harness.tests.spark_records import EVENT
 from harness.trace.canonical import SPOKEN_VERSIONS
@@ -17,16 +17,16 @@ from harness.wire.schema import API_NAMES, has_version
 def perhaps(conversation: Conversation) -> None:
     """It may be answered."""
     ana = conversation.actor("ana")
-    ana.sends(heartbeat(generation_id=1, member_id="nobody"))
-    ana.may_receive(heartbeat_response(error_code="NONE"), within_ms=700)
+    ana.sends(ask.heartbeat(generation_id=1, member_id="nobody"))
+    ana.may_receive(expect.heartbeat(error_code="NONE"), within_ms=700)
 
 
 @scenario("classic/heartbeat/surely", source="KIP-848")
 def surely(conversation: Conversation) -> None:
     """It is answered."""
     ana = conversation.actor("ana")
-    ana.sends(heartbeat(generation_id=1, member_id="nobody"))
-    ana.receives(heartbeat_response(error_code="NONE"), within_ms=700)
+    ana.sends(ask.heartbeat(generation_id=1, member_id="nobody"))
+    ana.receives(expect.heartbeat(error_code="NONE"), within_ms=700)
 
 
 def ending(script: Script, kind: EventKind, **fields: object) -> tuple[Event, ...]:

@@ -8,8 +8,8 @@ from harness.scenario import (
     Conversation,
     ScenarioError,
     Sweep,
-    heartbeat,
-    heartbeat_response,
+    ask,
+    expect,
     record,
     record_each,
     scenario,
@@ -28,8 +28,8 @@ def beat(conversation: Conversation, version: int) -> None:
     So it is in v{version} alone.
     """
     ana = conversation.actor("ana")
-    ana.sends(heartbeat(version=version, member_id="nobody", generation_id=1))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.sends(ask.heartbeat(version=version, member_id="nobody", generation_id=1))
+    ana.receives(expect.heartbeat(error_code="UNKNOWN_MEMBER_ID"))
 
 
 def swept(function: SweptFunction, versions: Sweep = BEATS) -> SweptFunction:

@@ -2,28 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.scenario import (
-    AnswerRef,
-    Conversation,
-    GroupRef,
-    add_offsets_to_txn,
-    create_topic,
-    create_topic_response,
-    delete_topic,
-    delete_topic_response,
-    end_txn,
-    end_txn_response,
-    init_producer_id,
-    init_producer_id_response,
-    offset_commit,
-    offset_commit_response,
-    record,
-    scenario,
-    txn_offset_commit,
-    txn_offset_commit_response,
-    write_txn_markers,
-    write_txn_markers_response,
-)
+from harness.scenario import AnswerRef, Conversation, GroupRef, ask, expect, record, scenario
 from harness.scenario.messages import Request
 from harness.scenario.script import Receive, Send
 from harness.wire.schema import request_shape
@@ -32,14 +11,16 @@ from harness.wire.schema import request_shape
 def asks(producer: AnswerRef, version: int) -> dict[str, Callable[[], Request]]:
     topics = {"orders": {0: 1}}
     return {
-        "TxnOffsetCommit": lambda: txn_offset_commit(
+        "TxnOffsetCommit": lambda: ask.txn_offset_commit(
             version=version, producer_id=producer, producer_epoch=0, topics=topics
         ),
-        "AddOffsetsToTxn": lambda: add_offsets_to_txn(
+        "AddOffsetsToTxn": lambda: ask.add_offsets_to_txn(
             version=version, producer_id=producer, producer_epoch=0
         ),
-        "EndTxn": lambda: end_txn(version=version, producer_id=producer, producer_epoch=0, committed=True),
-        "InitProducerId": lambda: init_producer_id(version=version),
+        "EndTxn": lambda: ask.end_txn(
+            version=version, producer_id=producer, producer_epoch=0, committed=True
+        ),
+        "InitProducerId": lambda: ask.init_producer_id(version=version),
     }
 
 
@@ -64,33 +45,33 @@ def a_whole_transaction(conversation: Conversation) -> None:
     """A producer has all builders say what they can, with a topic of its own."""
     ana = conversation.actor("ana")
     topic = conversation.group("topic")
-    ana.sends(init_producer_id())
-    reported = ana.receives(init_producer_id_response(error_code="NONE", producer_epoch=0))
-    ana.sends(create_topic(topic))
-    ana.receives(create_topic_response(error_code="NONE"))
+    ana.sends(ask.init_producer_id())
+    reported = ana.receives(expect.init_producer_id(error_code="NONE", producer_epoch=0))
+    ana.sends(ask.create_topic(topic))
+    ana.receives(expect.create_topic(error_code="NONE"))
     ana.sends(
-        txn_offset_commit(
+        ask.txn_offset_commit(
             producer_id=reported["producer_id"],
             producer_epoch=reported["producer_epoch"] + 1,
             topics={topic: {0: (1, None)}},
         )
     )
-    ana.receives(txn_offset_commit_response({topic: {0: "NONE"}}))
+    ana.receives(expect.txn_offset_commit({topic: {0: "NONE"}}))
     ana.sends(
-        write_txn_markers(
+        ask.write_txn_markers(
             producer_id=reported["producer_id"],
             producer_epoch=reported["producer_epoch"],
             committed=True,
             topics={"__consumer_offsets": (0,)},
         )
     )
-    ana.receives(write_txn_markers_response({"__consumer_offsets": {0: "NONE"}}))
-    ana.sends(end_txn(producer_id=reported["producer_id"], producer_epoch=0, committed=False))
-    ana.receives(end_txn_response(error_code="NONE"))
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={topic: {0: 1}}))
-    ana.receives(offset_commit_response({topic: {0: "NONE"}}))
-    ana.sends(delete_topic(topic))
-    ana.receives(delete_topic_response(error_code="NONE"))
+    ana.receives(expect.write_txn_markers({"__consumer_offsets": {0: "NONE"}}))
+    ana.sends(ask.end_txn(producer_id=reported["producer_id"], producer_epoch=0, committed=False))
+    ana.receives(expect.end_txn(error_code="NONE"))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={topic: {0: 1}}))
+    ana.receives(expect.offset_commit({topic: {0: "NONE"}}))
+    ana.sends(ask.delete_topic(topic))
+    ana.receives(expect.delete_topic(error_code="NONE"))
 
 
 def test_a_transaction_is_reported_in_the_scenarios_own_names() -> None:

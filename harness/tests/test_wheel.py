@@ -153,7 +153,6 @@ def test_a_basic_installation_gives_a_verdict_and_names_the_extra_that_is_missin
             ("report", "reports/one"): "spark",
             ("trend", "reports/one"): "spark",
             ("coverage", "reports/one"): "spark",
-            ("invariants", "--spark", "reports/one"): "spark",
         }
     for verb, needed in lacking.items():
         code, said = ends(command, *verb, cwd=tmp_path)

@@ -12,7 +12,7 @@ The canonical form replaces each of these by what it *means* in the conversation
 - A producer id becomes `producer:<actor>`, after the actor whose InitProducerId response first carried it.
 - A group id becomes `group:<name>`; hosts, ports and node ids become constants, but "none" (-1, an empty
   text) stays none.
-- A collection in `UNORDERED` is sorted; every other order is the target's behaviour and stays.
+- A collection that Kafka leaves unordered is sorted; every other order is the target's behaviour and stays.
 
 Numbers that a coordinator counts (generations, epochs, offsets, throttle times) stay: they are behaviour.
 """
@@ -22,8 +22,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+from harness.apis.table import APIS, apis_where, descriptor
 
 FieldValue: TypeAlias = (
     "bool | int | float | str | bytes | Sequence[FieldValue] | Mapping[str, FieldValue] | None"
@@ -39,66 +40,15 @@ _GIVEN_ITS_ID: Final = ("NONE", "MEMBER_ID_REQUIRED")
 _DIGEST_CHARACTERS: Final = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unordered:
-    """A collection whose order Kafka leaves to chance."""
-
-    api: str
-    path: str
-    """`[]` stands for every item of a collection."""
-    key: tuple[str, ...]
-    """Fields to sort by; the whole item decides between equals."""
-    reason: str
-
-
-_HASH_OF_IDS = "hash-map order over random ids"
-_BY_PARTITION = "hash-map order until 3.9, request order in 4.x; a set keyed by topic and partition"
-UNORDERED: Final = (
-    Unordered(api="JoinGroup", path="members", key=("member_id",), reason=_HASH_OF_IDS),
-    Unordered(api="DescribeGroups", path="groups[].members", key=("member_id",), reason=_HASH_OF_IDS),
-    Unordered(
-        api="DescribeGroups",
-        path="groups",
-        key=("group_id",),
-        reason="request order until 3.9, in 4.x partition by partition of the log",
-    ),
-    Unordered(api="ListGroups", path="groups", key=("group_id",), reason="order of the coordinator's map"),
-    Unordered(
-        api="DeleteGroups", path="results", key=("group_id",), reason="hash-map order in all but 4.0.0"
-    ),
-    Unordered(
-        api="OffsetFetch", path="groups", key=("group_id",), reason="map order until 3.4, then request order"
-    ),
-    *(
-        Unordered(api=api, path=f"{parent}{path}", key=key, reason=_BY_PARTITION)
-        for api, parent in (
-            ("OffsetCommit", ""),
-            ("TxnOffsetCommit", ""),
-            ("OffsetDelete", ""),
-            ("OffsetFetch", ""),
-            ("OffsetFetch", "groups[]."),
-            ("WriteTxnMarkers", "markers[]."),
-        )
-        for path, key in (("topics", ("name", "topic_id")), ("topics[].partitions", ("partition_index",)))
-    ),
-    Unordered(api="Metadata", path="topics", key=("name",), reason="order of the metadata cache"),
-    Unordered(
-        api="Metadata", path="topics[].partitions", key=("partition_index",), reason="as for its topics"
-    ),
-    Unordered(
-        api="ApiVersions", path="api_keys", key=("api_key",), reason="a table that is looked up by key"
-    ),
-)
 _SORT_KEYS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
-    (entry.api, entry.path): entry.key for entry in UNORDERED
+    (api, entry.path): entry.key for api, row in APIS.items() for entry in row.unordered
 }
-
-_COORDINATOR_API_KEYS: Final = frozenset((8, 9, 10, 11, 12, 13, 14, 15, 16, 22, 25, 26, 28, 42, 47))
+HAVE_CANONICAL_FORM: Final = apis_where(lambda api: api.impact is not None)
+"""Responses of these are compared, and the form is made for that."""
+_COORDINATOR_API_KEYS: Final = frozenset(APIS[name].key for name in HAVE_CANONICAL_FORM - {"ApiVersions"})
 """ApiVersions is compared for these: what else a broker serves is not the group coordinator's doing."""
-SPOKEN_VERSIONS: Final[Mapping[int, tuple[int, int]]] = {8: (0, 10), 9: (0, 10)}
-"""Of APIs with versions that the codec does not speak, the least and the greatest that it does.
-
-ApiVersions is compared within these: in other versions no conversation can be held, nor does the reference
+SPOKEN_VERSIONS: Final = {row.key: row.spoken_versions for row in APIS.values() if row.spoken_versions}
+"""ApiVersions is compared within these: in other versions no conversation can be held, nor does the reference
 serve them.
 """
 
@@ -161,9 +111,10 @@ class Canonicaliser:
 
     def canonical(self, *, actor: str, api: str, fields: Mapping[str, FieldValue]) -> Json:
         """Return the canonical form of a response that an actor received."""
-        if api == "JoinGroup":
+        row = descriptor(api)
+        if "member_id" in row.learns:
             self._learn_member(actor, fields)
-        if api == "InitProducerId":
+        if row.gives_producer_id:
             self._learn_producer(actor, fields)
         if api == "Metadata":
             self._learn_topics(fields.get("topics"))
@@ -203,7 +154,7 @@ class Canonicaliser:
         return _MINTED_IN_TEXT.sub(lambda found: self._stranger(found.group()), text)
 
     def _learn_member(self, actor: str, fields: Mapping[str, FieldValue]) -> None:
-        """Name the id that a JoinGroup response brings; an error that echoes a made-up id brings none."""
+        """Name the id that a response brings; an error that echoes a made-up id brings none."""
         member_id = fields.get("member_id")
         if not isinstance(member_id, str) or not member_id or member_id in self._members:
             return

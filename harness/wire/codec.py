@@ -65,13 +65,7 @@ def encode_request(
         **({"client_id": client_id} if shape.header.__version__ > 0 else {}),
     )
     entity_writer(shape.header)(buffer, header)
-    try:
-        entity_writer(shape.twin)(buffer, _build(shape, fields, f"{api} v{version}"))
-    except WireError:
-        raise
-    except Exception as error:
-        raise WireError(f"{api} v{version} cannot be written: {error!r}") from error
-    return buffer.getvalue()
+    return _written(buffer, shape, fields, f"{api} v{version}")
 
 
 def decode_request(api: str, version: int, payload: bytes, *, may_go_on: bool = False) -> Decoded:
@@ -147,12 +141,17 @@ def encode_response(api: str, version: int, *, correlation_id: int, fields: Fiel
     assert shape.header is not None
     buffer = io.BytesIO()
     entity_writer(shape.header)(buffer, shape.header(correlation_id=i32(correlation_id)))
+    return _written(buffer, shape, fields, f"{api} v{version}")
+
+
+def _written(buffer: io.BytesIO, shape: Shape, fields: Fields, what: str) -> bytes:
+    """Write a message behind its header, and return the whole frame."""
     try:
-        entity_writer(shape.twin)(buffer, _build(shape, fields, f"{api} v{version}"))
+        entity_writer(shape.twin)(buffer, _build(shape, fields, what))
     except WireError:
         raise
     except Exception as error:
-        raise WireError(f"{api} v{version} cannot be written: {error!r}") from error
+        raise WireError(f"{what} cannot be written: {error!r}") from error
     return buffer.getvalue()
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from kio.serial import entity_reader, entity_writer
 
+from harness.apis.table import APIS, descriptor
 from harness.wire.errors import WireError
 from harness.wire.schema import API_NAMES, Shape, api_key, has_version, response_shape
 
@@ -28,19 +29,9 @@ def _newest(api: str) -> int:
 
 
 ADDRESSED_FROM: Final[Mapping[int, int]] = MappingProxyType(
-    {
-        api_key("Metadata"): 0,
-        api_key("FindCoordinator"): 0,
-        api_key("DescribeCluster"): 0,
-        api_key("ShareFetch"): 1,
-        api_key("ShareAcknowledge"): 1,
-        api_key("Produce"): 10,
-        api_key("Fetch"): 16,
-    }
+    {each.key: each.addresses_since for each in APIS.values() if each.addresses_since is not None}
 )
 """By API key, from which version on its response may name brokers by address. Source: KIP-951."""
-_IN_LAST_TAG: Final = frozenset((api_key("Produce"), api_key("Fetch")))
-"""They name brokers in the only tagged field at the very end, and seldom."""
 NEWEST_READ: Final[Mapping[int, int]] = MappingProxyType(
     {key: _newest(API_NAMES[key]) for key in (*ADDRESSED_FROM, API_VERSIONS_KEY)}
 )
@@ -80,7 +71,7 @@ def rewritten(
     """
     if key == API_VERSIONS_KEY:
         return _with_lower_versions(version, payload, newest)
-    if key in _IN_LAST_TAG and not _may_end_with_endpoints(payload):
+    if descriptor(API_NAMES[key]).addresses_last and not _may_end_with_endpoints(payload):
         return Rewritten(payload=payload, note=None)
     shape, header, body = _read(key, version, payload)
     moves: dict[str, str] = {}

@@ -70,162 +70,63 @@ ApiRanges = Mapping[Api, VersionRange]
 
 _Advertised = tuple[tuple[Version, int, int], ...]
 
+
+def _ranges(text: str) -> _Advertised:
+    """Read `2.4: 0-6, 4.0.1: 2-9`: from each release on, the versions of an API; `none` of one to come."""
+    rows = []
+    for release, versions in (row.split(": ") for row in text.split(", ")):
+        major, minor, patch = map(int, f"{release}.0".split(".")[:3])
+        lowest, highest = (0, -1) if versions == "none" else map(int, versions.split("-"))
+        rows.append(((major, minor, patch), lowest, highest))
+    return tuple(rows)
+
+
 _ADVERTISED: Final[Mapping[Api, _Advertised]] = MappingProxyType(
     {
-        Api.PRODUCE: (
-            ((2, 4, 0), 0, 8),
-            ((2, 8, 0), 0, 9),
-            ((3, 7, 0), 0, 10),
-            ((3, 8, 0), 0, 11),
-            ((4, 0, 0), 3, 12),
-            ((4, 1, 0), 3, 13),
+        Api.PRODUCE: _ranges("2.4: 0-8, 2.8: 0-9, 3.7: 0-10, 3.8: 0-11, 4.0: 3-12, 4.1: 3-13"),
+        Api.FETCH: _ranges(
+            "2.4: 0-11, 2.7: 0-12, 3.1: 0-13, 3.5: 0-15, 3.7: 0-16, 3.9: 0-17, 4.0: 4-17, 4.1: 4-18"
         ),
-        Api.FETCH: (
-            ((2, 4, 0), 0, 11),
-            ((2, 7, 0), 0, 12),
-            ((3, 1, 0), 0, 13),
-            ((3, 5, 0), 0, 15),
-            ((3, 7, 0), 0, 16),
-            ((3, 9, 0), 0, 17),
-            ((4, 0, 0), 4, 17),
-            ((4, 1, 0), 4, 18),
-        ),
-        Api.LIST_OFFSETS: (
-            ((2, 4, 0), 0, 5),
-            ((2, 8, 0), 0, 6),
-            ((3, 0, 0), 0, 7),
-            ((3, 5, 0), 0, 8),
-            ((3, 9, 0), 0, 9),
-            ((4, 0, 0), 1, 10),
-            ((4, 2, 0), 1, 11),
-        ),
-        Api.METADATA: (
-            ((2, 4, 0), 0, 9),
-            ((2, 8, 0), 0, 11),
-            ((3, 1, 0), 0, 12),
-            ((4, 0, 0), 0, 13),
-        ),
-        Api.OFFSET_COMMIT: (
-            ((2, 4, 0), 0, 8),
-            ((3, 7, 0), 0, 9),
-            ((4, 0, 0), 2, 9),
-            ((4, 2, 0), 2, 10),
-        ),
-        Api.OFFSET_FETCH: (
-            ((2, 4, 0), 0, 6),
-            ((2, 5, 0), 0, 7),
-            ((3, 0, 0), 0, 8),
-            ((3, 7, 0), 0, 9),
-            ((4, 0, 0), 1, 9),
-            ((4, 2, 0), 1, 10),
-        ),
-        Api.FIND_COORDINATOR: (
-            ((2, 4, 0), 0, 3),
-            ((3, 0, 0), 0, 4),
-            ((3, 8, 0), 0, 5),
-            ((3, 9, 0), 0, 6),
-        ),
-        Api.JOIN_GROUP: (
-            ((2, 4, 0), 0, 6),
-            ((2, 5, 0), 0, 7),
-            ((3, 2, 0), 0, 9),
-            ((4, 0, 0), 2, 9),
-            ((4, 0, 1), 0, 9),
-        ),
-        Api.HEARTBEAT: (((2, 4, 0), 0, 4),),
-        Api.LEAVE_GROUP: (((2, 4, 0), 0, 4), ((3, 2, 0), 0, 5)),
-        Api.SYNC_GROUP: (((2, 4, 0), 0, 4), ((2, 5, 0), 0, 5)),
-        Api.DESCRIBE_GROUPS: (((2, 4, 0), 0, 5), ((4, 0, 0), 0, 6)),
-        Api.LIST_GROUPS: (((2, 4, 0), 0, 3), ((2, 6, 0), 0, 4), ((3, 8, 0), 0, 5)),
-        Api.API_VERSIONS: (((2, 4, 0), 0, 3), ((3, 9, 0), 0, 4), ((4, 4, 0), 0, 5)),
-        Api.CREATE_TOPICS: (
-            ((2, 4, 0), 0, 5),
-            ((2, 7, 0), 0, 6),
-            ((2, 8, 0), 0, 7),
-            ((4, 0, 0), 2, 7),
-        ),
-        Api.DELETE_TOPICS: (
-            ((2, 4, 0), 0, 4),
-            ((2, 7, 0), 0, 5),
-            ((2, 8, 0), 0, 6),
-            ((4, 0, 0), 1, 6),
-        ),
-        Api.DELETE_RECORDS: (((2, 4, 0), 0, 1), ((2, 6, 0), 0, 2)),
-        Api.INIT_PRODUCER_ID: (
-            ((2, 4, 0), 0, 2),
-            ((2, 5, 0), 0, 3),
-            ((2, 7, 0), 0, 4),
-            ((3, 8, 0), 0, 5),
-        ),
-        Api.OFFSET_FOR_LEADER_EPOCH: (((2, 4, 0), 0, 3), ((2, 8, 0), 0, 4), ((4, 0, 0), 2, 4)),
-        Api.ADD_PARTITIONS_TO_TXN: (
-            ((2, 4, 0), 0, 1),
-            ((2, 7, 0), 0, 2),
-            ((2, 8, 0), 0, 3),
-            ((3, 5, 0), 0, 4),
-            ((3, 8, 0), 0, 5),
-        ),
-        Api.ADD_OFFSETS_TO_TXN: (
-            ((2, 4, 0), 0, 1),
-            ((2, 7, 0), 0, 2),
-            ((2, 8, 0), 0, 3),
-            ((3, 8, 0), 0, 4),
-        ),
-        Api.END_TXN: (
-            ((2, 4, 0), 0, 1),
-            ((2, 7, 0), 0, 2),
-            ((2, 8, 0), 0, 3),
-            ((3, 8, 0), 0, 4),
-            ((4, 0, 0), 0, 5),
-        ),
-        Api.WRITE_TXN_MARKERS: (
-            ((2, 4, 0), 0, 0),
-            ((2, 8, 0), 0, 1),
-            ((4, 0, 0), 1, 1),
-            ((4, 2, 0), 1, 2),
-        ),
-        Api.TXN_OFFSET_COMMIT: (
-            ((2, 4, 0), 0, 2),
-            ((2, 5, 0), 0, 3),
-            ((3, 8, 0), 0, 4),
-            ((4, 0, 0), 0, 5),
-            ((4, 4, 0), 0, 6),
-        ),
-        Api.CREATE_PARTITIONS: (((2, 4, 0), 0, 1), ((2, 5, 0), 0, 2), ((2, 7, 0), 0, 3)),
-        Api.DELETE_GROUPS: (((2, 4, 0), 0, 2), ((4, 4, 0), 0, 3)),
-        Api.OFFSET_DELETE: (((2, 4, 0), 0, 0),),
-        Api.DESCRIBE_CLUSTER: (((2, 4, 0), 0, -1), ((2, 8, 0), 0, 0), ((3, 7, 0), 0, 1), ((4, 0, 0), 0, 2)),
-        Api.DESCRIBE_CONFIGS: (
-            ((2, 4, 0), 0, 2),
-            ((2, 6, 0), 0, 3),
-            ((2, 8, 0), 0, 4),
-            ((4, 0, 0), 1, 4),
-        ),
-        Api.DESCRIBE_LOG_DIRS: (
-            ((2, 4, 0), 0, 1),
-            ((2, 6, 0), 0, 2),
-            ((3, 2, 0), 0, 3),
-            ((3, 3, 0), 0, 4),
-            ((4, 0, 0), 1, 4),
-            ((4, 3, 0), 1, 5),
-        ),
+        Api.LIST_OFFSETS: _ranges("2.4: 0-5, 2.8: 0-6, 3.0: 0-7, 3.5: 0-8, 3.9: 0-9, 4.0: 1-10, 4.2: 1-11"),
+        Api.METADATA: _ranges("2.4: 0-9, 2.8: 0-11, 3.1: 0-12, 4.0: 0-13"),
+        Api.OFFSET_COMMIT: _ranges("2.4: 0-8, 3.7: 0-9, 4.0: 2-9, 4.2: 2-10"),
+        Api.OFFSET_FETCH: _ranges("2.4: 0-6, 2.5: 0-7, 3.0: 0-8, 3.7: 0-9, 4.0: 1-9, 4.2: 1-10"),
+        Api.FIND_COORDINATOR: _ranges("2.4: 0-3, 3.0: 0-4, 3.8: 0-5, 3.9: 0-6"),
+        Api.JOIN_GROUP: _ranges("2.4: 0-6, 2.5: 0-7, 3.2: 0-9, 4.0: 2-9, 4.0.1: 0-9"),
+        Api.HEARTBEAT: _ranges("2.4: 0-4"),
+        Api.LEAVE_GROUP: _ranges("2.4: 0-4, 3.2: 0-5"),
+        Api.SYNC_GROUP: _ranges("2.4: 0-4, 2.5: 0-5"),
+        Api.DESCRIBE_GROUPS: _ranges("2.4: 0-5, 4.0: 0-6"),
+        Api.LIST_GROUPS: _ranges("2.4: 0-3, 2.6: 0-4, 3.8: 0-5"),
+        Api.API_VERSIONS: _ranges("2.4: 0-3, 3.9: 0-4, 4.4: 0-5"),
+        Api.CREATE_TOPICS: _ranges("2.4: 0-5, 2.7: 0-6, 2.8: 0-7, 4.0: 2-7"),
+        Api.DELETE_TOPICS: _ranges("2.4: 0-4, 2.7: 0-5, 2.8: 0-6, 4.0: 1-6"),
+        Api.DELETE_RECORDS: _ranges("2.4: 0-1, 2.6: 0-2"),
+        Api.INIT_PRODUCER_ID: _ranges("2.4: 0-2, 2.5: 0-3, 2.7: 0-4, 3.8: 0-5"),
+        Api.OFFSET_FOR_LEADER_EPOCH: _ranges("2.4: 0-3, 2.8: 0-4, 4.0: 2-4"),
+        Api.ADD_PARTITIONS_TO_TXN: _ranges("2.4: 0-1, 2.7: 0-2, 2.8: 0-3, 3.5: 0-4, 3.8: 0-5"),
+        Api.ADD_OFFSETS_TO_TXN: _ranges("2.4: 0-1, 2.7: 0-2, 2.8: 0-3, 3.8: 0-4"),
+        Api.END_TXN: _ranges("2.4: 0-1, 2.7: 0-2, 2.8: 0-3, 3.8: 0-4, 4.0: 0-5"),
+        Api.WRITE_TXN_MARKERS: _ranges("2.4: 0-0, 2.8: 0-1, 4.0: 1-1, 4.2: 1-2"),
+        Api.TXN_OFFSET_COMMIT: _ranges("2.4: 0-2, 2.5: 0-3, 3.8: 0-4, 4.0: 0-5, 4.4: 0-6"),
+        Api.CREATE_PARTITIONS: _ranges("2.4: 0-1, 2.5: 0-2, 2.7: 0-3"),
+        Api.DELETE_GROUPS: _ranges("2.4: 0-2, 4.4: 0-3"),
+        Api.OFFSET_DELETE: _ranges("2.4: 0-0"),
+        Api.DESCRIBE_CLUSTER: _ranges("2.4: none, 2.8: 0-0, 3.7: 0-1, 4.0: 0-2"),
+        Api.DESCRIBE_CONFIGS: _ranges("2.4: 0-2, 2.6: 0-3, 2.8: 0-4, 4.0: 1-4"),
+        Api.DESCRIBE_LOG_DIRS: _ranges("2.4: 0-1, 2.6: 0-2, 3.2: 0-3, 3.3: 0-4, 4.0: 1-4, 4.3: 1-5"),
         # Brokers have it with KRaft alone; profiles of older releases are those with ZooKeeper.
-        Api.DESCRIBE_QUORUM: (((2, 4, 0), 0, -1), ((3, 3, 0), 0, 1), ((3, 9, 0), 0, 2)),
-        Api.INCREMENTAL_ALTER_CONFIGS: (((2, 4, 0), 0, 1),),
-        Api.DESCRIBE_TRANSACTIONS: (((2, 4, 0), 0, -1), ((3, 0, 0), 0, 0)),
-        Api.LIST_TRANSACTIONS: (
-            ((2, 4, 0), 0, -1),
-            ((3, 0, 0), 0, 0),
-            ((3, 8, 0), 0, 1),
-            ((4, 1, 0), 0, 2),
-        ),
-        Api.CONSUMER_GROUP_HEARTBEAT: (((2, 4, 0), 0, -1), ((3, 7, 0), 0, 0), ((4, 0, 0), 0, 1)),
-        Api.CONSUMER_GROUP_DESCRIBE: (((2, 4, 0), 0, -1), ((3, 8, 0), 0, 0), ((4, 0, 0), 0, 1)),
-        Api.LIST_CONFIG_RESOURCES: (((2, 4, 0), 0, -1), ((3, 7, 0), 0, 0), ((4, 1, 0), 0, 1)),
-        Api.DESCRIBE_TOPIC_PARTITIONS: (((2, 4, 0), 0, -1), ((3, 8, 0), 0, 0)),
+        Api.DESCRIBE_QUORUM: _ranges("2.4: none, 3.3: 0-1, 3.9: 0-2"),
+        Api.INCREMENTAL_ALTER_CONFIGS: _ranges("2.4: 0-1"),
+        Api.DESCRIBE_TRANSACTIONS: _ranges("2.4: none, 3.0: 0-0"),
+        Api.LIST_TRANSACTIONS: _ranges("2.4: none, 3.0: 0-0, 3.8: 0-1, 4.1: 0-2"),
+        Api.CONSUMER_GROUP_HEARTBEAT: _ranges("2.4: none, 3.7: 0-0, 4.0: 0-1"),
+        Api.CONSUMER_GROUP_DESCRIBE: _ranges("2.4: none, 3.8: 0-0, 4.0: 0-1"),
+        Api.LIST_CONFIG_RESOURCES: _ranges("2.4: none, 3.7: 0-0, 4.1: 0-1"),
+        Api.DESCRIBE_TOPIC_PARTITIONS: _ranges("2.4: none, 3.8: 0-0"),
     }
 )
-"""Each release's ranges from the one where they changed; up to -1 stands for an API to come.
+"""Each release's ranges from the one where they changed.
 
 Source: the message definitions of each release.
 """

@@ -5,6 +5,7 @@ Source: LogConfig#CONFIG, TopicConfig, ServerTopicConfigSynonyms (4.3.1), and wh
 
 import re
 from collections.abc import Mapping
+from dataclasses import field
 from enum import IntEnum, unique
 from types import MappingProxyType
 from typing import Final
@@ -39,10 +40,10 @@ class InvalidTopicConfigError(ValueError):
 class TopicConfig:
     """One configuration of topics."""
 
-    name: str
-    type: ConfigType
-    default: str
-    synonym: str | None = None
+    name: str = field(kw_only=False)
+    type: ConfigType = field(kw_only=False)
+    default: str = field(kw_only=False)
+    synonym: str | None = field(default=None, kw_only=False)
     """The broker property whose value topics have that say nothing."""
     at_least: int | None = None
     one_of: tuple[str, ...] = ()
@@ -100,251 +101,105 @@ _B, _S, _I, _L, _LIST = (
 )
 _CODECS: Final = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 _NEVER: Final = str(_LONG_MAX)
+_FORMAT: Final = "message.format.version"
 
 _TABLE: Final = (
+    TopicConfig("cleanup.policy", _LIST, "delete", "log.cleanup.policy", one_of=("compact", "delete")),
+    TopicConfig("compression.type", _S, "producer", "compression.type", one_of=_CODECS),
+    TopicConfig("compression.gzip.level", _I, "-1", "compression.gzip.level", since=(3, 8, 0)),
+    TopicConfig("compression.lz4.level", _I, "9", "compression.lz4.level", since=(3, 8, 0)),
+    TopicConfig("compression.zstd.level", _I, "3", "compression.zstd.level", since=(3, 8, 0)),
+    TopicConfig("delete.retention.ms", _L, "86400000", "log.cleaner.delete.retention.ms", at_least=0),
+    TopicConfig("errors.deadletterqueue.group.enable", _B, "false", since=(4, 4, 0)),
+    TopicConfig("file.delete.delay.ms", _L, "60000", "log.segment.delete.delay.ms", at_least=0),
+    TopicConfig("flush.messages", _L, _NEVER, "log.flush.interval.messages", at_least=1),
+    TopicConfig("flush.ms", _L, _NEVER, at_least=0),
+    TopicConfig("follower.replication.throttled.replicas", _LIST, ""),
+    TopicConfig("index.interval.bytes", _I, "4096", "log.index.interval.bytes", at_least=0),
+    TopicConfig("leader.replication.throttled.replicas", _LIST, ""),
+    TopicConfig("local.retention.bytes", _L, "-2", "log.local.retention.bytes", at_least=-2, since=(3, 0, 0)),
+    TopicConfig("local.retention.ms", _L, "-2", "log.local.retention.ms", at_least=-2, since=(3, 0, 0)),
+    TopicConfig("max.compaction.lag.ms", _L, _NEVER, "log.cleaner.max.compaction.lag.ms", at_least=1),
     TopicConfig(
-        name="cleanup.policy",
-        type=_LIST,
-        default="delete",
-        synonym="log.cleanup.policy",
-        one_of=("compact", "delete"),
-    ),
-    TopicConfig(
-        name="compression.type", type=_S, default="producer", synonym="compression.type", one_of=_CODECS
-    ),
-    TopicConfig(
-        name="compression.gzip.level",
-        type=_I,
-        default="-1",
-        synonym="compression.gzip.level",
-        since=(3, 8, 0),
-    ),
-    TopicConfig(
-        name="compression.lz4.level", type=_I, default="9", synonym="compression.lz4.level", since=(3, 8, 0)
-    ),
-    TopicConfig(
-        name="compression.zstd.level", type=_I, default="3", synonym="compression.zstd.level", since=(3, 8, 0)
-    ),
-    TopicConfig(
-        name="delete.retention.ms",
-        type=_L,
-        default="86400000",
-        synonym="log.cleaner.delete.retention.ms",
-        at_least=0,
-    ),
-    TopicConfig(name="errors.deadletterqueue.group.enable", type=_B, default="false", since=(4, 4, 0)),
-    TopicConfig(
-        name="file.delete.delay.ms",
-        type=_L,
-        default="60000",
-        synonym="log.segment.delete.delay.ms",
-        at_least=0,
-    ),
-    TopicConfig(
-        name="flush.messages", type=_L, default=_NEVER, synonym="log.flush.interval.messages", at_least=1
-    ),
-    TopicConfig(name="flush.ms", type=_L, default=_NEVER, at_least=0),
-    TopicConfig(name="follower.replication.throttled.replicas", type=_LIST, default=""),
-    TopicConfig(
-        name="index.interval.bytes", type=_I, default="4096", synonym="log.index.interval.bytes", at_least=0
-    ),
-    TopicConfig(name="leader.replication.throttled.replicas", type=_LIST, default=""),
-    TopicConfig(
-        name="local.retention.bytes",
-        type=_L,
-        default="-2",
-        synonym="log.local.retention.bytes",
-        at_least=-2,
-        since=(3, 0, 0),
-    ),
-    TopicConfig(
-        name="local.retention.ms",
-        type=_L,
-        default="-2",
-        synonym="log.local.retention.ms",
-        at_least=-2,
-        since=(3, 0, 0),
-    ),
-    TopicConfig(
-        name="max.compaction.lag.ms",
-        type=_L,
-        default=_NEVER,
-        synonym="log.cleaner.max.compaction.lag.ms",
-        at_least=1,
-    ),
-    TopicConfig(
-        name="max.decompressed.message.bytes",
-        type=_I,
-        default="2147483639",
-        synonym="max.decompressed.message.bytes",
+        "max.decompressed.message.bytes",
+        _I,
+        "2147483639",
+        "max.decompressed.message.bytes",
         at_least=0,
         since=(4, 4, 0),
     ),
+    TopicConfig("max.message.bytes", _I, "1048588", "message.max.bytes", at_least=0),
     TopicConfig(
-        name="max.message.bytes", type=_I, default="1048588", synonym="message.max.bytes", at_least=0
+        "message.downconversion.enable", _B, "true", "log.message.downconversion.enable", until=(4, 0, 0)
+    ),
+    *(
+        TopicConfig(_FORMAT, _S, default, f"log.{_FORMAT}", since=since, until=until)
+        for default, since, until in (
+            ("2.4-IV1", (2, 4, 0), (2, 5, 0)),
+            ("2.5-IV0", (2, 5, 0), (2, 6, 0)),
+            ("2.6-IV0", (2, 6, 0), (2, 7, 0)),
+            ("2.7-IV2", (2, 7, 0), (2, 8, 0)),
+            ("2.8-IV1", (2, 8, 0), (3, 0, 0)),
+            ("3.0-IV1", (3, 0, 0), (4, 0, 0)),
+        )
     ),
     TopicConfig(
-        name="message.downconversion.enable",
-        type=_B,
-        default="true",
-        synonym="log.message.downconversion.enable",
-        until=(4, 0, 0),
-    ),
-    TopicConfig(
-        name="message.format.version",
-        type=_S,
-        default="2.4-IV1",
-        synonym="log.message.format.version",
-        since=(2, 4, 0),
-        until=(2, 5, 0),
-    ),
-    TopicConfig(
-        name="message.format.version",
-        type=_S,
-        default="2.5-IV0",
-        synonym="log.message.format.version",
-        since=(2, 5, 0),
-        until=(2, 6, 0),
-    ),
-    TopicConfig(
-        name="message.format.version",
-        type=_S,
-        default="2.6-IV0",
-        synonym="log.message.format.version",
-        since=(2, 6, 0),
-        until=(2, 7, 0),
-    ),
-    TopicConfig(
-        name="message.format.version",
-        type=_S,
-        default="2.7-IV2",
-        synonym="log.message.format.version",
-        since=(2, 7, 0),
-        until=(2, 8, 0),
-    ),
-    TopicConfig(
-        name="message.format.version",
-        type=_S,
-        default="2.8-IV1",
-        synonym="log.message.format.version",
-        since=(2, 8, 0),
-        until=(3, 0, 0),
-    ),
-    TopicConfig(
-        name="message.format.version",
-        type=_S,
-        default="3.0-IV1",
-        synonym="log.message.format.version",
-        since=(3, 0, 0),
-        until=(4, 0, 0),
-    ),
-    TopicConfig(
-        name="message.timestamp.after.max.ms",
-        type=_L,
-        default=_NEVER,
-        synonym="log.message.timestamp.after.max.ms",
+        "message.timestamp.after.max.ms",
+        _L,
+        _NEVER,
+        "log.message.timestamp.after.max.ms",
         at_least=0,
         since=(3, 6, 0),
         until=(4, 0, 0),
     ),
     TopicConfig(
-        name="message.timestamp.after.max.ms",
-        type=_L,
-        default="3600000",
-        synonym="log.message.timestamp.after.max.ms",
+        "message.timestamp.after.max.ms",
+        _L,
+        "3600000",
+        "log.message.timestamp.after.max.ms",
         at_least=0,
         since=(4, 0, 0),
     ),
     TopicConfig(
-        name="message.timestamp.before.max.ms",
-        type=_L,
-        default=_NEVER,
-        synonym="log.message.timestamp.before.max.ms",
+        "message.timestamp.before.max.ms",
+        _L,
+        _NEVER,
+        "log.message.timestamp.before.max.ms",
         at_least=0,
         since=(3, 6, 0),
     ),
     TopicConfig(
-        name="message.timestamp.difference.max.ms",
-        type=_L,
-        default=_NEVER,
-        synonym="log.message.timestamp.difference.max.ms",
+        "message.timestamp.difference.max.ms",
+        _L,
+        _NEVER,
+        "log.message.timestamp.difference.max.ms",
         at_least=0,
         until=(4, 0, 0),
     ),
     TopicConfig(
-        name="message.timestamp.type",
-        type=_S,
-        default="CreateTime",
-        synonym="log.message.timestamp.type",
+        "message.timestamp.type",
+        _S,
+        "CreateTime",
+        "log.message.timestamp.type",
         one_of=("CreateTime", "LogAppendTime"),
     ),
-    TopicConfig(
-        name="min.cleanable.dirty.ratio",
-        type=ConfigType.DOUBLE,
-        default="0.5",
-        synonym="log.cleaner.min.cleanable.ratio",
-    ),
-    TopicConfig(
-        name="min.compaction.lag.ms",
-        type=_L,
-        default="0",
-        synonym="log.cleaner.min.compaction.lag.ms",
-        at_least=0,
-    ),
-    TopicConfig(name="min.insync.replicas", type=_I, default="1", synonym="min.insync.replicas", at_least=1),
-    TopicConfig(name="preallocate", type=_B, default="false", synonym="log.preallocate"),
-    TopicConfig(
-        name="remote.copy.lag.bytes",
-        type=_L,
-        default="-1",
-        synonym="log.remote.copy.lag.bytes",
-        at_least=-2,
-        since=(4, 4, 0),
-    ),
-    TopicConfig(
-        name="remote.copy.lag.ms",
-        type=_L,
-        default="0",
-        synonym="log.remote.copy.lag.ms",
-        at_least=-2,
-        since=(4, 4, 0),
-    ),
-    TopicConfig(name="remote.log.copy.disable", type=_B, default="false", since=(3, 9, 0)),
-    TopicConfig(name="remote.log.delete.on.disable", type=_B, default="false", since=(3, 9, 0)),
-    TopicConfig(name="remote.storage.enable", type=_B, default="false", since=(3, 0, 0)),
-    TopicConfig(name="retention.bytes", type=_L, default="-1", synonym="log.retention.bytes"),
-    TopicConfig(name="retention.ms", type=_L, default="604800000", at_least=-1),
-    TopicConfig(
-        name="segment.bytes",
-        type=_I,
-        default="1073741824",
-        synonym="log.segment.bytes",
-        at_least=14,
-        until=(4, 0, 0),
-    ),
-    TopicConfig(
-        name="segment.bytes",
-        type=_I,
-        default="1073741824",
-        synonym="log.segment.bytes",
-        at_least=1 << 20,
-        since=(4, 0, 0),
-    ),
-    TopicConfig(
-        name="segment.index.bytes",
-        type=_I,
-        default="10485760",
-        synonym="log.index.size.max.bytes",
-        at_least=4,
-    ),
-    TopicConfig(name="segment.jitter.ms", type=_L, default="0", at_least=0),
-    TopicConfig(name="segment.ms", type=_L, default="604800000", at_least=1),
-    TopicConfig(
-        name="unclean.leader.election.enable",
-        type=_B,
-        default="false",
-        synonym="unclean.leader.election.enable",
-    ),
+    TopicConfig("min.cleanable.dirty.ratio", ConfigType.DOUBLE, "0.5", "log.cleaner.min.cleanable.ratio"),
+    TopicConfig("min.compaction.lag.ms", _L, "0", "log.cleaner.min.compaction.lag.ms", at_least=0),
+    TopicConfig("min.insync.replicas", _I, "1", "min.insync.replicas", at_least=1),
+    TopicConfig("preallocate", _B, "false", "log.preallocate"),
+    TopicConfig("remote.copy.lag.bytes", _L, "-1", "log.remote.copy.lag.bytes", at_least=-2, since=(4, 4, 0)),
+    TopicConfig("remote.copy.lag.ms", _L, "0", "log.remote.copy.lag.ms", at_least=-2, since=(4, 4, 0)),
+    TopicConfig("remote.log.copy.disable", _B, "false", since=(3, 9, 0)),
+    TopicConfig("remote.log.delete.on.disable", _B, "false", since=(3, 9, 0)),
+    TopicConfig("remote.storage.enable", _B, "false", since=(3, 0, 0)),
+    TopicConfig("retention.bytes", _L, "-1", "log.retention.bytes"),
+    TopicConfig("retention.ms", _L, "604800000", at_least=-1),
+    TopicConfig("segment.bytes", _I, "1073741824", "log.segment.bytes", at_least=14, until=(4, 0, 0)),
+    TopicConfig("segment.bytes", _I, "1073741824", "log.segment.bytes", at_least=1 << 20, since=(4, 0, 0)),
+    TopicConfig("segment.index.bytes", _I, "10485760", "log.index.size.max.bytes", at_least=4),
+    TopicConfig("segment.jitter.ms", _L, "0", at_least=0),
+    TopicConfig("segment.ms", _L, "604800000", at_least=1),
+    TopicConfig("unclean.leader.election.enable", _B, "false", "unclean.leader.election.enable"),
 )
 
 

@@ -1,41 +1,14 @@
 """Dead groups: whatever is asked of a deleted group is answered as if it had never existed."""
 
-from harness.scenario import (
-    GONE,
-    Actor,
-    Conversation,
-    delete_groups,
-    delete_groups_response,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    offset_commit,
-    offset_commit_response,
-    offset_delete,
-    offset_delete_response,
-    offset_fetch,
-    offset_fetch_response,
-    scenario,
-    sweep,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import GONE, Actor, Conversation, ask, expect, scenario, sweep
 
 
 def _bereaved(conversation: Conversation) -> Actor:
     """Return a member, with id and generation, whose group has been deleted together with an offset."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(offset_commit(topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(ask.offset_commit(topics={"orders": {0: 7}}), expect.offset_commit({"orders": {0: "NONE"}}))
+    ana.asks(ask.leave_group(), error_code="NONE")
+    ana.asks(ask.delete_groups(), expect.delete_groups("NONE"))
     return ana
 
 
@@ -48,10 +21,8 @@ def a_heartbeat_to_a_dead_group_is_unknown(conversation: Conversation) -> None:
     """A heartbeat to a deleted group, as to one that never was, is told UNKNOWN_MEMBER_ID."""
     ana = _bereaved(conversation)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(heartbeat(group_id=conversation.group("never")))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
+    ana.asks(ask.heartbeat(group_id=conversation.group("never")), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario("admin/dead/sync", source="GroupMetadataManager#classicGroupSync", clauses=("CO-18", "VF-09"))
@@ -59,26 +30,22 @@ def a_sync_to_a_dead_group_is_unknown(conversation: Conversation) -> None:
     """A SyncGroup to a deleted group, as to one that never was, is told UNKNOWN_MEMBER_ID."""
     ana = _bereaved(conversation)
 
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
-    ana.sends(sync_group(group_id=conversation.group("never")))
-    ana.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
+    ana.asks(ask.sync_group(), expect.sync_group(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
+    ana.sends(ask.sync_group(group_id=conversation.group("never")))
+    ana.receives(expect.sync_group(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
 
 
 @scenario("admin/dead/leave", source="GroupMetadataManager#classicGroupLeave", clauses=("LV-03", "CO-22"))
 def a_leave_from_a_dead_group_is_unknown(conversation: Conversation) -> None:
     """LeaveGroup from a deleted group, as from one that never was, says UNKNOWN_MEMBER_ID of each member."""
     ana = _bereaved(conversation)
-    unknown = leave_group_response(
+    unknown = expect.leave_group(
         error_code="NONE", members=({"member_id": ana.member_id, "error_code": "UNKNOWN_MEMBER_ID"},)
     )
 
-    ana.sends(leave_group())
-    ana.receives(unknown)
-    ana.sends(leave_group(group_id=conversation.group("never")))
-    ana.receives(unknown)
-    ana.sends(leave_group(members=()))
-    ana.receives(leave_group_response(error_code="NONE", members=()))
+    ana.asks(ask.leave_group(), unknown)
+    ana.asks(ask.leave_group(group_id=conversation.group("never")), unknown)
+    ana.asks(ask.leave_group(members=()), expect.leave_group(error_code="NONE", members=()))
 
 
 @scenario(
@@ -91,10 +58,9 @@ def a_low_version_leave_from_a_dead_group_is_unknown(conversation: Conversation,
     """LeaveGroup v{version} puts the UNKNOWN_MEMBER_ID of a deleted group on top."""
     ana = _bereaved(conversation)
 
-    ana.sends(leave_group(version=version))
-    ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(leave_group(version=version, group_id=conversation.group("never")))
-    ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.leave_group(version=version), error_code="UNKNOWN_MEMBER_ID")
+    ana.sends(ask.leave_group(version=version, group_id=conversation.group("never")))
+    ana.receives(expect.leave_group(error_code="UNKNOWN_MEMBER_ID"))
 
 
 @scenario(
@@ -106,16 +72,14 @@ def a_former_member_cannot_rejoin_a_dead_group(conversation: Conversation) -> No
     """A JoinGroup with a member id to a dead group is told UNKNOWN_MEMBER_ID, and makes no group."""
     ana = _bereaved(conversation)
 
-    ana.sends(join_group())
-    ana.receives(
-        join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id, generation_id=-1)
-    )
-    ana.sends(join_group(group_instance_id="seat-a"))
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
-    ana.sends(join_group(group_id=conversation.group("never")))
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
+    ana.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id, generation_id=-1))
+    ana.sends(ask.join_group(group_instance_id="seat-a"))
+    ana.receives(expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
+    ana.sends(ask.join_group(group_id=conversation.group("never")))
+    ana.receives(expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
 
-    ana.repeats(describe_groups(), until=GONE)
+    ana.repeats(ask.describe_groups(), until=GONE)
 
 
 @scenario("admin/dead/join-anew", source="GroupMetadataManager#classicGroupJoin", clauses=("RB-25", "JG-02"))
@@ -125,11 +89,9 @@ def a_deleted_group_begins_again(conversation: Conversation) -> None:
     bob = conversation.actor("bob")
 
     bob.obtains_member_id()
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=1, leader=bob.member_id))
+    bob.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=1, leader=bob.member_id))
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -140,32 +102,30 @@ def a_deleted_group_begins_again(conversation: Conversation) -> None:
 def a_member_commits_to_a_dead_group_in_vain(conversation: Conversation) -> None:
     """A member's commit to an Empty group is UNKNOWN_MEMBER_ID, and ILLEGAL_GENERATION once it is gone."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(), error_code="NONE")
 
-    ana.sends(offset_commit(topics={"orders": {0: 1}}))
-    ana.receives(offset_commit_response({"orders": {0: "UNKNOWN_MEMBER_ID"}}))
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
-    ana.sends(offset_commit(topics={"orders": {0: 1}}))
-    ana.receives(offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
-    ana.sends(offset_commit(group_id=conversation.group("never"), generation_id=0, topics={"orders": {0: 1}}))
-    ana.receives(offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
+    ana.sends(ask.offset_commit(topics={"orders": {0: 1}}))
+    ana.receives(expect.offset_commit({"orders": {0: "UNKNOWN_MEMBER_ID"}}))
+    ana.asks(ask.delete_groups(), expect.delete_groups("NONE"))
+    ana.sends(ask.offset_commit(topics={"orders": {0: 1}}))
+    ana.receives(expect.offset_commit({"orders": {0: "ILLEGAL_GENERATION"}}))
+    ana.sends(
+        ask.offset_commit(group_id=conversation.group("never"), generation_id=0, topics={"orders": {0: 1}})
+    )
+    ana.receives(expect.offset_commit({"orders": {0: "ILLEGAL_GENERATION"}}))
 
 
 @scenario("admin/dead/describe", source="GroupMetadataManager#describeGroups", clauses=("DG-01", "DS-04"))
 def a_dead_group_is_described_as_dead(conversation: Conversation) -> None:
     """DescribeGroups says Dead, without an error, of a deleted group and of one that never was."""
     ana = _bereaved(conversation)
-    dead = describe_groups_response(
+    dead = expect.describe_groups(
         error_code="NONE", group_state="Dead", protocol_type="", protocol_data="", members=()
     )
 
-    ana.repeats(describe_groups(), until=dead)
-    ana.sends(describe_groups(groups=(conversation.group("never"),)))
-    ana.receives(dead)
-    ana.sends(describe_groups(version=0, groups=(conversation.group("never"),)))
-    ana.receives(dead)
+    ana.repeats(ask.describe_groups(), until=dead)
+    ana.asks(ask.describe_groups(groups=(conversation.group("never"),)), dead)
+    ana.asks(ask.describe_groups(version=0, groups=(conversation.group("never"),)), dead)
 
 
 @scenario("admin/dead/describe-v6", source="KIP-1043", clauses=("DS-04", "DG-01"))
@@ -173,9 +133,9 @@ def describe_v6_does_not_find_a_dead_group(conversation: Conversation) -> None:
     """DescribeGroups v6 says GROUP_ID_NOT_FOUND of a group that never was, and still calls it Dead."""
     ana = conversation.actor("ana")
 
-    ana.sends(describe_groups(version=6))
+    ana.sends(ask.describe_groups(version=6))
     ana.receives(
-        describe_groups_response(
+        expect.describe_groups(
             error_code="GROUP_ID_NOT_FOUND", group_state="Dead", protocol_type="", members=()
         )
     )
@@ -188,13 +148,13 @@ def a_dead_group_has_no_offsets(conversation: Conversation) -> None:
     """A dead group's offsets are fetched without an error: -1 for what is named, nothing for all."""
     ana = _bereaved(conversation)
 
-    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: -1}}))
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({}))
-    ana.sends(offset_fetch(group_id=conversation.group("never"), topics={"orders": (0,), "payments": (1,)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1}, "payments": {1: -1}}))
-    ana.sends(offset_fetch(group_id=conversation.group("never")))
-    ana.receives(offset_fetch_response({}))
+    ana.repeats(ask.offset_fetch(topics={"orders": (0,)}), until=expect.offset_fetch({"orders": {0: -1}}))
+    ana.asks(ask.offset_fetch(), expect.offset_fetch({}))
+    ana.sends(
+        ask.offset_fetch(group_id=conversation.group("never"), topics={"orders": (0,), "payments": (1,)})
+    )
+    ana.receives(expect.offset_fetch({"orders": {0: -1}, "payments": {1: -1}}))
+    ana.asks(ask.offset_fetch(group_id=conversation.group("never")), expect.offset_fetch({}))
 
 
 @scenario(
@@ -203,12 +163,13 @@ def a_dead_group_has_no_offsets(conversation: Conversation) -> None:
 def a_dead_group_has_no_offsets_to_delete(conversation: Conversation) -> None:
     """OffsetDelete finds neither a deleted group nor one that never was, and says nothing of the topics."""
     ana = _bereaved(conversation)
-    not_found = offset_delete_response(error_code="GROUP_ID_NOT_FOUND", errors={})
+    not_found = expect.offset_delete(error_code="GROUP_ID_NOT_FOUND", errors={})
 
-    ana.sends(offset_delete(topics={"orders": (0,)}))
-    ana.receives(not_found)
+    ana.asks(ask.offset_delete(topics={"orders": (0,)}), not_found)
     ana.sends(
-        offset_delete(group_id=conversation.group("never"), topics={"orders": (0,), "no-such-topic": (0,)})
+        ask.offset_delete(
+            group_id=conversation.group("never"), topics={"orders": (0,), "no-such-topic": (0,)}
+        )
     )
     ana.receives(not_found)
 
@@ -218,7 +179,6 @@ def a_dead_group_cannot_be_deleted(conversation: Conversation) -> None:
     """DeleteGroups finds neither a deleted group nor one that never was."""
     ana = _bereaved(conversation)
 
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("GROUP_ID_NOT_FOUND"))
-    ana.sends(delete_groups(version=0, groups=(conversation.group("never"),)))
-    ana.receives(delete_groups_response("GROUP_ID_NOT_FOUND"))
+    ana.asks(ask.delete_groups(), expect.delete_groups("GROUP_ID_NOT_FOUND"))
+    ana.sends(ask.delete_groups(version=0, groups=(conversation.group("never"),)))
+    ana.receives(expect.delete_groups("GROUP_ID_NOT_FOUND"))

@@ -6,29 +6,11 @@ from harness.scenario import (
     Breakpoint,
     Capability,
     Conversation,
+    ask,
     containing,
-    delete_groups,
-    delete_groups_response,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    list_groups,
-    list_groups_response,
-    offset_commit,
-    offset_commit_response,
-    offset_delete,
-    offset_delete_response,
-    offset_fetch,
-    offset_fetch_response,
+    expect,
     scenario,
     sweep,
-    sync_group,
-    sync_group_response,
 )
 from harness.scenario.messages import Request, Response
 from suites.transactions.producers import ONE_ANSWER, ORDER_0, announced
@@ -40,13 +22,11 @@ DELETES = "GroupCoordinator#handleDeleteGroups"
 
 def _dies(conversation: Conversation, ana: Actor) -> Actor:
     """Return who is deleting a group that has an offset, and that its only member has left."""
-    ana.sends(offset_commit(topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.offset_commit(topics={"orders": {0: 7}}), expect.offset_commit({"orders": {0: "NONE"}}))
+    ana.asks(ask.leave_group(), error_code="NONE")
     eve = conversation.actor("eve")
     conversation.holds(Breakpoint.DEAD)
-    eve.sends(delete_groups())
+    eve.sends(ask.delete_groups())
     eve.stays_parked(for_ms=300)
     return eve
 
@@ -56,12 +36,10 @@ def _asks_the_dead(conversation: Conversation, *asked: tuple[Request, Response])
     (ana,) = conversation.stable_group("ana")
     eve = _dies(conversation, ana)
     for said, answer in asked:
-        ana.sends(said)
-        ana.receives(answer)
+        ana.asks(said, answer)
     conversation.releases(Breakpoint.DEAD)
-    eve.receives(delete_groups_response("NONE"))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    eve.receives(expect.delete_groups("NONE"))
+    ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -73,11 +51,11 @@ def _asks_the_dead(conversation: Conversation, *asked: tuple[Request, Response])
 )
 def nobody_joins_the_dead(conversation: Conversation, version: int) -> None:
     """JoinGroup v{version} to a Dead group is COORDINATOR_NOT_AVAILABLE, with a member id or without."""
-    refused = join_group_response(error_code=GONE)
+    refused = expect.join_group(error_code=GONE)
     _asks_the_dead(
         conversation,
-        (join_group(version=version), refused),
-        (join_group(version=version, member_id=""), refused),
+        (ask.join_group(version=version), refused),
+        (ask.join_group(version=version, member_id=""), refused),
     )
 
 
@@ -89,9 +67,11 @@ def nobody_joins_the_dead(conversation: Conversation, version: int) -> None:
 )
 def the_dead_hear_of_before_protocols(conversation: Conversation) -> None:
     """A JoinGroup without a protocol is refused by a Dead group because it is Dead."""
-    refused = join_group_response(error_code=GONE)
+    refused = expect.join_group(error_code=GONE)
     _asks_the_dead(
-        conversation, (join_group(protocols=()), refused), (join_group(protocols=(), member_id=""), refused)
+        conversation,
+        (ask.join_group(protocols=()), refused),
+        (ask.join_group(protocols=(), member_id=""), refused),
     )
 
 
@@ -104,8 +84,8 @@ def the_dead_hear_of_before_protocols(conversation: Conversation) -> None:
 )
 def no_static_member_joins_the_dead(conversation: Conversation, version: int) -> None:
     """JoinGroup v{version} of a static member to a Dead group is COORDINATOR_NOT_AVAILABLE."""
-    asked = join_group(version=version, member_id="", group_instance_id="seat-a")
-    _asks_the_dead(conversation, (asked, join_group_response(error_code=GONE)))
+    asked = ask.join_group(version=version, member_id="", group_instance_id="seat-a")
+    _asks_the_dead(conversation, (asked, expect.join_group(error_code=GONE)))
 
 
 @scenario(
@@ -118,7 +98,7 @@ def no_static_member_joins_the_dead(conversation: Conversation, version: int) ->
 def the_dead_assign_nothing(conversation: Conversation, version: int) -> None:
     """SyncGroup v{version} to a Dead group is COORDINATOR_NOT_AVAILABLE, without an assignment."""
     _asks_the_dead(
-        conversation, (sync_group(version=version), sync_group_response(error_code=GONE, assignment=b""))
+        conversation, (ask.sync_group(version=version), expect.sync_group(error_code=GONE, assignment=b""))
     )
 
 
@@ -131,11 +111,11 @@ def the_dead_assign_nothing(conversation: Conversation, version: int) -> None:
 )
 def nobody_lives_among_the_dead(conversation: Conversation, version: int) -> None:
     """Heartbeat v{version} to a Dead group is COORDINATOR_NOT_AVAILABLE, of whomever."""
-    refused = heartbeat_response(error_code=GONE)
+    refused = expect.heartbeat(error_code=GONE)
     _asks_the_dead(
         conversation,
-        (heartbeat(version=version), refused),
-        (heartbeat(version=version, member_id="nobody"), refused),
+        (ask.heartbeat(version=version), refused),
+        (ask.heartbeat(version=version, member_id="nobody"), refused),
     )
 
 
@@ -150,7 +130,7 @@ def nobody_leaves_the_dead(conversation: Conversation, version: int) -> None:
     """LeaveGroup v{version} from a Dead group is COORDINATOR_NOT_AVAILABLE, if there are words for it."""
     _asks_the_dead(
         conversation,
-        (leave_group(version=version), leave_group_response(error_code=GONE if version >= 3 else ANY)),
+        (ask.leave_group(version=version), expect.leave_group(error_code=GONE if version >= 3 else ANY)),
     )
 
 
@@ -163,10 +143,12 @@ def nobody_leaves_the_dead(conversation: Conversation, version: int) -> None:
 )
 def the_dead_take_no_commits(conversation: Conversation, version: int) -> None:
     """OffsetCommit v{version} to a Dead group is COORDINATOR_NOT_AVAILABLE, of a member or of nobody."""
-    refused = offset_commit_response({"orders": {0: GONE}})
-    simple = offset_commit(version=version, generation_id=-1, member_id="", topics={"orders": {0: 8}})
+    refused = expect.offset_commit({"orders": {0: GONE}})
+    simple = ask.offset_commit(version=version, generation_id=-1, member_id="", topics={"orders": {0: 8}})
     _asks_the_dead(
-        conversation, (offset_commit(version=version, topics={"orders": {0: 8}}), refused), (simple, refused)
+        conversation,
+        (ask.offset_commit(version=version, topics={"orders": {0: 8}}), refused),
+        (simple, refused),
     )
 
 
@@ -180,10 +162,10 @@ def the_dead_take_no_commits(conversation: Conversation, version: int) -> None:
 def the_dead_have_no_offsets(conversation: Conversation, version: int) -> None:
     """OffsetFetch v{version} of a Dead group brings -1, and nothing where all is asked for."""
     one = (
-        offset_fetch(version=version, topics={"orders": (0,)}),
-        offset_fetch_response({"orders": {0: -1}}, version=version),
+        ask.offset_fetch(version=version, topics={"orders": (0,)}),
+        expect.offset_fetch({"orders": {0: -1}}, version=version),
     )
-    everything = (offset_fetch(version=version), offset_fetch_response({}, version=version))
+    everything = (ask.offset_fetch(version=version), expect.offset_fetch({}, version=version))
     _asks_the_dead(conversation, one, *((everything,) if version >= 2 else ()))
 
 
@@ -199,7 +181,7 @@ def the_dead_lose_nothing_more(conversation: Conversation, version: int) -> None
     del version
     _asks_the_dead(
         conversation,
-        (offset_delete(topics={"orders": (0,)}), offset_delete_response(error_code="GROUP_ID_NOT_FOUND")),
+        (ask.offset_delete(topics={"orders": (0,)}), expect.offset_delete(error_code="GROUP_ID_NOT_FOUND")),
     )
 
 
@@ -214,8 +196,8 @@ def the_dead_are_described(conversation: Conversation, version: int) -> None:
     _asks_the_dead(
         conversation,
         (
-            describe_groups(version=version),
-            describe_groups_response(error_code="NONE", group_state="Dead", members=()),
+            ask.describe_groups(version=version),
+            expect.describe_groups(error_code="NONE", group_state="Dead", members=()),
         ),
     )
 
@@ -228,23 +210,23 @@ def the_dead_are_described(conversation: Conversation, version: int) -> None:
 )
 def the_dead_are_listed(conversation: Conversation, version: int) -> None:
     """ListGroups v{version} lists a Dead group as any other."""
-    listed = list_groups_response(
+    listed = expect.list_groups(
         error_code="NONE",
         groups=containing({"group_id": conversation.group("main"), "protocol_type": "consumer"}),
     )
     dead = (
-        (list_groups(version=version, states_filter=("Dead",)), listed)
+        (ask.list_groups(version=version, states_filter=("Dead",)), listed)
         if version >= 4
-        else (list_groups(version=version), listed)
+        else (ask.list_groups(version=version), listed)
     )
-    _asks_the_dead(conversation, (list_groups(version=version), listed), dead)
+    _asks_the_dead(conversation, (ask.list_groups(version=version), listed), dead)
 
 
 @scenario("admin/dead-held/delete", source=DELETES, needs=HOLDS, sweep=sweep("DeleteGroups", 0, 2))
 def the_dead_die_once(conversation: Conversation, version: int) -> None:
     """DeleteGroups v{version} of a Dead group is GROUP_ID_NOT_FOUND."""
     _asks_the_dead(
-        conversation, (delete_groups(version=version), delete_groups_response("GROUP_ID_NOT_FOUND"))
+        conversation, (ask.delete_groups(version=version), expect.delete_groups("GROUP_ID_NOT_FOUND"))
     )
 
 
@@ -259,10 +241,9 @@ def the_dead_take_no_transactions(conversation: Conversation, version: int) -> N
     (ana,) = conversation.stable_group("ana")
     producer = announced(conversation.actor("pat"))
     eve = _dies(conversation, ana)
-    producer.actor.sends(producer.commits(ORDER_0, version=version))
-    producer.actor.receives(ONE_ANSWER)
+    producer.actor.asks(producer.commits(ORDER_0, version=version), ONE_ANSWER)
     conversation.releases(Breakpoint.DEAD)
-    eve.receives(delete_groups_response("NONE"))
+    eve.receives(expect.delete_groups("NONE"))
 
 
 @scenario("admin/dead-held/next-of-its-name", source=DELETES, needs=HOLDS)
@@ -271,13 +252,10 @@ def after_the_dead_comes_another(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana")
     eve = _dies(conversation, ana)
     bob = conversation.actor("bob")
-    bob.sends(join_group(member_id=""))
-    bob.receives(join_group_response(error_code=GONE))
+    bob.asks(ask.join_group(member_id=""), error_code=GONE)
     conversation.releases(Breakpoint.DEAD)
-    eve.receives(delete_groups_response("NONE"))
+    eve.receives(expect.delete_groups("NONE"))
 
-    bob.repeats(join_group(member_id=""), until=join_group_response(error_code="MEMBER_ID_REQUIRED"))
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=1))
-    bob.sends(offset_fetch(topics={"orders": (0,)}))
-    bob.receives(offset_fetch_response({"orders": {0: -1}}))
+    bob.repeats(ask.join_group(member_id=""), until=expect.join_group(error_code="MEMBER_ID_REQUIRED"))
+    bob.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=1))
+    bob.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.offset_fetch({"orders": {0: -1}}))

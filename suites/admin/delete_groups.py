@@ -1,28 +1,6 @@
 """DeleteGroups: which groups may go, and what is left of those that may not."""
 
-from harness.scenario import (
-    Conversation,
-    delete_groups,
-    delete_groups_response,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
-    in_any_order,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    offset_commit,
-    offset_commit_response,
-    offset_fetch,
-    offset_fetch_response,
-    response,
-    scenario,
-    sweep,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import Conversation, ask, expect, in_any_order, scenario, sweep
 
 VALIDATES = "ClassicGroup#validateDeleteGroup"
 
@@ -31,14 +9,13 @@ VALIDATES = "ClassicGroup#validateDeleteGroup"
 def a_simple_group_is_deleted_with_its_offsets(conversation: Conversation) -> None:
     """A group that only ever held offsets is deleted together with them."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 3, 1: 4}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 3, 1: 4}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
 
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(ask.delete_groups(), expect.delete_groups("NONE"))
 
-    ana.repeats(describe_groups(), until=describe_groups_response(group_state="Dead"))
-    ana.repeats(offset_fetch(), until=offset_fetch_response({}))
+    ana.repeats(ask.describe_groups(), until=expect.describe_groups(group_state="Dead"))
+    ana.repeats(ask.offset_fetch(), until=expect.offset_fetch({}))
 
 
 @scenario("admin/delete/stable-group", source=VALIDATES, clauses=("DL-03",))
@@ -46,28 +23,22 @@ def a_stable_group_is_not_deleted(conversation: Conversation) -> None:
     """A group with members is not empty: it stays Stable, and its members are served."""
     ana, bob = conversation.stable_group("ana", "bob")
 
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NON_EMPTY_GROUP"))
+    ana.asks(ask.delete_groups(), expect.delete_groups("NON_EMPTY_GROUP"))
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(ask.heartbeat(), error_code="NONE")
+    bob.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=bob.part))
 
 
 @scenario("admin/delete/rebalancing-group", source=VALIDATES, clauses=("DL-03",))
 def a_rebalancing_group_is_not_deleted(conversation: Conversation) -> None:
     """A group is not empty while it prepares a rebalance or completes one."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
 
-    bob.sends(delete_groups())
-    bob.receives(delete_groups_response("NON_EMPTY_GROUP"))
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE"))
-    ana.receives(join_group_response(error_code="NONE"))
-    bob.sends(delete_groups())
-    bob.receives(delete_groups_response("NON_EMPTY_GROUP"))
+    bob.asks(ask.delete_groups(), expect.delete_groups("NON_EMPTY_GROUP"))
+    bob.asks(ask.join_group(), error_code="NONE")
+    ana.receives(expect.join_group(error_code="NONE"))
+    bob.asks(ask.delete_groups(), expect.delete_groups("NON_EMPTY_GROUP"))
 
     ana.syncs_as_leader((ana, bob))
 
@@ -78,11 +49,9 @@ def a_group_of_pending_members_is_deleted(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(ask.delete_groups(), expect.delete_groups("NONE"))
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
+    ana.asks(ask.join_group(), expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
 
 
 @scenario("admin/delete/each-on-its-own", source="GroupCoordinatorService#deleteGroups", clauses=("DL-05",))
@@ -90,12 +59,12 @@ def each_group_is_judged_on_its_own(conversation: Conversation) -> None:
     """Of an empty, an inhabited and an unknown group in one request each gets a result of its own."""
     ana, _ = conversation.stable_group("ana", "bob")
     empty, never = conversation.group("empty"), conversation.group("never")
-    ana.sends(offset_commit(group_id=empty, generation_id=-1, member_id="", topics={"orders": {0: 1}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(group_id=empty, generation_id=-1, member_id="", topics={"orders": {0: 1}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
-    ana.sends(delete_groups(groups=(conversation.group("main"), never, empty)))
+    ana.sends(ask.delete_groups(groups=(conversation.group("main"), never, empty)))
     ana.receives(
-        response(
+        expect.response(
             "DeleteGroups",
             results=in_any_order(
                 {"group_id": conversation.group("main"), "error_code": "NON_EMPTY_GROUP"},
@@ -116,12 +85,9 @@ def low_versions_delete_alike(conversation: Conversation, version: int) -> None:
     """DeleteGroups v{version} tells an inhabited group from an empty one as later versions do."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(delete_groups(version=version))
-    ana.receives(delete_groups_response("NON_EMPTY_GROUP"))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
-    ana.sends(delete_groups(version=version))
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(ask.delete_groups(version=version), expect.delete_groups("NON_EMPTY_GROUP"))
+    ana.asks(ask.leave_group(), error_code="NONE")
+    ana.asks(ask.delete_groups(version=version), expect.delete_groups("NONE"))
 
 
 @scenario(
@@ -135,11 +101,12 @@ def no_classic_group_has_a_message(conversation: Conversation, version: int) -> 
     (ana,) = conversation.stable_group("ana")
 
     for reported in ("NON_EMPTY_GROUP", "NONE", "GROUP_ID_NOT_FOUND"):
-        ana.sends(delete_groups(version=version))
-        ana.receives(response("DeleteGroups", results=({"error_code": reported, "error_message": None},)))
+        ana.sends(ask.delete_groups(version=version))
+        ana.receives(
+            expect.response("DeleteGroups", results=({"error_code": reported, "error_message": None},))
+        )
         if reported == "NON_EMPTY_GROUP":
-            ana.sends(leave_group())
-            ana.receives(leave_group_response(error_code="NONE"))
+            ana.asks(ask.leave_group(), error_code="NONE")
 
 
 @scenario(
@@ -151,12 +118,11 @@ def the_group_without_a_name_is_a_group(conversation: Conversation) -> None:
     """The empty text names a group that offsets are committed to, fetched from and deleted with."""
     ana = conversation.actor("ana")
 
-    ana.sends(offset_commit(group_id="", generation_id=-1, member_id="", topics={"orders": {2: 5}}))
-    ana.receives(offset_commit_response({"orders": {2: "NONE"}}))
+    ana.sends(ask.offset_commit(group_id="", generation_id=-1, member_id="", topics={"orders": {2: 5}}))
+    ana.receives(expect.offset_commit({"orders": {2: "NONE"}}))
     ana.repeats(
-        offset_fetch(group_id="", topics={"orders": (2,)}), until=offset_fetch_response({"orders": {2: 5}})
+        ask.offset_fetch(group_id="", topics={"orders": (2,)}), until=expect.offset_fetch({"orders": {2: 5}})
     )
-    ana.repeats(describe_groups(groups=("",)), until=describe_groups_response(group_state="Empty"))
-    ana.sends(delete_groups(groups=("",)))
-    ana.receives(delete_groups_response("NONE"))
-    ana.repeats(describe_groups(groups=("",)), until=describe_groups_response(group_state="Dead"))
+    ana.repeats(ask.describe_groups(groups=("",)), until=expect.describe_groups(group_state="Empty"))
+    ana.asks(ask.delete_groups(groups=("",)), expect.delete_groups("NONE"))
+    ana.repeats(ask.describe_groups(groups=("",)), until=expect.describe_groups(group_state="Dead"))

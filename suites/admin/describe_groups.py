@@ -3,22 +3,7 @@
 A coordinator may describe what its log has committed, so what changed just now is asked for again and again.
 """
 
-from harness.scenario import (
-    ORDERS,
-    Conversation,
-    describe_groups,
-    describe_groups_response,
-    in_any_order,
-    join_group,
-    leave_group,
-    leave_group_response,
-    offset_commit,
-    offset_commit_response,
-    response,
-    scenario,
-    starting_with,
-    sweep,
-)
+from harness.scenario import ORDERS, Conversation, ask, expect, in_any_order, scenario, starting_with, sweep
 
 DESCRIBES = "ClassicGroup#asDescribedGroup"
 
@@ -34,8 +19,8 @@ def a_stable_group_shows_metadata_and_assignments(conversation: Conversation, ve
     ana, bob = conversation.stable_group("ana", "bob")
 
     ana.repeats(
-        describe_groups(version=version),
-        until=describe_groups_response(
+        ask.describe_groups(version=version),
+        until=expect.describe_groups(
             error_code="NONE",
             group_state="Stable",
             protocol_type="consumer",
@@ -67,7 +52,7 @@ def a_static_member_shows_its_instance_id(conversation: Conversation) -> None:
         {"member_id": bob.member_id, "group_instance_id": "seat-b"},
     )
     ana.repeats(
-        describe_groups(version=4), until=describe_groups_response(group_state="Stable", members=members)
+        ask.describe_groups(version=4), until=expect.describe_groups(group_state="Stable", members=members)
     )
 
 
@@ -79,8 +64,8 @@ def low_versions_show_a_stable_group(conversation: Conversation, version: int) -
     (ana,) = conversation.stable_group("ana")
 
     ana.repeats(
-        describe_groups(version=version),
-        until=describe_groups_response(
+        ask.describe_groups(version=version),
+        until=expect.describe_groups(
             error_code="NONE",
             group_state="Stable",
             protocol_data="range",
@@ -93,17 +78,16 @@ def low_versions_show_a_stable_group(conversation: Conversation, version: int) -
 def a_group_that_prepares_a_rebalance_hides_its_protocol(conversation: Conversation) -> None:
     """While a group prepares a rebalance its members are shown without protocol and metadata."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
-    bob.sends(offset_commit(topics={"orders": {0: 1}}))
-    bob.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.join_group())
+    bob.asks(ask.offset_commit(topics={"orders": {0: 1}}), expect.offset_commit({"orders": {0: "NONE"}}))
 
     members = in_any_order(
         {"member_id": ana.member_id, "client_id": "ana", "member_metadata": b""},
         {"member_id": bob.member_id, "client_id": "bob", "member_metadata": b""},
     )
     bob.repeats(
-        describe_groups(),
-        until=describe_groups_response(
+        ask.describe_groups(),
+        until=expect.describe_groups(
             error_code="NONE",
             group_state="PreparingRebalance",
             protocol_type="consumer",
@@ -119,18 +103,18 @@ def a_group_that_completes_a_rebalance_hides_its_protocol(conversation: Conversa
     ana = conversation.actor("ana")
     ana.joins()
     ana.sends(
-        offset_commit(
+        ask.offset_commit(
             group_id=conversation.group("elsewhere"),
             generation_id=-1,
             member_id="",
             topics={"orders": {0: 1}},
         )
     )
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
     ana.repeats(
-        describe_groups(),
-        until=describe_groups_response(
+        ask.describe_groups(),
+        until=expect.describe_groups(
             error_code="NONE",
             group_state="CompletingRebalance",
             protocol_data="",
@@ -143,12 +127,11 @@ def a_group_that_completes_a_rebalance_hides_its_protocol(conversation: Conversa
 def an_empty_group_remembers_its_protocol_type(conversation: Conversation) -> None:
     """A group whose members have left is Empty and keeps its protocol type, but no protocol."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(), error_code="NONE")
 
     ana.repeats(
-        describe_groups(),
-        until=describe_groups_response(
+        ask.describe_groups(),
+        until=expect.describe_groups(
             error_code="NONE", group_state="Empty", protocol_type="consumer", protocol_data="", members=()
         ),
     )
@@ -158,12 +141,12 @@ def an_empty_group_remembers_its_protocol_type(conversation: Conversation) -> No
 def a_group_of_offsets_alone_is_empty(conversation: Conversation) -> None:
     """A group that somebody only committed offsets to is Empty and has no protocol type."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
     ana.repeats(
-        describe_groups(),
-        until=describe_groups_response(
+        ask.describe_groups(),
+        until=expect.describe_groups(
             error_code="NONE", group_state="Empty", protocol_type="", protocol_data="", members=()
         ),
     )
@@ -176,8 +159,8 @@ def a_pending_member_is_not_shown(conversation: Conversation) -> None:
     ana.obtains_member_id()
 
     ana.repeats(
-        describe_groups(),
-        until=describe_groups_response(error_code="NONE", group_state="Empty", protocol_type="", members=()),
+        ask.describe_groups(),
+        until=expect.describe_groups(error_code="NONE", group_state="Empty", protocol_type="", members=()),
     )
 
 
@@ -189,8 +172,8 @@ def a_pending_member_does_not_disturb_a_stable_group(conversation: Conversation)
     bob.obtains_member_id()
 
     ana.repeats(
-        describe_groups(),
-        until=describe_groups_response(group_state="Stable", members=({"member_id": ana.member_id},)),
+        ask.describe_groups(),
+        until=expect.describe_groups(group_state="Stable", members=({"member_id": ana.member_id},)),
     )
 
 
@@ -200,9 +183,9 @@ def duplicates_are_described_twice(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     never = conversation.group("never")
 
-    ana.sends(describe_groups(groups=(never, never)))
+    ana.sends(ask.describe_groups(groups=(never, never)))
     ana.receives(
-        response(
+        expect.response(
             "DescribeGroups",
             groups=(
                 {"group_id": never, "error_code": "NONE", "group_state": "Dead"},
@@ -210,5 +193,4 @@ def duplicates_are_described_twice(conversation: Conversation) -> None:
             ),
         )
     )
-    ana.sends(describe_groups(groups=()))
-    ana.receives(response("DescribeGroups", groups=()))
+    ana.asks(ask.describe_groups(groups=()), expect.response("DescribeGroups", groups=()))

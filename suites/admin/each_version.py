@@ -3,20 +3,7 @@
 Those of FindCoordinator and DeleteGroups are swept where their suites tell of them.
 """
 
-from harness.scenario import (
-    Conversation,
-    containing,
-    delete_groups,
-    delete_groups_response,
-    describe_groups,
-    describe_groups_response,
-    leave_group,
-    leave_group_response,
-    list_groups,
-    list_groups_response,
-    scenario,
-    sweep,
-)
+from harness.scenario import Conversation, ask, containing, expect, scenario, sweep
 
 
 @scenario(
@@ -29,9 +16,9 @@ def a_missing_group_is_dead(conversation: Conversation, version: int) -> None:
     """DescribeGroups v{version} calls a group that never was Dead, without an error."""
     ana = conversation.actor("ana")
 
-    ana.sends(describe_groups(version=version))
+    ana.sends(ask.describe_groups(version=version))
     ana.receives(
-        describe_groups_response(
+        expect.describe_groups(
             error_code="NONE", group_state="Dead", protocol_type="", protocol_data="", members=()
         )
     )
@@ -48,10 +35,9 @@ def a_group_is_listed(conversation: Conversation, version: int) -> None:
     (ana,) = conversation.stable_group("ana")
     listed = containing({"group_id": conversation.group("main"), "protocol_type": "consumer"})
 
-    ana.repeats(list_groups(version=version), until=list_groups_response(error_code="NONE", groups=listed))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
-    ana.repeats(list_groups(version=version), until=list_groups_response(error_code="NONE", groups=listed))
+    ana.repeats(ask.list_groups(version=version), until=expect.list_groups(error_code="NONE", groups=listed))
+    ana.asks(ask.leave_group(), error_code="NONE")
+    ana.repeats(ask.list_groups(version=version), until=expect.list_groups(error_code="NONE", groups=listed))
 
 
 @scenario(
@@ -64,5 +50,4 @@ def a_missing_group_is_not_deleted(conversation: Conversation, version: int) -> 
     """DeleteGroups v{version} does not find a group that never was."""
     ana = conversation.actor("ana")
 
-    ana.sends(delete_groups(version=version))
-    ana.receives(delete_groups_response("GROUP_ID_NOT_FOUND"))
+    ana.asks(ask.delete_groups(version=version), expect.delete_groups("GROUP_ID_NOT_FOUND"))

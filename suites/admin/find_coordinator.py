@@ -1,15 +1,6 @@
 """FindCoordinator: who coordinates a group, alone and in batches."""
 
-from harness.scenario import (
-    NON_EMPTY,
-    Conversation,
-    find_coordinator,
-    find_coordinator_response,
-    one_of,
-    request,
-    scenario,
-    sweep,
-)
+from harness.scenario import NON_EMPTY, Conversation, ask, expect, one_of, scenario, sweep
 
 FINDS = "KafkaApis#handleFindCoordinatorRequest"
 
@@ -19,8 +10,8 @@ def a_groups_coordinator_is_found(conversation: Conversation, version: int) -> N
     """FindCoordinator v{version} names a node, and says NONE in the error message, too."""
     ana = conversation.actor("ana")
 
-    ana.sends(find_coordinator(version=version))
-    ana.receives(find_coordinator_response(error_code="NONE", error_message="NONE", host=NON_EMPTY))
+    ana.sends(ask.find_coordinator(version=version))
+    ana.receives(expect.find_coordinator(error_code="NONE", error_message="NONE", host=NON_EMPTY))
 
 
 @scenario("admin/find/low-version", source=FINDS, clauses=("FC-03",))
@@ -28,8 +19,7 @@ def version_0_finds_a_groups_coordinator(conversation: Conversation) -> None:
     """FindCoordinator v0 names a node and has no error message."""
     ana = conversation.actor("ana")
 
-    ana.sends(find_coordinator(version=0))
-    ana.receives(find_coordinator_response(error_code="NONE", host=NON_EMPTY))
+    ana.asks(ask.find_coordinator(version=0), expect.find_coordinator(error_code="NONE", host=NON_EMPTY))
 
 
 @scenario("admin/find/group-without-name", source=FINDS, clauses=("FC-05",))
@@ -37,8 +27,7 @@ def the_group_without_a_name_has_a_coordinator(conversation: Conversation) -> No
     """The empty text has a coordinator like any other group id."""
     ana = conversation.actor("ana")
 
-    ana.sends(find_coordinator(key=""))
-    ana.receives(find_coordinator_response(error_code="NONE", host=NON_EMPTY))
+    ana.asks(ask.find_coordinator(key=""), expect.find_coordinator(error_code="NONE", host=NON_EMPTY))
 
 
 @scenario(
@@ -56,8 +45,8 @@ def an_unknown_key_type_finds_no_node(conversation: Conversation, version: int) 
 
     refused = one_of("UNKNOWN_SERVER_ERROR", "INVALID_REQUEST")
     for key_type in (9, 2):
-        ana.sends(find_coordinator(version=version, key_type=key_type))
-        ana.receives(find_coordinator_response(error_code=refused, node_id=-1, host=""))
+        ana.sends(ask.find_coordinator(version=version, key_type=key_type))
+        ana.receives(expect.find_coordinator(error_code=refused, node_id=-1, host=""))
 
 
 @scenario(
@@ -71,9 +60,9 @@ def a_batch_is_answered_key_by_key(conversation: Conversation, version: int) -> 
     ana = conversation.actor("ana")
     one, other = conversation.group("one"), conversation.group("other")
 
-    ana.sends(request("FindCoordinator", version, key_type=0, coordinator_keys=(one, other, one, "")))
+    ana.sends(ask.request("FindCoordinator", version, key_type=0, coordinator_keys=(one, other, one, "")))
     ana.receives(
-        find_coordinator_response(
+        expect.find_coordinator(
             coordinators=tuple(
                 {"key": key, "error_code": "NONE", "error_message": "", "host": NON_EMPTY}
                 for key in (one, other, one, "")
@@ -87,8 +76,8 @@ def an_empty_batch_has_an_empty_answer(conversation: Conversation) -> None:
     """FindCoordinator v4 without keys finds nothing, and that is no error."""
     ana = conversation.actor("ana")
 
-    ana.sends(request("FindCoordinator", 4, key_type=0, coordinator_keys=()))
-    ana.receives(find_coordinator_response(coordinators=()))
+    ana.sends(ask.request("FindCoordinator", 4, key_type=0, coordinator_keys=()))
+    ana.receives(expect.find_coordinator(coordinators=()))
 
 
 @scenario(
@@ -102,9 +91,9 @@ def a_batch_of_an_unknown_type_is_refused_key_by_key(conversation: Conversation,
     ana = conversation.actor("ana")
     keys = (conversation.group("one"), conversation.group("other"))
 
-    ana.sends(request("FindCoordinator", version, key_type=9, coordinator_keys=keys))
+    ana.sends(ask.request("FindCoordinator", version, key_type=9, coordinator_keys=keys))
     ana.receives(
-        find_coordinator_response(
+        expect.find_coordinator(
             coordinators=tuple(
                 {"key": key, "error_code": "INVALID_REQUEST", "node_id": -1, "host": "", "port": -1}
                 for key in keys

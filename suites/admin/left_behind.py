@@ -1,20 +1,6 @@
 """Groups that a request left behind although it was refused."""
 
-from harness.scenario import (
-    ANY,
-    Capability,
-    Conversation,
-    containing,
-    describe_groups,
-    describe_groups_response,
-    join_group,
-    join_group_response,
-    list_groups,
-    list_groups_response,
-    offset_fetch,
-    offset_fetch_response,
-    scenario,
-)
+from harness.scenario import ANY, Capability, Conversation, ask, containing, expect, scenario
 
 MAKES = "GroupMetadataManager#classicGroupJoinToClassicGroup"
 
@@ -23,12 +9,11 @@ MAKES = "GroupMetadataManager#classicGroupJoinToClassicGroup"
 def a_refused_join_leaves_a_group_behind(conversation: Conversation) -> None:
     """A group that a refused JoinGroup made is listed, without a protocol type."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(protocols=()))
-    ana.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"))
+    ana.asks(ask.join_group(protocols=()), error_code="INCONSISTENT_GROUP_PROTOCOL")
 
     ana.repeats(
-        list_groups(),
-        until=list_groups_response(
+        ask.list_groups(),
+        until=expect.list_groups(
             error_code="NONE",
             groups=containing({"group_id": conversation.group("main"), "protocol_type": ""}),
         ),
@@ -44,11 +29,10 @@ def a_refused_join_leaves_a_group_behind(conversation: Conversation) -> None:
 def what_a_refused_join_left_may_outlive_a_restart(conversation: Conversation) -> None:
     """A group that a refused JoinGroup made is Empty after a restart of the Java coordinator, else Dead."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(protocols=()))
-    ana.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"))
-    ana.repeats(describe_groups(), until=describe_groups_response(group_state="Empty"))
+    ana.asks(ask.join_group(protocols=()), error_code="INCONSISTENT_GROUP_PROTOCOL")
+    ana.repeats(ask.describe_groups(), until=expect.describe_groups(group_state="Empty"))
 
     conversation.restarts_coordinator()
-    ana.repeats(offset_fetch(), until=offset_fetch_response({}), within_ms=15_000)
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state=ANY, protocol_type="", members=()))
+    ana.repeats(ask.offset_fetch(), until=expect.offset_fetch({}), within_ms=15_000)
+    ana.sends(ask.describe_groups())
+    ana.receives(expect.describe_groups(error_code="NONE", group_state=ANY, protocol_type="", members=()))

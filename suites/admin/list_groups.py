@@ -3,18 +3,7 @@
 A broker names the groups of all scenarios, so an answer is only ever expected to contain one's own.
 """
 
-from harness.scenario import (
-    ANY,
-    Conversation,
-    containing,
-    leave_group,
-    leave_group_response,
-    list_groups,
-    list_groups_response,
-    offset_commit,
-    offset_commit_response,
-    scenario,
-)
+from harness.scenario import ANY, Conversation, ask, containing, expect, scenario
 
 LISTS = "GroupMetadataManager#listGroups"
 
@@ -25,15 +14,15 @@ def all_groups_are_listed_with_their_protocol_type(conversation: Conversation) -
     conversation.stable_group("ana")
     bob = conversation.actor("bob")
     simple = conversation.group("simple")
-    bob.sends(offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 1}}))
-    bob.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    bob.sends(ask.offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 1}}))
+    bob.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
     listed = containing(
         {"group_id": conversation.group("main"), "protocol_type": "consumer"},
         {"group_id": simple, "protocol_type": ""},
     )
-    bob.repeats(list_groups(), until=list_groups_response(error_code="NONE", groups=listed))
-    bob.repeats(list_groups(version=0), until=list_groups_response(error_code="NONE", groups=listed))
+    bob.repeats(ask.list_groups(), until=expect.list_groups(error_code="NONE", groups=listed))
+    bob.repeats(ask.list_groups(version=0), until=expect.list_groups(error_code="NONE", groups=listed))
 
 
 @scenario("admin/list/states", source="KIP-518", clauses=("LG-02", "LG-04"))
@@ -47,16 +36,15 @@ def groups_are_listed_with_their_state(conversation: Conversation) -> None:
         {"group_id": conversation.group("main"), "protocol_type": "consumer", "group_state": "Empty"}
     )
 
-    ana.repeats(list_groups(version=4), until=list_groups_response(error_code="NONE", groups=stable))
+    ana.repeats(ask.list_groups(version=4), until=expect.list_groups(error_code="NONE", groups=stable))
     ana.repeats(
-        list_groups(version=4, states_filter=("Dead", "Stable")),
-        until=list_groups_response(error_code="NONE", groups=stable),
+        ask.list_groups(version=4, states_filter=("Dead", "Stable")),
+        until=expect.list_groups(error_code="NONE", groups=stable),
     )
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(), error_code="NONE")
     ana.repeats(
-        list_groups(version=4, states_filter=("Empty",)),
-        until=list_groups_response(error_code="NONE", groups=empty),
+        ask.list_groups(version=4, states_filter=("Empty",)),
+        until=expect.list_groups(error_code="NONE", groups=empty),
     )
 
 
@@ -65,8 +53,8 @@ def an_unknown_state_is_nobodys(conversation: Conversation) -> None:
     """A state that Kafka does not have is no error; no group is in it."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(list_groups(version=4, states_filter=("Asleep",)))
-    ana.receives(list_groups_response(error_code="NONE", groups=()))
+    ana.sends(ask.list_groups(version=4, states_filter=("Asleep",)))
+    ana.receives(expect.list_groups(error_code="NONE", groups=()))
 
 
 @scenario("admin/list/types", source="KIP-848", clauses=("LG-03", "LG-08"))
@@ -77,14 +65,14 @@ def groups_are_listed_with_their_type(conversation: Conversation) -> None:
         {"group_id": conversation.group("main"), "group_state": "Stable", "group_type": "classic"}
     )
 
-    ana.repeats(list_groups(version=5), until=list_groups_response(error_code="NONE", groups=classic))
+    ana.repeats(ask.list_groups(version=5), until=expect.list_groups(error_code="NONE", groups=classic))
     ana.repeats(
-        list_groups(version=5, types_filter=("Classic",)),
-        until=list_groups_response(error_code="NONE", groups=classic),
+        ask.list_groups(version=5, types_filter=("Classic",)),
+        until=expect.list_groups(error_code="NONE", groups=classic),
     )
     ana.repeats(
-        list_groups(version=5, states_filter=("Stable",), types_filter=("classic",)),
-        until=list_groups_response(error_code="NONE", groups=classic),
+        ask.list_groups(version=5, states_filter=("Stable",), types_filter=("classic",)),
+        until=expect.list_groups(error_code="NONE", groups=classic),
     )
 
 
@@ -93,8 +81,8 @@ def an_unknown_type_is_nobodys(conversation: Conversation) -> None:
     """A group type that Kafka does not have is no error; no group is of it."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(list_groups(version=5, types_filter=("modern",)))
-    ana.receives(list_groups_response(error_code="NONE", groups=()))
+    ana.sends(ask.list_groups(version=5, types_filter=("modern",)))
+    ana.receives(expect.list_groups(error_code="NONE", groups=()))
 
 
 @scenario("admin/list/small-letters", source=LISTS, clauses=("LG-05", "LG-06"))
@@ -102,10 +90,10 @@ def a_state_in_small_letters_is_no_error(conversation: Conversation) -> None:
     """A state in small letters is no error, and finds groups from 3.8 on; one with blanks, from 4.0 on."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(list_groups(version=4, states_filter=("stable",)))
-    ana.receives(list_groups_response(error_code="NONE", groups=ANY))
-    ana.sends(list_groups(version=4, states_filter=(" STABLE ",)))
-    ana.receives(list_groups_response(error_code="NONE", groups=ANY))
+    ana.sends(ask.list_groups(version=4, states_filter=("stable",)))
+    ana.receives(expect.list_groups(error_code="NONE", groups=ANY))
+    ana.sends(ask.list_groups(version=4, states_filter=(" STABLE ",)))
+    ana.receives(expect.list_groups(error_code="NONE", groups=ANY))
 
 
 @scenario("admin/list/blanks", source=LISTS, clauses=("LG-06", "LG-07"))
@@ -114,5 +102,5 @@ def only_javas_blanks_are_ignored(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana")
 
     for state in ("\tStable\n", "\x01Stable\x1f", "\N{NO-BREAK SPACE}Stable", "Stable\N{EM SPACE}"):
-        ana.sends(list_groups(version=4, states_filter=(state,)))
-        ana.receives(list_groups_response(error_code="NONE", groups=ANY))
+        ana.sends(ask.list_groups(version=4, states_filter=(state,)))
+        ana.receives(expect.list_groups(error_code="NONE", groups=ANY))

@@ -1,6 +1,6 @@
 """Which versions of which APIs a broker serves, as it says itself."""
 
-from harness.scenario import Conversation, api_versions, api_versions_response, scenario
+from harness.scenario import Conversation, ask, scenario
 
 
 @scenario(
@@ -28,5 +28,4 @@ def the_coordinators_apis_and_their_versions(conversation: Conversation) -> None
     ana = conversation.actor("ana")
 
     for version in (0, 3):
-        ana.sends(api_versions(version=version))
-        ana.receives(api_versions_response(error_code="NONE"))
+        ana.asks(ask.api_versions(version=version), error_code="NONE")

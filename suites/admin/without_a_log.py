@@ -2,30 +2,7 @@
 
 from typing import Final
 
-from harness.scenario import (
-    ANY,
-    SHORT_SESSIONS,
-    Conversation,
-    delete_groups,
-    delete_groups_response,
-    delete_topic,
-    delete_topic_response,
-    describe_groups,
-    describe_groups_response,
-    find_coordinator,
-    find_coordinator_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    list_groups,
-    list_groups_response,
-    scenario,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import ANY, SHORT_SESSIONS, Conversation, ask, expect, scenario
 
 ALONE: Final = {"offset.metadata.max.bytes": "4094"} | SHORT_SESSIONS
 """The first means nothing here, but that whoever takes away every group has a broker to itself."""
@@ -43,29 +20,22 @@ def without_a_log_nobody_coordinates(conversation: Conversation) -> None:
     4.0.0 goes on as if the log were there. The Java coordinator looks at the session timeout first.
     """
     eve = conversation.actor("eve")
-    eve.sends(delete_topic("__consumer_offsets"))
-    eve.receives(delete_topic_response(error_code="NONE"))
+    eve.asks(ask.delete_topic("__consumer_offsets"), expect.delete_topic(error_code="NONE"))
     conversation.elapses(1500)
 
-    eve.sends(join_group(member_id="mm"))
-    eve.receives(join_group_response(error_code=ANY, generation_id=-1, leader="", members=()))
-    eve.sends(join_group(member_id="mm", session_timeout_ms=1))
-    eve.receives(join_group_response(error_code=ANY, generation_id=-1, leader="", members=()))
-    eve.sends(sync_group(generation_id=1, member_id="mm"))
-    eve.receives(sync_group_response(error_code=ANY, assignment=b""))
-    eve.sends(heartbeat(generation_id=1, member_id="mm"))
-    eve.receives(heartbeat_response(error_code=ANY))
-    eve.sends(leave_group(members=(("mm", None),)))
-    eve.receives(leave_group_response(error_code=ANY))
-    eve.sends(leave_group(version=2, member_id="mm"))
-    eve.receives(leave_group_response(error_code=ANY))
-    eve.sends(describe_groups())
-    eve.receives(describe_groups_response(error_code=ANY, members=()))
-    eve.sends(delete_groups())
-    eve.receives(delete_groups_response(ANY))
-    eve.sends(list_groups())
-    eve.receives(list_groups_response(error_code="NONE", groups=()))
+    eve.sends(ask.join_group(member_id="mm"))
+    eve.receives(expect.join_group(error_code=ANY, generation_id=-1, leader="", members=()))
+    eve.sends(ask.join_group(member_id="mm", session_timeout_ms=1))
+    eve.receives(expect.join_group(error_code=ANY, generation_id=-1, leader="", members=()))
+    eve.sends(ask.sync_group(generation_id=1, member_id="mm"))
+    eve.receives(expect.sync_group(error_code=ANY, assignment=b""))
+    eve.asks(ask.heartbeat(generation_id=1, member_id="mm"), error_code=ANY)
+    eve.asks(ask.leave_group(members=(("mm", None),)), error_code=ANY)
+    eve.asks(ask.leave_group(version=2, member_id="mm"), error_code=ANY)
+    eve.asks(ask.describe_groups(), expect.describe_groups(error_code=ANY, members=()))
+    eve.asks(ask.delete_groups(), expect.delete_groups(ANY))
+    eve.asks(ask.list_groups(), expect.list_groups(error_code="NONE", groups=()))
 
-    eve.sends(find_coordinator())
-    eve.receives(find_coordinator_response(error_code="COORDINATOR_NOT_AVAILABLE", node_id=-1, host=""))
-    eve.repeats(find_coordinator(), until=find_coordinator_response(error_code="NONE"))
+    eve.sends(ask.find_coordinator())
+    eve.receives(expect.find_coordinator(error_code="COORDINATOR_NOT_AVAILABLE", node_id=-1, host=""))
+    eve.repeats(ask.find_coordinator(), until=expect.find_coordinator(error_code="NONE"))

@@ -1,19 +1,6 @@
 """Connections: one request at a time on each, none bound to a member, and closed over what cannot be read."""
 
-from harness.scenario import (
-    ANY,
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    scenario,
-    subscription,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import ANY, Conversation, ask, expect, scenario, subscription
 
 JOIN_GROUP_V99 = b"\x00\x0b\x00\x63\x00\x00\x00\x01\x00\x03eve"
 """JoinGroup's key, version 99, correlation id 1, client id eve."""
@@ -31,14 +18,14 @@ NO_SUCH_API = b"\x7f\xff\x00\x00\x00\x00\x00\x01\x00\x03eve"
 def a_connection_serves_one_request_at_a_time(conversation: Conversation) -> None:
     """A heartbeat sent behind a parked JoinGroup is judged after that is answered: ILLEGAL_GENERATION."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
 
-    ana.sends(heartbeat(generation_id=2))
-    bob.sends(join_group())
+    ana.sends(ask.heartbeat(generation_id=2))
+    bob.sends(ask.join_group())
 
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
+    ana.receives(expect.heartbeat(error_code="ILLEGAL_GENERATION"))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
 
 
 @scenario(
@@ -49,17 +36,17 @@ def a_connection_serves_one_request_at_a_time(conversation: Conversation) -> Non
 def requests_are_parked_one_after_the_other(conversation: Conversation) -> None:
     """When the first of three requests is answered and the second is parked, the third goes on waiting."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
-    ana.sends(join_group(protocols=(("range", subscription("payments")),)))
-    ana.sends(heartbeat(generation_id=4))
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.sends(ask.join_group())
+    ana.sends(ask.join_group(protocols=(("range", subscription("payments")),)))
+    ana.sends(ask.heartbeat(generation_id=4))
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
 
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=4))
-    ana.receives(heartbeat_response(error_code=ANY))
-    bob.receives(join_group_response(error_code="NONE", generation_id=4))
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=4))
+    ana.receives(expect.heartbeat(error_code=ANY))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=4))
 
 
 @scenario(
@@ -71,15 +58,15 @@ def requests_are_answered_in_order(conversation: Conversation) -> None:
     """Requests that are sent without waiting are answered in the order of their sending."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(heartbeat())
-    ana.sends(sync_group())
-    ana.sends(leave_group())
-    ana.sends(heartbeat())
+    ana.sends(ask.heartbeat())
+    ana.sends(ask.sync_group())
+    ana.sends(ask.leave_group())
+    ana.sends(ask.heartbeat())
 
-    ana.receives(heartbeat_response(error_code="NONE"))
-    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
-    ana.receives(leave_group_response(error_code="NONE"))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.receives(expect.heartbeat(error_code="NONE"))
+    ana.receives(expect.sync_group(error_code="NONE", assignment=ana.part))
+    ana.receives(expect.leave_group(error_code="NONE"))
+    ana.receives(expect.heartbeat(error_code="UNKNOWN_MEMBER_ID"))
 
 
 @scenario(
@@ -92,15 +79,12 @@ def another_connection_may_speak_for_a_member(conversation: Conversation) -> Non
     (ana,) = conversation.stable_group("ana")
     eve = conversation.actor("eve")
 
-    eve.sends(heartbeat(member_id=ana.member_id, generation_id=ana.generation_id))
-    eve.receives(heartbeat_response(error_code="NONE"))
-    eve.sends(sync_group(member_id=ana.member_id, generation_id=ana.generation_id))
-    eve.receives(sync_group_response(error_code="NONE", assignment=ana.part))
-    eve.sends(leave_group(member_id=ana.member_id))
-    eve.receives(leave_group_response(error_code="NONE"))
+    eve.asks(ask.heartbeat(member_id=ana.member_id, generation_id=ana.generation_id), error_code="NONE")
+    eve.sends(ask.sync_group(member_id=ana.member_id, generation_id=ana.generation_id))
+    eve.receives(expect.sync_group(error_code="NONE", assignment=ana.part))
+    eve.asks(ask.leave_group(member_id=ana.member_id), error_code="NONE")
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -115,10 +99,8 @@ def a_closed_connection_keeps_the_member(conversation: Conversation) -> None:
     bob.disconnects()
     conversation.elapses(300)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    bob.aside.sends(heartbeat())
-    bob.aside.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
+    bob.aside.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -129,17 +111,16 @@ def a_closed_connection_keeps_the_member(conversation: Conversation) -> None:
 def a_connection_closed_while_a_sync_is_parked(conversation: Conversation) -> None:
     """A follower whose connection closes while its SyncGroup is parked finds its assignment on another."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.sends(sync_group())
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.sends(ask.sync_group())
     bob.disconnects()
 
     ana.syncs_as_leader((ana, bob))
 
-    bob.aside.sends(sync_group())
-    bob.aside.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.aside.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=bob.part))
 
 
 @scenario(
@@ -169,8 +150,7 @@ def a_request_cut_short_closes_the_connection(conversation: Conversation) -> Non
     eve.sends_bytes(HEARTBEAT_V0_CUT_SHORT, says="a Heartbeat v0 that is cut short")
     eve.finds_connection_closed()
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(

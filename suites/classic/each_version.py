@@ -8,17 +8,11 @@ from harness.scenario import (
     ORDERS,
     ROUND_ROBIN,
     Conversation,
-    heartbeat,
-    heartbeat_response,
+    ask,
+    expect,
     in_any_order,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
     scenario,
     sweep,
-    sync_group,
-    sync_group_response,
 )
 
 JOINS = "GroupMetadataManager#classicGroupJoinToClassicGroup"
@@ -34,9 +28,9 @@ def a_member_joins_in_one_step(conversation: Conversation, version: int) -> None
     """JoinGroup v{version} without a member id is let in at once, to lead the first generation."""
     ana = conversation.actor("ana")
 
-    ana.sends(join_group(version=version))
+    ana.sends(ask.join_group(version=version))
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=1,
             protocol_name="range",
@@ -57,11 +51,11 @@ def a_member_joins_in_two_steps(conversation: Conversation, version: int) -> Non
     """JoinGroup v{version} without a member id is given one, and let in with it."""
     ana = conversation.actor("ana")
 
-    ana.sends(join_group(version=version, member_id=""))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED", generation_id=-1, member_id=NON_EMPTY))
-    ana.sends(join_group(version=version))
+    ana.sends(ask.join_group(version=version, member_id=""))
+    ana.receives(expect.join_group(error_code="MEMBER_ID_REQUIRED", generation_id=-1, member_id=NON_EMPTY))
+    ana.sends(ask.join_group(version=version))
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=1,
             protocol_name="range",
@@ -84,13 +78,13 @@ def a_leader_learns_of_its_members(conversation: Conversation, version: int) -> 
     bob = conversation.actor("bob")
     bob.obtains_member_id()
 
-    bob.sends(join_group(version=version))
-    ana.sends(join_group(version=version))
+    bob.sends(ask.join_group(version=version))
+    ana.sends(ask.join_group(version=version))
     both = in_any_order(
         {"member_id": ana.member_id, "metadata": ORDERS}, {"member_id": bob.member_id, "metadata": ORDERS}
     )
-    ana.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id, members=both))
-    bob.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id, members=()))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=2, leader=ana.member_id, members=both))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=2, leader=ana.member_id, members=()))
 
 
 @scenario(
@@ -104,14 +98,12 @@ def a_static_member_joins_and_comes_back(conversation: Conversation, version: in
     ana, ana_again = (
         conversation.actor(name, group_instance_id="seat", client_id="ana") for name in ("ana", "ana-again")
     )
-    ana.sends(join_group(version=version))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id))
+    ana.sends(ask.join_group(version=version))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=1, leader=ana.member_id))
     ana.syncs_as_leader((ana,))
 
-    ana_again.sends(join_group(version=version))
-    ana_again.receives(join_group_response(error_code="NONE", member_id=NON_EMPTY))
-    ana.sends(join_group(version=version))
-    ana.receives(join_group_response(error_code="FENCED_INSTANCE_ID"))
+    ana_again.asks(ask.join_group(version=version), expect.join_group(error_code="NONE", member_id=NON_EMPTY))
+    ana.asks(ask.join_group(version=version), error_code="FENCED_INSTANCE_ID")
 
 
 @scenario(
@@ -128,26 +120,28 @@ def a_joiner_is_refused(conversation: Conversation, version: int) -> None:
     bob.climbs(
         (
             (
-                join_group(
+                ask.join_group(
                     version=version,
                     group_id="",
                     session_timeout_ms=1,
                     protocols=ROUND_ROBIN,
                     member_id="nobody",
                 ),
-                join_group_response(error_code="INVALID_GROUP_ID", member_id="nobody"),
+                expect.join_group(error_code="INVALID_GROUP_ID", member_id="nobody"),
             ),
             (
-                join_group(version=version, session_timeout_ms=1, protocols=ROUND_ROBIN, member_id="nobody"),
-                join_group_response(error_code="INVALID_SESSION_TIMEOUT", member_id="nobody"),
+                ask.join_group(
+                    version=version, session_timeout_ms=1, protocols=ROUND_ROBIN, member_id="nobody"
+                ),
+                expect.join_group(error_code="INVALID_SESSION_TIMEOUT", member_id="nobody"),
             ),
             (
-                join_group(version=version, protocols=ROUND_ROBIN, member_id="nobody"),
-                join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id="nobody"),
+                ask.join_group(version=version, protocols=ROUND_ROBIN, member_id="nobody"),
+                expect.join_group(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id="nobody"),
             ),
             (
-                join_group(version=version, member_id="nobody"),
-                join_group_response(error_code="UNKNOWN_MEMBER_ID", generation_id=-1, leader="", members=()),
+                ask.join_group(version=version, member_id="nobody"),
+                expect.join_group(error_code="UNKNOWN_MEMBER_ID", generation_id=-1, leader="", members=()),
             ),
         )
     )
@@ -162,19 +156,19 @@ def a_joiner_is_refused(conversation: Conversation, version: int) -> None:
 def members_get_their_assignments(conversation: Conversation, version: int) -> None:
     """SyncGroup v{version} parks a follower until the leader's comes, and then brings each its part."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
 
-    bob.sends(sync_group(version=version))
+    bob.sends(ask.sync_group(version=version))
     bob.stays_parked(for_ms=100)
     parts = ((ana.member_id, ana.part), (bob.member_id, b"all the rest"))
-    ana.sends(sync_group(version=version, assignments=parts))
-    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
-    bob.receives(sync_group_response(error_code="NONE", assignment=b"all the rest"))
-    bob.sends(sync_group(version=version))
-    bob.receives(sync_group_response(error_code="NONE", assignment=b"all the rest"))
+    ana.sends(ask.sync_group(version=version, assignments=parts))
+    ana.receives(expect.sync_group(error_code="NONE", assignment=ana.part))
+    bob.receives(expect.sync_group(error_code="NONE", assignment=b"all the rest"))
+    bob.sends(ask.sync_group(version=version))
+    bob.receives(expect.sync_group(error_code="NONE", assignment=b"all the rest"))
 
 
 @scenario(
@@ -188,10 +182,10 @@ def a_member_lives(conversation: Conversation, version: int) -> None:
     ana, bob = conversation.stable_group("ana", "bob")
 
     for member in (ana, bob):
-        member.sends(heartbeat(version=version))
-        member.receives(heartbeat_response(error_code="NONE"))
-    bob.sends(heartbeat(version=version, generation_id=bob.generation_id - 1))
-    bob.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+        member.asks(ask.heartbeat(version=version), error_code="NONE")
+    bob.asks(
+        ask.heartbeat(version=version, generation_id=bob.generation_id - 1), error_code="ILLEGAL_GENERATION"
+    )
 
 
 @scenario(
@@ -204,11 +198,7 @@ def members_leave_one_after_the_other(conversation: Conversation, version: int) 
     """LeaveGroup v{version} starts a rebalance for who stays, and the last to leave empties the group."""
     ana, bob = conversation.stable_group("ana", "bob")
 
-    bob.sends(leave_group(version=version))
-    bob.receives(leave_group_response(error_code="NONE"))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    ana.sends(leave_group(version=version))
-    ana.receives(leave_group_response(error_code="NONE"))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.asks(ask.leave_group(version=version), error_code="NONE")
+    ana.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
+    ana.asks(ask.leave_group(version=version), error_code="NONE")
+    ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")

@@ -1,21 +1,6 @@
 """Group ids: the empty one, the unknown one, and what brings a group into being."""
 
-from harness.scenario import (
-    Conversation,
-    delete_groups,
-    delete_groups_response,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    scenario,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import Conversation, ask, expect, scenario
 
 
 @scenario(
@@ -25,9 +10,9 @@ def an_empty_group_id_cannot_be_joined(conversation: Conversation) -> None:
     """A JoinGroup with an empty group id is told INVALID_GROUP_ID and its member id again."""
     ana = conversation.actor("ana")
 
-    ana.sends(join_group(group_id="", member_id="nobody"))
+    ana.sends(ask.join_group(group_id="", member_id="nobody"))
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="INVALID_GROUP_ID", member_id="nobody", generation_id=-1, leader="", members=()
         )
     )
@@ -40,8 +25,8 @@ def an_empty_group_id_cannot_be_synced(conversation: Conversation) -> None:
     """A SyncGroup with an empty group id is told INVALID_GROUP_ID, with an empty assignment."""
     ana = conversation.actor("ana")
 
-    ana.sends(sync_group(group_id="", generation_id=1, member_id="nobody"))
-    ana.receives(sync_group_response(error_code="INVALID_GROUP_ID", assignment=b""))
+    ana.sends(ask.sync_group(group_id="", generation_id=1, member_id="nobody"))
+    ana.receives(expect.sync_group(error_code="INVALID_GROUP_ID", assignment=b""))
 
 
 @scenario("classic/heartbeat/empty-group-id", source="GroupCoordinatorService#heartbeat", clauses=("CO-03",))
@@ -49,8 +34,7 @@ def an_empty_group_id_has_no_heartbeat(conversation: Conversation) -> None:
     """A Heartbeat with an empty group id is told INVALID_GROUP_ID."""
     ana = conversation.actor("ana")
 
-    ana.sends(heartbeat(group_id="", generation_id=1, member_id="nobody"))
-    ana.receives(heartbeat_response(error_code="INVALID_GROUP_ID"))
+    ana.asks(ask.heartbeat(group_id="", generation_id=1, member_id="nobody"), error_code="INVALID_GROUP_ID")
 
 
 @scenario(
@@ -62,11 +46,10 @@ def a_member_id_does_not_create_a_group(conversation: Conversation) -> None:
     """A JoinGroup with a member id in an unknown group is told UNKNOWN_MEMBER_ID and creates no group."""
     ana = conversation.actor("ana")
 
-    ana.sends(join_group(member_id="nobody"))
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="nobody", generation_id=-1))
+    ana.sends(ask.join_group(member_id="nobody"))
+    ana.receives(expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id="nobody", generation_id=-1))
 
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead", members=()))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Dead", members=()))
 
 
 @scenario(
@@ -78,8 +61,8 @@ def an_unknown_group_cannot_be_synced(conversation: Conversation) -> None:
     """A SyncGroup in an unknown group is told UNKNOWN_MEMBER_ID."""
     ana = conversation.actor("ana")
 
-    ana.sends(sync_group(generation_id=1, member_id="nobody"))
-    ana.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
+    ana.sends(ask.sync_group(generation_id=1, member_id="nobody"))
+    ana.receives(expect.sync_group(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
 
 
 @scenario(
@@ -91,8 +74,7 @@ def an_unknown_group_has_no_heartbeat(conversation: Conversation) -> None:
     """A Heartbeat in an unknown group is told UNKNOWN_MEMBER_ID."""
     ana = conversation.actor("ana")
 
-    ana.sends(heartbeat(generation_id=1, member_id="nobody"))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.heartbeat(generation_id=1, member_id="nobody"), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -104,8 +86,7 @@ def an_unknown_group_cannot_be_left(conversation: Conversation) -> None:
     """A LeaveGroup v2 in an unknown group is told UNKNOWN_MEMBER_ID at the top level."""
     ana = conversation.actor("ana")
 
-    ana.sends(leave_group(version=2, member_id="nobody"))
-    ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.leave_group(version=2, member_id="nobody"), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -117,8 +98,7 @@ def an_empty_batch_leaves_an_unknown_group(conversation: Conversation) -> None:
     """A LeaveGroup that names no member is answered NONE even where the group is unknown."""
     ana = conversation.actor("ana")
 
-    ana.sends(leave_group(members=()))
-    ana.receives(leave_group_response(error_code="NONE", members=()))
+    ana.asks(ask.leave_group(members=()), expect.leave_group(error_code="NONE", members=()))
 
 
 @scenario(
@@ -130,11 +110,9 @@ def an_empty_batch_starts_no_rebalance(conversation: Conversation) -> None:
     """A LeaveGroup that names no member leaves a Stable group as it was."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(leave_group(members=()))
-    ana.receives(leave_group_response(error_code="NONE", members=()))
+    ana.asks(ask.leave_group(members=()), expect.leave_group(error_code="NONE", members=()))
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -147,11 +125,9 @@ def deleting_a_group_forgets_its_pending_ids(conversation: Conversation) -> None
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(ask.delete_groups(), expect.delete_groups("NONE"))
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
+    ana.asks(ask.join_group(), expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
 
 
 @scenario("classic/join/odd-group-id", source="GroupCoordinatorService#joinGroup", clauses=("VF-19",))
@@ -160,8 +136,7 @@ def any_characters_may_stand_in_a_group_id(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     odd = conversation.group("a group/of\n\N{LATIN SMALL LETTER U WITH DIAERESIS}ber-people")
 
-    ana.sends(join_group(version=3, group_id=odd))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id))
+    ana.sends(ask.join_group(version=3, group_id=odd))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=1, leader=ana.member_id))
 
-    ana.sends(leave_group(group_id=odd))
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(group_id=odd), error_code="NONE")

@@ -1,21 +1,6 @@
 """Heartbeat: what it is answered in each state, and what a silent member finds."""
 
-from harness.scenario import (
-    ANY,
-    SHORT_SESSIONS,
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    offset_commit,
-    offset_commit_response,
-    scenario,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import ANY, SHORT_SESSIONS, Conversation, ask, expect, scenario
 
 
 @scenario(
@@ -30,8 +15,7 @@ def heartbeats_keep_the_session_alive(conversation: Conversation) -> None:
 
     for _ in range(3):
         conversation.elapses(800)
-        ana.sends(heartbeat())
-        ana.receives(heartbeat_response(error_code="NONE"))
+        ana.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -42,16 +26,13 @@ def heartbeats_keep_the_session_alive(conversation: Conversation) -> None:
 def a_rebalance_is_reported_by_heartbeat(conversation: Conversation) -> None:
     """A member that has not rejoined learns of a rebalance by its heartbeats: REBALANCE_IN_PROGRESS."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    ana.aside.sends(heartbeat())
-    ana.aside.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
+    ana.aside.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
 
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=3))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
 
 
 @scenario(
@@ -65,19 +46,16 @@ def a_heartbeat_before_the_assignments(conversation: Conversation) -> None:
     It is answered NONE since 2.6.1, REBALANCE_IN_PROGRESS before.
     """
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code=ANY))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    bob.asks(ask.heartbeat(), error_code=ANY)
+    ana.asks(ask.heartbeat(), error_code=ANY)
 
     ana.syncs_as_leader((ana, bob))
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=bob.part))
 
 
 @scenario(
@@ -88,11 +66,9 @@ def a_heartbeat_before_the_assignments(conversation: Conversation) -> None:
 def an_empty_group_has_no_heartbeat(conversation: Conversation) -> None:
     """A member that heartbeats to a group that all have left is told UNKNOWN_MEMBER_ID."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(), error_code="NONE")
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -104,10 +80,8 @@ def a_stranger_has_no_heartbeat(conversation: Conversation) -> None:
     """A heartbeat with an id that the group does not know, or with none, is told UNKNOWN_MEMBER_ID."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(heartbeat(member_id="nobody"))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(heartbeat(member_id=""))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.heartbeat(member_id="nobody"), error_code="UNKNOWN_MEMBER_ID")
+    ana.asks(ask.heartbeat(member_id=""), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -119,12 +93,9 @@ def another_generation_is_illegal(conversation: Conversation) -> None:
     """A heartbeat of the generation before, after, or -1 is told ILLEGAL_GENERATION."""
     ana, bob = conversation.stable_group("ana", "bob")
 
-    ana.sends(heartbeat(generation_id=ana.generation_id - 1))
-    ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
-    bob.sends(heartbeat(generation_id=bob.generation_id + 1))
-    bob.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
-    bob.sends(heartbeat(generation_id=-1))
-    bob.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    ana.asks(ask.heartbeat(generation_id=ana.generation_id - 1), error_code="ILLEGAL_GENERATION")
+    bob.asks(ask.heartbeat(generation_id=bob.generation_id + 1), error_code="ILLEGAL_GENERATION")
+    bob.asks(ask.heartbeat(generation_id=-1), error_code="ILLEGAL_GENERATION")
 
 
 @scenario(
@@ -138,12 +109,10 @@ def an_illegal_heartbeat_keeps_no_session_alive(conversation: Conversation) -> N
     (ana,) = conversation.stable_group("ana", session_timeout_ms=2000)
 
     conversation.elapses(1700)
-    ana.sends(heartbeat(generation_id=ana.generation_id + 1))
-    ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    ana.asks(ask.heartbeat(generation_id=ana.generation_id + 1), error_code="ILLEGAL_GENERATION")
     conversation.elapses(600)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -157,16 +126,12 @@ def a_silent_follower_is_expelled(conversation: Conversation) -> None:
     ana, bob = conversation.stable_group("ana", "bob", session_timeout_ms=2000)
 
     conversation.elapses(1000)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
     conversation.elapses(1500)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", members=({"member_id": ana.member_id},)))
+    ana.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
+    bob.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", members=({"member_id": ana.member_id},)))
 
 
 @scenario(
@@ -181,11 +146,10 @@ def the_last_silent_member_leaves_an_empty_group(conversation: Conversation) -> 
     bob = conversation.actor("bob")
     conversation.elapses(1200)
 
-    bob.sends(join_group(version=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3, leader=bob.member_id))
+    bob.sends(ask.join_group(version=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3, leader=bob.member_id))
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -200,8 +164,7 @@ def an_offset_commit_counts_as_a_heartbeat(conversation: Conversation) -> None:
 
     for offset in (1, 2, 3):
         conversation.elapses(800)
-        ana.sends(offset_commit(topics={"orders": {0: offset}}))
-        ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+        ana.sends(ask.offset_commit(topics={"orders": {0: offset}}))
+        ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")

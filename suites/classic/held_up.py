@@ -2,30 +2,7 @@
 
 from typing import Final
 
-from harness.scenario import (
-    ANY,
-    Actor,
-    Conversation,
-    delete_groups,
-    delete_groups_response,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    offset_commit,
-    offset_delete,
-    offset_delete_response,
-    offset_fetch,
-    response,
-    scenario,
-    subscription,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import ANY, Actor, Conversation, ask, expect, scenario, subscription
 
 APPEND: Final = "KAFKA-19760, CoordinatorRuntime#append"
 SIMPLE: Final = "held-up"
@@ -43,8 +20,8 @@ SMALL_LOG: Final = {
 def _commits(actor: Actor, metadata_bytes: int, *, partition: int = 0, topic: str = "orders") -> None:
     """Commit an offset with as much metadata for nobody in particular."""
     offsets = {topic: {partition: (7, "m" * metadata_bytes)}}
-    actor.sends(offset_commit(group_id=SIMPLE, generation_id=-1, member_id="", topics=offsets))
-    actor.receives(response("OffsetCommit"))
+    actor.sends(ask.offset_commit(group_id=SIMPLE, generation_id=-1, member_id="", topics=offsets))
+    actor.receives(expect.response("OffsetCommit"))
 
 
 @scenario("classic/held-up/membership", source=APPEND, clauses=("ER-02", "ER-09"), broker_config=SMALL_LOG)
@@ -53,26 +30,22 @@ def members_behind_a_write_that_was_too_large(conversation: Conversation) -> Non
     ana, bob = conversation.stable_group("ana", "bob")
     eve = conversation.actor("eve")
     _commits(eve, 3_000)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY), not_after_ms=2_700)
-    ana.sends(heartbeat(member_id="nobody"))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.sends(ask.heartbeat())
+    ana.receives(expect.heartbeat(error_code=ANY), not_after_ms=2_700)
+    ana.asks(ask.heartbeat(member_id="nobody"), error_code="UNKNOWN_MEMBER_ID")
 
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
-    ana.sends(sync_group(assignments=((ana.member_id, ana.part), (bob.member_id, bob.part))))
-    ana.receives(sync_group_response(error_code=ANY))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", members=ANY))
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
+    ana.asks(
+        ask.sync_group(assignments=((ana.member_id, ana.part), (bob.member_id, bob.part))), error_code=ANY
+    )
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", members=ANY))
 
-    ana.sends(leave_group(members=(("nobody", None),)))
-    ana.receives(leave_group_response(error_code=ANY))
-    bob.sends(leave_group())
-    bob.receives(leave_group_response(error_code=ANY))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", members=ANY))
+    ana.asks(ask.leave_group(members=(("nobody", None),)), error_code=ANY)
+    bob.asks(ask.leave_group(), error_code=ANY)
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", members=ANY))
 
 
 @scenario(
@@ -89,39 +62,36 @@ def offsets_behind_a_write_that_was_too_large(conversation: Conversation) -> Non
     _commits(ana, 3_000)
     # Refused for its metadata alone, so that nothing is written.
     _commits(ana, 6_000)
-    ana.sends(offset_fetch(version=7, group_id=SIMPLE, topics={"orders": (0,)}, require_stable=True))
-    ana.receives(response("OffsetFetch"))
-    ana.sends(offset_delete(group_id=SIMPLE, topics={"payments": (1,)}))
-    ana.receives(offset_delete_response(error_code=ANY))
-    ana.sends(offset_delete(group_id="no-such-group", topics={"payments": (1,)}))
-    ana.receives(offset_delete_response(error_code="GROUP_ID_NOT_FOUND"))
-    ana.sends(delete_groups(groups=("no-such-group", "nor-that")))
-    ana.receives(response("DeleteGroups"))
+    ana.sends(ask.offset_fetch(version=7, group_id=SIMPLE, topics={"orders": (0,)}, require_stable=True))
+    ana.receives(expect.response("OffsetFetch"))
+    ana.asks(ask.offset_delete(group_id=SIMPLE, topics={"payments": (1,)}), error_code=ANY)
+    ana.sends(ask.offset_delete(group_id="no-such-group", topics={"payments": (1,)}))
+    ana.receives(expect.offset_delete(error_code="GROUP_ID_NOT_FOUND"))
+    ana.asks(ask.delete_groups(groups=("no-such-group", "nor-that")), expect.response("DeleteGroups"))
 
     _commits(ana, 300, partition=1)
-    ana.sends(offset_fetch(version=7, group_id=SIMPLE, topics={"orders": (0,)}, require_stable=True))
-    ana.receives(response("OffsetFetch"))
+    ana.sends(ask.offset_fetch(version=7, group_id=SIMPLE, topics={"orders": (0,)}, require_stable=True))
+    ana.receives(expect.response("OffsetFetch"))
     _commits(ana, 300, partition=2)
-    ana.sends(offset_fetch(group_id=SIMPLE, topics=everything))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
-    bob.sends(offset_fetch(version=7, group_id=SIMPLE, topics=everything, require_stable=True))
+    ana.sends(ask.offset_fetch(group_id=SIMPLE, topics=everything))
+    ana.receives(expect.response("OffsetFetch", error_code="NONE"))
+    bob.sends(ask.offset_fetch(version=7, group_id=SIMPLE, topics=everything, require_stable=True))
     _commits(ana, 300, topic="payments")
-    bob.receives(response("OffsetFetch"))
-    ana.sends(offset_fetch(group_id=SIMPLE, topics=everything))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
-    ana.sends(offset_fetch(version=7, group_id=SIMPLE, topics=everything, require_stable=True))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
-    ana.sends(delete_groups(groups=(SIMPLE,)))
-    ana.receives(delete_groups_response(ANY))
+    bob.receives(expect.response("OffsetFetch"))
+    ana.sends(ask.offset_fetch(group_id=SIMPLE, topics=everything))
+    ana.receives(expect.response("OffsetFetch", error_code="NONE"))
+    ana.sends(ask.offset_fetch(version=7, group_id=SIMPLE, topics=everything, require_stable=True))
+    ana.receives(expect.response("OffsetFetch", error_code="NONE"))
+    ana.asks(ask.delete_groups(groups=(SIMPLE,)), expect.delete_groups(ANY))
 
 
 def _fills_the_batch(*actors: Actor) -> None:
     """Have as much written at once as closes a batch that was left open."""
     for partition, actor in enumerate(actors):
         offsets = {"orders": {partition: (8, "m" * 300)}}
-        actor.sends(offset_commit(group_id=SIMPLE, generation_id=-1, member_id="", topics=offsets))
+        actor.sends(ask.offset_commit(group_id=SIMPLE, generation_id=-1, member_id="", topics=offsets))
     for actor in actors:
-        actor.receives(response("OffsetCommit"))
+        actor.receives(expect.response("OffsetCommit"))
 
 
 @scenario(
@@ -134,21 +104,20 @@ def assignments_written_when_the_group_rebalances(conversation: Conversation) ->
     """Assignments that are written when the next rebalance has begun are nobody's."""
     ana, bob, *others = conversation.stable_group("ana", "bob") + conversation.actors("eve", "fay", "gil")
     _commits(others[0], 3_000)
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
-    ana.sends(sync_group(assignments=((ana.member_id, ana.part), (bob.member_id, bob.part))))
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
+    ana.sends(ask.sync_group(assignments=((ana.member_id, ana.part), (bob.member_id, bob.part))))
     conversation.elapses(200)
-    bob.sends(join_group(protocols=(("range", PAYMENTS),)))
-    ana.receives(sync_group_response(error_code=ANY))
+    bob.sends(ask.join_group(protocols=(("range", PAYMENTS),)))
+    ana.receives(expect.sync_group(error_code=ANY))
 
     _fills_the_batch(*others)
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="PreparingRebalance"))
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=4))
-    bob.receives(join_group_response(error_code="NONE", generation_id=4))
+    ana.sends(ask.describe_groups())
+    ana.receives(expect.describe_groups(error_code="NONE", group_state="PreparingRebalance"))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=4))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=4))
 
 
 @scenario(
@@ -161,21 +130,20 @@ def assignments_written_in_the_next_generation(conversation: Conversation) -> No
     """Assignments that are written when the next generation awaits its own are nobody's."""
     ana, bob, *others = conversation.stable_group("ana", "bob") + conversation.actors("eve", "fay", "gil")
     _commits(others[0], 3_000)
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
-    ana.sends(sync_group(assignments=((ana.member_id, ana.part), (bob.member_id, bob.part))))
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
+    ana.sends(ask.sync_group(assignments=((ana.member_id, ana.part), (bob.member_id, bob.part))))
     conversation.elapses(200)
-    bob.sends(join_group(protocols=(("range", PAYMENTS),)))
-    ana.receives(sync_group_response(error_code=ANY))
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=4))
-    bob.receives(join_group_response(error_code="NONE", generation_id=4))
+    bob.sends(ask.join_group(protocols=(("range", PAYMENTS),)))
+    ana.receives(expect.sync_group(error_code=ANY))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=4))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=4))
 
     _fills_the_batch(*others)
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="CompletingRebalance"))
+    ana.sends(ask.describe_groups())
+    ana.receives(expect.describe_groups(error_code="NONE", group_state="CompletingRebalance"))
 
 
 def _restarts_twice(conversation: Conversation, version: int) -> None:
@@ -187,18 +155,16 @@ def _restarts_twice(conversation: Conversation, version: int) -> None:
     conversation.stable_group(ana, bob)
     others = conversation.actors("eve", "fay", "gil")
     _commits(others[0], 3_000)
-    again.sends(join_group(version=version))
+    again.sends(ask.join_group(version=version))
     conversation.elapses(200)
-    anew.sends(join_group(version=version))
-    again.receives(join_group_response(error_code=ANY))
+    anew.sends(ask.join_group(version=version))
+    again.receives(expect.join_group(error_code=ANY))
     conversation.elapses(200)
 
     _fills_the_batch(*others)
-    anew.receives(join_group_response(error_code="NONE", generation_id=2))
-    anew.sends(heartbeat(generation_id=2))
-    anew.receives(heartbeat_response(error_code=ANY))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Stable"))
+    anew.receives(expect.join_group(error_code="NONE", generation_id=2))
+    anew.asks(ask.heartbeat(generation_id=2), error_code=ANY)
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Stable"))
 
 
 @scenario(

@@ -1,20 +1,6 @@
 """The initial rebalance of an empty group, which waits for more members to arrive."""
 
-from harness.scenario import (
-    ANY,
-    SHORT_SESSIONS,
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    in_any_order,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    scenario,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import ANY, SHORT_SESSIONS, Conversation, ask, expect, in_any_order, scenario
 
 TWO_SECONDS = {"group.initial.rebalance.delay.ms": "2000"}
 """Long enough for a harness that comes late on a busy machine to be in time for it."""
@@ -31,8 +17,8 @@ def the_first_member_waits(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id), due_ms=2000)
+    ana.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=1, leader=ana.member_id), due_ms=2000)
 
 
 @scenario(
@@ -46,8 +32,8 @@ def without_delay_the_first_member_is_answered_at_once(conversation: Conversatio
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=1), not_after_ms=1000)
+    ana.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=1), not_after_ms=1000)
 
 
 @scenario(
@@ -59,12 +45,12 @@ def without_delay_the_first_member_is_answered_at_once(conversation: Conversatio
 def a_second_member_extends_the_delay(conversation: Conversation) -> None:
     """A member that arrives within the initial delay has the coordinator wait once more as long."""
     ana, bob = conversation.actors("ana", "bob")
-    ana.sends(join_group(version=3))
+    ana.sends(ask.join_group(version=3))
 
-    bob.sends(join_group(version=3))
+    bob.sends(ask.join_group(version=3))
 
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=1,
             leader=ana.member_id,
@@ -72,7 +58,7 @@ def a_second_member_extends_the_delay(conversation: Conversation) -> None:
         ),
         due_ms=4000,
     )
-    bob.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id, members=()))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=1, leader=ana.member_id, members=()))
 
 
 @scenario(
@@ -88,20 +74,17 @@ def the_delay_is_due_again_in_an_emptied_group(conversation: Conversation) -> No
     and what a heartbeat of the generation before tells.
     """
     ana, bob, carol = conversation.actors("ana", "bob", "carol")
-    ana.sends(join_group(version=3))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.join_group(version=3), expect.join_group(error_code="NONE", generation_id=1))
+    ana.asks(ask.leave_group(), error_code="NONE")
 
     bob.obtains_member_id()
-    bob.sends(join_group())
-    carol.sends(join_group(version=3))
+    bob.sends(ask.join_group())
+    carol.sends(ask.join_group(version=3))
     conversation.elapses(2600)
-    bob.aside.sends(heartbeat(generation_id=2))
-    bob.aside.receives(heartbeat_response(error_code=ANY))
+    bob.aside.asks(ask.heartbeat(generation_id=2), error_code=ANY)
 
-    bob.receives(join_group_response(error_code="NONE", generation_id=3), not_before_ms=1900)
-    carol.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3), not_before_ms=1900)
+    carol.receives(expect.join_group(error_code="NONE", generation_id=3))
 
 
 @scenario(
@@ -113,12 +96,12 @@ def the_delay_is_due_again_in_an_emptied_group(conversation: Conversation) -> No
 def the_rebalance_timeout_caps_the_delay(conversation: Conversation) -> None:
     """All extensions of the initial delay together are no longer than the rebalance timeout."""
     ana, bob = conversation.actors("ana", "bob")
-    ana.sends(join_group(version=3, rebalance_timeout_ms=2400))
+    ana.sends(ask.join_group(version=3, rebalance_timeout_ms=2400))
 
-    bob.sends(join_group(version=3, rebalance_timeout_ms=2400))
+    bob.sends(ask.join_group(version=3, rebalance_timeout_ms=2400))
 
-    ana.receives(join_group_response(error_code="NONE", generation_id=1), due_ms=2400)
-    bob.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=1), due_ms=2400)
+    bob.receives(expect.join_group(error_code="NONE", generation_id=1))
 
 
 @scenario(
@@ -131,8 +114,8 @@ def the_delay_is_kept_against_a_shorter_rebalance_timeout(conversation: Conversa
     """A first member with a rebalance timeout of zero waits for the initial delay all the same."""
     ana = conversation.actor("ana")
 
-    ana.sends(join_group(version=3, rebalance_timeout_ms=0))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1), due_ms=2000)
+    ana.sends(ask.join_group(version=3, rebalance_timeout_ms=0))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=1), due_ms=2000)
 
 
 @scenario(
@@ -147,16 +130,14 @@ def a_pending_id_expires_within_the_delay(conversation: Conversation) -> None:
     The Java coordinator then even ends the delay early; the Scala one waits until it is over.
     """
     ana, bob = conversation.actors("ana", "bob")
-    bob.sends(join_group(session_timeout_ms=400))
-    bob.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    bob.asks(ask.join_group(session_timeout_ms=400), error_code="MEMBER_ID_REQUIRED")
 
-    ana.sends(join_group(version=3))
+    ana.sends(ask.join_group(version=3))
     ana.receives(
-        join_group_response(error_code="NONE", generation_id=1, members=({"member_id": ana.member_id},)),
+        expect.join_group(error_code="NONE", generation_id=1, members=({"member_id": ana.member_id},)),
         not_after_ms=2300,
     )
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.asks(ask.join_group(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -169,18 +150,17 @@ def the_only_member_leaves_within_the_delay(conversation: Conversation) -> None:
     """The only member leaves and has its parked JoinGroup answered; the delay ends with an Empty group."""
     ana, bob = conversation.actors("ana", "bob")
     ana.obtains_member_id()
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
 
-    ana.aside.sends(leave_group())
-    ana.aside.receives(leave_group_response(error_code="NONE"))
+    ana.aside.asks(ask.leave_group(), error_code="NONE")
     ana.receives(
-        join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="", generation_id=-1),
+        expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id="", generation_id=-1),
         not_after_ms=1600,
     )
     conversation.elapses(3000)
 
-    bob.sends(join_group(version=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=2, leader=bob.member_id))
+    bob.sends(ask.join_group(version=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=2, leader=bob.member_id))
 
 
 @scenario(
@@ -193,16 +173,13 @@ def generation_zero_may_heartbeat(conversation: Conversation) -> None:
     """Before the first generation a parked member may heartbeat with generation 0 and no other."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
 
-    ana.aside.sends(heartbeat(generation_id=0))
-    ana.aside.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    ana.aside.sends(heartbeat(generation_id=-1))
-    ana.aside.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
-    ana.aside.sends(heartbeat(generation_id=1))
-    ana.aside.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    ana.aside.asks(ask.heartbeat(generation_id=0), error_code="REBALANCE_IN_PROGRESS")
+    ana.aside.asks(ask.heartbeat(generation_id=-1), error_code="ILLEGAL_GENERATION")
+    ana.aside.asks(ask.heartbeat(generation_id=1), error_code="ILLEGAL_GENERATION")
 
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=1))
 
 
 @scenario(
@@ -218,11 +195,11 @@ def a_sync_before_the_first_generation_comes_too_early(conversation: Conversatio
     """
     ana = conversation.actor("ana")
     ana.obtains_member_id()
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
 
-    ana.aside.sends(sync_group(generation_id=0))
-    ana.aside.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
-    ana.aside.sends(sync_group(version=5, generation_id=0))
-    ana.aside.receives(sync_group_response(error_code=ANY, assignment=b""))
+    ana.aside.sends(ask.sync_group(generation_id=0))
+    ana.aside.receives(expect.sync_group(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
+    ana.aside.sends(ask.sync_group(version=5, generation_id=0))
+    ana.aside.receives(expect.sync_group(error_code=ANY, assignment=b""))
 
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=1))

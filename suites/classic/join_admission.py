@@ -7,18 +7,10 @@ from harness.scenario import (
     ROUND_ROBIN,
     SHORT_SESSIONS,
     Conversation,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
+    ask,
+    expect,
     in_any_order,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
     scenario,
-    sync_group,
-    sync_group_response,
 )
 
 BOTH = (("range", ORDERS), ("roundrobin", ORDERS))
@@ -34,10 +26,8 @@ def a_session_timeout_at_the_bounds_is_accepted(conversation: Conversation) -> N
     """The least and the greatest session timeout that the coordinator allows are themselves allowed."""
     ana, bob = conversation.actors("ana", "bob")
 
-    ana.sends(join_group(session_timeout_ms=100))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
-    bob.sends(join_group(session_timeout_ms=1_800_000))
-    bob.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    ana.asks(ask.join_group(session_timeout_ms=100), error_code="MEMBER_ID_REQUIRED")
+    bob.asks(ask.join_group(session_timeout_ms=1_800_000), error_code="MEMBER_ID_REQUIRED")
 
 
 @scenario(
@@ -49,15 +39,14 @@ def a_session_timeout_out_of_bounds_is_refused(conversation: Conversation) -> No
     """A session timeout one millisecond out of bounds is INVALID_SESSION_TIMEOUT, and no group is created."""
     ana = conversation.actor("ana")
 
-    ana.sends(join_group(member_id="nobody", session_timeout_ms=99))
-    ana.receives(join_group_response(error_code="INVALID_SESSION_TIMEOUT", member_id="nobody"))
-    ana.sends(join_group(member_id="", session_timeout_ms=1_800_001))
+    ana.sends(ask.join_group(member_id="nobody", session_timeout_ms=99))
+    ana.receives(expect.join_group(error_code="INVALID_SESSION_TIMEOUT", member_id="nobody"))
+    ana.sends(ask.join_group(member_id="", session_timeout_ms=1_800_001))
     ana.receives(
-        join_group_response(error_code="INVALID_SESSION_TIMEOUT", member_id="", generation_id=-1, leader="")
+        expect.join_group(error_code="INVALID_SESSION_TIMEOUT", member_id="", generation_id=-1, leader="")
     )
 
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(group_state="Dead"))
+    ana.asks(ask.describe_groups(), expect.describe_groups(group_state="Dead"))
 
 
 @scenario(
@@ -69,12 +58,10 @@ def a_member_without_protocols_is_refused(conversation: Conversation) -> None:
     """A first JoinGroup that lists no protocol is INCONSISTENT_GROUP_PROTOCOL, yet creates an Empty group."""
     ana = conversation.actor("ana")
 
-    ana.sends(join_group(protocols=()))
-    ana.receives(
-        join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id="", generation_id=-1)
-    )
+    ana.sends(ask.join_group(protocols=()))
+    ana.receives(expect.join_group(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id="", generation_id=-1))
 
-    ana.repeats(describe_groups(), until=describe_groups_response(group_state="Empty", members=()))
+    ana.repeats(ask.describe_groups(), until=expect.describe_groups(group_state="Empty", members=()))
 
 
 @scenario(
@@ -86,10 +73,8 @@ def a_member_without_protocol_type_is_refused(conversation: Conversation) -> Non
     """A first JoinGroup with an empty protocol type is INCONSISTENT_GROUP_PROTOCOL."""
     ana = conversation.actor("ana")
 
-    ana.sends(join_group(protocol_type=""))
-    ana.receives(
-        join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id="", generation_id=-1)
-    )
+    ana.sends(ask.join_group(protocol_type=""))
+    ana.receives(expect.join_group(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id="", generation_id=-1))
 
 
 @scenario(
@@ -102,8 +87,8 @@ def a_member_of_another_protocol_type_is_refused(conversation: Conversation) -> 
     conversation.stable_group("ana")
     bob = conversation.actor("bob")
 
-    bob.sends(join_group(protocol_type="connect"))
-    bob.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id=""))
+    bob.sends(ask.join_group(protocol_type="connect"))
+    bob.receives(expect.join_group(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id=""))
 
 
 @scenario(
@@ -116,14 +101,13 @@ def a_protocol_of_some_members_is_not_enough(conversation: Conversation) -> None
     (ana,) = conversation.stable_group("ana", protocols=RANGE)
     bob, carol = conversation.actors("bob", "carol")
     bob.obtains_member_id(protocols=BOTH)
-    bob.sends(join_group(protocols=BOTH))
+    bob.sends(ask.join_group(protocols=BOTH))
 
-    carol.sends(join_group(protocols=ROUND_ROBIN))
-    carol.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id=""))
+    carol.sends(ask.join_group(protocols=ROUND_ROBIN))
+    carol.receives(expect.join_group(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id=""))
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", protocol_name="range"))
-    bob.receives(join_group_response(error_code="NONE", protocol_name="range"))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", protocol_name="range"))
+    bob.receives(expect.join_group(error_code="NONE", protocol_name="range"))
 
 
 @scenario(
@@ -134,13 +118,12 @@ def a_protocol_of_some_members_is_not_enough(conversation: Conversation) -> None
 def an_empty_group_takes_another_protocol_type(conversation: Conversation) -> None:
     """A group that its consumers have left may be joined by members of another protocol type."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(), error_code="NONE")
     bob = conversation.actor("bob")
 
-    bob.sends(join_group(version=3, protocol_type="connect", protocols=(("compatible", b"worker"),)))
+    bob.sends(ask.join_group(version=3, protocol_type="connect", protocols=(("compatible", b"worker"),)))
     bob.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             protocol_name="compatible",
             members=({"member_id": bob.member_id, "metadata": b"worker"},),
@@ -157,13 +140,13 @@ def a_lone_member_cannot_swap_its_protocols_at_once(conversation: Conversation) 
     """A lone member that drops all of its old protocols is refused: its own old list counts, too."""
     (ana,) = conversation.stable_group("ana", protocols=RANGE)
 
-    ana.sends(join_group(protocols=ROUND_ROBIN))
-    ana.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", generation_id=-1))
-    ana.sends(join_group(protocols=(("roundrobin", ORDERS), ("range", ORDERS))))
-    ana.receives(join_group_response(error_code="NONE", generation_id=2, protocol_name="roundrobin"))
+    ana.sends(ask.join_group(protocols=ROUND_ROBIN))
+    ana.receives(expect.join_group(error_code="INCONSISTENT_GROUP_PROTOCOL", generation_id=-1))
+    ana.sends(ask.join_group(protocols=(("roundrobin", ORDERS), ("range", ORDERS))))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=2, protocol_name="roundrobin"))
 
-    ana.sends(join_group(protocols=ROUND_ROBIN))
-    ana.receives(join_group_response(error_code="NONE", generation_id=3, protocol_name="roundrobin"))
+    ana.sends(ask.join_group(protocols=ROUND_ROBIN))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3, protocol_name="roundrobin"))
 
 
 @scenario(
@@ -179,12 +162,11 @@ def a_rebalance_timeout_of_zero_is_accepted(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
-    ana.sends(join_group(rebalance_timeout_ms=0))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id))
+    ana.sends(ask.join_group(rebalance_timeout_ms=0))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=1, leader=ana.member_id))
 
     conversation.elapses(500)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    ana.asks(ask.heartbeat(), error_code=ANY)
 
 
 @scenario(
@@ -198,18 +180,18 @@ def a_parked_newcomer_outlives_its_session(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
-    bob.sends(join_group(session_timeout_ms=500))
+    bob.sends(ask.join_group(session_timeout_ms=500))
 
     bob.stays_parked(for_ms=1200)
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
 
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             members=in_any_order({"member_id": ana.member_id}, {"member_id": bob.member_id}),
         )
     )
-    bob.receives(join_group_response(error_code="NONE"))
+    bob.receives(expect.join_group(error_code="NONE"))
 
 
 @scenario(
@@ -226,15 +208,14 @@ def a_heartbeat_shortens_a_newcomers_patience(conversation: Conversation) -> Non
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
-    bob.sends(join_group(session_timeout_ms=500))
+    bob.sends(ask.join_group(session_timeout_ms=500))
 
-    bob.aside.sends(heartbeat(generation_id=ana.generation_id))
-    bob.aside.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.aside.asks(ask.heartbeat(generation_id=ana.generation_id), error_code="REBALANCE_IN_PROGRESS")
     conversation.elapses(1200)
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
 
-    ana.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
-    bob.receives(join_group_response())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=2, leader=ana.member_id))
+    bob.receives(expect.join_group())
 
 
 @scenario(
@@ -245,22 +226,21 @@ def a_heartbeat_shortens_a_newcomers_patience(conversation: Conversation) -> Non
 def a_newcomer_ends_parked_syncs(conversation: Conversation) -> None:
     """A member added while assignments are awaited ends parked SyncGroups with REBALANCE_IN_PROGRESS."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE"))
-    bob.receives(join_group_response(error_code="NONE"))
-    bob.sends(sync_group())
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE"))
+    bob.receives(expect.join_group(error_code="NONE"))
+    bob.sends(ask.sync_group())
     carol = conversation.actor("carol")
 
-    carol.sends(join_group(version=3))
+    carol.sends(ask.join_group(version=3))
 
-    bob.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", leader=ana.member_id))
-    carol.receives(join_group_response(error_code="NONE", leader=ana.member_id))
+    bob.receives(expect.sync_group(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
+    ana.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", leader=ana.member_id))
+    carol.receives(expect.join_group(error_code="NONE", leader=ana.member_id))
 
 
 @scenario(
@@ -272,13 +252,13 @@ def a_retry_before_v4_makes_a_second_member(conversation: Conversation) -> None:
     """A JoinGroup v3 without id that is sent again while the first is parked makes two members."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
-    bob.sends(join_group(version=3, member_id=""))
-    bob.aside.sends(join_group(version=3, member_id=""))
+    bob.sends(ask.join_group(version=3, member_id=""))
+    bob.aside.sends(ask.join_group(version=3, member_id=""))
 
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
 
     ana.receives(
-        join_group_response(error_code="NONE", members=in_any_order({"member_id": ana.member_id}, {}, {}))
+        expect.join_group(error_code="NONE", members=in_any_order({"member_id": ana.member_id}, {}, {}))
     )
-    bob.receives(join_group_response(error_code="NONE"))
-    bob.aside.receives(join_group_response(error_code="NONE"))
+    bob.receives(expect.join_group(error_code="NONE"))
+    bob.aside.receives(expect.join_group(error_code="NONE"))

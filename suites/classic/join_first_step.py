@@ -5,17 +5,11 @@ from harness.scenario import (
     ROUND_ROBIN,
     SHORT_SESSIONS,
     Conversation,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
+    ask,
+    expect,
     in_any_order,
-    join_group,
-    join_group_response,
     scenario,
     starting_with,
-    sync_group,
-    sync_group_response,
 )
 
 
@@ -28,9 +22,9 @@ def the_first_step_mints_a_member_id(conversation: Conversation) -> None:
     """A JoinGroup v4+ without any id is told MEMBER_ID_REQUIRED with a new id, and makes an Empty group."""
     ana = conversation.actor("ana")
 
-    ana.sends(join_group(member_id=""))
+    ana.sends(ask.join_group(member_id=""))
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="MEMBER_ID_REQUIRED",
             generation_id=-1,
             leader="",
@@ -40,8 +34,8 @@ def the_first_step_mints_a_member_id(conversation: Conversation) -> None:
     )
 
     ana.repeats(
-        describe_groups(),
-        until=describe_groups_response(
+        ask.describe_groups(),
+        until=expect.describe_groups(
             error_code="NONE", group_state="Empty", protocol_type="", protocol_data="", members=()
         ),
     )
@@ -57,9 +51,9 @@ def the_second_step_makes_the_first_member_leader(conversation: Conversation) ->
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=1,
             protocol_name="range",
@@ -79,9 +73,9 @@ def before_v4_one_step_is_enough(conversation: Conversation) -> None:
     """A JoinGroup v3 without id is let in at once, with an id of the coordinator's making."""
     ana = conversation.actor("ana")
 
-    ana.sends(join_group(version=3))
+    ana.sends(ask.join_group(version=3))
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE", generation_id=1, member_id=starting_with("ana-"), leader=ana.member_id
         )
     )
@@ -95,23 +89,21 @@ def before_v4_one_step_is_enough(conversation: Conversation) -> None:
 def each_first_step_mints_another_id(conversation: Conversation) -> None:
     """One client that takes the first step twice holds two ids, and both may join."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(member_id=""))
-    first = ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
-    ana.sends(join_group(member_id=""))
-    second = ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    first = ana.asks(ask.join_group(member_id=""), error_code="MEMBER_ID_REQUIRED")
+    second = ana.asks(ask.join_group(member_id=""), error_code="MEMBER_ID_REQUIRED")
 
-    ana.sends(join_group(member_id=first["member_id"]))
-    ana.receives(join_group_response(error_code="NONE", member_id=first["member_id"]))
-    ana.aside.sends(join_group(member_id=second["member_id"]))
-    ana.sends(join_group(member_id=first["member_id"]))
+    ana.sends(ask.join_group(member_id=first["member_id"]))
+    ana.receives(expect.join_group(error_code="NONE", member_id=first["member_id"]))
+    ana.aside.sends(ask.join_group(member_id=second["member_id"]))
+    ana.sends(ask.join_group(member_id=first["member_id"]))
 
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             members=in_any_order({"member_id": first["member_id"]}, {"member_id": second["member_id"]}),
         )
     )
-    ana.aside.receives(join_group_response(error_code="NONE", member_id=second["member_id"]))
+    ana.aside.receives(expect.join_group(error_code="NONE", member_id=second["member_id"]))
 
 
 @scenario(
@@ -126,11 +118,10 @@ def the_first_step_starts_no_rebalance(conversation: Conversation) -> None:
 
     bob.obtains_member_id()
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
     ana.repeats(
-        describe_groups(),
-        until=describe_groups_response(group_state="Stable", members=({"member_id": ana.member_id},)),
+        ask.describe_groups(),
+        until=expect.describe_groups(group_state="Stable", members=({"member_id": ana.member_id},)),
     )
 
 
@@ -145,21 +136,20 @@ def the_second_step_waits_for_all_members(conversation: Conversation) -> None:
     bob = conversation.actor("bob")
     bob.obtains_member_id()
 
-    bob.sends(join_group())
+    bob.sends(ask.join_group())
     bob.stays_parked(for_ms=300)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    ana.sends(join_group())
+    ana.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
+    ana.sends(ask.join_group())
 
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=2,
             leader=ana.member_id,
             members=in_any_order({"member_id": ana.member_id}, {"member_id": bob.member_id}),
         )
     )
-    bob.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id, members=()))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=2, leader=ana.member_id, members=()))
 
 
 @scenario(
@@ -171,13 +161,11 @@ def the_second_step_waits_for_all_members(conversation: Conversation) -> None:
 def a_pending_id_expires_with_its_session(conversation: Conversation) -> None:
     """A pending id that is not used within its session timeout is forgotten."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(session_timeout_ms=500))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    ana.asks(ask.join_group(session_timeout_ms=500), error_code="MEMBER_ID_REQUIRED")
 
     conversation.elapses(1200)
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
+    ana.asks(ask.join_group(), expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
 
 
 @scenario(
@@ -191,10 +179,8 @@ def a_pending_id_is_no_member(conversation: Conversation) -> None:
     bob = conversation.actor("bob")
     bob.obtains_member_id()
 
-    bob.sends(heartbeat(generation_id=ana.generation_id))
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    bob.sends(sync_group(generation_id=ana.generation_id))
-    bob.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.asks(ask.heartbeat(generation_id=ana.generation_id), error_code="UNKNOWN_MEMBER_ID")
+    bob.asks(ask.sync_group(generation_id=ana.generation_id), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -207,9 +193,9 @@ def only_the_second_step_counts(conversation: Conversation) -> None:
     ana, bob = conversation.actors("ana", "bob")
     ana.obtains_member_id(protocols=ROUND_ROBIN)
 
-    bob.sends(join_group(member_id=ana.member_id))
+    bob.sends(ask.join_group(member_id=ana.member_id))
     bob.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             protocol_name="range",
             member_id=ana.member_id,
@@ -228,16 +214,15 @@ def a_pending_id_survives_inconsistent_protocols(conversation: Conversation) -> 
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
-    bob.sends(join_group(protocols=ROUND_ROBIN))
-    bob.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", generation_id=-1))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    bob.sends(ask.join_group(protocols=ROUND_ROBIN))
+    bob.receives(expect.join_group(error_code="INCONSISTENT_GROUP_PROTOCOL", generation_id=-1))
+    ana.asks(ask.heartbeat(), error_code="NONE")
 
-    bob.sends(join_group())
-    ana.sends(join_group())
+    bob.sends(ask.join_group())
+    ana.sends(ask.join_group())
 
-    ana.receives(join_group_response(error_code="NONE", generation_id=2))
-    bob.receives(join_group_response(error_code="NONE", generation_id=2))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=2))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=2))
 
 
 @scenario(
@@ -248,14 +233,13 @@ def a_pending_id_survives_inconsistent_protocols(conversation: Conversation) -> 
 def a_pending_id_cannot_become_static(conversation: Conversation) -> None:
     """A second step with an instance id is told UNKNOWN_SERVER_ERROR without id, and the id stays pending."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(member_id=""))
-    minted = ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    minted = ana.asks(ask.join_group(member_id=""), error_code="MEMBER_ID_REQUIRED")
 
     # Kafka 2.4 cannot write this error at v6 and never answers; v5 it can.
-    ana.sends(join_group(version=5, group_instance_id="ana-1"))
+    ana.sends(ask.join_group(version=5, group_instance_id="ana-1"))
     ana.receives(
-        join_group_response(error_code="UNKNOWN_SERVER_ERROR", member_id="", generation_id=-1, members=())
+        expect.join_group(error_code="UNKNOWN_SERVER_ERROR", member_id="", generation_id=-1, members=())
     )
 
-    ana.sends(join_group(member_id=minted["member_id"]))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1, member_id=minted["member_id"]))
+    ana.sends(ask.join_group(member_id=minted["member_id"]))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=1, member_id=minted["member_id"]))

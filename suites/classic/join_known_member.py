@@ -5,17 +5,11 @@ from harness.scenario import (
     ORDERS,
     SHORT_SESSIONS,
     Conversation,
-    heartbeat,
-    heartbeat_response,
+    ask,
+    expect,
     in_any_order,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
     scenario,
     subscription,
-    sync_group,
-    sync_group_response,
 )
 
 BOTH = (("range", ORDERS), ("roundrobin", ORDERS))
@@ -33,11 +27,10 @@ def a_stranger_is_unknown(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
 
-    bob.sends(join_group(member_id="nobody"))
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="nobody", members=()))
+    bob.sends(ask.join_group(member_id="nobody"))
+    bob.receives(expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id="nobody", members=()))
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -48,11 +41,9 @@ def a_stranger_is_unknown(conversation: Conversation) -> None:
 def an_id_is_not_revived_in_an_empty_group(conversation: Conversation) -> None:
     """The last member's id is UNKNOWN_MEMBER_ID once it has left, though its group is still there."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(), error_code="NONE")
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
+    ana.asks(ask.join_group(), expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
 
 
 @scenario(
@@ -63,14 +54,11 @@ def an_id_is_not_revived_in_an_empty_group(conversation: Conversation) -> None:
 def an_id_is_not_revived_in_a_rebalance(conversation: Conversation) -> None:
     """A member that has left a group of several cannot come back with its old id."""
     ana, bob = conversation.stable_group("ana", "bob")
-    bob.sends(leave_group())
-    bob.receives(leave_group_response(error_code="NONE"))
+    bob.asks(ask.leave_group(), error_code="NONE")
 
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
+    bob.asks(ask.join_group(), expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", members=({"member_id": ana.member_id},)))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", members=({"member_id": ana.member_id},)))
 
 
 @scenario(
@@ -82,9 +70,9 @@ def an_unchanged_follower_is_answered_without_a_rebalance(conversation: Conversa
     """A follower that repeats its JoinGroup in Stable is given the current generation again, at once."""
     ana, bob = conversation.stable_group("ana", "bob")
 
-    bob.sends(join_group())
+    bob.sends(ask.join_group())
     bob.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=ana.generation_id,
             protocol_name="range",
@@ -94,8 +82,7 @@ def an_unchanged_follower_is_answered_without_a_rebalance(conversation: Conversa
         )
     )
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -107,14 +94,13 @@ def a_follower_with_other_metadata_starts_a_rebalance(conversation: Conversation
     """A follower that rejoins with other metadata is parked until the others have rejoined."""
     ana, bob = conversation.stable_group("ana", "bob")
 
-    bob.sends(join_group(protocols=OTHER_TOPIC))
+    bob.sends(ask.join_group(protocols=OTHER_TOPIC))
     bob.stays_parked(for_ms=300)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    ana.sends(join_group())
+    ana.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
+    ana.sends(ask.join_group())
 
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             members=in_any_order(
                 {"member_id": ana.member_id, "metadata": ORDERS},
@@ -122,7 +108,7 @@ def a_follower_with_other_metadata_starts_a_rebalance(conversation: Conversation
             ),
         )
     )
-    bob.receives(join_group_response(error_code="NONE", generation_id=ana.generation_id))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=ana.generation_id))
 
 
 @scenario(
@@ -134,11 +120,10 @@ def a_follower_with_protocols_reordered_starts_a_rebalance(conversation: Convers
     """The same protocols in another order are a change: the follower that brings them is parked."""
     ana, bob = conversation.stable_group("ana", "bob", protocols=BOTH)
 
-    bob.sends(join_group(protocols=BOTH_TURNED_ROUND))
+    bob.sends(ask.join_group(protocols=BOTH_TURNED_ROUND))
     bob.stays_parked(for_ms=300)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
 
 
 @scenario(
@@ -150,14 +135,13 @@ def an_unchanged_leader_starts_a_rebalance(conversation: Conversation) -> None:
     """A leader that repeats its JoinGroup in Stable is parked, and leads the next generation."""
     ana, bob = conversation.stable_group("ana", "bob")
 
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
     ana.stays_parked(for_ms=300)
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    bob.sends(join_group())
+    bob.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
+    bob.sends(ask.join_group())
 
-    bob.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id, members=()))
-    ana.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id, members=()))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id))
 
 
 @scenario(
@@ -169,8 +153,7 @@ def a_lone_leader_waits_for_nobody(conversation: Conversation) -> None:
     """A lone member that rejoins in Stable is given the next generation at once."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=2, leader=ana.member_id))
 
 
 @scenario(
@@ -181,22 +164,22 @@ def a_lone_leader_waits_for_nobody(conversation: Conversation) -> None:
 def a_join_may_be_repeated_before_the_assignments(conversation: Conversation) -> None:
     """While assignments are awaited a JoinGroup is answered again, the leader's with all members."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
 
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=3,
             leader=ana.member_id,
             members=in_any_order({"member_id": ana.member_id}, {"member_id": bob.member_id}),
         )
     )
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id, members=()))
+    bob.sends(ask.join_group())
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id, members=()))
 
 
 @scenario(
@@ -207,16 +190,16 @@ def a_join_may_be_repeated_before_the_assignments(conversation: Conversation) ->
 def a_change_before_the_assignments_starts_over(conversation: Conversation) -> None:
     """A member that changes its metadata while assignments are awaited ends the others' parked SyncGroups."""
     ana, bob, carol = conversation.stable_group("ana", "bob", "carol")
-    ana.sends(join_group())
-    bob.sends(join_group())
-    carol.sends(join_group())
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    carol.sends(ask.join_group())
     for actor in (ana, bob, carol):
-        actor.receives(join_group_response(error_code="NONE", generation_id=3))
-    carol.sends(sync_group())
+        actor.receives(expect.join_group(error_code="NONE", generation_id=3))
+    carol.sends(ask.sync_group())
 
-    bob.sends(join_group(protocols=OTHER_TOPIC))
+    bob.sends(ask.join_group(protocols=OTHER_TOPIC))
 
-    carol.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
+    carol.receives(expect.sync_group(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
     bob.stays_parked(for_ms=300)
 
 
@@ -230,13 +213,11 @@ def a_rejoin_may_shorten_the_session(conversation: Conversation) -> None:
     """A member that rejoins with a shorter session timeout is answered; since 3.3.2 it is also held to it."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(join_group(session_timeout_ms=500))
-    ana.receives(join_group_response(error_code="NONE", generation_id=2))
+    ana.asks(ask.join_group(session_timeout_ms=500), expect.join_group(error_code="NONE", generation_id=2))
     ana.syncs_as_leader((ana,))
     conversation.elapses(1200)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    ana.asks(ask.heartbeat(), error_code=ANY)
 
 
 @scenario(
@@ -249,12 +230,11 @@ def an_unchanged_follower_keeps_its_timeouts(conversation: Conversation) -> None
     """An unchanged follower that asks for a shorter session timeout keeps the one that it had."""
     ana, bob = conversation.stable_group("ana", "bob")
 
-    bob.sends(join_group(session_timeout_ms=500))
-    bob.receives(join_group_response(error_code="NONE", generation_id=ana.generation_id))
+    bob.sends(ask.join_group(session_timeout_ms=500))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=ana.generation_id))
     conversation.elapses(1200)
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
+    bob.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -268,23 +248,19 @@ def unchanged_joins_keep_no_session_alive(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
-    bob.sends(join_group(session_timeout_ms=1500))
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=2))
-    bob.receives(join_group_response(error_code="NONE", generation_id=2))
+    bob.sends(ask.join_group(session_timeout_ms=1500))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=2))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=2))
     ana.syncs_as_leader((ana, bob))
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=bob.part))
 
     conversation.elapses(900)
-    bob.sends(join_group(session_timeout_ms=1500))
-    bob.receives(join_group_response(error_code="NONE", generation_id=2))
+    bob.asks(ask.join_group(session_timeout_ms=1500), expect.join_group(error_code="NONE", generation_id=2))
     conversation.elapses(1100)
 
-    bob.sends(join_group(session_timeout_ms=1500))
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.sends(ask.join_group(session_timeout_ms=1500))
+    bob.receives(expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
+    ana.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
 
 
 @scenario(
@@ -297,17 +273,17 @@ def a_disconnect_while_parked_changes_nothing(conversation: Conversation) -> Non
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
-    bob.sends(join_group())
+    bob.sends(ask.join_group())
     bob.disconnects()
 
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=2,
             members=in_any_order({"member_id": ana.member_id}, {"member_id": bob.member_id}),
         )
     )
 
-    bob.aside.sends(join_group())
-    bob.aside.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
+    bob.aside.sends(ask.join_group())
+    bob.aside.receives(expect.join_group(error_code="NONE", generation_id=2, leader=ana.member_id))

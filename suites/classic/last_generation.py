@@ -1,19 +1,6 @@
 """Generations are counted in 32 bits: what comes after the last of them."""
 
-from harness.scenario import (
-    Capability,
-    Conversation,
-    group_record,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    offset_commit,
-    offset_commit_response,
-    offset_fetch,
-    offset_fetch_response,
-    scenario,
-)
+from harness.scenario import Capability, Conversation, ask, expect, group_record, scenario
 
 LAST = 2**31 - 1
 WITHIN_MS = 15_000
@@ -30,16 +17,13 @@ def generations_go_on_from_below(conversation: Conversation) -> None:
     conversation.appends(group_record(generation=LAST))
     conversation.restarts_coordinator()
     never = conversation.group("never")
-    ana.repeats(offset_fetch(group_id=never), until=offset_fetch_response({}), within_ms=WITHIN_MS)
+    ana.repeats(ask.offset_fetch(group_id=never), until=expect.offset_fetch({}), within_ms=WITHIN_MS)
 
     ana.obtains_member_id()
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=-LAST - 1))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=-LAST - 1))
     ana.syncs_as_leader((ana,))
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    ana.sends(offset_commit(topics={"orders": {0: 1}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 1}}))
-    ana.receives(offset_commit_response({"orders": {1: "UNKNOWN_MEMBER_ID"}}))
+    ana.asks(ask.heartbeat(), error_code="NONE")
+    ana.asks(ask.offset_commit(topics={"orders": {0: 1}}), expect.offset_commit({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 1}}))
+    ana.receives(expect.offset_commit({"orders": {1: "UNKNOWN_MEMBER_ID"}}))

@@ -1,19 +1,6 @@
 """LeaveGroup: what the leaver and those who stay are told."""
 
-from harness.scenario import (
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    request,
-    scenario,
-    sweep,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import Conversation, ask, expect, scenario, sweep
 
 
 @scenario(
@@ -25,20 +12,17 @@ def a_follower_leaves(conversation: Conversation) -> None:
     """When a follower leaves, it is answered NONE, the others must rebalance, and its id is unknown."""
     ana, bob = conversation.stable_group("ana", "bob")
 
-    bob.sends(leave_group())
+    bob.sends(ask.leave_group())
     bob.receives(
-        leave_group_response(
+        expect.leave_group(
             error_code="NONE",
             members=({"member_id": bob.member_id, "group_instance_id": None, "error_code": "NONE"},),
         )
     )
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS"))
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
+    ana.asks(ask.sync_group(), error_code="REBALANCE_IN_PROGRESS")
+    bob.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -52,11 +36,10 @@ def the_last_member_leaves(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
 
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(), error_code="NONE")
 
-    bob.sends(join_group(version=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3), not_after_ms=1000)
+    bob.sends(ask.join_group(version=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3), not_after_ms=1000)
 
 
 @scenario(
@@ -69,16 +52,15 @@ def a_stranger_cannot_leave(conversation: Conversation, version: int) -> None:
     """A LeaveGroup v{version} of an unknown id is NONE on top and UNKNOWN_MEMBER_ID for that member."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(leave_group(version=version, members=(("nobody", None),)))
+    ana.sends(ask.leave_group(version=version, members=(("nobody", None),)))
     ana.receives(
-        leave_group_response(
+        expect.leave_group(
             error_code="NONE",
             members=({"member_id": "nobody", "group_instance_id": None, "error_code": "UNKNOWN_MEMBER_ID"},),
         )
     )
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -91,13 +73,10 @@ def before_v3_the_members_error_stands_on_top(conversation: Conversation, versio
     """A LeaveGroup v{version} is about one member, whose error is the response's own."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(leave_group(version=version, member_id="nobody"))
-    ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(leave_group(version=version))
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(version=version, member_id="nobody"), error_code="UNKNOWN_MEMBER_ID")
+    ana.asks(ask.leave_group(version=version), error_code="NONE")
 
-    ana.sends(leave_group(version=version))
-    ana.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.leave_group(version=version), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -110,11 +89,9 @@ def a_pending_id_may_leave(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE", members=({"error_code": "NONE"},)))
+    ana.asks(ask.leave_group(), expect.leave_group(error_code="NONE", members=({"error_code": "NONE"},)))
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
+    ana.asks(ask.join_group(), expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
 
 
 @scenario(
@@ -126,9 +103,9 @@ def a_member_leaves_twice_in_one_batch(conversation: Conversation) -> None:
     """A member that is named twice in one LeaveGroup leaves the first time and is unknown the second."""
     ana, bob = conversation.stable_group("ana", "bob")
 
-    ana.sends(leave_group(members=((bob.member_id, None), (bob.member_id, None))))
+    ana.sends(ask.leave_group(members=((bob.member_id, None), (bob.member_id, None))))
     ana.receives(
-        leave_group_response(
+        expect.leave_group(
             error_code="NONE",
             members=(
                 {"member_id": bob.member_id, "error_code": "NONE"},
@@ -150,10 +127,12 @@ def each_member_of_a_batch_is_judged_alone(conversation: Conversation) -> None:
     carol.obtains_member_id()
 
     ana.sends(
-        leave_group(members=(("nobody", None), (bob.member_id, None), (carol.member_id, None), ("", None)))
+        ask.leave_group(
+            members=(("nobody", None), (bob.member_id, None), (carol.member_id, None), ("", None))
+        )
     )
     ana.receives(
-        leave_group_response(
+        expect.leave_group(
             error_code="NONE",
             members=(
                 {"member_id": "nobody", "error_code": "UNKNOWN_MEMBER_ID"},
@@ -164,8 +143,7 @@ def each_member_of_a_batch_is_judged_alone(conversation: Conversation) -> None:
         )
     )
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", members=({"member_id": ana.member_id},)))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", members=({"member_id": ana.member_id},)))
 
 
 @scenario(
@@ -178,16 +156,14 @@ def a_leaver_whose_join_is_parked(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
-    bob.sends(join_group())
+    bob.sends(ask.join_group())
 
-    bob.aside.sends(leave_group())
-    bob.aside.receives(leave_group_response(error_code="NONE"))
+    bob.aside.asks(ask.leave_group(), error_code="NONE")
 
     bob.receives(
-        join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="", generation_id=-1, members=())
+        expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id="", generation_id=-1, members=())
     )
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", members=({"member_id": ana.member_id},)))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", members=({"member_id": ana.member_id},)))
 
 
 @scenario(
@@ -199,17 +175,15 @@ def a_leaver_ends_the_others_syncs(conversation: Conversation) -> None:
     """A member that leaves before the assignments ends parked SyncGroups with REBALANCE_IN_PROGRESS."""
     ana, bob, carol = conversation.stable_group("ana", "bob", "carol")
     for actor in (ana, bob, carol):
-        actor.sends(join_group())
+        actor.sends(ask.join_group())
     for actor in (ana, bob, carol):
-        actor.receives(join_group_response(error_code="NONE", generation_id=3))
-    carol.sends(sync_group())
+        actor.receives(expect.join_group(error_code="NONE", generation_id=3))
+    carol.sends(ask.sync_group())
 
-    bob.sends(leave_group())
-    bob.receives(leave_group_response(error_code="NONE"))
+    bob.asks(ask.leave_group(), error_code="NONE")
 
-    carol.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
+    carol.receives(expect.sync_group(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
+    ana.asks(ask.sync_group(), expect.sync_group(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
 
 
 @scenario(
@@ -221,11 +195,10 @@ def a_reason_changes_nothing(conversation: Conversation) -> None:
     """A reason to join (v8) or to leave (v5), however long, changes nothing and is not told to anybody."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
-    ana.sends(join_group(version=9))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.asks(ask.join_group(version=9), expect.join_group(error_code="NONE", generation_id=1))
 
     member = {"member_id": ana.member_id, "group_instance_id": None, "reason": "tired " * 100}
-    ana.sends(request("LeaveGroup", 5, group_id=conversation.group("main"), members=(member,)))
+    ana.sends(ask.request("LeaveGroup", 5, group_id=conversation.group("main"), members=(member,)))
     ana.receives(
-        leave_group_response(error_code="NONE", members=({"member_id": ana.member_id, "error_code": "NONE"},))
+        expect.leave_group(error_code="NONE", members=({"member_id": ana.member_id, "error_code": "NONE"},))
     )

@@ -1,17 +1,6 @@
 """group.max.size: who is turned away from a full group, and who is counted."""
 
-from harness.scenario import (
-    ANY,
-    ROUND_ROBIN,
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    scenario,
-)
+from harness.scenario import ANY, ROUND_ROBIN, Conversation, ask, expect, scenario
 
 TWO = {"group.max.size": "2"}
 
@@ -27,17 +16,16 @@ def a_full_group_takes_nobody(conversation: Conversation) -> None:
     ana, _ = conversation.stable_group("ana", "bob")
     carol = conversation.actor("carol")
 
-    carol.sends(join_group(member_id=""))
+    carol.sends(ask.join_group(member_id=""))
     carol.receives(
-        join_group_response(
+        expect.join_group(
             error_code="GROUP_MAX_SIZE_REACHED", member_id="", generation_id=-1, leader="", members=()
         )
     )
-    carol.sends(join_group(version=3, member_id=""))
-    carol.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
+    carol.sends(ask.join_group(version=3, member_id=""))
+    carol.receives(expect.join_group(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -49,14 +37,14 @@ def a_full_group_takes_nobody(conversation: Conversation) -> None:
 def a_full_group_takes_nobody_before_the_assignments(conversation: Conversation) -> None:
     """A newcomer to a full group that awaits its assignments is told GROUP_MAX_SIZE_REACHED."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
     carol = conversation.actor("carol")
 
-    carol.sends(join_group(member_id=""))
-    carol.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
+    carol.sends(ask.join_group(member_id=""))
+    carol.receives(expect.join_group(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
 
     ana.syncs_as_leader((ana, bob))
 
@@ -71,11 +59,11 @@ def members_of_a_full_group_may_rejoin(conversation: Conversation) -> None:
     """The limit is for newcomers: both members of a full group rejoin it."""
     ana, bob = conversation.stable_group("ana", "bob")
 
-    ana.sends(join_group())
-    bob.sends(join_group())
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
 
-    ana.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id))
 
 
 @scenario(
@@ -87,13 +75,13 @@ def members_of_a_full_group_may_rejoin(conversation: Conversation) -> None:
 def an_awaiting_member_may_repeat_its_join(conversation: Conversation) -> None:
     """A member that already awaits the rebalance of a full group may repeat its JoinGroup."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
 
-    ana.aside.sends(join_group())
-    bob.sends(join_group())
+    ana.aside.sends(ask.join_group())
+    bob.sends(ask.join_group())
 
-    ana.aside.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+    ana.aside.receives(expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id))
     ana.stays_parked(for_ms=500)
 
 
@@ -107,16 +95,14 @@ def a_leaver_makes_room(conversation: Conversation) -> None:
     """A newcomer that was turned away is let in after a member has left."""
     ana, bob = conversation.stable_group("ana", "bob")
     carol = conversation.actor("carol")
-    carol.sends(join_group(member_id=""))
-    carol.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED"))
+    carol.asks(ask.join_group(member_id=""), error_code="GROUP_MAX_SIZE_REACHED")
 
-    bob.sends(leave_group())
-    bob.receives(leave_group_response(error_code="NONE"))
-    carol.sends(join_group(version=3, member_id=""))
-    ana.sends(join_group())
+    bob.asks(ask.leave_group(), error_code="NONE")
+    carol.sends(ask.join_group(version=3, member_id=""))
+    ana.sends(ask.join_group())
 
-    ana.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
-    carol.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id))
+    carol.receives(expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id))
 
 
 @scenario(
@@ -133,20 +119,19 @@ def whoever_rejoins_last_may_find_no_room(conversation: Conversation) -> None:
     """
     ana, bob = conversation.stable_group("ana", "bob", rebalance_timeout_ms=2000)
     carol = conversation.actor("carol")
-    ana.sends(join_group(rebalance_timeout_ms=2000))
+    ana.sends(ask.join_group(rebalance_timeout_ms=2000))
 
-    carol.sends(join_group(version=3, member_id="", rebalance_timeout_ms=2000))
-    bob.sends(join_group(rebalance_timeout_ms=2000))
+    carol.sends(ask.join_group(version=3, member_id="", rebalance_timeout_ms=2000))
+    bob.sends(ask.join_group(rebalance_timeout_ms=2000))
 
-    bob.receives(join_group_response(error_code=ANY))
+    bob.receives(expect.join_group(error_code=ANY))
     conversation.elapses(200)
-    ana.aside.sends(heartbeat())
-    ana.aside.receives(heartbeat_response(error_code=ANY))
+    ana.aside.asks(ask.heartbeat(), error_code=ANY)
 
     ana.receives(
-        join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id), not_after_ms=2300
+        expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id), not_after_ms=2300
     )
-    carol.receives(join_group_response(error_code=ANY))
+    carol.receives(expect.join_group(error_code=ANY))
 
 
 @scenario(
@@ -164,22 +149,19 @@ def a_pending_id_may_find_no_room(conversation: Conversation) -> None:
     """
     ana, bob = conversation.stable_group("ana", "bob", rebalance_timeout_ms=2000)
     carol = conversation.actor("carol")
-    ana.sends(join_group(rebalance_timeout_ms=2000))
-    carol.sends(join_group(version=8, member_id=""))
-    carol.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
-    bob.sends(join_group(rebalance_timeout_ms=2000))
+    ana.sends(ask.join_group(rebalance_timeout_ms=2000))
+    carol.asks(ask.join_group(version=8, member_id=""), error_code="MEMBER_ID_REQUIRED")
+    bob.sends(ask.join_group(rebalance_timeout_ms=2000))
     ana.stays_parked(for_ms=300)
 
-    carol.sends(join_group())
-    carol.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
+    carol.asks(ask.join_group(), expect.join_group(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
     conversation.elapses(200)
-    ana.aside.sends(heartbeat())
-    ana.aside.receives(heartbeat_response(error_code=ANY))
+    ana.aside.asks(ask.heartbeat(), error_code=ANY)
 
     ana.receives(
-        join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id), not_after_ms=2300
+        expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id), not_after_ms=2300
     )
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
 
 
 @scenario(
@@ -196,21 +178,19 @@ def a_full_group_comes_before_protocols(conversation: Conversation) -> None:
     carol.climbs(
         (
             (
-                join_group(group_id="", member_id="", session_timeout_ms=1, protocols=ROUND_ROBIN),
-                join_group_response(error_code="INVALID_GROUP_ID"),
+                ask.join_group(group_id="", member_id="", session_timeout_ms=1, protocols=ROUND_ROBIN),
+                expect.join_group(error_code="INVALID_GROUP_ID"),
             ),
             (
-                join_group(member_id="", session_timeout_ms=1, protocols=ROUND_ROBIN),
-                join_group_response(error_code="INVALID_SESSION_TIMEOUT"),
+                ask.join_group(member_id="", session_timeout_ms=1, protocols=ROUND_ROBIN),
+                expect.join_group(error_code="INVALID_SESSION_TIMEOUT"),
             ),
             (
-                join_group(member_id="", protocols=ROUND_ROBIN),
-                join_group_response(error_code="GROUP_MAX_SIZE_REACHED"),
+                ask.join_group(member_id="", protocols=ROUND_ROBIN),
+                expect.join_group(error_code="GROUP_MAX_SIZE_REACHED"),
             ),
         )
     )
 
-    bob.sends(leave_group())
-    bob.receives(leave_group_response(error_code="NONE"))
-    carol.sends(join_group(member_id="", protocols=ROUND_ROBIN))
-    carol.receives(join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"))
+    bob.asks(ask.leave_group(), error_code="NONE")
+    carol.asks(ask.join_group(member_id="", protocols=ROUND_ROBIN), error_code="INCONSISTENT_GROUP_PROTOCOL")

@@ -1,25 +1,15 @@
 """Requests that are never answered, because another has taken their place or their member has gone."""
 
-from harness.scenario import (
-    Actor,
-    Conversation,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    scenario,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import Actor, Conversation, ask, expect, scenario
 
 
 def _all_joined(conversation: Conversation, *names: str) -> tuple[Actor, ...]:
     """Let a Stable group rejoin, and stop before anybody syncs."""
     actors = conversation.stable_group(*names)
     for actor in actors:
-        actor.sends(join_group())
+        actor.sends(ask.join_group())
     for actor in actors:
-        actor.receives(join_group_response(error_code="NONE", generation_id=3))
+        actor.receives(expect.join_group(error_code="NONE", generation_id=3))
     return actors
 
 
@@ -31,13 +21,13 @@ def _all_joined(conversation: Conversation, *names: str) -> tuple[Actor, ...]:
 def a_second_join_takes_the_place_of_the_first(conversation: Conversation) -> None:
     """Of two JoinGroups that one member parks on two connections, only the second is ever answered."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
-    ana.aside.sends(join_group())
+    ana.sends(ask.join_group())
+    ana.aside.sends(ask.join_group())
 
-    bob.sends(join_group())
+    bob.sends(ask.join_group())
 
-    ana.aside.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.aside.receives(expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
     ana.stays_parked(for_ms=500)
 
 
@@ -49,12 +39,12 @@ def a_second_join_takes_the_place_of_the_first(conversation: Conversation) -> No
 def a_second_sync_takes_the_place_of_the_first(conversation: Conversation) -> None:
     """Of two SyncGroups that one follower parks on two connections, only the second is ever answered."""
     ana, bob = _all_joined(conversation, "ana", "bob")
-    bob.sends(sync_group())
-    bob.aside.sends(sync_group())
+    bob.sends(ask.sync_group())
+    bob.aside.sends(ask.sync_group())
 
     ana.syncs_as_leader((ana, bob))
 
-    bob.aside.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.aside.receives(expect.sync_group(error_code="NONE", assignment=bob.part))
     bob.stays_parked(for_ms=500)
 
 
@@ -66,10 +56,9 @@ def a_second_sync_takes_the_place_of_the_first(conversation: Conversation) -> No
 def a_leavers_parked_sync_is_never_answered(conversation: Conversation) -> None:
     """A follower that leaves while its SyncGroup is parked never gets an answer to that."""
     _, bob = _all_joined(conversation, "ana", "bob")
-    bob.sends(sync_group())
+    bob.sends(ask.sync_group())
 
-    bob.aside.sends(leave_group())
-    bob.aside.receives(leave_group_response(error_code="NONE"))
+    bob.aside.asks(ask.leave_group(), error_code="NONE")
 
     bob.stays_parked(for_ms=500)
 
@@ -85,11 +74,11 @@ def the_first_leaver_of_a_batch_is_never_answered(conversation: Conversation) ->
     The second is told REBALANCE_IN_PROGRESS by the Scala coordinator and nothing by the Java one.
     """
     ana, bob, carol = _all_joined(conversation, "ana", "bob", "carol")
-    bob.sends(sync_group())
-    carol.sends(sync_group())
+    bob.sends(ask.sync_group())
+    carol.sends(ask.sync_group())
 
-    ana.sends(leave_group(members=((bob.member_id, None), (carol.member_id, None))))
-    ana.receives(leave_group_response(error_code="NONE", members=({"error_code": "NONE"},) * 2))
+    ana.sends(ask.leave_group(members=((bob.member_id, None), (carol.member_id, None))))
+    ana.receives(expect.leave_group(error_code="NONE", members=({"error_code": "NONE"},) * 2))
 
     bob.stays_parked(for_ms=500)
 
@@ -102,14 +91,13 @@ def the_first_leaver_of_a_batch_is_never_answered(conversation: Conversation) ->
 def a_closed_connections_join_is_taken_over(conversation: Conversation) -> None:
     """A member whose connection closed while its JoinGroup was parked joins again, and is counted once."""
     ana, bob = conversation.stable_group("ana", "bob")
-    bob.sends(join_group(protocols=(("range", b"\0\0"),)))
+    bob.sends(ask.join_group(protocols=(("range", b"\0\0"),)))
     bob.disconnects()
-    bob.aside.sends(join_group(protocols=(("range", b"\0\0"),)))
+    bob.aside.sends(ask.join_group(protocols=(("range", b"\0\0"),)))
 
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
 
-    bob.aside.receives(join_group_response(error_code="NONE", generation_id=3))
-    ana.receives(join_group_response(error_code="NONE", generation_id=3, members=({}, {})))
+    bob.aside.receives(expect.join_group(error_code="NONE", generation_id=3))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3, members=({}, {})))
     ana.syncs_as_leader((ana, bob))
-    bob.aside.sends(sync_group())
-    bob.aside.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.aside.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=bob.part))

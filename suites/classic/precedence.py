@@ -1,21 +1,6 @@
 """Ladders: requests with several faults at once, so that the order of the checks shows."""
 
-from harness.scenario import (
-    ANY,
-    RANGE,
-    ROUND_ROBIN,
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    scenario,
-    sweep,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import ANY, RANGE, ROUND_ROBIN, Conversation, ask, expect, scenario, sweep
 
 
 @scenario(
@@ -31,24 +16,24 @@ def a_joiner_of_a_stable_group_climbs(conversation: Conversation) -> None:
     bob.climbs(
         (
             (
-                join_group(group_id="", session_timeout_ms=1, protocols=ROUND_ROBIN, member_id="nobody"),
-                join_group_response(error_code="INVALID_GROUP_ID", member_id="nobody"),
+                ask.join_group(group_id="", session_timeout_ms=1, protocols=ROUND_ROBIN, member_id="nobody"),
+                expect.join_group(error_code="INVALID_GROUP_ID", member_id="nobody"),
             ),
             (
-                join_group(session_timeout_ms=1, protocols=ROUND_ROBIN, member_id="nobody"),
-                join_group_response(error_code="INVALID_SESSION_TIMEOUT", member_id="nobody"),
+                ask.join_group(session_timeout_ms=1, protocols=ROUND_ROBIN, member_id="nobody"),
+                expect.join_group(error_code="INVALID_SESSION_TIMEOUT", member_id="nobody"),
             ),
             (
-                join_group(protocols=ROUND_ROBIN, member_id="nobody"),
-                join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id="nobody"),
+                ask.join_group(protocols=ROUND_ROBIN, member_id="nobody"),
+                expect.join_group(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id="nobody"),
             ),
             (
-                join_group(protocols=RANGE, member_id="nobody"),
-                join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="nobody"),
+                ask.join_group(protocols=RANGE, member_id="nobody"),
+                expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id="nobody"),
             ),
             (
-                join_group(protocols=RANGE, member_id=""),
-                join_group_response(error_code="MEMBER_ID_REQUIRED"),
+                ask.join_group(protocols=RANGE, member_id=""),
+                expect.join_group(error_code="MEMBER_ID_REQUIRED"),
             ),
         )
     )
@@ -66,22 +51,22 @@ def a_joiner_of_an_unknown_group_climbs(conversation: Conversation) -> None:
     ana.climbs(
         (
             (
-                join_group(group_id="", session_timeout_ms=1, protocols=(), member_id="nobody"),
-                join_group_response(error_code="INVALID_GROUP_ID"),
+                ask.join_group(group_id="", session_timeout_ms=1, protocols=(), member_id="nobody"),
+                expect.join_group(error_code="INVALID_GROUP_ID"),
             ),
             (
-                join_group(session_timeout_ms=1, protocols=(), member_id="nobody"),
-                join_group_response(error_code="INVALID_SESSION_TIMEOUT"),
+                ask.join_group(session_timeout_ms=1, protocols=(), member_id="nobody"),
+                expect.join_group(error_code="INVALID_SESSION_TIMEOUT"),
             ),
             (
-                join_group(protocols=(), member_id="nobody"),
-                join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="nobody"),
+                ask.join_group(protocols=(), member_id="nobody"),
+                expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id="nobody"),
             ),
             (
-                join_group(protocols=(), member_id=""),
-                join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id=""),
+                ask.join_group(protocols=(), member_id=""),
+                expect.join_group(error_code="INCONSISTENT_GROUP_PROTOCOL", member_id=""),
             ),
-            (join_group(member_id=""), join_group_response(error_code="MEMBER_ID_REQUIRED")),
+            (ask.join_group(member_id=""), expect.join_group(error_code="MEMBER_ID_REQUIRED")),
         )
     )
 
@@ -95,38 +80,42 @@ def a_sync_during_a_rebalance_climbs(conversation: Conversation) -> None:
     """A SyncGroup v5 is checked for having a protocol, then group, member, generation, protocol, state."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
-    bob.sends(join_group(version=3))
-    inconsistent = sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", assignment=b"")
+    bob.sends(ask.join_group(version=3))
+    inconsistent = expect.sync_group(error_code="INCONSISTENT_GROUP_PROTOCOL", assignment=b"")
 
     ana.climbs(
         (
             (
-                sync_group(version=5, protocol_name=None, group_id="", member_id="nobody", generation_id=9),
+                ask.sync_group(
+                    version=5, protocol_name=None, group_id="", member_id="nobody", generation_id=9
+                ),
                 inconsistent,
             ),
             (
-                sync_group(version=5, protocol_name="x", group_id="", member_id="nobody", generation_id=9),
-                sync_group_response(error_code="INVALID_GROUP_ID", assignment=b""),
+                ask.sync_group(
+                    version=5, protocol_name="x", group_id="", member_id="nobody", generation_id=9
+                ),
+                expect.sync_group(error_code="INVALID_GROUP_ID", assignment=b""),
             ),
             (
-                sync_group(
+                ask.sync_group(
                     version=5, protocol_name="x", group_id=conversation.group("elsewhere"), generation_id=9
                 ),
-                sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""),
+                expect.sync_group(error_code="UNKNOWN_MEMBER_ID", assignment=b""),
             ),
             (
-                sync_group(version=5, protocol_name="x", member_id="nobody", generation_id=9),
-                sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""),
+                ask.sync_group(version=5, protocol_name="x", member_id="nobody", generation_id=9),
+                expect.sync_group(error_code="UNKNOWN_MEMBER_ID", assignment=b""),
             ),
             (
-                sync_group(version=5, protocol_name="x", generation_id=9),
-                sync_group_response(error_code="ILLEGAL_GENERATION", assignment=b""),
+                ask.sync_group(version=5, protocol_name="x", generation_id=9),
+                expect.sync_group(error_code="ILLEGAL_GENERATION", assignment=b""),
             ),
-            (sync_group(version=5, protocol_type="x"), inconsistent),
-            (sync_group(version=5, protocol_name="x"), inconsistent),
+            (ask.sync_group(version=5, protocol_type="x"), inconsistent),
+            (ask.sync_group(version=5, protocol_name="x"), inconsistent),
             (
-                sync_group(version=5),
-                sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""),
+                ask.sync_group(version=5),
+                expect.sync_group(error_code="REBALANCE_IN_PROGRESS", assignment=b""),
             ),
         )
     )
@@ -145,22 +134,22 @@ def a_sync_before_v5_climbs(conversation: Conversation, version: int) -> None:
     ana.climbs(
         (
             (
-                sync_group(version=version, group_id="", member_id="nobody", generation_id=9),
-                sync_group_response(error_code="INVALID_GROUP_ID"),
+                ask.sync_group(version=version, group_id="", member_id="nobody", generation_id=9),
+                expect.sync_group(error_code="INVALID_GROUP_ID"),
             ),
             (
-                sync_group(version=version, group_id=conversation.group("elsewhere"), generation_id=9),
-                sync_group_response(error_code="UNKNOWN_MEMBER_ID"),
+                ask.sync_group(version=version, group_id=conversation.group("elsewhere"), generation_id=9),
+                expect.sync_group(error_code="UNKNOWN_MEMBER_ID"),
             ),
             (
-                sync_group(version=version, member_id="nobody", generation_id=9),
-                sync_group_response(error_code="UNKNOWN_MEMBER_ID"),
+                ask.sync_group(version=version, member_id="nobody", generation_id=9),
+                expect.sync_group(error_code="UNKNOWN_MEMBER_ID"),
             ),
             (
-                sync_group(version=version, generation_id=9),
-                sync_group_response(error_code="ILLEGAL_GENERATION"),
+                ask.sync_group(version=version, generation_id=9),
+                expect.sync_group(error_code="ILLEGAL_GENERATION"),
             ),
-            (sync_group(version=version), sync_group_response(error_code="NONE", assignment=ana.part)),
+            (ask.sync_group(version=version), expect.sync_group(error_code="NONE", assignment=ana.part)),
         )
     )
 
@@ -175,27 +164,27 @@ def a_heartbeat_during_a_rebalance_climbs(conversation: Conversation, version: i
     """Heartbeat v{version} is checked for its group id, the group, the member, the generation, the state."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
-    bob.sends(join_group(version=3))
+    bob.sends(ask.join_group(version=3))
 
     ana.climbs(
         (
             (
-                heartbeat(version=version, group_id="", member_id="nobody", generation_id=9),
-                heartbeat_response(error_code="INVALID_GROUP_ID"),
+                ask.heartbeat(version=version, group_id="", member_id="nobody", generation_id=9),
+                expect.heartbeat(error_code="INVALID_GROUP_ID"),
             ),
             (
-                heartbeat(version=version, group_id=conversation.group("elsewhere"), generation_id=9),
-                heartbeat_response(error_code="UNKNOWN_MEMBER_ID"),
+                ask.heartbeat(version=version, group_id=conversation.group("elsewhere"), generation_id=9),
+                expect.heartbeat(error_code="UNKNOWN_MEMBER_ID"),
             ),
             (
-                heartbeat(version=version, member_id="nobody", generation_id=9),
-                heartbeat_response(error_code="UNKNOWN_MEMBER_ID"),
+                ask.heartbeat(version=version, member_id="nobody", generation_id=9),
+                expect.heartbeat(error_code="UNKNOWN_MEMBER_ID"),
             ),
             (
-                heartbeat(version=version, generation_id=9),
-                heartbeat_response(error_code="ILLEGAL_GENERATION"),
+                ask.heartbeat(version=version, generation_id=9),
+                expect.heartbeat(error_code="ILLEGAL_GENERATION"),
             ),
-            (heartbeat(version=version), heartbeat_response(error_code="REBALANCE_IN_PROGRESS")),
+            (ask.heartbeat(version=version), expect.heartbeat(error_code="REBALANCE_IN_PROGRESS")),
         )
     )
 
@@ -216,17 +205,17 @@ def a_leaver_before_v3_climbs(conversation: Conversation, version: int) -> None:
     ana.climbs(
         (
             (
-                leave_group(version=version, group_id="", member_id="nobody"),
-                leave_group_response(error_code=ANY),
+                ask.leave_group(version=version, group_id="", member_id="nobody"),
+                expect.leave_group(error_code=ANY),
             ),
             (
-                leave_group(version=version, group_id=conversation.group("elsewhere")),
-                leave_group_response(error_code="UNKNOWN_MEMBER_ID"),
+                ask.leave_group(version=version, group_id=conversation.group("elsewhere")),
+                expect.leave_group(error_code="UNKNOWN_MEMBER_ID"),
             ),
             (
-                leave_group(version=version, member_id="nobody"),
-                leave_group_response(error_code="UNKNOWN_MEMBER_ID"),
+                ask.leave_group(version=version, member_id="nobody"),
+                expect.leave_group(error_code="UNKNOWN_MEMBER_ID"),
             ),
-            (leave_group(version=version), leave_group_response(error_code="NONE")),
+            (ask.leave_group(version=version), expect.leave_group(error_code="NONE")),
         )
     )

@@ -1,23 +1,6 @@
 """Which protocol a generation uses, and who leads it."""
 
-from harness.scenario import (
-    ORDERS,
-    Conversation,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
-    in_any_order,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    one_of,
-    scenario,
-    subscription,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import ORDERS, Conversation, ask, expect, in_any_order, one_of, scenario, subscription
 
 PAYMENTS = subscription("payments")
 
@@ -35,12 +18,12 @@ def the_majority_of_votes_decides(conversation: Conversation) -> None:
     bob, carol = conversation.actors("bob", "carol")
     for newcomer in (bob, carol):
         newcomer.obtains_member_id(protocols=robin_first)
-        newcomer.sends(join_group(protocols=robin_first))
+        newcomer.sends(ask.join_group(protocols=robin_first))
 
-    ana.sends(join_group(protocols=range_first))
+    ana.sends(ask.join_group(protocols=range_first))
 
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             protocol_name="roundrobin",
             members=in_any_order(
@@ -50,8 +33,8 @@ def the_majority_of_votes_decides(conversation: Conversation) -> None:
             ),
         )
     )
-    bob.receives(join_group_response(error_code="NONE", protocol_name="roundrobin"))
-    carol.receives(join_group_response(error_code="NONE", protocol_name="roundrobin"))
+    bob.receives(expect.join_group(error_code="NONE", protocol_name="roundrobin"))
+    carol.receives(expect.join_group(error_code="NONE", protocol_name="roundrobin"))
 
 
 @scenario(
@@ -66,12 +49,12 @@ def only_common_protocols_are_voted_on(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana", protocols=sticky_or_range)
     bob = conversation.actor("bob")
     bob.obtains_member_id(protocols=robin_or_range)
-    bob.sends(join_group(protocols=robin_or_range))
+    bob.sends(ask.join_group(protocols=robin_or_range))
 
-    ana.sends(join_group(protocols=sticky_or_range))
+    ana.sends(ask.join_group(protocols=sticky_or_range))
 
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             protocol_name="range",
             members=in_any_order(
@@ -80,7 +63,7 @@ def only_common_protocols_are_voted_on(conversation: Conversation) -> None:
             ),
         )
     )
-    bob.receives(join_group_response(error_code="NONE", protocol_name="range"))
+    bob.receives(expect.join_group(error_code="NONE", protocol_name="range"))
 
 
 @scenario(
@@ -93,9 +76,9 @@ def a_duplicate_disqualifies_itself(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     twice = (("range", ORDERS), ("range", ORDERS), ("roundrobin", PAYMENTS))
 
-    ana.sends(join_group(version=3, protocols=twice))
+    ana.sends(ask.join_group(version=3, protocols=twice))
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             protocol_name="roundrobin",
             members=({"member_id": ana.member_id, "metadata": PAYMENTS},),
@@ -112,12 +95,11 @@ def the_protocol_type_outlives_the_members(conversation: Conversation) -> None:
     """A group that all members have left keeps its protocol type and forgets its protocol."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(), error_code="NONE")
 
     ana.repeats(
-        describe_groups(),
-        until=describe_groups_response(
+        ask.describe_groups(),
+        until=expect.describe_groups(
             group_state="Empty", protocol_type="consumer", protocol_data="", members=()
         ),
     )
@@ -134,19 +116,19 @@ def the_first_added_member_leads(conversation: Conversation) -> None:
     ana, bob = conversation.actors("ana", "bob")
     bob.obtains_member_id()
     ana.obtains_member_id()
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
 
-    bob.sends(join_group())
+    bob.sends(ask.join_group())
 
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=1,
             leader=ana.member_id,
             members=in_any_order({"member_id": ana.member_id}, {"member_id": bob.member_id}),
         )
     )
-    bob.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id, members=()))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=1, leader=ana.member_id, members=()))
 
 
 @scenario(
@@ -158,14 +140,12 @@ def a_leaving_leader_is_replaced(conversation: Conversation) -> None:
     """When the leader leaves, the member that remains is told to rebalance and leads the next generation."""
     ana, bob = conversation.stable_group("ana", "bob")
 
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(), error_code="NONE")
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    bob.sends(join_group())
+    bob.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
+    bob.sends(ask.join_group())
     bob.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=3,
             leader=bob.member_id,
@@ -187,15 +167,14 @@ def either_of_two_may_replace_the_leader(conversation: Conversation) -> None:
     """
     ana, bob, carol = conversation.stable_group("ana", "bob", "carol")
 
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
-    bob.sends(join_group())
-    carol.sends(join_group())
+    ana.asks(ask.leave_group(), error_code="NONE")
+    bob.sends(ask.join_group())
+    carol.sends(ask.join_group())
 
     elected = bob.receives(
-        join_group_response(error_code="NONE", generation_id=3, leader=one_of(bob.member_id, carol.member_id))
+        expect.join_group(error_code="NONE", generation_id=3, leader=one_of(bob.member_id, carol.member_id))
     )
-    carol.receives(join_group_response(error_code="NONE", generation_id=3, leader=elected["leader"]))
+    carol.receives(expect.join_group(error_code="NONE", generation_id=3, leader=elected["leader"]))
 
 
 @scenario(
@@ -207,9 +186,9 @@ def an_absent_leader_is_replaced(conversation: Conversation) -> None:
     """When the leader has not rejoined by the deadline, the member that has leads the next generation."""
     _, bob = conversation.stable_group("ana", "bob", rebalance_timeout_ms=2000)
 
-    bob.sends(join_group(rebalance_timeout_ms=2000, protocols=(("range", PAYMENTS),)))
+    bob.sends(ask.join_group(rebalance_timeout_ms=2000, protocols=(("range", PAYMENTS),)))
     bob.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=3,
             leader=bob.member_id,
@@ -230,15 +209,14 @@ def a_dynamic_leader_skips_no_assignment(conversation: Conversation) -> None:
     conversation.stable_group(ana)
     bob.obtains_member_id()
 
-    bob.sends(join_group(version=9))
-    ana.sends(join_group(version=9))
+    bob.sends(ask.join_group(version=9))
+    ana.sends(ask.join_group(version=9))
 
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE", protocol_type="consumer", leader=ana.member_id, skip_assignment=False
         )
     )
-    bob.receives(join_group_response(error_code="NONE", leader=ana.member_id, skip_assignment=False))
+    bob.receives(expect.join_group(error_code="NONE", leader=ana.member_id, skip_assignment=False))
     ana.syncs_as_leader((ana, bob))
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=bob.part))

@@ -1,19 +1,6 @@
 """A rebalance of a running group: whom it waits for, how long, and what ends it."""
 
-from harness.scenario import (
-    SHORT_SESSIONS,
-    Conversation,
-    delete_groups,
-    delete_groups_response,
-    heartbeat,
-    heartbeat_response,
-    in_any_order,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    scenario,
-)
+from harness.scenario import SHORT_SESSIONS, Conversation, ask, expect, in_any_order, scenario
 
 
 @scenario(
@@ -26,9 +13,9 @@ def the_deadline_is_the_longest_timeout(conversation: Conversation) -> None:
     ana, bob = conversation.actors("ana", "bob")
     conversation.stable_group(ana, rebalance_timeout_ms=500)
 
-    bob.sends(join_group(version=3, rebalance_timeout_ms=2000))
+    bob.sends(ask.join_group(version=3, rebalance_timeout_ms=2000))
     bob.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=2,
             leader=bob.member_id,
@@ -46,13 +33,13 @@ def the_deadline_is_the_longest_timeout(conversation: Conversation) -> None:
 def a_later_joiner_does_not_extend_the_deadline(conversation: Conversation) -> None:
     """A newcomer with a long rebalance timeout does not put off a rebalance that has begun."""
     ana, _ = conversation.stable_group("ana", "bob", rebalance_timeout_ms=2000)
-    ana.sends(join_group(rebalance_timeout_ms=2000))
+    ana.sends(ask.join_group(rebalance_timeout_ms=2000))
     carol = conversation.actor("carol")
 
-    carol.sends(join_group(version=3, rebalance_timeout_ms=20_000))
+    carol.sends(ask.join_group(version=3, rebalance_timeout_ms=20_000))
 
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=3,
             leader=ana.member_id,
@@ -60,7 +47,7 @@ def a_later_joiner_does_not_extend_the_deadline(conversation: Conversation) -> N
         ),
         due_ms=2000,
     )
-    carol.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+    carol.receives(expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id))
 
 
 @scenario(
@@ -72,9 +59,9 @@ def an_absent_member_is_dropped(conversation: Conversation) -> None:
     """A member that has not rejoined by the deadline is dropped, and its id is UNKNOWN_MEMBER_ID."""
     ana, bob = conversation.stable_group("ana", "bob", rebalance_timeout_ms=2000)
 
-    ana.sends(join_group(rebalance_timeout_ms=2000))
+    ana.sends(ask.join_group(rebalance_timeout_ms=2000))
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=3,
             leader=ana.member_id,
@@ -83,10 +70,8 @@ def an_absent_member_is_dropped(conversation: Conversation) -> None:
         due_ms=2000,
     )
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
+    bob.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
+    bob.asks(ask.join_group(), expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
 
 
 @scenario(
@@ -100,18 +85,18 @@ def a_pending_id_holds_the_rebalance(conversation: Conversation) -> None:
     bob = conversation.actor("bob")
     bob.obtains_member_id()
 
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
     ana.stays_parked(for_ms=300)
-    bob.sends(join_group())
+    bob.sends(ask.join_group())
 
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=2,
             members=in_any_order({"member_id": ana.member_id}, {"member_id": bob.member_id}),
         )
     )
-    bob.receives(join_group_response(error_code="NONE", generation_id=2))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=2))
 
 
 @scenario(
@@ -124,14 +109,13 @@ def a_leaving_pending_id_ends_the_rebalance(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
     ana.stays_parked(for_ms=300)
 
-    bob.sends(leave_group())
-    bob.receives(leave_group_response(error_code="NONE", members=({"error_code": "NONE"},)))
+    bob.asks(ask.leave_group(), expect.leave_group(error_code="NONE", members=({"error_code": "NONE"},)))
 
     ana.receives(
-        join_group_response(error_code="NONE", generation_id=2, members=({"member_id": ana.member_id},))
+        expect.join_group(error_code="NONE", generation_id=2, members=({"member_id": ana.member_id},))
     )
 
 
@@ -145,15 +129,13 @@ def an_expiring_pending_id_ends_the_rebalance(conversation: Conversation) -> Non
     """A rebalance that waits for nobody but a pending id completes when that id's session is over."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
-    bob.sends(join_group(session_timeout_ms=2000))
-    bob.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    bob.asks(ask.join_group(session_timeout_ms=2000), error_code="MEMBER_ID_REQUIRED")
 
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
     ana.stays_parked(for_ms=300)
 
-    ana.receives(join_group_response(error_code="NONE", generation_id=2), due_ms=2000)
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=2), due_ms=2000)
+    bob.asks(ask.join_group(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -166,14 +148,14 @@ def a_pending_id_outlives_the_deadline(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana", rebalance_timeout_ms=2000)
     bob = conversation.actor("bob")
     bob.obtains_member_id()
-    ana.sends(join_group(rebalance_timeout_ms=2000))
-    ana.receives(join_group_response(error_code="NONE", generation_id=2), due_ms=2000)
+    ana.sends(ask.join_group(rebalance_timeout_ms=2000))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=2), due_ms=2000)
 
-    bob.sends(join_group())
-    ana.sends(join_group())
+    bob.sends(ask.join_group())
+    ana.sends(ask.join_group())
 
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
 
 
 @scenario(
@@ -186,14 +168,13 @@ def a_missing_member_expires(conversation: Conversation) -> None:
     """A rebalance that waits for one member completes when that member's session is over."""
     ana, bob = conversation.stable_group("ana", "bob", session_timeout_ms=2000)
 
-    ana.sends(join_group(session_timeout_ms=2000))
+    ana.sends(ask.join_group(session_timeout_ms=2000))
     ana.receives(
-        join_group_response(error_code="NONE", generation_id=3, members=({"member_id": ana.member_id},)),
+        expect.join_group(error_code="NONE", generation_id=3, members=({"member_id": ana.member_id},)),
         due_ms=2000,
     )
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -204,14 +185,13 @@ def a_missing_member_expires(conversation: Conversation) -> None:
 def a_missing_member_leaves(conversation: Conversation) -> None:
     """A rebalance that waits for one member completes when that member leaves."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
     ana.stays_parked(for_ms=300)
 
-    bob.sends(leave_group())
-    bob.receives(leave_group_response(error_code="NONE"))
+    bob.asks(ask.leave_group(), error_code="NONE")
 
     ana.receives(
-        join_group_response(error_code="NONE", generation_id=3, members=({"member_id": ana.member_id},))
+        expect.join_group(error_code="NONE", generation_id=3, members=({"member_id": ana.member_id},))
     )
 
 
@@ -224,23 +204,22 @@ def a_missing_member_leaves(conversation: Conversation) -> None:
 def a_missing_member_may_take_its_time(conversation: Conversation) -> None:
     """A member that heartbeats in a rebalance is waited for beyond its session timeout."""
     ana, bob = conversation.stable_group("ana", "bob", session_timeout_ms=1500)
-    ana.sends(join_group(session_timeout_ms=1500))
+    ana.sends(ask.join_group(session_timeout_ms=1500))
 
     for _ in range(3):
         conversation.elapses(800)
-        bob.sends(heartbeat())
-        bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+        bob.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
     ana.stays_parked(for_ms=100)
-    bob.sends(join_group(session_timeout_ms=1500))
+    bob.sends(ask.join_group(session_timeout_ms=1500))
 
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=3,
             members=in_any_order({"member_id": ana.member_id}, {"member_id": bob.member_id}),
         )
     )
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
 
 
 @scenario(
@@ -251,13 +230,11 @@ def a_missing_member_may_take_its_time(conversation: Conversation) -> None:
 def the_generation_counts_on_over_an_empty_group(conversation: Conversation) -> None:
     """A group that was left by all counts that as a generation, and counts on when it is joined again."""
     ana, bob = conversation.actors("ana", "bob")
-    ana.sends(join_group(version=3))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.join_group(version=3), expect.join_group(error_code="NONE", generation_id=1))
+    ana.asks(ask.leave_group(), error_code="NONE")
 
-    bob.sends(join_group(version=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3, leader=bob.member_id))
+    bob.sends(ask.join_group(version=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3, leader=bob.member_id))
 
 
 @scenario(
@@ -268,12 +245,9 @@ def the_generation_counts_on_over_an_empty_group(conversation: Conversation) -> 
 def the_generation_begins_again_after_a_deletion(conversation: Conversation) -> None:
     """A group that was deleted and is joined again begins with generation 1."""
     ana, bob = conversation.actors("ana", "bob")
-    ana.sends(join_group(version=3))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(ask.join_group(version=3), expect.join_group(error_code="NONE", generation_id=1))
+    ana.asks(ask.leave_group(), error_code="NONE")
+    ana.asks(ask.delete_groups(), expect.delete_groups("NONE"))
 
-    bob.sends(join_group(version=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=1, leader=bob.member_id))
+    bob.sends(ask.join_group(version=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=1, leader=bob.member_id))

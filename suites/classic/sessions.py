@@ -1,19 +1,6 @@
 """Sessions of ids given out, of members that await assignments, and of groups that are gone."""
 
-from harness.scenario import (
-    ANY,
-    SHORT_SESSIONS,
-    Conversation,
-    delete_groups,
-    delete_groups_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    scenario,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import ANY, SHORT_SESSIONS, Conversation, ask, expect, scenario
 
 
 @scenario(
@@ -25,12 +12,10 @@ from harness.scenario import (
 def a_given_id_lasts_one_session(conversation: Conversation) -> None:
     """An id that was given out is forgotten when the session timeout that was asked for is over."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(session_timeout_ms=2_000))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    ana.asks(ask.join_group(session_timeout_ms=2_000), error_code="MEMBER_ID_REQUIRED")
 
     conversation.elapses(2_300)
-    ana.sends(join_group(session_timeout_ms=2_000))
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.join_group(session_timeout_ms=2_000), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -42,12 +27,10 @@ def a_given_id_lasts_one_session(conversation: Conversation) -> None:
 def a_given_id_lasts_until_its_session_ends(conversation: Conversation) -> None:
     """An id that was given out is good for a JoinGroup within the session timeout that was asked for."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(session_timeout_ms=2_000))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    ana.asks(ask.join_group(session_timeout_ms=2_000), error_code="MEMBER_ID_REQUIRED")
 
     conversation.elapses(1_700)
-    ana.sends(join_group(session_timeout_ms=2_000))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.asks(ask.join_group(session_timeout_ms=2_000), expect.join_group(error_code="NONE", generation_id=1))
 
 
 @scenario(
@@ -60,15 +43,12 @@ def heartbeats_before_the_assignments_keep_a_session(conversation: Conversation)
     """A member that takes long to sync keeps its session by heartbeats since 2.6.1; before, it ends."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
-    ana.sends(join_group(session_timeout_ms=1_500))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.asks(ask.join_group(session_timeout_ms=1_500), expect.join_group(error_code="NONE", generation_id=1))
 
     for _ in range(3):
         conversation.elapses(900)
-        ana.sends(heartbeat())
-        ana.receives(heartbeat_response(error_code=ANY))
-    ana.sends(sync_group(assignments=((ana.member_id, ana.part),)))
-    ana.receives(sync_group_response(error_code=ANY))
+        ana.asks(ask.heartbeat(), error_code=ANY)
+    ana.asks(ask.sync_group(assignments=((ana.member_id, ana.part),)), error_code=ANY)
 
 
 @scenario(
@@ -80,11 +60,8 @@ def heartbeats_before_the_assignments_keep_a_session(conversation: Conversation)
 def a_given_id_goes_with_its_group(conversation: Conversation) -> None:
     """An id that was given out does not outlive its group, and the end of its session disturbs nobody."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(session_timeout_ms=1_000))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    ana.asks(ask.join_group(session_timeout_ms=1_000), error_code="MEMBER_ID_REQUIRED")
 
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response(ANY))
+    ana.asks(ask.delete_groups(), expect.delete_groups(ANY))
     conversation.elapses(1_600)
-    ana.sends(join_group(session_timeout_ms=1_000))
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.join_group(session_timeout_ms=1_000), error_code="UNKNOWN_MEMBER_ID")

@@ -1,34 +1,21 @@
 """What few clients look at: first versions with a check, fields of refusals, ids without a client's name."""
 
-from harness.scenario import (
-    NON_EMPTY,
-    Conversation,
-    api_versions_response,
-    describe_groups_response,
-    find_coordinator_response,
-    in_any_order,
-    join_group,
-    join_group_response,
-    list_groups,
-    list_groups_response,
-    request,
-    scenario,
-)
+from harness.scenario import NON_EMPTY, Conversation, ask, expect, in_any_order, scenario
 
 
 @scenario("classic/join/v4-takes-two-steps", source="KIP-394", clauses=("JG-01", "JG-03"))
 def a_join_v4_takes_two_steps(conversation: Conversation) -> None:
     """JoinGroup v4 is the first version in which a newcomer is given an id to come back with."""
     ana, bob = conversation.actors("ana", "bob")
-    ana.sends(join_group(version=4))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED", member_id=NON_EMPTY))
-    ana.sends(join_group(version=4))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id))
+    ana.sends(ask.join_group(version=4))
+    ana.receives(expect.join_group(error_code="MEMBER_ID_REQUIRED", member_id=NON_EMPTY))
+    ana.sends(ask.join_group(version=4))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=1, leader=ana.member_id))
 
-    bob.sends(join_group(version=3))
-    ana.sends(join_group(version=4))
-    bob.receives(join_group_response(error_code="NONE", generation_id=2, members=()))
-    ana.receives(join_group_response(error_code="NONE", members=in_any_order({}, {})))
+    bob.sends(ask.join_group(version=3))
+    ana.sends(ask.join_group(version=4))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=2, members=()))
+    ana.receives(expect.join_group(error_code="NONE", members=in_any_order({}, {})))
 
 
 @scenario("classic/join/refused-in-v9", source="KIP-814", clauses=("VF-07", "LD-05"))
@@ -36,9 +23,9 @@ def a_refusal_in_v9_lets_nobody_skip(conversation: Conversation) -> None:
     """A JoinGroup v9 that is refused has no protocol, no leader, and no assignment to skip."""
     ana = conversation.actor("ana")
 
-    ana.sends(join_group(version=9, member_id="nobody"))
+    ana.sends(ask.join_group(version=9, member_id="nobody"))
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="UNKNOWN_MEMBER_ID",
             generation_id=-1,
             protocol_type=None,
@@ -59,10 +46,9 @@ def a_client_without_an_id_gets_a_member_id(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana")
     eve = conversation.actor("eve", client_id=None)
 
-    eve.sends(join_group(version=3, member_id=""))
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", members=in_any_order({}, {})))
-    eve.receives(join_group_response(error_code="NONE", member_id=NON_EMPTY))
+    eve.sends(ask.join_group(version=3, member_id=""))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", members=in_any_order({}, {})))
+    eve.receives(expect.join_group(error_code="NONE", member_id=NON_EMPTY))
 
 
 @scenario("admin/describe/authorized-operations", source="AclEntry#supportedOperations", clauses=("DG-09",))
@@ -71,12 +57,14 @@ def what_may_be_done_with_a_group_is_reported_on_demand(conversation: Conversati
     (ana,) = conversation.stable_group("ana")
 
     ana.sends(
-        request("DescribeGroups", 5, groups=(conversation.group("main"),), include_authorized_operations=True)
+        ask.request(
+            "DescribeGroups", 5, groups=(conversation.group("main"),), include_authorized_operations=True
+        )
     )
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Stable"))
+    ana.receives(expect.describe_groups(error_code="NONE", group_state="Stable"))
     never = conversation.group("never")
-    ana.sends(request("DescribeGroups", 5, groups=(never,), include_authorized_operations=True))
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
+    ana.sends(ask.request("DescribeGroups", 5, groups=(never,), include_authorized_operations=True))
+    ana.receives(expect.describe_groups(error_code="NONE", group_state="Dead"))
 
 
 @scenario("admin/find/share-keys", source="KafkaApis#getCoordinator", clauses=("FC-07",))
@@ -86,8 +74,8 @@ def keys_of_share_groups_have_a_form(conversation: Conversation) -> None:
     key = "payroll:AAAAAAAAAAAAAAAAAAAAAQ:0"
 
     for asked in (key, "payroll", "payroll:orders:0", f"{key}:0"):
-        ana.sends(request("FindCoordinator", 6, key_type=2, coordinator_keys=(asked,)))
-        ana.receives(find_coordinator_response(coordinators=({"key": asked},)))
+        ana.sends(ask.request("FindCoordinator", 6, key_type=2, coordinator_keys=(asked,)))
+        ana.receives(expect.find_coordinator(coordinators=({"key": asked},)))
 
 
 @scenario("admin/find/odd-share-keys", source="SharePartitionKey#getInstance", clauses=("FC-07",))
@@ -106,8 +94,8 @@ def keys_of_share_groups_are_read_by_java(conversation: Conversation) -> None:
         f"pay:roll:{orders}:1",
         "",
     ):
-        ana.sends(request("FindCoordinator", 6, key_type=2, coordinator_keys=(asked,)))
-        ana.receives(find_coordinator_response(coordinators=({"key": asked},)))
+        ana.sends(ask.request("FindCoordinator", 6, key_type=2, coordinator_keys=(asked,)))
+        ana.receives(expect.find_coordinator(coordinators=({"key": asked},)))
 
 
 @scenario("admin/api-versions/software-without-a-proper-name", source="KIP-511")
@@ -116,8 +104,8 @@ def software_needs_a_proper_name(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
 
     for name, version in (("", "1.0"), ("conformance", ""), ("-conformance", "1.0"), ("conformance", "1.0-")):
-        ana.sends(request("ApiVersions", 3, client_software_name=name, client_software_version=version))
-        ana.receives(api_versions_response(error_code="INVALID_REQUEST", api_keys=()))
+        ana.sends(ask.request("ApiVersions", 3, client_software_name=name, client_software_version=version))
+        ana.receives(expect.api_versions(error_code="INVALID_REQUEST", api_keys=()))
 
 
 @scenario(
@@ -129,18 +117,18 @@ def software_needs_a_proper_name(conversation: Conversation) -> None:
 def the_initial_delay_ends_with_the_rebalance_timeout(conversation: Conversation) -> None:
     """However many arrive, the initial delay is never extended beyond the rebalance timeout."""
     ana, bob, carol = conversation.actors("ana", "bob", "carol")
-    ana.sends(join_group(version=3, rebalance_timeout_ms=5_200))
+    ana.sends(ask.join_group(version=3, rebalance_timeout_ms=5_200))
     conversation.elapses(1_000)
-    bob.sends(join_group(version=3, rebalance_timeout_ms=5_200))
+    bob.sends(ask.join_group(version=3, rebalance_timeout_ms=5_200))
     conversation.elapses(1_800)
-    carol.sends(join_group(version=3, rebalance_timeout_ms=5_200))
+    carol.sends(ask.join_group(version=3, rebalance_timeout_ms=5_200))
 
     ana.receives(
-        join_group_response(error_code="NONE", generation_id=1, members=in_any_order({}, {}, {})),
+        expect.join_group(error_code="NONE", generation_id=1, members=in_any_order({}, {}, {})),
         due_ms=5_200,
     )
-    bob.receives(join_group_response(error_code="NONE", members=()))
-    carol.receives(join_group_response(error_code="NONE", members=()))
+    bob.receives(expect.join_group(error_code="NONE", members=()))
+    carol.receives(expect.join_group(error_code="NONE", members=()))
 
 
 @scenario("admin/list/state-with-blanks", source="GroupMetadataManager#listGroups")
@@ -148,5 +136,4 @@ def a_state_with_blanks_around(conversation: Conversation) -> None:
     """A state with blanks around it, but in proper letters, finds groups of the Java coordinator only."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(list_groups(version=4, states_filter=(" Stable ",)))
-    ana.receives(list_groups_response(error_code="NONE"))
+    ana.asks(ask.list_groups(version=4, states_filter=(" Stable ",)), error_code="NONE")

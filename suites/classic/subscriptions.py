@@ -1,16 +1,6 @@
 """The consumer's embedded subscription: the one part of a member's metadata that a coordinator reads."""
 
-from harness.scenario import (
-    ANY,
-    Conversation,
-    describe_groups,
-    describe_groups_response,
-    join_group,
-    join_group_response,
-    offset_delete,
-    offset_delete_response,
-    scenario,
-)
+from harness.scenario import ANY, Conversation, ask, expect, scenario
 
 READS = "ConsumerProtocol#deserializeConsumerProtocolSubscription"
 THROWS = "ConsumerProtocol#deserializeSubscription"
@@ -33,9 +23,9 @@ def _offsets_may_be_deleted(
     """Let a member join with a subscription, and see which topics count as read."""
     (ana,) = conversation.stable_group("ana", protocols=(("range", metadata),))
 
-    ana.sends(offset_delete(topics={"orders": (0,), "payments": (1,)}))
+    ana.sends(ask.offset_delete(topics={"orders": (0,), "payments": (1,)}))
     ana.receives(
-        offset_delete_response(error_code="NONE", errors={"orders": {0: orders}, "payments": {1: payments}})
+        expect.offset_delete(error_code="NONE", errors={"orders": {0: orders}, "payments": {1: payments}})
     )
 
 
@@ -46,13 +36,11 @@ def _join_may_break_down(conversation: Conversation, metadata: bytes) -> None:
     """
     ana = conversation.actor("ana")
     protocols = (("range", metadata),)
-    ana.sends(join_group(protocols=protocols))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    ana.asks(ask.join_group(protocols=protocols), error_code="MEMBER_ID_REQUIRED")
 
-    ana.sends(join_group(protocols=protocols))
+    ana.sends(ask.join_group(protocols=protocols))
     conversation.elapses(500)
-    ana.aside.sends(describe_groups())
-    ana.aside.receives(describe_groups_response(error_code="NONE", group_state=ANY))
+    ana.aside.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state=ANY))
 
 
 @scenario("classic/subscription/no-topics", source=READS, clauses=("OD-08", "OD-09"))

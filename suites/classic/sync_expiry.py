@@ -1,27 +1,15 @@
 """Members that are late to sync, and what keeps a session alive while they wait."""
 
-from harness.scenario import (
-    ANY,
-    SHORT_SESSIONS,
-    Actor,
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    scenario,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import ANY, SHORT_SESSIONS, Actor, Conversation, ask, expect, scenario
 
 
 def _completing_group(conversation: Conversation, *, rebalance_timeout_ms: int) -> tuple[Actor, Actor]:
     """Let ana, the leader, and bob join their third generation, and stop before they sync."""
     ana, bob = conversation.stable_group("ana", "bob", rebalance_timeout_ms=rebalance_timeout_ms)
-    ana.sends(join_group(rebalance_timeout_ms=rebalance_timeout_ms))
-    bob.sends(join_group(rebalance_timeout_ms=rebalance_timeout_ms))
-    ana.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.sends(ask.join_group(rebalance_timeout_ms=rebalance_timeout_ms))
+    bob.sends(ask.join_group(rebalance_timeout_ms=rebalance_timeout_ms))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
     return ana, bob
 
 
@@ -36,18 +24,16 @@ def a_parked_follower_outlives_its_session(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
-    bob.sends(join_group(session_timeout_ms=600))
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=2))
-    bob.receives(join_group_response(error_code="NONE", generation_id=2))
+    bob.sends(ask.join_group(session_timeout_ms=600))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=2))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=2))
 
-    bob.sends(sync_group())
+    bob.sends(ask.sync_group())
     bob.stays_parked(for_ms=1400)
     ana.syncs_as_leader((ana, bob))
 
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
+    bob.receives(expect.sync_group(error_code="NONE", assignment=bob.part))
+    bob.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -64,14 +50,11 @@ def a_follower_that_never_syncs_is_dropped(conversation: Conversation) -> None:
     ana.syncs_as_leader((ana, bob))
 
     conversation.elapses(1700)
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
+    bob.asks(ask.heartbeat(), error_code="NONE")
     conversation.elapses(600)
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code=ANY))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    bob.asks(ask.heartbeat(), error_code=ANY)
+    ana.asks(ask.heartbeat(), error_code=ANY)
 
 
 @scenario(
@@ -85,14 +68,14 @@ def a_leader_that_never_syncs_is_dropped(conversation: Conversation) -> None:
     So since 2.8.1; before, they waited for it as long as it heartbeat.
     """
     ana, bob = _completing_group(conversation, rebalance_timeout_ms=1200)
-    bob.sends(sync_group())
+    bob.sends(ask.sync_group())
 
     bob.stays_parked(for_ms=400)
     conversation.elapses(1400)
-    ana.sends(sync_group())
+    ana.sends(ask.sync_group())
 
-    ana.receives(sync_group_response(error_code=ANY))
-    bob.receives(sync_group_response(error_code=ANY, assignment=b""))
+    ana.receives(expect.sync_group(error_code=ANY))
+    bob.receives(expect.sync_group(error_code=ANY, assignment=b""))
 
 
 @scenario(
@@ -107,9 +90,9 @@ def the_deadline_for_syncing_ends_a_followers_wait(conversation: Conversation) -
     """
     _, bob = _completing_group(conversation, rebalance_timeout_ms=2000)
 
-    bob.sends(sync_group())
+    bob.sends(ask.sync_group())
     bob.may_receive(
-        sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""), within_ms=3000, due_ms=2000
+        expect.sync_group(error_code="REBALANCE_IN_PROGRESS", assignment=b""), within_ms=3000, due_ms=2000
     )
 
 
@@ -125,20 +108,18 @@ def nobody_syncs(conversation: Conversation) -> None:
     """
     ana, _ = _completing_group(conversation, rebalance_timeout_ms=2000)
     conversation.elapses(1700)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    ana.asks(ask.heartbeat(), error_code=ANY)
     conversation.elapses(600)
     carol = conversation.actor("carol")
 
-    carol.sends(join_group(version=3, rebalance_timeout_ms=2000))
+    carol.sends(ask.join_group(version=3, rebalance_timeout_ms=2000))
     carol.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE", leader=carol.member_id, members=({"member_id": carol.member_id},)
         )
     )
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -150,18 +131,17 @@ def nobody_syncs(conversation: Conversation) -> None:
 def a_leader_expires_before_it_syncs(conversation: Conversation) -> None:
     """A leader whose session ends before it syncs leaves the others with REBALANCE_IN_PROGRESS."""
     ana, bob = conversation.stable_group("ana", "bob", session_timeout_ms=2000)
-    ana.sends(join_group(session_timeout_ms=2000))
-    bob.sends(join_group(session_timeout_ms=2000))
-    ana.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.sends(ask.join_group(session_timeout_ms=2000))
+    bob.sends(ask.join_group(session_timeout_ms=2000))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
 
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS"), due_ms=2000)
+    bob.sends(ask.sync_group())
+    bob.receives(expect.sync_group(error_code="REBALANCE_IN_PROGRESS"), due_ms=2000)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    bob.sends(join_group(session_timeout_ms=2000))
-    bob.receives(join_group_response(error_code="NONE", generation_id=4, leader=bob.member_id))
+    ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
+    bob.sends(ask.join_group(session_timeout_ms=2000))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=4, leader=bob.member_id))
 
 
 @scenario(
@@ -178,9 +158,7 @@ def a_member_that_syncs_instead_of_heartbeating(conversation: Conversation) -> N
     (ana,) = conversation.stable_group("ana", session_timeout_ms=2000)
 
     conversation.elapses(1200)
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    ana.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=ana.part))
     conversation.elapses(1400)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    ana.asks(ask.heartbeat(), error_code=ANY)

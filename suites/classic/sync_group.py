@@ -1,15 +1,6 @@
 """SyncGroup: who is told what, and when."""
 
-from harness.scenario import (
-    Conversation,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    scenario,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import Conversation, ask, expect, scenario
 
 
 @scenario(
@@ -21,8 +12,7 @@ def a_sync_with_a_past_generation_is_refused(conversation: Conversation) -> None
     """A member that syncs with the generation before the current one is told ILLEGAL_GENERATION."""
     ana, _ = conversation.stable_group("ana", "bob")
 
-    ana.sends(sync_group(generation_id=ana.generation_id - 1))
-    ana.receives(sync_group_response(error_code="ILLEGAL_GENERATION"))
+    ana.asks(ask.sync_group(generation_id=ana.generation_id - 1), error_code="ILLEGAL_GENERATION")
 
 
 @scenario(
@@ -34,10 +24,10 @@ def a_sync_with_a_future_or_no_generation_is_refused(conversation: Conversation)
     """A member that syncs with the generation after the current one, or -1, is told ILLEGAL_GENERATION."""
     ana, _ = conversation.stable_group("ana", "bob")
 
-    ana.sends(sync_group(generation_id=ana.generation_id + 1))
-    ana.receives(sync_group_response(error_code="ILLEGAL_GENERATION", assignment=b""))
-    ana.sends(sync_group(generation_id=-1))
-    ana.receives(sync_group_response(error_code="ILLEGAL_GENERATION", assignment=b""))
+    ana.sends(ask.sync_group(generation_id=ana.generation_id + 1))
+    ana.receives(expect.sync_group(error_code="ILLEGAL_GENERATION", assignment=b""))
+    ana.sends(ask.sync_group(generation_id=-1))
+    ana.receives(expect.sync_group(error_code="ILLEGAL_GENERATION", assignment=b""))
 
 
 @scenario(
@@ -48,15 +38,15 @@ def a_sync_with_a_future_or_no_generation_is_refused(conversation: Conversation)
 def a_follower_waits_for_the_leader(conversation: Conversation) -> None:
     """A follower's SyncGroup stays parked until the leader brings the assignments."""
     ana, bob = conversation.stable_group("ana", "bob")
-    bob.sends(join_group(protocols=(("range", b"\0\0"),)))
-    ana.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE"))
-    ana.receives(join_group_response(error_code="NONE"))
+    bob.sends(ask.join_group(protocols=(("range", b"\0\0"),)))
+    ana.sends(ask.join_group())
+    bob.receives(expect.join_group(error_code="NONE"))
+    ana.receives(expect.join_group(error_code="NONE"))
 
-    bob.sends(sync_group())
+    bob.sends(ask.sync_group())
     bob.stays_parked(for_ms=300)
     ana.syncs_as_leader((ana, bob))
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.receives(expect.sync_group(error_code="NONE", assignment=bob.part))
 
 
 @scenario(
@@ -68,10 +58,9 @@ def an_assignment_is_kept(conversation: Conversation) -> None:
     """In a Stable group every member may sync again and gets what it had, whatever it brings along."""
     ana, bob = conversation.stable_group("ana", "bob")
 
-    ana.sends(sync_group(assignments=((ana.member_id, b"other"), (bob.member_id, b"other"))))
-    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    ana.sends(ask.sync_group(assignments=((ana.member_id, b"other"), (bob.member_id, b"other"))))
+    ana.receives(expect.sync_group(error_code="NONE", assignment=ana.part))
+    bob.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=bob.part))
 
 
 @scenario(
@@ -82,16 +71,16 @@ def an_assignment_is_kept(conversation: Conversation) -> None:
 def a_member_without_assignment_gets_an_empty_one(conversation: Conversation) -> None:
     """A member that the leader forgets gets empty bytes, and a stranger that it names is overlooked."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE"))
-    bob.receives(join_group_response(error_code="NONE"))
-    bob.sends(sync_group())
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE"))
+    bob.receives(expect.join_group(error_code="NONE"))
+    bob.sends(ask.sync_group())
 
-    ana.sends(sync_group(assignments=((ana.member_id, b"all"), ("nobody", b"nothing"))))
+    ana.sends(ask.sync_group(assignments=((ana.member_id, b"all"), ("nobody", b"nothing"))))
 
-    ana.receives(sync_group_response(error_code="NONE", assignment=b"all"))
-    bob.receives(sync_group_response(error_code="NONE", assignment=b""))
+    ana.receives(expect.sync_group(error_code="NONE", assignment=b"all"))
+    bob.receives(expect.sync_group(error_code="NONE", assignment=b""))
 
 
 @scenario(
@@ -104,10 +93,9 @@ def a_leader_may_bring_nothing(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     ana.joins()
 
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(error_code="NONE", assignment=b""))
-    ana.sends(sync_group(assignments=((ana.member_id, b"late"),)))
-    ana.receives(sync_group_response(error_code="NONE", assignment=b""))
+    ana.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=b""))
+    ana.sends(ask.sync_group(assignments=((ana.member_id, b"late"),)))
+    ana.receives(expect.sync_group(error_code="NONE", assignment=b""))
 
 
 @scenario(
@@ -118,16 +106,16 @@ def a_leader_may_bring_nothing(conversation: Conversation) -> None:
 def a_followers_assignments_are_ignored(conversation: Conversation) -> None:
     """Assignments in a follower's SyncGroup count for nothing: it waits for the leader's."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE"))
-    bob.receives(join_group_response(error_code="NONE"))
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE"))
+    bob.receives(expect.join_group(error_code="NONE"))
 
-    bob.sends(sync_group(assignments=((ana.member_id, b"by bob"), (bob.member_id, b"by bob"))))
+    bob.sends(ask.sync_group(assignments=((ana.member_id, b"by bob"), (bob.member_id, b"by bob"))))
     bob.stays_parked(for_ms=300)
     ana.syncs_as_leader((ana, bob))
 
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.receives(expect.sync_group(error_code="NONE", assignment=bob.part))
 
 
 @scenario(
@@ -139,14 +127,12 @@ def a_sync_during_a_rebalance_comes_too_late(conversation: Conversation) -> None
     """A member that syncs with its generation after a rebalance has begun is told REBALANCE_IN_PROGRESS."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
-    bob.sends(join_group(version=3))
+    bob.sends(ask.join_group(version=3))
 
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
+    ana.asks(ask.sync_group(), expect.sync_group(error_code="REBALANCE_IN_PROGRESS", assignment=b""))
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=2))
-    bob.receives(join_group_response(error_code="NONE", generation_id=2))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=2))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=2))
 
 
 @scenario(
@@ -157,11 +143,9 @@ def a_sync_during_a_rebalance_comes_too_late(conversation: Conversation) -> None
 def an_empty_group_knows_no_member_to_sync(conversation: Conversation) -> None:
     """A SyncGroup in a group that all members have left is told UNKNOWN_MEMBER_ID."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(), error_code="NONE")
 
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
+    ana.asks(ask.sync_group(), expect.sync_group(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
 
 
 @scenario(
@@ -173,9 +157,9 @@ def the_protocol_is_echoed_since_v5(conversation: Conversation) -> None:
     """A SyncGroup v5 is answered with the group's protocol type and name."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(sync_group(version=5))
+    ana.sends(ask.sync_group(version=5))
     ana.receives(
-        sync_group_response(
+        expect.sync_group(
             error_code="NONE", protocol_type="consumer", protocol_name="range", assignment=ana.part
         )
     )
@@ -190,14 +174,14 @@ def another_protocol_is_refused_since_v5(conversation: Conversation) -> None:
     """A SyncGroup v5 with another protocol type or name than the group's is INCONSISTENT_GROUP_PROTOCOL."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(sync_group(version=5, protocol_type="connect"))
+    ana.sends(ask.sync_group(version=5, protocol_type="connect"))
     ana.receives(
-        sync_group_response(
+        expect.sync_group(
             error_code="INCONSISTENT_GROUP_PROTOCOL", protocol_type=None, protocol_name=None, assignment=b""
         )
     )
-    ana.sends(sync_group(version=5, protocol_name="roundrobin"))
-    ana.receives(sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", assignment=b""))
+    ana.sends(ask.sync_group(version=5, protocol_name="roundrobin"))
+    ana.receives(expect.sync_group(error_code="INCONSISTENT_GROUP_PROTOCOL", assignment=b""))
 
 
 @scenario(
@@ -209,7 +193,7 @@ def the_protocol_is_mandatory_since_v5(conversation: Conversation) -> None:
     """A SyncGroup v5 that leaves out protocol type or name is INCONSISTENT_GROUP_PROTOCOL."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(sync_group(version=5, protocol_type=None))
-    ana.receives(sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", assignment=b""))
-    ana.sends(sync_group(version=5, protocol_name=None))
-    ana.receives(sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL", assignment=b""))
+    ana.sends(ask.sync_group(version=5, protocol_type=None))
+    ana.receives(expect.sync_group(error_code="INCONSISTENT_GROUP_PROTOCOL", assignment=b""))
+    ana.sends(ask.sync_group(version=5, protocol_name=None))
+    ana.receives(expect.sync_group(error_code="INCONSISTENT_GROUP_PROTOCOL", assignment=b""))

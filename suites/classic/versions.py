@@ -2,22 +2,7 @@
 
 from typing import Final
 
-from harness.scenario import (
-    Conversation,
-    delete_groups,
-    delete_groups_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    offset_fetch,
-    offset_fetch_response,
-    scenario,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import Conversation, ask, expect, scenario
 
 TAGGED: Final = "conformance-unknown-tag"
 """The group that the bytes below name; they cannot wait for a name that no other run has."""
@@ -38,22 +23,18 @@ COMMIT_V8_WITH_AN_UNKNOWN_TAG: Final = (
 def the_versions_around_the_flexible_encoding(conversation: Conversation) -> None:
     """A member may go to and fro between the last plain and the first flexible version of an API."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(version=5, member_id=""))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    ana.asks(ask.join_group(version=5, member_id=""), error_code="MEMBER_ID_REQUIRED")
 
-    ana.sends(join_group(version=6))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
-    ana.sends(sync_group(version=3, assignments=((ana.member_id, ana.part),)))
-    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
-    ana.sends(sync_group(version=4))
-    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    ana.asks(ask.join_group(version=6), expect.join_group(error_code="NONE", generation_id=1))
+    ana.sends(ask.sync_group(version=3, assignments=((ana.member_id, ana.part),)))
+    ana.receives(expect.sync_group(error_code="NONE", assignment=ana.part))
+    ana.asks(ask.sync_group(version=4), expect.sync_group(error_code="NONE", assignment=ana.part))
     for version in (3, 4):
-        ana.sends(heartbeat(version=version))
-        ana.receives(heartbeat_response(error_code="NONE"))
-    ana.sends(leave_group(version=3, members=(("nobody", None),)))
-    ana.receives(leave_group_response(error_code="NONE", members=({"error_code": "UNKNOWN_MEMBER_ID"},)))
-    ana.sends(leave_group(version=4))
-    ana.receives(leave_group_response(error_code="NONE", members=({"error_code": "NONE"},)))
+        ana.asks(ask.heartbeat(version=version), error_code="NONE")
+    ana.sends(ask.leave_group(version=3, members=(("nobody", None),)))
+    ana.receives(expect.leave_group(error_code="NONE", members=({"error_code": "UNKNOWN_MEMBER_ID"},)))
+    ana.sends(ask.leave_group(version=4))
+    ana.receives(expect.leave_group(error_code="NONE", members=({"error_code": "NONE"},)))
 
 
 @scenario(
@@ -64,14 +45,13 @@ def the_versions_around_the_flexible_encoding(conversation: Conversation) -> Non
 def below_v5_no_protocol_is_checked(conversation: Conversation) -> None:
     """SyncGroup v0 to v4 names no protocol, and is served in a group of whatever type and protocol."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(version=3, protocol_type="connect", protocols=(("odd", b"\1"),)))
-    ana.receives(join_group_response(error_code="NONE", protocol_name="odd"))
+    ana.sends(ask.join_group(version=3, protocol_type="connect", protocols=(("odd", b"\1"),)))
+    ana.receives(expect.join_group(error_code="NONE", protocol_name="odd"))
 
-    ana.sends(sync_group(version=0, assignments=((ana.member_id, ana.part),)))
-    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    ana.sends(ask.sync_group(version=0, assignments=((ana.member_id, ana.part),)))
+    ana.receives(expect.sync_group(error_code="NONE", assignment=ana.part))
     for version in (1, 2, 3, 4):
-        ana.sends(sync_group(version=version))
-        ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+        ana.asks(ask.sync_group(version=version), expect.sync_group(error_code="NONE", assignment=ana.part))
 
 
 @scenario("classic/wire/unknown-tag", source="KIP-482", clauses=("VF-21",))
@@ -81,8 +61,7 @@ def an_unknown_tag_is_passed_over(conversation: Conversation) -> None:
 
     eve.sends_bytes(COMMIT_V8_WITH_AN_UNKNOWN_TAG, says="OffsetCommit v8 with an unknown tag")
     eve.aside.repeats(
-        offset_fetch(group_id=TAGGED, topics={"orders": (0,)}),
-        until=offset_fetch_response({"orders": {0: 7}}),
+        ask.offset_fetch(group_id=TAGGED, topics={"orders": (0,)}),
+        until=expect.offset_fetch({"orders": {0: 7}}),
     )
-    eve.aside.sends(delete_groups(groups=(TAGGED,)))
-    eve.aside.receives(delete_groups_response("NONE"))
+    eve.aside.asks(ask.delete_groups(groups=(TAGGED,)), expect.delete_groups("NONE"))

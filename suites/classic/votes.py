@@ -1,31 +1,21 @@
 """Ties of votes for a protocol, which map order decides: differently in the two coordinators."""
 
-from harness.scenario import (
-    ORDERS,
-    Conversation,
-    join_group,
-    join_group_response,
-    one_of,
-    scenario,
-)
+from harness.scenario import ORDERS, Conversation, ask, expect, one_of, scenario
 
 
 def _vote(conversation: Conversation, ours: tuple[str, ...], theirs: tuple[str, ...], *winners: str) -> None:
     """Let two members vote for what each lists first, and see what is selected."""
     ana, bob = conversation.actors("ana", "bob")
-    mine = join_group(version=7, protocols=tuple((name, ORDERS) for name in ours))
-    yours = join_group(version=7, protocols=tuple((name, ORDERS) for name in theirs))
-    ana.sends(mine)
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
-    ana.sends(mine)
-    ana.receives(join_group_response(error_code="NONE", protocol_name=ours[0]))
-    bob.sends(yours)
-    bob.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    mine = ask.join_group(version=7, protocols=tuple((name, ORDERS) for name in ours))
+    yours = ask.join_group(version=7, protocols=tuple((name, ORDERS) for name in theirs))
+    ana.asks(mine, error_code="MEMBER_ID_REQUIRED")
+    ana.asks(mine, expect.join_group(error_code="NONE", protocol_name=ours[0]))
+    bob.asks(yours, error_code="MEMBER_ID_REQUIRED")
 
     bob.sends(yours)
     ana.sends(mine)
 
-    selected = join_group_response(error_code="NONE", generation_id=2, protocol_name=one_of(*winners))
+    selected = expect.join_group(error_code="NONE", generation_id=2, protocol_name=one_of(*winners))
     ana.receives(selected)
     bob.receives(selected)
 

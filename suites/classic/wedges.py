@@ -1,20 +1,6 @@
 """Groups that never get on and requests that fail inside: what stays unanswered, and what is left."""
 
-from harness.scenario import (
-    ANY,
-    Conversation,
-    delete_groups,
-    delete_groups_response,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    scenario,
-)
+from harness.scenario import ANY, Conversation, ask, expect, scenario
 
 UNREADABLE = b"\0\0\x7f\xff\xff\xff"
 """A subscription v0 that claims two thousand million topics and ends there."""
@@ -31,12 +17,11 @@ def a_doubled_protocol_wedges_the_group(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     ana.obtains_member_id(protocols=doubled)
 
-    ana.sends(join_group(protocols=doubled))
+    ana.sends(ask.join_group(protocols=doubled))
     ana.stays_parked(for_ms=700)
-    ana.aside.sends(describe_groups())
-    ana.aside.receives(describe_groups_response(error_code="NONE", group_state="PreparingRebalance"))
-    ana.aside.sends(delete_groups())
-    ana.aside.receives(delete_groups_response("NON_EMPTY_GROUP"))
+    ana.aside.sends(ask.describe_groups())
+    ana.aside.receives(expect.describe_groups(error_code="NONE", group_state="PreparingRebalance"))
+    ana.aside.asks(ask.delete_groups(), expect.delete_groups("NON_EMPTY_GROUP"))
 
 
 @scenario(
@@ -50,12 +35,10 @@ def an_unreadable_subscription_may_wedge_the_group(conversation: Conversation) -
     protocols = (("range", UNREADABLE),)
     ana.obtains_member_id(protocols=protocols)
 
-    ana.sends(join_group(protocols=protocols))
-    ana.may_receive(join_group_response(error_code="NONE"), within_ms=4000)
-    ana.aside.sends(heartbeat(generation_id=0))
-    ana.aside.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
-    ana.aside.sends(heartbeat(generation_id=1))
-    ana.aside.receives(heartbeat_response(error_code=ANY))
+    ana.sends(ask.join_group(protocols=protocols))
+    ana.may_receive(expect.join_group(error_code="NONE"), within_ms=4000)
+    ana.aside.asks(ask.heartbeat(generation_id=0), error_code="ILLEGAL_GENERATION")
+    ana.aside.asks(ask.heartbeat(generation_id=1), error_code=ANY)
 
 
 @scenario(
@@ -68,18 +51,16 @@ def nobody_gets_into_a_wedged_group(conversation: Conversation) -> None:
     ana, bob = conversation.actors("ana", "bob")
     protocols = (("range", UNREADABLE),)
     ana.obtains_member_id(protocols=protocols)
-    ana.sends(join_group(protocols=protocols))
+    ana.sends(ask.join_group(protocols=protocols))
     conversation.elapses(500)
 
     bob.obtains_member_id()
-    bob.sends(join_group())
+    bob.sends(ask.join_group())
     conversation.elapses(300)
-    ana.aside.sends(delete_groups())
-    ana.aside.receives(delete_groups_response("NON_EMPTY_GROUP"))
-    ana.aside.sends(leave_group())
-    ana.aside.receives(leave_group_response(error_code="NONE"))
-    ana.receives(join_group_response())
-    bob.may_receive(join_group_response(error_code="NONE"), within_ms=1000)
+    ana.aside.asks(ask.delete_groups(), expect.delete_groups("NON_EMPTY_GROUP"))
+    ana.aside.asks(ask.leave_group(), error_code="NONE")
+    ana.receives(expect.join_group())
+    bob.may_receive(expect.join_group(error_code="NONE"), within_ms=1000)
 
 
 @scenario(
@@ -92,7 +73,6 @@ def an_internal_error_may_stay_unsaid_in_v6(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
-    ana.sends(join_group(group_instance_id="ana-1"))
-    ana.may_receive(join_group_response(error_code="UNKNOWN_SERVER_ERROR", member_id=""), within_ms=1000)
-    ana.aside.sends(heartbeat(generation_id=1))
-    ana.aside.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.sends(ask.join_group(group_instance_id="ana-1"))
+    ana.may_receive(expect.join_group(error_code="UNKNOWN_SERVER_ERROR", member_id=""), within_ms=1000)
+    ana.aside.asks(ask.heartbeat(generation_id=1), error_code="UNKNOWN_MEMBER_ID")

@@ -1,22 +1,6 @@
 """What stands in the responses of each version."""
 
-from harness.scenario import (
-    NON_EMPTY,
-    ORDERS,
-    SHORT_SESSIONS,
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    request,
-    response,
-    scenario,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import NON_EMPTY, ORDERS, SHORT_SESSIONS, Conversation, ask, expect, scenario
 
 
 @scenario(
@@ -28,9 +12,9 @@ def an_error_before_v7_has_an_empty_protocol(conversation: Conversation) -> None
     """A JoinGroup v6 that is refused is answered with an empty protocol name, no leader and no members."""
     ana = conversation.actor("ana")
 
-    ana.sends(join_group(member_id="nobody"))
+    ana.sends(ask.join_group(member_id="nobody"))
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="UNKNOWN_MEMBER_ID", generation_id=-1, protocol_name="", leader="", members=()
         )
     )
@@ -45,9 +29,9 @@ def an_error_since_v7_has_no_protocol(conversation: Conversation) -> None:
     """A JoinGroup v7 that is refused is answered without protocol type or name."""
     ana = conversation.actor("ana")
 
-    ana.sends(join_group(version=7, member_id="nobody"))
+    ana.sends(ask.join_group(version=7, member_id="nobody"))
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="UNKNOWN_MEMBER_ID",
             generation_id=-1,
             protocol_type=None,
@@ -68,11 +52,9 @@ def a_success_since_v7_names_the_protocol_type(conversation: Conversation) -> No
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
-    ana.sends(join_group(version=7))
+    ana.sends(ask.join_group(version=7))
     ana.receives(
-        join_group_response(
-            error_code="NONE", generation_id=1, protocol_type="consumer", protocol_name="range"
-        )
+        expect.join_group(error_code="NONE", generation_id=1, protocol_type="consumer", protocol_name="range")
     )
 
 
@@ -88,7 +70,7 @@ def a_reason_to_join_changes_nothing(conversation: Conversation) -> None:
     supported: dict[str, str | bytes] = {"name": "range", "metadata": ORDERS}
 
     ana.sends(
-        request(
+        ask.request(
             "JoinGroup",
             8,
             group_id=conversation.group("main"),
@@ -100,7 +82,7 @@ def a_reason_to_join_changes_nothing(conversation: Conversation) -> None:
             reason="because " * 100,
         )
     )
-    ana.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=1, leader=ana.member_id))
 
 
 @scenario(
@@ -112,14 +94,11 @@ def nobody_is_throttled_without_quotas(conversation: Conversation) -> None:
     """The least versions with a throttle time say 0 where there are no quotas."""
     ana = conversation.actor("ana")
 
-    ana.sends(join_group(version=2))
-    ana.receives(response("JoinGroup", throttle_time_ms=0, error_code="NONE", member_id=NON_EMPTY))
-    ana.sends(sync_group(version=1))
-    ana.receives(response("SyncGroup", throttle_time_ms=0, error_code="NONE"))
-    ana.sends(heartbeat(version=1))
-    ana.receives(response("Heartbeat", throttle_time_ms=0, error_code="NONE"))
-    ana.sends(leave_group(version=1))
-    ana.receives(response("LeaveGroup", throttle_time_ms=0, error_code="NONE"))
+    ana.sends(ask.join_group(version=2))
+    ana.receives(expect.response("JoinGroup", throttle_time_ms=0, error_code="NONE", member_id=NON_EMPTY))
+    ana.asks(ask.sync_group(version=1), expect.response("SyncGroup", throttle_time_ms=0, error_code="NONE"))
+    ana.asks(ask.heartbeat(version=1), expect.response("Heartbeat", throttle_time_ms=0, error_code="NONE"))
+    ana.asks(ask.leave_group(version=1), expect.response("LeaveGroup", throttle_time_ms=0, error_code="NONE"))
 
 
 @scenario(
@@ -131,21 +110,19 @@ def the_oldest_versions_still_work(conversation: Conversation) -> None:
     """A client of 2015 joins, syncs, heartbeats and leaves with version 0 of each API."""
     ana = conversation.actor("ana")
 
-    ana.sends(join_group(version=0))
+    ana.sends(ask.join_group(version=0))
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=1,
             leader=ana.member_id,
             members=({"member_id": ana.member_id, "metadata": ORDERS},),
         )
     )
-    ana.sends(sync_group(version=0, assignments=((ana.member_id, ana.part),)))
-    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
-    ana.sends(heartbeat(version=0))
-    ana.receives(heartbeat_response(error_code="NONE"))
-    ana.sends(leave_group(version=0))
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.sends(ask.sync_group(version=0, assignments=((ana.member_id, ana.part),)))
+    ana.receives(expect.sync_group(error_code="NONE", assignment=ana.part))
+    ana.asks(ask.heartbeat(version=0), error_code="NONE")
+    ana.asks(ask.leave_group(version=0), error_code="NONE")
 
 
 @scenario(
@@ -157,16 +134,15 @@ def the_oldest_versions_still_work(conversation: Conversation) -> None:
 def the_session_timeout_is_the_rebalance_timeout_in_v0(conversation: Conversation) -> None:
     """A JoinGroup v0 has no rebalance timeout: its session timeout stands for that, too."""
     ana, bob = conversation.actors("ana", "bob")
-    ana.sends(join_group(version=0, session_timeout_ms=2000))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.sends(ask.join_group(version=0, session_timeout_ms=2000))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=1))
     ana.syncs_as_leader((ana,))
 
-    bob.sends(join_group(version=0, session_timeout_ms=2000))
+    bob.sends(ask.join_group(version=0, session_timeout_ms=2000))
     conversation.elapses(700)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
 
     bob.receives(
-        join_group_response(error_code="NONE", generation_id=2, members=({"member_id": bob.member_id},)),
+        expect.join_group(error_code="NONE", generation_id=2, members=({"member_id": bob.member_id},)),
         due_ms=2000,
     )

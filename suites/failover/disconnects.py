@@ -1,22 +1,6 @@
 """The coordinator's broker loses its network and runs on; another takes over, and it comes back."""
 
-from harness.scenario import (
-    Actor,
-    Capability,
-    Conversation,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    list_groups,
-    list_groups_response,
-    offset_commit,
-    scenario,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import Actor, Capability, Conversation, ask, expect, scenario
 from suites.failover.words import (
     DISCONNECTS,
     LOADS,
@@ -41,7 +25,7 @@ def _reconnected(conversation: Conversation, *actors: Actor) -> None:
     conversation.reconnects_coordinator()
     for actor in actors:
         actor.formerly.repeats(
-            heartbeat(), until=heartbeat_response(error_code=NOT_OURS), within_ms=WITHIN_MS
+            ask.heartbeat(), until=expect.heartbeat(error_code=NOT_OURS), within_ms=WITHIN_MS
         )
 
 
@@ -53,8 +37,7 @@ def a_stable_group_goes_on_without_its_coordinator(conversation: Conversation) -
     disconnected(conversation, ana)
 
     lives(ana)
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=bob.part))
     has_committed(ana, 7)
     commits(bob, 8)
     _reconnected(conversation, ana, bob)
@@ -75,11 +58,9 @@ def a_static_member_restarts_while_its_coordinator_is_away(conversation: Convers
     disconnected(conversation, ana)
 
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=2))
+    bob_again.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=2))
     _reconnected(conversation, bob, bob_again)
-    bob.sends(heartbeat(generation_id=2))
-    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    bob.asks(ask.heartbeat(generation_id=2), error_code="FENCED_INSTANCE_ID")
     lives(bob_again)
     lives(ana)
 
@@ -96,29 +77,26 @@ def a_parked_join_stays_behind(conversation: Conversation) -> None:
     _reconnected(conversation, bob)
     lives(bob, 2)
     lives(ana, 2)
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
+    bob.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=2, leader=ana.member_id))
 
 
 @scenario("failover/disconnect/completing-rebalance", source=LOADS, clauses=("PR-02",), needs=DISCONNECTS)
 def a_parked_sync_stays_behind(conversation: Conversation) -> None:
     """A generation whose assignment nobody had brought is not known to the next coordinator."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.sends(sync_group())
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.sends(ask.sync_group())
     bob.stays_parked(for_ms=100)
     disconnected(conversation, ana)
     bob.disconnects()
 
-    ana.sends(heartbeat(generation_id=3))
-    ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    ana.asks(ask.heartbeat(generation_id=3), error_code="ILLEGAL_GENERATION")
     lives(bob, 2)
     _reconnected(conversation, ana)
-    bob.sends(sync_group(generation_id=2))
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(ask.sync_group(generation_id=2), expect.sync_group(error_code="NONE", assignment=bob.part))
     lives(ana, 2)
 
 
@@ -133,8 +111,7 @@ def a_coordinator_that_comes_back_has_nothing(conversation: Conversation) -> Non
     _reconnected(conversation, ana)
 
     is_answered_alike_by_every_api(ana.formerly)
-    ana.formerly.sends(list_groups())
-    ana.formerly.receives(list_groups_response(error_code="NONE", groups=()))
+    ana.formerly.asks(ask.list_groups(), expect.list_groups(error_code="NONE", groups=()))
     has_committed(ana, 7)
     lives(ana)
 
@@ -150,7 +127,7 @@ def what_no_follower_heard_of_is_not_there(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
     conversation.pauses_coordinator()
-    ana.sends(offset_commit(topics={"orders": {0: 9}}))
+    ana.sends(ask.offset_commit(topics={"orders": {0: 9}}))
     conversation.disconnects_coordinator()
     conversation.resumes_coordinator()
     ana.disconnects()
@@ -178,5 +155,4 @@ def what_expired_without_a_network_did_not_happen(conversation: Conversation) ->
     _reconnected(conversation, ana)
     lives(ana)
     has_committed(ana, 7)
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Stable"))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Stable"))

@@ -1,15 +1,6 @@
 """What a broker answers that was the coordinator, and one that never was."""
 
-from harness.scenario import (
-    Conversation,
-    find_coordinator,
-    find_coordinator_response,
-    heartbeat,
-    heartbeat_response,
-    list_groups,
-    list_groups_response,
-    scenario,
-)
+from harness.scenario import Conversation, ask, expect, scenario
 from suites.failover.words import (
     MOVES,
     NOT_OURS,
@@ -30,7 +21,7 @@ def a_former_coordinator_is_asked_everything(conversation: Conversation) -> None
     (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
     conversation.moves_coordinator()
-    ana.repeats(heartbeat(), until=heartbeat_response(error_code=NOT_OURS), within_ms=WITHIN_MS)
+    ana.repeats(ask.heartbeat(), until=expect.heartbeat(error_code=NOT_OURS), within_ms=WITHIN_MS)
 
     is_answered_alike_by_every_api(ana)
     goes_on(ana)
@@ -45,8 +36,7 @@ def a_broker_that_never_coordinated_is_asked_everything(conversation: Conversati
     commits(ana, 7)
 
     is_answered_alike_by_every_api(ana.elsewhere)
-    ana.elsewhere.sends(find_coordinator())
-    ana.elsewhere.receives(find_coordinator_response(error_code="NONE"))
+    ana.elsewhere.asks(ask.find_coordinator(), error_code="NONE")
     lives(ana)
     has_committed(ana, 7)
 
@@ -59,8 +49,7 @@ def nobody_lists_the_groups_of_others(conversation: Conversation) -> None:
     conversation.stable_group("ana")
     bob = conversation.actor("bob")
 
-    bob.elsewhere.sends(list_groups())
-    bob.elsewhere.receives(list_groups_response(error_code="NONE", groups=()))
+    bob.elsewhere.asks(ask.list_groups(), expect.list_groups(error_code="NONE", groups=()))
 
 
 @scenario(
@@ -74,11 +63,8 @@ def every_broker_names_the_new_coordinator(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana")
     conversation.moves_coordinator()
 
-    ana.sends(find_coordinator())
-    ana.receives(find_coordinator_response(error_code="NONE"))
-    ana.elsewhere.sends(find_coordinator())
-    ana.elsewhere.receives(find_coordinator_response(error_code="NONE"))
+    ana.asks(ask.find_coordinator(), error_code="NONE")
+    ana.elsewhere.asks(ask.find_coordinator(), error_code="NONE")
     goes_on(ana)
-    ana.sends(find_coordinator())
-    ana.receives(find_coordinator_response(error_code="NONE"))
+    ana.asks(ask.find_coordinator(), error_code="NONE")
     lives(ana)

@@ -1,21 +1,6 @@
 """The coordinator's broker dies without a word, and somebody takes over: nothing acknowledged is lost."""
 
-from harness.scenario import (
-    ANY,
-    Capability,
-    Conversation,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    scenario,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import ANY, Capability, Conversation, ask, expect, scenario
 from suites.failover.words import KILLS, LOADS, commits, has_committed, killed, lives, rebalancing, serves
 
 
@@ -26,27 +11,23 @@ def a_stable_group_outlives_its_coordinator(conversation: Conversation) -> None:
     killed(conversation, ana)
 
     lives(ana)
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
+    bob.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=bob.part))
+    bob.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=2, leader=ana.member_id))
 
 
 @scenario("failover/kill/empty", source=LOADS, clauses=("PR-05",), needs=KILLS)
 def an_empty_group_outlives_its_coordinator(conversation: Conversation) -> None:
     """An Empty group goes on counting its generations."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(), error_code="NONE")
     killed(conversation, ana)
 
     ana.repeats(
-        describe_groups(), until=describe_groups_response(group_state="Empty", protocol_type="consumer")
+        ask.describe_groups(), until=expect.describe_groups(group_state="Empty", protocol_type="consumer")
     )
     bob = conversation.actor("bob")
     bob.obtains_member_id()
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=3))
 
 
 @scenario("failover/kill/preparing-rebalance", source=LOADS, clauses=("PR-02",), needs=KILLS)
@@ -64,17 +45,15 @@ def a_prepared_rebalance_dies_with_the_coordinator(conversation: Conversation) -
 def an_unassigned_generation_dies_with_the_coordinator(conversation: Conversation) -> None:
     """A generation that nobody was assigned is gone; the one before it is back."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
     killed(conversation, ana)
 
-    ana.sends(heartbeat(generation_id=3))
-    ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    ana.asks(ask.heartbeat(generation_id=3), error_code="ILLEGAL_GENERATION")
     lives(ana, 2)
-    bob.sends(sync_group(generation_id=2))
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(ask.sync_group(generation_id=2), expect.sync_group(error_code="NONE", assignment=bob.part))
 
 
 @scenario("failover/kill/offsets", source="OffsetMetadataManager#replay", clauses=("PE-11",), needs=KILLS)
@@ -101,10 +80,8 @@ def static_members_outlive_their_coordinator(conversation: Conversation) -> None
     killed(conversation, ana)
 
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=2))
-    bob.sends(heartbeat(generation_id=2))
-    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    bob_again.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=2))
+    bob.asks(ask.heartbeat(generation_id=2), error_code="FENCED_INSTANCE_ID")
     lives(bob_again)
 
 
@@ -118,14 +95,11 @@ def a_static_replacement_outlives_its_coordinator(conversation: Conversation) ->
     """Who replaced a static member is still in its place since 2.6.1; before, the former one is again."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=2))
+    bob_again.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=2))
     killed(conversation, ana)
 
-    bob.sends(heartbeat(generation_id=2))
-    bob.receives(heartbeat_response(error_code=ANY))
-    bob_again.sends(heartbeat(generation_id=2))
-    bob_again.receives(heartbeat_response(error_code=ANY))
+    bob.asks(ask.heartbeat(generation_id=2), error_code=ANY)
+    bob_again.asks(ask.heartbeat(generation_id=2), error_code=ANY)
     lives(ana)
 
 
@@ -161,8 +135,7 @@ def a_group_that_outgrew_the_limit_rebalances(conversation: Conversation) -> Non
     conversation.restarts_coordinator({"group.max.size": 1})
     serves(ana)
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
     for actor in (ana, bob):
-        actor.sends(join_group())
-        actor.may_receive(join_group_response(error_code=ANY), within_ms=500)
+        actor.sends(ask.join_group())
+        actor.may_receive(expect.join_group(error_code=ANY), within_ms=500)

@@ -1,25 +1,6 @@
 """The coordinator moves to another broker while the former one lives on: nothing acknowledged is lost."""
 
-from harness.scenario import (
-    ANY,
-    Breakpoint,
-    Capability,
-    Conversation,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
-    in_any_order,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    offset_commit,
-    offset_commit_response,
-    scenario,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import ANY, Breakpoint, Capability, Conversation, ask, expect, in_any_order, scenario
 from suites.failover.words import (
     LOADS,
     MOVES,
@@ -43,11 +24,10 @@ def a_stable_group_moves(conversation: Conversation) -> None:
     moved(conversation, ana, bob)
 
     lives(ana)
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=bob.part))
     ana.repeats(
-        describe_groups(),
-        until=describe_groups_response(
+        ask.describe_groups(),
+        until=expect.describe_groups(
             group_state="Stable",
             protocol_data="range",
             members=in_any_order(
@@ -56,25 +36,22 @@ def a_stable_group_moves(conversation: Conversation) -> None:
             ),
         ),
     )
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
+    bob.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=2, leader=ana.member_id))
 
 
 @scenario("failover/move/empty", source=LOADS, clauses=("PR-05",), needs=MOVES)
 def an_empty_group_moves(conversation: Conversation) -> None:
     """An Empty group keeps its protocol type and goes on counting generations on the new coordinator."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(), error_code="NONE")
     moved(conversation, ana)
 
     ana.repeats(
-        describe_groups(), until=describe_groups_response(group_state="Empty", protocol_type="consumer")
+        ask.describe_groups(), until=expect.describe_groups(group_state="Empty", protocol_type="consumer")
     )
     bob = conversation.actor("bob")
     bob.obtains_member_id()
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=3))
 
 
 @scenario("failover/move/preparing-rebalance", source=UNLOADS, clauses=("PR-02", "PR-07"), needs=MOVES)
@@ -83,7 +60,7 @@ def a_join_that_is_parked_is_sent_on(conversation: Conversation) -> None:
     ana, bob = rebalancing(conversation)
     conversation.moves_coordinator()
 
-    ana.receives(join_group_response(error_code=NOT_OURS, member_id=ana.member_id))
+    ana.receives(expect.join_group(error_code=NOT_OURS, member_id=ana.member_id))
     goes_on(bob, ana)
     lives(bob, 2)
     lives(ana, 2)
@@ -95,15 +72,14 @@ def a_first_join_that_is_parked_is_sent_on(conversation: Conversation) -> None:
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
-    bob.sends(join_group())
+    bob.sends(ask.join_group())
     bob.stays_parked(for_ms=300)
     conversation.moves_coordinator()
 
-    bob.receives(join_group_response(error_code=NOT_OURS, member_id=bob.member_id))
+    bob.receives(expect.join_group(error_code=NOT_OURS, member_id=bob.member_id))
     goes_on(ana, bob)
     lives(ana)
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.asks(ask.join_group(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -115,21 +91,19 @@ def a_first_join_that_is_parked_is_sent_on(conversation: Conversation) -> None:
 def a_sync_that_is_parked_is_sent_on(conversation: Conversation) -> None:
     """A parked SyncGroup is told NOT_COORDINATOR; the generation without assignments is gone."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.sends(sync_group())
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.sends(ask.sync_group())
     bob.stays_parked(for_ms=300)
     conversation.moves_coordinator()
 
-    bob.receives(sync_group_response(error_code=NOT_OURS, assignment=b""))
+    bob.receives(expect.sync_group(error_code=NOT_OURS, assignment=b""))
     goes_on(ana, bob)
-    ana.sends(heartbeat(generation_id=3))
-    ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
+    ana.asks(ask.heartbeat(generation_id=3), error_code="ILLEGAL_GENERATION")
     lives(ana, 2)
-    bob.sends(sync_group(generation_id=2))
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(ask.sync_group(generation_id=2), expect.sync_group(error_code="NONE", assignment=bob.part))
 
 
 @scenario("failover/move/offsets", source="OffsetMetadataManager#replay", clauses=("PE-11",), needs=MOVES)
@@ -159,10 +133,8 @@ def static_members_move(conversation: Conversation) -> None:
 
     lives(bob)
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=2))
-    bob.sends(heartbeat(generation_id=2))
-    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    bob_again.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=2))
+    bob.asks(ask.heartbeat(generation_id=2), error_code="FENCED_INSTANCE_ID")
     lives(bob_again)
 
 
@@ -176,14 +148,11 @@ def a_static_replacement_moves(conversation: Conversation) -> None:
     """Who replaced a static member is known to the new coordinator since 2.6.1; before, the former one is."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=2))
+    bob_again.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=2))
     moved(conversation, ana, bob, bob_again)
 
-    bob.sends(heartbeat(generation_id=2))
-    bob.receives(heartbeat_response(error_code=ANY))
-    bob_again.sends(heartbeat(generation_id=2))
-    bob_again.receives(heartbeat_response(error_code=ANY))
+    bob.asks(ask.heartbeat(generation_id=2), error_code=ANY)
+    bob_again.asks(ask.heartbeat(generation_id=2), error_code=ANY)
     lives(ana)
 
 
@@ -195,8 +164,7 @@ def a_pending_member_does_not_move(conversation: Conversation) -> None:
     bob.obtains_member_id()
     moved(conversation, ana, bob)
 
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
+    bob.asks(ask.join_group(), expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
     lives(ana)
 
 
@@ -208,15 +176,13 @@ def a_former_coordinator_has_forgotten_what_it_knew(conversation: Conversation) 
     moved(conversation, ana, bob)
     commits(ana, 8)
     for actor in (bob, ana):
-        actor.sends(leave_group())
-        actor.receives(leave_group_response(error_code="NONE"))
+        actor.asks(ask.leave_group(), error_code="NONE")
     moved(conversation, ana)
     moved(conversation, ana, bob)
 
     has_committed(ana, 8)
-    bob.sends(heartbeat(generation_id=2))
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.repeats(describe_groups(), until=describe_groups_response(group_state="Empty", members=()))
+    bob.asks(ask.heartbeat(generation_id=2), error_code="UNKNOWN_MEMBER_ID")
+    ana.repeats(ask.describe_groups(), until=expect.describe_groups(group_state="Empty", members=()))
 
 
 @scenario(
@@ -232,16 +198,15 @@ def the_new_coordinator_loads_while_the_former_has_let_go(conversation: Conversa
     conversation.holds(Breakpoint.LOADING)
     conversation.moves_coordinator()
 
-    ana.repeats(heartbeat(), until=heartbeat_response(error_code=NOT_OURS), within_ms=WITHIN_MS)
+    ana.repeats(ask.heartbeat(), until=expect.heartbeat(error_code=NOT_OURS), within_ms=WITHIN_MS)
     ana.disconnects()
     loading = "COORDINATOR_LOAD_IN_PROGRESS"
     ana.repeats(
-        offset_commit(topics={"orders": {0: 8}}),
-        until=offset_commit_response({"orders": {0: loading}}),
+        ask.offset_commit(topics={"orders": {0: 8}}),
+        until=expect.offset_commit({"orders": {0: loading}}),
         within_ms=WITHIN_MS,
     )
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
     conversation.releases(Breakpoint.LOADING)
     serves(ana)
     has_committed(ana, 7)

@@ -1,20 +1,6 @@
 """What was held up is sent on when the coordinator moves; what is not for a broker to do it leaves undone."""
 
-from harness.scenario import (
-    ANY,
-    Conversation,
-    add_offsets_to_txn_response,
-    end_txn_response,
-    heartbeat,
-    heartbeat_response,
-    init_producer_id,
-    init_producer_id_response,
-    offset_commit,
-    response,
-    scenario,
-    write_txn_markers,
-    write_txn_markers_response,
-)
+from harness.scenario import ANY, Conversation, ask, expect, scenario
 from suites.failover.words import MOVES, NOT_OURS, WITHIN_MS, goes_on, lives
 from suites.transactions.producers import Producer, initialised
 
@@ -34,19 +20,19 @@ def what_is_held_up_is_sent_on(conversation: Conversation) -> None:
     eve = conversation.actor("eve")
     simple = conversation.group("simple")
     eve.sends(
-        offset_commit(
+        ask.offset_commit(
             group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: (7, "m" * 3_000)}}
         )
     )
-    eve.receives(response("OffsetCommit"))
+    eve.receives(expect.response("OffsetCommit"))
 
-    eve.sends(offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {1: 8}}))
-    ana.sends(heartbeat())
+    eve.sends(ask.offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {1: 8}}))
+    ana.sends(ask.heartbeat())
     conversation.elapses(300)
     conversation.moves_coordinator()
-    eve.receives(response("OffsetCommit"))
-    ana.receives(heartbeat_response(error_code=ANY))
-    ana.repeats(heartbeat(), until=heartbeat_response(error_code=NOT_OURS), within_ms=WITHIN_MS)
+    eve.receives(expect.response("OffsetCommit"))
+    ana.receives(expect.heartbeat(error_code=ANY))
+    ana.repeats(ask.heartbeat(), until=expect.heartbeat(error_code=NOT_OURS), within_ms=WITHIN_MS)
     goes_on(bob, ana)
     lives(ana)
 
@@ -62,17 +48,15 @@ def markers_go_to_who_leads_the_log(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     producer = initialised(ana)
     ana.obtains_member_id()
-    ends = write_txn_markers(
+    ends = ask.write_txn_markers(
         producer_id=producer.producer_id,
         producer_epoch=producer.producer_epoch,
         committed=False,
         topics={_OFFSETS: (0,)},
     )
 
-    ana.elsewhere.sends(ends)
-    ana.elsewhere.receives(write_txn_markers_response({_OFFSETS: {0: "NOT_LEADER_OR_FOLLOWER"}}))
-    ana.sends(ends)
-    ana.receives(write_txn_markers_response({_OFFSETS: {0: "NONE"}}))
+    ana.elsewhere.asks(ends, expect.write_txn_markers({_OFFSETS: {0: "NOT_LEADER_OR_FOLLOWER"}}))
+    ana.asks(ends, expect.write_txn_markers({_OFFSETS: {0: "NONE"}}))
 
 
 @scenario(
@@ -94,14 +78,14 @@ def transactions_go_to_their_coordinator(conversation: Conversation) -> None:
 
     ana.elsewhere.climbs(
         [
-            (init_producer_id(), init_producer_id_response(error_code=NOT_OURS)),
+            (ask.init_producer_id(), expect.init_producer_id(error_code=NOT_OURS)),
             (
-                init_producer_id(transaction_timeout_ms=0),
-                init_producer_id_response(error_code="INVALID_TRANSACTION_TIMEOUT"),
+                ask.init_producer_id(transaction_timeout_ms=0),
+                expect.init_producer_id(error_code="INVALID_TRANSACTION_TIMEOUT"),
             ),
-            (producer.adds(), add_offsets_to_txn_response(error_code=NOT_OURS)),
-            (nobody.adds(), add_offsets_to_txn_response(error_code="INVALID_REQUEST")),
-            (producer.ends(committed=True), end_txn_response(error_code=NOT_OURS)),
-            (nobody.ends(committed=True), end_txn_response(error_code="INVALID_REQUEST")),
+            (producer.adds(), expect.add_offsets_to_txn(error_code=NOT_OURS)),
+            (nobody.adds(), expect.add_offsets_to_txn(error_code="INVALID_REQUEST")),
+            (producer.ends(committed=True), expect.end_txn(error_code=NOT_OURS)),
+            (nobody.ends(committed=True), expect.end_txn(error_code="INVALID_REQUEST")),
         ]
     )

@@ -1,14 +1,6 @@
 """The coordinator's broker stands still for a while, and goes on."""
 
-from harness.scenario import (
-    Capability,
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    offset_commit,
-    offset_commit_response,
-    scenario,
-)
+from harness.scenario import Capability, Conversation, ask, expect, scenario
 from suites.failover.words import has_committed, lives
 
 PAUSES = (Capability.PAUSE,)
@@ -19,13 +11,13 @@ def a_coordinator_that_stood_still_answers(conversation: Conversation) -> None:
     """What is sent to a broker that stands still is answered when it goes on, and members are still in."""
     ana, bob = conversation.stable_group("ana", "bob")
     conversation.pauses_coordinator()
-    ana.sends(heartbeat())
-    bob.sends(offset_commit(topics={"orders": {0: 7}}))
+    ana.sends(ask.heartbeat())
+    bob.sends(ask.offset_commit(topics={"orders": {0: 7}}))
     ana.stays_parked(for_ms=500)
     bob.stays_parked(for_ms=500)
     conversation.resumes_coordinator()
 
-    ana.receives(heartbeat_response(error_code="NONE"))
-    bob.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.receives(expect.heartbeat(error_code="NONE"))
+    bob.receives(expect.offset_commit({"orders": {0: "NONE"}}))
     has_committed(bob, 7)
     lives(bob)

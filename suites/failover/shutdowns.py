@@ -1,14 +1,6 @@
 """A broker that shuts down in good order: what it answers to requests that wait."""
 
-from harness.scenario import (
-    Capability,
-    Conversation,
-    join_group,
-    join_group_response,
-    scenario,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import Capability, Conversation, ask, expect, scenario
 from suites.failover.words import NOT_OURS, rebalancing, serves
 
 RESTARTS = (Capability.RESTART,)
@@ -21,7 +13,7 @@ def a_parked_join_is_answered_by_a_broker_that_shuts_down(conversation: Conversa
     ana, bob = rebalancing(conversation)
 
     conversation.restarts_coordinator()
-    ana.may_receive(join_group_response(error_code=NOT_OURS, generation_id=-1))
+    ana.may_receive(expect.join_group(error_code=NOT_OURS, generation_id=-1))
     serves(bob)
 
 
@@ -31,10 +23,10 @@ def a_new_member_is_answered_by_a_broker_that_shuts_down(conversation: Conversat
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
-    bob.sends(join_group())
+    bob.sends(ask.join_group())
 
     conversation.restarts_coordinator()
-    bob.may_receive(join_group_response(error_code=NOT_OURS, generation_id=-1))
+    bob.may_receive(expect.join_group(error_code=NOT_OURS, generation_id=-1))
     serves(ana)
 
 
@@ -42,12 +34,12 @@ def a_new_member_is_answered_by_a_broker_that_shuts_down(conversation: Conversat
 def a_parked_sync_is_answered_by_a_broker_that_shuts_down(conversation: Conversation) -> None:
     """A broker that shuts down answers a parked SyncGroup NOT_COORDINATOR from 3.3 on, hanging up before."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.sends(sync_group())
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.sends(ask.sync_group())
 
     conversation.restarts_coordinator()
-    bob.may_receive(sync_group_response(error_code=NOT_OURS))
+    bob.may_receive(expect.sync_group(error_code=NOT_OURS))
     serves(ana)

@@ -1,16 +1,6 @@
 """The coordinator moves on while it is still being loaded, until it is where it was before."""
 
-from harness.scenario import (
-    ANY,
-    Breakpoint,
-    Capability,
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    offset_fetch,
-    response,
-    scenario,
-)
+from harness.scenario import ANY, Breakpoint, Capability, Conversation, ask, expect, scenario
 from suites.failover.words import commits
 
 _LOADED_MS = 3_000
@@ -36,7 +26,5 @@ def a_coordinator_is_elected_again_before_it_has_loaded(conversation: Conversati
     conversation.releases(Breakpoint.LOADING)
     conversation.elapses(_LOADED_MS)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch"))
+    ana.asks(ask.heartbeat(), error_code=ANY)
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.response("OffsetFetch"))

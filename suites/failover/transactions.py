@@ -1,17 +1,6 @@
 """Transactions of which offsets are pending when their coordinator moves or dies."""
 
-from harness.scenario import (
-    Actor,
-    Conversation,
-    add_offsets_to_txn_response,
-    describe_groups,
-    describe_groups_response,
-    end_txn_response,
-    offset_fetch,
-    response,
-    scenario,
-    txn_offset_commit_response,
-)
+from harness.scenario import Actor, Conversation, ask, expect, scenario
 from suites.failover.words import (
     DISCONNECTS,
     KILLS,
@@ -26,19 +15,20 @@ from suites.failover.words import (
 from suites.transactions.producers import ORDER_0, Producer, pending, sees
 
 LOADS = "OffsetMetadataManager#replay"
-STABLE = offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True)
-UNSTABLE = response("OffsetFetch", topics=({"partitions": ({"error_code": "UNSTABLE_OFFSET_COMMIT"},)},))
+STABLE = ask.offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True)
+UNSTABLE = expect.response(
+    "OffsetFetch", topics=({"partitions": ({"error_code": "UNSTABLE_OFFSET_COMMIT"},)},)
+)
 
 
 def _is_pending(actor: Actor) -> None:
-    actor.sends(STABLE)
-    actor.receives(UNSTABLE)
+    actor.asks(STABLE, UNSTABLE)
 
 
 def _ends(producer: Producer, *, committed: bool) -> None:
     """Decide the transaction, as soon as its new coordinator has loaded it."""
     producer.actor.repeats(
-        producer.ends(committed=committed), until=end_txn_response(error_code="NONE"), within_ms=WITHIN_MS
+        producer.ends(committed=committed), until=expect.end_txn(error_code="NONE"), within_ms=WITHIN_MS
     )
 
 
@@ -49,7 +39,7 @@ def a_pending_offset_moves_and_counts(conversation: Conversation) -> None:
     ana = producer.actor
     moved(conversation, ana)
 
-    ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE", group_state="Empty"))
+    ana.repeats(ask.describe_groups(), until=expect.describe_groups(error_code="NONE", group_state="Empty"))
     _is_pending(ana)
     _ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
@@ -79,11 +69,8 @@ def a_former_coordinator_decides_nothing(conversation: Conversation) -> None:
     ana = producer.actor
     conversation.moves_coordinator()
 
-    ana.repeats(
-        producer.ends(committed=True), until=end_txn_response(error_code=NOT_OURS), within_ms=WITHIN_MS
-    )
-    ana.sends(producer.commits({"orders": {0: 43}}))
-    ana.receives(txn_offset_commit_response({"orders": {0: NOT_OURS}}))
+    ana.repeats(producer.ends(committed=True), until=expect.end_txn(error_code=NOT_OURS), within_ms=WITHIN_MS)
+    ana.asks(producer.commits({"orders": {0: 43}}), expect.txn_offset_commit({"orders": {0: NOT_OURS}}))
     ana.disconnects()
     serves(ana)
     _ends(producer, committed=True)
@@ -98,7 +85,7 @@ def a_transaction_takes_offsets_from_both_coordinators(conversation: Conversatio
     moved(conversation, ana)
     ana.repeats(
         producer.commits({"orders": {1: 43}}),
-        until=txn_offset_commit_response({"orders": {1: "NONE"}}),
+        until=expect.txn_offset_commit({"orders": {1: "NONE"}}),
         within_ms=WITHIN_MS,
     )
 
@@ -130,7 +117,7 @@ def a_pending_offset_counts_though_its_coordinator_was_away(conversation: Conver
     _is_pending(ana)
     conversation.reconnects_coordinator()
     ana.formerly.repeats(
-        producer.ends(committed=True), until=end_txn_response(error_code=NOT_OURS), within_ms=WITHIN_MS
+        producer.ends(committed=True), until=expect.end_txn(error_code=NOT_OURS), within_ms=WITHIN_MS
     )
     _is_pending(ana)
     _ends(producer, committed=True)
@@ -144,9 +131,8 @@ def what_was_decided_outlives_the_coordinator(conversation: Conversation) -> Non
     ana = producer.actor
     _ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
-    ana.repeats(producer.adds(), until=add_offsets_to_txn_response(error_code="NONE"), within_ms=WITHIN_MS)
-    ana.sends(producer.commits({"orders": {0: 43}}))
-    ana.receives(txn_offset_commit_response({"orders": {0: "NONE"}}))
+    ana.repeats(producer.adds(), until=expect.add_offsets_to_txn(error_code="NONE"), within_ms=WITHIN_MS)
+    ana.asks(producer.commits({"orders": {0: 43}}), expect.txn_offset_commit({"orders": {0: "NONE"}}))
     _ends(producer, committed=False)
     sees(ana, ORDER_0)
     killed(conversation, ana)

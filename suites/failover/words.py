@@ -1,30 +1,6 @@
 """What the scenarios of this suite have in common."""
 
-from harness.scenario import (
-    ANY,
-    Actor,
-    Capability,
-    Conversation,
-    GroupRef,
-    delete_groups,
-    delete_groups_response,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    offset_commit,
-    offset_commit_response,
-    offset_delete,
-    offset_delete_response,
-    offset_fetch,
-    offset_fetch_response,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import ANY, Actor, Capability, Conversation, GroupRef, ask, expect
 
 MOVES = (Capability.CLUSTER,)
 KILLS = (Capability.KILL,)
@@ -70,25 +46,26 @@ def serves(witness: Actor) -> None:
     """
     nowhere = {"payments": (1,)}
     witness.repeats(
-        offset_fetch(topics=nowhere), until=offset_fetch_response({"payments": {1: -1}}), within_ms=WITHIN_MS
+        ask.offset_fetch(topics=nowhere),
+        until=expect.offset_fetch({"payments": {1: -1}}),
+        within_ms=WITHIN_MS,
     )
-    beside = offset_commit(
+    beside = ask.offset_commit(
         group_id=GroupRef("beside"), generation_id=-1, member_id="", topics={"orders": {0: 1}}
     )
-    witness.sends(beside)
-    witness.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    witness.asks(beside, expect.offset_commit({"orders": {0: "NONE"}}))
 
 
 def lives(actor: Actor, generation_id: int | None = None) -> None:
     """Expect that a member is in a group, of its own generation or else of that, which is not rebalancing."""
-    actor.sends(heartbeat() if generation_id is None else heartbeat(generation_id=generation_id))
-    actor.receives(heartbeat_response(error_code="NONE"))
+    actor.sends(ask.heartbeat() if generation_id is None else ask.heartbeat(generation_id=generation_id))
+    actor.receives(expect.heartbeat(error_code="NONE"))
 
 
 def commits(actor: Actor, offset: int) -> None:
     """Have an offset of partition 0 of `orders` acknowledged."""
-    actor.sends(offset_commit(topics={"orders": {0: offset}}))
-    actor.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    actor.sends(ask.offset_commit(topics={"orders": {0: offset}}))
+    actor.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
 
 def has_committed(actor: Actor, offset: int) -> None:
@@ -98,8 +75,8 @@ def has_committed(actor: Actor, offset: int) -> None:
     after it has loaded: until then an acknowledged offset may be missing.
     """
     actor.repeats(
-        offset_fetch(topics={"orders": (0,)}),
-        until=offset_fetch_response({"orders": {0: offset}}),
+        ask.offset_fetch(topics={"orders": (0,)}),
+        until=expect.offset_fetch({"orders": {0: offset}}),
         within_ms=WITHIN_MS,
     )
 
@@ -108,27 +85,26 @@ def rebalancing(conversation: Conversation) -> tuple[Actor, Actor]:
     """Return two members of generation 2, the first of which has joined again and waits for the second."""
     ana, bob = conversation.stable_group("ana", "bob")
     lives(bob)
-    ana.sends(join_group())
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.sends(ask.join_group())
+    bob.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
     return ana, bob
 
 
 def is_answered_alike_by_every_api(actor: Actor) -> None:
     """Ask everything that only the group's coordinator answers."""
-    no_offsets = offset_commit_response({"orders": {0: NOT_OURS}})
+    no_offsets = expect.offset_commit({"orders": {0: NOT_OURS}})
     actor.climbs(
         [
-            (join_group(), join_group_response(error_code=NOT_OURS)),
-            (sync_group(), sync_group_response(error_code=NOT_OURS, assignment=b"")),
-            (heartbeat(), heartbeat_response(error_code=NOT_OURS)),
-            (leave_group(), leave_group_response(error_code=NOT_OURS)),
+            (ask.join_group(), expect.join_group(error_code=NOT_OURS)),
+            (ask.sync_group(), expect.sync_group(error_code=NOT_OURS, assignment=b"")),
+            (ask.heartbeat(), expect.heartbeat(error_code=NOT_OURS)),
+            (ask.leave_group(), expect.leave_group(error_code=NOT_OURS)),
             # Some releases cannot say it in this version (KAFKA-15755): the reference tells which.
-            (leave_group(version=2), leave_group_response(error_code=ANY)),
-            (offset_commit(topics={"orders": {0: 9}}), no_offsets),
-            (offset_fetch(), offset_fetch_response({}, error_code=NOT_OURS)),
-            (offset_delete(topics={"orders": (0,)}), offset_delete_response(error_code=NOT_OURS)),
-            (describe_groups(), describe_groups_response(error_code=NOT_OURS, group_state="")),
-            (delete_groups(), delete_groups_response(NOT_OURS)),
+            (ask.leave_group(version=2), expect.leave_group(error_code=ANY)),
+            (ask.offset_commit(topics={"orders": {0: 9}}), no_offsets),
+            (ask.offset_fetch(), expect.offset_fetch({}, error_code=NOT_OURS)),
+            (ask.offset_delete(topics={"orders": (0,)}), expect.offset_delete(error_code=NOT_OURS)),
+            (ask.describe_groups(), expect.describe_groups(error_code=NOT_OURS, group_state="")),
+            (ask.delete_groups(), expect.delete_groups(NOT_OURS)),
         ]
     )

@@ -5,19 +5,7 @@ Kafka lingers 10 ms in 3.9 and 5 ms from 4.0 on; a whole second here lets a clie
 
 from typing import Final
 
-from harness.scenario import (
-    Actor,
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    offset_commit,
-    offset_commit_response,
-    offset_fetch,
-    offset_fetch_response,
-    one_of,
-    response,
-    scenario,
-)
+from harness.scenario import Actor, Conversation, ask, expect, one_of, scenario
 from suites.failures.too_large import SMALL_LOG
 
 APPENDS: Final = "CoordinatorRuntime#append"
@@ -32,9 +20,9 @@ def _commits_too_much(conversation: Conversation, actor: Actor) -> None:
     """Commit more than the log takes, to another group of the same partition."""
     topics = {"orders": {0: (7, "short"), 1: (8, "m" * 3000)}}
     actor.sends(
-        offset_commit(group_id=conversation.group("large"), generation_id=-1, member_id="", topics=topics)
+        ask.offset_commit(group_id=conversation.group("large"), generation_id=-1, member_id="", topics=topics)
     )
-    actor.receives(offset_commit_response({"orders": dict.fromkeys((0, 1), one_of(*TOO_LARGE))}))
+    actor.receives(expect.offset_commit({"orders": dict.fromkeys((0, 1), one_of(*TOO_LARGE))}))
 
 
 # The commit asks for a small log as the others do: it needs none, but so they share a broker.
@@ -47,14 +35,12 @@ def a_commit_is_written_when_its_batch_is(conversation: Conversation) -> None:
     bob, eve = conversation.actors("bob", "eve")
     conversation.elapses(2 * LINGER_MS)
 
-    ana.sends(offset_commit(topics={"orders": {0: 7}}))
-    eve.sends(offset_fetch(topics={"orders": (0,)}))
-    eve.receives(response("OffsetFetch"))
-    bob.sends(heartbeat(generation_id=ana.generation_id, member_id=ana.member_id))
-    bob.receives(heartbeat_response(error_code="NONE"), within_ms=3 * LINGER_MS)
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
-    eve.sends(offset_fetch(topics={"orders": (0,)}))
-    eve.receives(offset_fetch_response({"orders": {0: 7}}))
+    ana.sends(ask.offset_commit(topics={"orders": {0: 7}}))
+    eve.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.response("OffsetFetch"))
+    bob.sends(ask.heartbeat(generation_id=ana.generation_id, member_id=ana.member_id))
+    bob.receives(expect.heartbeat(error_code="NONE"), within_ms=3 * LINGER_MS)
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
+    eve.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.offset_fetch({"orders": {0: 7}}))
 
 
 @scenario(
@@ -70,15 +56,12 @@ def a_heartbeat_comes_behind_a_write_that_is_too_large(conversation: Conversatio
 
     eve = conversation.actor("eve")
     _commits_too_much(conversation, eve)
-    ana.sends(heartbeat())
-    ana.receives(
-        heartbeat_response(error_code=one_of("NONE", "UNKNOWN_SERVER_ERROR")), within_ms=3 * LINGER_MS
-    )
+    ana.sends(ask.heartbeat())
+    ana.receives(expect.heartbeat(error_code=one_of("NONE", "UNKNOWN_SERVER_ERROR")), within_ms=3 * LINGER_MS)
     conversation.elapses(2 * LINGER_MS)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    ana.sends(offset_commit(topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
+    ana.asks(ask.heartbeat(), error_code="NONE")
+    ana.sends(ask.offset_commit(topics={"orders": {0: 7}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
 
 
 @scenario(
@@ -94,10 +77,10 @@ def a_write_joins_the_batch_that_a_refused_one_left(conversation: Conversation) 
 
     eve = conversation.actor("eve")
     _commits_too_much(conversation, eve)
-    ana.sends(offset_commit(topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"), within_ms=3 * LINGER_MS)
+    ana.sends(ask.offset_commit(topics={"orders": {0: 7}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
+    ana.sends(ask.heartbeat())
+    ana.receives(expect.heartbeat(error_code="NONE"), within_ms=3 * LINGER_MS)
 
 
 @scenario(
@@ -112,11 +95,10 @@ def a_write_that_is_too_large_comes_behind_another(conversation: Conversation) -
     conversation.elapses(2 * LINGER_MS)
 
     eve = conversation.actor("eve")
-    ana.sends(offset_commit(topics={"orders": {0: 7}}))
+    ana.sends(ask.offset_commit(topics={"orders": {0: 7}}))
     _commits_too_much(conversation, eve)
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(offset_fetch_response({"orders": {0: 7, 1: -1}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
+    ana.asks(ask.offset_fetch(topics={"orders": (0, 1)}), expect.offset_fetch({"orders": {0: 7, 1: -1}}))
 
 
 @scenario(
@@ -132,9 +114,8 @@ def a_refused_write_holds_nobody_up_for_long(conversation: Conversation) -> None
     _commits_too_much(conversation, ana)
     conversation.elapses(2 * LINGER_MS)
     for member in (ana, bob):
-        member.sends(heartbeat())
-        member.receives(heartbeat_response(error_code="NONE"), within_ms=3 * LINGER_MS)
-    ana.sends(offset_commit(topics={"orders": {0: 9}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(offset_fetch_response({"orders": {0: 9, 1: -1}}))
+        member.sends(ask.heartbeat())
+        member.receives(expect.heartbeat(error_code="NONE"), within_ms=3 * LINGER_MS)
+    ana.sends(ask.offset_commit(topics={"orders": {0: 9}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
+    ana.asks(ask.offset_fetch(topics={"orders": (0, 1)}), expect.offset_fetch({"orders": {0: 9, 1: -1}}))

@@ -1,24 +1,6 @@
 """Deletions while the log wants more replicas than there are."""
 
-from harness.scenario import (
-    ANY,
-    Actor,
-    Capability,
-    Conversation,
-    delete_groups,
-    delete_groups_response,
-    describe_groups,
-    describe_groups_response,
-    leave_group,
-    leave_group_response,
-    offset_commit,
-    offset_commit_response,
-    offset_delete,
-    offset_delete_response,
-    offset_fetch,
-    offset_fetch_response,
-    scenario,
-)
+from harness.scenario import ANY, Actor, Capability, Conversation, ask, expect, scenario
 
 RESTARTS = (Capability.RESTART,)
 CLEANS = "GroupMetadataManager#cleanupGroupMetadata"
@@ -27,7 +9,7 @@ CLEANS = "GroupMetadataManager#cleanupGroupMetadata"
 def _restarts(conversation: Conversation, witness: Actor, *, min_insync_replicas: int) -> None:
     conversation.restarts_coordinator({"min.insync.replicas": min_insync_replicas})
     group = conversation.group("witness")
-    witness.repeats(offset_fetch(group_id=group), until=offset_fetch_response({}), within_ms=15_000)
+    witness.repeats(ask.offset_fetch(group_id=group), until=expect.offset_fetch({}), within_ms=15_000)
 
 
 @scenario("failures/too-few-replicas/tombstones", source=CLEANS, clauses=("ER-15", "DL-02"), needs=RESTARTS)
@@ -41,27 +23,22 @@ def deletions_need_no_replicas(conversation: Conversation) -> None:
     simple, other = conversation.group("simple"), conversation.group("other")
     for group in (simple, other):
         bob.sends(
-            offset_commit(group_id=group, generation_id=-1, member_id="", topics={"orders": {0: 7, 1: 8}})
+            ask.offset_commit(group_id=group, generation_id=-1, member_id="", topics={"orders": {0: 7, 1: 8}})
         )
-        bob.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+        bob.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
     conversation.stable_group(ana)
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(), error_code="NONE")
     _restarts(conversation, bob, min_insync_replicas=2)
 
-    bob.sends(delete_groups(groups=(simple,)))
-    bob.receives(delete_groups_response("NONE"))
-    bob.sends(offset_delete(group_id=other, topics={"orders": (0,)}))
-    bob.receives(offset_delete_response(error_code="NONE"))
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
+    bob.asks(ask.delete_groups(groups=(simple,)), expect.delete_groups("NONE"))
+    bob.asks(ask.offset_delete(group_id=other, topics={"orders": (0,)}), error_code="NONE")
+    ana.asks(ask.delete_groups(), expect.delete_groups("NONE"))
     _restarts(conversation, bob, min_insync_replicas=1)
 
-    bob.sends(offset_fetch(group_id=simple, topics={"orders": (0,)}))
-    bob.receives(offset_fetch_response({"orders": {0: -1}}))
-    bob.sends(describe_groups(groups=(simple,)))
-    bob.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
-    bob.sends(offset_fetch(group_id=other, topics={"orders": (0, 1)}))
-    bob.receives(offset_fetch_response({"orders": {0: -1, 1: 8}}))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code=ANY, group_state="Dead"))
+    bob.sends(ask.offset_fetch(group_id=simple, topics={"orders": (0,)}))
+    bob.receives(expect.offset_fetch({"orders": {0: -1}}))
+    bob.sends(ask.describe_groups(groups=(simple,)))
+    bob.receives(expect.describe_groups(error_code="NONE", group_state="Dead"))
+    bob.sends(ask.offset_fetch(group_id=other, topics={"orders": (0, 1)}))
+    bob.receives(expect.offset_fetch({"orders": {0: -1, 1: 8}}))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code=ANY, group_state="Dead"))

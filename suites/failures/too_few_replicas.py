@@ -1,20 +1,6 @@
 """Writes that want more replicas than there are."""
 
-from harness.scenario import (
-    ANY,
-    Conversation,
-    delete_groups,
-    delete_groups_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    offset_commit,
-    offset_fetch,
-    response,
-    scenario,
-    sync_group,
-)
+from harness.scenario import ANY, Conversation, ask, expect, scenario
 
 
 @scenario(
@@ -26,18 +12,13 @@ from harness.scenario import (
 def writes_may_want_more_replicas_than_there_are(conversation: Conversation) -> None:
     """With min.insync.replicas 2 and one replica writes fail until 3.6, and succeed since."""
     ana, bob = conversation.actors("ana", "bob")
-    ana.sends(join_group(version=3, member_id=""))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
-    ana.sends(sync_group(assignments=((ana.member_id, ana.part),)))
-    ana.receives(response("SyncGroup"))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    ana.asks(ask.join_group(version=3, member_id=""), expect.join_group(error_code="NONE", generation_id=1))
+    ana.asks(ask.sync_group(assignments=((ana.member_id, ana.part),)), expect.response("SyncGroup"))
+    ana.asks(ask.heartbeat(), error_code=ANY)
 
     simple = conversation.group("simple")
-    commit = offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 7}})
-    bob.sends(commit)
-    bob.receives(response("OffsetCommit"))
-    bob.sends(offset_fetch(group_id=simple, topics={"orders": (0,)}))
-    bob.receives(response("OffsetFetch", error_code="NONE"))
-    bob.sends(delete_groups(groups=(simple,)))
-    bob.receives(delete_groups_response("NONE"))
+    commit = ask.offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 7}})
+    bob.asks(commit, expect.response("OffsetCommit"))
+    bob.sends(ask.offset_fetch(group_id=simple, topics={"orders": (0,)}))
+    bob.receives(expect.response("OffsetFetch", error_code="NONE"))
+    bob.asks(ask.delete_groups(groups=(simple,)), expect.delete_groups("NONE"))

@@ -2,34 +2,7 @@
 
 from typing import Final
 
-from harness.scenario import (
-    ANY,
-    ORDERS,
-    Conversation,
-    delete_groups,
-    delete_groups_response,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    offset_commit,
-    offset_commit_response,
-    offset_delete,
-    offset_delete_response,
-    offset_fetch,
-    offset_fetch_response,
-    one_of,
-    partitions_of,
-    response,
-    scenario,
-    subscription,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import ANY, ORDERS, Conversation, ask, expect, one_of, scenario, subscription
 
 SMALL_LOG: Final = {"message.max.bytes": "1000", "offsets.commit.timeout.ms": "2000"}
 """Room for a group of two members with short names, or for one offset; what a write that fails holds up
@@ -51,26 +24,25 @@ def assignments_too_large_for_the_log(conversation: Conversation) -> None:
     The Java coordinator of 3.8 and 3.9 keeps a batch open for good then, and has nothing written any more.
     """
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
 
-    bob.sends(sync_group())
-    ana.sends(sync_group(assignments=((ana.member_id, LARGE), (bob.member_id, b""))))
-    ana.receives(sync_group_response(error_code="UNKNOWN_SERVER_ERROR", assignment=b""))
-    bob.receives(sync_group_response(error_code="UNKNOWN_SERVER_ERROR", assignment=b""))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    bob.sends(ask.sync_group())
+    ana.sends(ask.sync_group(assignments=((ana.member_id, LARGE), (bob.member_id, b""))))
+    ana.receives(expect.sync_group(error_code="UNKNOWN_SERVER_ERROR", assignment=b""))
+    bob.receives(expect.sync_group(error_code="UNKNOWN_SERVER_ERROR", assignment=b""))
+    ana.asks(ask.heartbeat(), error_code=ANY)
 
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=4))
-    bob.receives(join_group_response(error_code="NONE", generation_id=4))
-    ana.sends(sync_group(assignments=((ana.member_id, ana.part), (bob.member_id, bob.part))))
-    ana.receives(sync_group_response(error_code=ANY))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=4))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=4))
+    ana.asks(
+        ask.sync_group(assignments=((ana.member_id, ana.part), (bob.member_id, bob.part))), error_code=ANY
+    )
+    ana.asks(ask.heartbeat(), error_code=ANY)
 
 
 @scenario(
@@ -89,12 +61,10 @@ def a_static_restart_too_large_for_the_log(conversation: Conversation) -> None:
     again = conversation.actor("bob-again", group_instance_id="seat-b")
     conversation.stable_group(ana, bob)
 
-    again.sends(join_group(protocols=(("range", MANY_TOPICS),)))
-    again.receives(join_group_response(error_code=ANY, generation_id=2, members=()))
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code=ANY))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    again.sends(ask.join_group(protocols=(("range", MANY_TOPICS),)))
+    again.receives(expect.join_group(error_code=ANY, generation_id=2, members=()))
+    bob.asks(ask.heartbeat(), error_code=ANY)
+    ana.asks(ask.heartbeat(), error_code=ANY)
 
 
 @scenario(
@@ -107,14 +77,12 @@ def a_new_group_too_large_in_two_steps(conversation: Conversation) -> None:
     """A minted id of a group that cannot be written is unknown to Java since 4.0, and good to all before."""
     group_id = "two-steps-" + "g" * 1200
     ana = conversation.actor("ana")
-    ana.sends(join_group(group_id=group_id))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    ana.asks(ask.join_group(group_id=group_id), error_code="MEMBER_ID_REQUIRED")
     conversation.elapses(200)
-    ana.sends(describe_groups(groups=(group_id,)))
-    ana.receives(describe_groups_response(error_code="NONE", group_state=ANY, members=()))
+    ana.sends(ask.describe_groups(groups=(group_id,)))
+    ana.receives(expect.describe_groups(error_code="NONE", group_state=ANY, members=()))
 
-    ana.sends(join_group(group_id=group_id))
-    ana.receives(join_group_response(error_code=ANY))
+    ana.asks(ask.join_group(group_id=group_id), error_code=ANY)
 
 
 @scenario(
@@ -125,15 +93,13 @@ def a_new_group_too_large_in_two_steps(conversation: Conversation) -> None:
 )
 def a_new_group_too_large_in_one_step(conversation: Conversation) -> None:
     """Who is let in at once to a group that cannot be written fails in Java, and joins in Scala."""
-    joined_or_failed = join_group_response(error_code=one_of("NONE", "UNKNOWN_SERVER_ERROR"))
+    joined_or_failed = expect.join_group(error_code=one_of("NONE", "UNKNOWN_SERVER_ERROR"))
     group_id = "one-step-" + "g" * 1200
     ana = conversation.actor("ana")
     bob = conversation.actor("bob", group_instance_id="seat-b")
 
-    ana.sends(join_group(version=3, group_id=group_id))
-    ana.receives(joined_or_failed)
-    bob.sends(join_group(group_id=f"static-{group_id}"))
-    bob.receives(joined_or_failed)
+    ana.asks(ask.join_group(version=3, group_id=group_id), joined_or_failed)
+    bob.asks(ask.join_group(group_id=f"static-{group_id}"), joined_or_failed)
 
 
 @scenario(
@@ -145,21 +111,16 @@ def a_new_group_too_large_in_one_step(conversation: Conversation) -> None:
 def an_emptied_group_too_large_for_the_log(conversation: Conversation) -> None:
     """When a group's emptying cannot be written, Java says so on top; the group is Empty all the same."""
     ana, bob = conversation.actors("ana", "bob")
-    typed = join_group(protocol_type="t" * 1200, protocols=(("range", ORDERS),))
-    ana.sends(typed)
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
-    ana.sends(typed)
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    typed = ask.join_group(protocol_type="t" * 1200, protocols=(("range", ORDERS),))
+    ana.asks(typed, error_code="MEMBER_ID_REQUIRED")
+    ana.asks(typed, expect.join_group(error_code="NONE", generation_id=1))
 
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code=ANY))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Empty", members=()))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.leave_group(), error_code=ANY)
+    ana.sends(ask.describe_groups())
+    ana.receives(expect.describe_groups(error_code="NONE", group_state="Empty", members=()))
+    ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
     bob.joins()
-    bob.sends(heartbeat(generation_id=3))
-    bob.receives(heartbeat_response(error_code=ANY))
+    bob.asks(ask.heartbeat(generation_id=3), error_code=ANY)
 
 
 @scenario(
@@ -173,12 +134,10 @@ def a_commit_too_large_for_the_log(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     offsets = {"orders": {0: (7, "short"), 1: (8, "m" * 3000)}}
 
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics=offsets))
-    ana.receives(response("OffsetCommit"))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state=ANY, members=()))
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1, 1: -1}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics=offsets))
+    ana.receives(expect.response("OffsetCommit"))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state=ANY, members=()))
+    ana.asks(ask.offset_fetch(topics={"orders": (0, 1)}), expect.offset_fetch({"orders": {0: -1, 1: -1}}))
 
 
 @scenario(
@@ -195,16 +154,14 @@ def a_deletion_too_large_for_the_log(conversation: Conversation) -> None:
     for topic, indexes in partitions.items():
         for index in indexes:
             one = {topic: {index: 7}}
-            ana.sends(offset_commit(group_id=group_id, generation_id=-1, member_id="", topics=one))
-            ana.receives(offset_commit_response(partitions_of({topic: (index,)}, "NONE")))
+            ana.sends(ask.offset_commit(group_id=group_id, generation_id=-1, member_id="", topics=one))
+            ana.receives(expect.offset_commit(expect.partitions_of({topic: (index,)}, "NONE")))
 
-    ana.sends(offset_delete(group_id=group_id, topics=partitions))
-    ana.receives(offset_delete_response(error_code=ANY))
-    ana.sends(offset_fetch(group_id=group_id, topics=partitions))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
-    ana.sends(offset_commit(group_id=group_id, generation_id=-1, member_id="", topics={"orders": {0: 9}}))
-    ana.receives(response("OffsetCommit"))
-    ana.sends(delete_groups(groups=(group_id,)))
-    ana.receives(delete_groups_response(ANY))
-    ana.sends(describe_groups(groups=(group_id,)))
-    ana.receives(describe_groups_response(error_code="NONE", group_state=ANY, members=()))
+    ana.asks(ask.offset_delete(group_id=group_id, topics=partitions), error_code=ANY)
+    ana.sends(ask.offset_fetch(group_id=group_id, topics=partitions))
+    ana.receives(expect.response("OffsetFetch", error_code="NONE"))
+    ana.sends(ask.offset_commit(group_id=group_id, generation_id=-1, member_id="", topics={"orders": {0: 9}}))
+    ana.receives(expect.response("OffsetCommit"))
+    ana.asks(ask.delete_groups(groups=(group_id,)), expect.delete_groups(ANY))
+    ana.sends(ask.describe_groups(groups=(group_id,)))
+    ana.receives(expect.describe_groups(error_code="NONE", group_state=ANY, members=()))

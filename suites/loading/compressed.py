@@ -1,16 +1,6 @@
 """A log whose batches are compressed."""
 
-from harness.scenario import (
-    Capability,
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    offset_commit,
-    offset_commit_response,
-    offset_fetch,
-    offset_fetch_response,
-    scenario,
-)
+from harness.scenario import Capability, Conversation, ask, expect, scenario
 
 
 @scenario(
@@ -23,14 +13,12 @@ from harness.scenario import (
 def a_compressed_log_is_loaded(conversation: Conversation) -> None:
     """With a compressed log members and offsets come back as with any other."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(offset_commit(topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(ask.offset_commit(topics={"orders": {0: 7}}), expect.offset_commit({"orders": {0: "NONE"}}))
 
     conversation.restarts_coordinator()
     ana.repeats(
-        offset_fetch(topics={"orders": (0,)}),
-        until=offset_fetch_response({"orders": {0: 7}}),
+        ask.offset_fetch(topics={"orders": (0,)}),
+        until=expect.offset_fetch({"orders": {0: 7}}),
         within_ms=15_000,
     )
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")

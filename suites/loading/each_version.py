@@ -10,34 +10,10 @@ from harness.scenario import (
     Conversation,
     Pattern,
     Value,
-    add_offsets_to_txn_response,
-    delete_groups,
-    delete_groups_response,
-    describe_groups,
-    describe_groups_response,
-    end_txn_response,
-    find_coordinator,
-    find_coordinator_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    list_groups,
-    list_groups_response,
-    offset_commit,
-    offset_commit_response,
-    offset_delete,
-    offset_delete_response,
-    offset_fetch,
-    offset_fetch_response,
-    request,
-    response,
+    ask,
+    expect,
     scenario,
     sweep,
-    sync_group,
-    sync_group_response,
 )
 from harness.scenario.messages import Request, Response
 from suites.loading.transactions import awaits_transactions
@@ -57,12 +33,11 @@ def _loads(conversation: Conversation) -> None:
 def _asks(conversation: Conversation, ana: Actor, *asked: tuple[Request, Response]) -> None:
     """Let somebody ask while the coordinator loads, which it has begun to, and await the end of it."""
     for said, answer in asked:
-        ana.sends(said)
-        ana.receives(answer)
+        ana.asks(said, answer)
     conversation.releases(Breakpoint.LOADING)
     ana.repeats(
-        offset_fetch(topics={"payments": (1,)}),
-        until=offset_fetch_response({"payments": {1: -1}}),
+        ask.offset_fetch(topics={"payments": (1,)}),
+        until=expect.offset_fetch({"payments": {1: -1}}),
         within_ms=15_000,
     )
 
@@ -80,11 +55,11 @@ def it_is_found(conversation: Conversation, version: int) -> None:
     _loads(conversation)
     one: Pattern = {"error_code": "NONE", "host": NON_EMPTY}
     found = (
-        response("FindCoordinator", coordinators=(one,))
+        expect.response("FindCoordinator", coordinators=(one,))
         if version >= 4
-        else find_coordinator_response(error_code="NONE", host=NON_EMPTY)
+        else expect.find_coordinator(error_code="NONE", host=NON_EMPTY)
     )
-    _asks(conversation, ana, (find_coordinator(version=version), found))
+    _asks(conversation, ana, (ask.find_coordinator(version=version), found))
 
 
 @scenario(
@@ -94,12 +69,12 @@ def nobody_joins(conversation: Conversation, version: int) -> None:
     """JoinGroup v{version} is refused while loading, of members and of who would be one."""
     (ana,) = conversation.stable_group("ana")
     _loads(conversation)
-    refused = join_group_response(error_code=LOADING)
+    refused = expect.join_group(error_code=LOADING)
     _asks(
         conversation,
         ana,
-        (join_group(version=version), refused),
-        (join_group(version=version, member_id=""), refused),
+        (ask.join_group(version=version), refused),
+        (ask.join_group(version=version, member_id=""), refused),
     )
 
 
@@ -114,12 +89,12 @@ def nobody_is_assigned(conversation: Conversation, version: int) -> None:
     """SyncGroup v{version} brings no assignment while loading."""
     (ana,) = conversation.stable_group("ana")
     _loads(conversation)
-    nothing = sync_group_response(assignment=b"")
+    nothing = expect.sync_group(assignment=b"")
     _asks(
         conversation,
         ana,
-        (sync_group(version=version), nothing),
-        (sync_group(version=version, member_id="nobody"), nothing),
+        (ask.sync_group(version=version), nothing),
+        (ask.sync_group(version=version, member_id="nobody"), nothing),
     )
 
 
@@ -134,12 +109,12 @@ def everybody_lives(conversation: Conversation, version: int) -> None:
     """Heartbeat v{version} is good while loading, of members and of nobody."""
     (ana,) = conversation.stable_group("ana")
     _loads(conversation)
-    good = heartbeat_response(error_code="NONE")
+    good = expect.heartbeat(error_code="NONE")
     _asks(
         conversation,
         ana,
-        (heartbeat(version=version), good),
-        (heartbeat(version=version, member_id="nobody"), good),
+        (ask.heartbeat(version=version), good),
+        (ask.heartbeat(version=version, member_id="nobody"), good),
     )
 
 
@@ -154,8 +129,8 @@ def nobody_leaves(conversation: Conversation, version: int) -> None:
     """LeaveGroup v{version} is refused on top while loading, if the release has words for it."""
     (ana,) = conversation.stable_group("ana")
     _loads(conversation)
-    refused = leave_group_response(error_code=LOADING if version >= 3 else ANY)
-    _asks(conversation, ana, (leave_group(version=version), refused))
+    refused = expect.leave_group(error_code=LOADING if version >= 3 else ANY)
+    _asks(conversation, ana, (ask.leave_group(version=version), refused))
 
 
 @scenario(
@@ -169,12 +144,12 @@ def nothing_is_committed(conversation: Conversation, version: int) -> None:
     """OffsetCommit v{version} is refused for each partition while loading."""
     (ana,) = conversation.stable_group("ana")
     _loads(conversation)
-    refused = offset_commit_response({"orders": {0: LOADING}})
-    simple = offset_commit(version=version, generation_id=-1, member_id="", topics={"orders": {0: 7}})
+    refused = expect.offset_commit({"orders": {0: LOADING}})
+    simple = ask.offset_commit(version=version, generation_id=-1, member_id="", topics={"orders": {0: 7}})
     _asks(
         conversation,
         ana,
-        (offset_commit(version=version, topics={"orders": {0: 7}}), refused),
+        (ask.offset_commit(version=version, topics={"orders": {0: 7}}), refused),
         (simple, refused),
     )
 
@@ -191,7 +166,7 @@ def nothing_is_committed_by_id(conversation: Conversation, version: int) -> None
     (ana,) = conversation.stable_group("ana")
     orders = id_of(ana, "orders")
     _loads(conversation)
-    asked = request(
+    asked = ask.request(
         "OffsetCommit",
         version,
         group_id=OWN,
@@ -202,7 +177,7 @@ def nothing_is_committed_by_id(conversation: Conversation, version: int) -> None
     _asks(
         conversation,
         ana,
-        (asked, response("OffsetCommit", topics=({"partitions": ({"error_code": LOADING},)},))),
+        (asked, expect.response("OffsetCommit", topics=({"partitions": ({"error_code": LOADING},)},))),
     )
 
 
@@ -218,12 +193,14 @@ def nothing_is_fetched(conversation: Conversation, version: int) -> None:
     (ana,) = conversation.stable_group("ana")
     _loads(conversation)
     refused = (
-        response("OffsetFetch")
+        expect.response("OffsetFetch")
         if version == 1
-        else offset_fetch_response({}, version=version, error_code=LOADING)
+        else expect.offset_fetch({}, version=version, error_code=LOADING)
     )
-    everything = ((offset_fetch(version=version), refused),) if version >= 2 else ()
-    _asks(conversation, ana, (offset_fetch(version=version, topics={"orders": (0,)}), refused), *everything)
+    everything = ((ask.offset_fetch(version=version), refused),) if version >= 2 else ()
+    _asks(
+        conversation, ana, (ask.offset_fetch(version=version, topics={"orders": (0,)}), refused), *everything
+    )
 
 
 @scenario(
@@ -243,8 +220,8 @@ def nothing_is_fetched_by_id(conversation: Conversation, version: int) -> None:
         conversation,
         ana,
         (
-            request("OffsetFetch", version, groups=(group,)),
-            response("OffsetFetch", groups=({"error_code": LOADING},)),
+            ask.request("OffsetFetch", version, groups=(group,)),
+            expect.response("OffsetFetch", groups=({"error_code": LOADING},)),
         ),
     )
 
@@ -264,7 +241,7 @@ def nothing_is_deleted(conversation: Conversation, version: int) -> None:
     _asks(
         conversation,
         ana,
-        (offset_delete(topics={"orders": (0,)}), offset_delete_response(error_code=LOADING)),
+        (ask.offset_delete(topics={"orders": (0,)}), expect.offset_delete(error_code=LOADING)),
     )
 
 
@@ -282,7 +259,7 @@ def no_group_is_described(conversation: Conversation, version: int) -> None:
     _asks(
         conversation,
         ana,
-        (describe_groups(version=version), describe_groups_response(error_code=LOADING, group_state="")),
+        (ask.describe_groups(version=version), expect.describe_groups(error_code=LOADING, group_state="")),
     )
 
 
@@ -297,7 +274,7 @@ def no_list_is_complete(conversation: Conversation, version: int) -> None:
     """ListGroups v{version} says while loading that it is not complete."""
     ana = conversation.actor("ana")
     _loads(conversation)
-    _asks(conversation, ana, (list_groups(version=version), list_groups_response(error_code=LOADING)))
+    _asks(conversation, ana, (ask.list_groups(version=version), expect.list_groups(error_code=LOADING)))
 
 
 @scenario(
@@ -311,7 +288,7 @@ def no_group_is_deleted(conversation: Conversation, version: int) -> None:
     """DeleteGroups v{version} is refused for each group while loading."""
     ana = conversation.actor("ana")
     _loads(conversation)
-    _asks(conversation, ana, (delete_groups(version=version), delete_groups_response(LOADING)))
+    _asks(conversation, ana, (ask.delete_groups(version=version), expect.delete_groups(LOADING)))
 
 
 @scenario(
@@ -361,7 +338,7 @@ def offsets_are_announced(conversation: Conversation, version: int) -> None:
     producer = announced(ana)
     _loads(conversation)
     awaits_transactions(conversation)
-    _asks(conversation, ana, (producer.adds(version=version), add_offsets_to_txn_response(error_code="NONE")))
+    _asks(conversation, ana, (producer.adds(version=version), expect.add_offsets_to_txn(error_code="NONE")))
 
 
 @scenario(
@@ -380,5 +357,5 @@ def a_transaction_is_decided(conversation: Conversation, version: int) -> None:
     _asks(
         conversation,
         ana,
-        (producer.ends(committed=True, version=version), end_txn_response(error_code="NONE")),
+        (producer.ends(committed=True, version=version), expect.end_txn(error_code="NONE")),
     )

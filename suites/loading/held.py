@@ -8,30 +8,9 @@ from harness.scenario import (
     Breakpoint,
     Capability,
     Conversation,
-    delete_groups,
-    delete_groups_response,
-    describe_groups,
-    describe_groups_response,
-    find_coordinator,
-    find_coordinator_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    list_groups,
-    list_groups_response,
-    offset_commit,
-    offset_commit_response,
-    offset_delete,
-    offset_delete_response,
-    offset_fetch,
-    offset_fetch_response,
-    response,
+    ask,
+    expect,
     scenario,
-    sync_group,
-    sync_group_response,
 )
 
 HOLDS = (Capability.RESTART, Capability.HOLD_LOADING)
@@ -42,8 +21,7 @@ RUNS = "CoordinatorRuntime#withActiveContextOrThrow"
 def _loading(conversation: Conversation) -> Actor:
     """Return the only member of a Stable group, with an offset, whose coordinator has begun to load."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(offset_commit(topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(ask.offset_commit(topics={"orders": {0: 7}}), expect.offset_commit({"orders": {0: "NONE"}}))
     conversation.holds(Breakpoint.LOADING)
     conversation.restarts_coordinator()
     return ana
@@ -53,8 +31,8 @@ def _loaded(conversation: Conversation, ana: Actor) -> None:
     """Let the load end and await what only a loaded coordinator knows."""
     conversation.releases(Breakpoint.LOADING)
     ana.repeats(
-        offset_fetch(topics={"orders": (0,)}),
-        until=offset_fetch_response({"orders": {0: 7}}),
+        ask.offset_fetch(topics={"orders": (0,)}),
+        until=expect.offset_fetch({"orders": {0: 7}}),
         within_ms=10_000,
     )
 
@@ -69,10 +47,8 @@ def a_loading_coordinator_is_found(conversation: Conversation) -> None:
     """FindCoordinator names a coordinator that is still loading."""
     ana = _loading(conversation)
 
-    ana.sends(find_coordinator())
-    ana.receives(find_coordinator_response(error_code="NONE", host=NON_EMPTY))
-    ana.sends(heartbeat(member_id="nobody"))
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.find_coordinator(), expect.find_coordinator(error_code="NONE", host=NON_EMPTY))
+    ana.asks(ask.heartbeat(member_id="nobody"), error_code="NONE")
 
     _loaded(conversation, ana)
 
@@ -82,16 +58,12 @@ def nobody_joins_while_loading(conversation: Conversation) -> None:
     """JoinGroup is told COORDINATOR_LOAD_IN_PROGRESS, with a member id and without, and in low versions."""
     ana = _loading(conversation)
     bob = conversation.actor("bob")
-    refused = join_group_response(error_code=LOADING, generation_id=-1, leader="", members=())
+    refused = expect.join_group(error_code=LOADING, generation_id=-1, leader="", members=())
 
-    ana.sends(join_group())
-    ana.receives(refused)
-    bob.sends(join_group(member_id=""))
-    bob.receives(refused)
-    bob.sends(join_group(version=3, member_id=""))
-    bob.receives(refused)
-    bob.sends(join_group(member_id="", group_instance_id="seat-b"))
-    bob.receives(refused)
+    ana.asks(ask.join_group(), refused)
+    bob.asks(ask.join_group(member_id=""), refused)
+    bob.asks(ask.join_group(version=3, member_id=""), refused)
+    bob.asks(ask.join_group(member_id="", group_instance_id="seat-b"), refused)
 
     _loaded(conversation, ana)
 
@@ -111,11 +83,11 @@ def a_bad_session_timeout_is_refused_while_loading(conversation: Conversation) -
     ana = _loading(conversation)
     bob = conversation.actor("bob")
 
-    bob.sends(join_group(member_id="", session_timeout_ms=1))
-    bob.receives(join_group_response(error_code=ANY, generation_id=-1, leader="", members=()))
+    bob.sends(ask.join_group(member_id="", session_timeout_ms=1))
+    bob.receives(expect.join_group(error_code=ANY, generation_id=-1, leader="", members=()))
     _loaded(conversation, ana)
-    bob.sends(join_group(member_id="", session_timeout_ms=1))
-    bob.receives(join_group_response(error_code="INVALID_SESSION_TIMEOUT", member_id=""))
+    bob.sends(ask.join_group(member_id="", session_timeout_ms=1))
+    bob.receives(expect.join_group(error_code="INVALID_SESSION_TIMEOUT", member_id=""))
 
 
 @scenario(
@@ -131,11 +103,9 @@ def nobody_gets_an_assignment_while_loading(conversation: Conversation) -> None:
     """
     ana = _loading(conversation)
 
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(assignment=b""))
+    ana.asks(ask.sync_group(), expect.sync_group(assignment=b""))
     _loaded(conversation, ana)
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    ana.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=ana.part))
 
 
 @scenario(
@@ -147,22 +117,19 @@ def nobody_gets_an_assignment_while_loading(conversation: Conversation) -> None:
 def every_heartbeat_is_good_while_loading(conversation: Conversation) -> None:
     """Any heartbeat is answered NONE while loading: of members and strangers, of any generation and group."""
     ana = _loading(conversation)
-    good = heartbeat_response(error_code="NONE")
+    good = expect.heartbeat(error_code="NONE")
 
-    ana.sends(heartbeat())
+    ana.asks(ask.heartbeat(), good)
+    ana.asks(ask.heartbeat(member_id="nobody", generation_id=99), good)
+    ana.sends(
+        ask.heartbeat(group_id=conversation.group("never"), member_id="nobody", group_instance_id="seat-x")
+    )
     ana.receives(good)
-    ana.sends(heartbeat(member_id="nobody", generation_id=99))
-    ana.receives(good)
-    ana.sends(heartbeat(group_id=conversation.group("never"), member_id="nobody", group_instance_id="seat-x"))
-    ana.receives(good)
-    ana.sends(heartbeat(version=0))
-    ana.receives(good)
+    ana.asks(ask.heartbeat(version=0), good)
 
     _loaded(conversation, ana)
-    ana.sends(heartbeat())
-    ana.receives(good)
-    ana.sends(heartbeat(member_id="nobody"))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.heartbeat(), good)
+    ana.asks(ask.heartbeat(member_id="nobody"), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -175,14 +142,11 @@ def nobody_leaves_while_loading(conversation: Conversation) -> None:
     """
     ana = _loading(conversation)
 
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code=LOADING, members=()))
-    ana.sends(leave_group(version=2))
-    ana.receives(leave_group_response(error_code=ANY))
+    ana.asks(ask.leave_group(), expect.leave_group(error_code=LOADING, members=()))
+    ana.asks(ask.leave_group(version=2), error_code=ANY)
 
     _loaded(conversation, ana)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario("loading/held/commit", source=RUNS, clauses=("LO-06", "LO-07", "OC-21", "OC-22"), needs=HOLDS)
@@ -191,36 +155,30 @@ def nothing_is_committed_while_loading(conversation: Conversation) -> None:
     ana = _loading(conversation)
     unknown = "UNKNOWN_TOPIC_OR_PARTITION"
 
-    ana.sends(offset_commit(topics={"orders": {0: 8, 1: 8, 99: 8}}))
-    ana.receives(offset_commit_response({"orders": {0: LOADING, 1: LOADING, 99: unknown}}))
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"payments": {0: 8}}))
-    ana.receives(offset_commit_response({"payments": {0: LOADING}}))
-    ana.sends(offset_commit(version=2, topics={"orders": {0: 8}}))
-    ana.receives(offset_commit_response({"orders": {0: LOADING}}))
-    ana.sends(offset_commit(topics={"no-such-topic": {0: 8}}))
-    ana.receives(offset_commit_response({"no-such-topic": {0: unknown}}))
-    ana.sends(offset_commit(topics={}))
-    ana.receives(offset_commit_response({}))
+    ana.sends(ask.offset_commit(topics={"orders": {0: 8, 1: 8, 99: 8}}))
+    ana.receives(expect.offset_commit({"orders": {0: LOADING, 1: LOADING, 99: unknown}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"payments": {0: 8}}))
+    ana.receives(expect.offset_commit({"payments": {0: LOADING}}))
+    ana.sends(ask.offset_commit(version=2, topics={"orders": {0: 8}}))
+    ana.receives(expect.offset_commit({"orders": {0: LOADING}}))
+    ana.sends(ask.offset_commit(topics={"no-such-topic": {0: 8}}))
+    ana.receives(expect.offset_commit({"no-such-topic": {0: unknown}}))
+    ana.asks(ask.offset_commit(topics={}), expect.offset_commit({}))
 
     _loaded(conversation, ana)
-    ana.sends(offset_commit(topics={"orders": {0: 8}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(ask.offset_commit(topics={"orders": {0: 8}}), expect.offset_commit({"orders": {0: "NONE"}}))
 
 
 @scenario("loading/held/fetch", source=RUNS, clauses=("LO-08",), needs=HOLDS)
 def no_offset_is_fetched_while_loading(conversation: Conversation) -> None:
     """OffsetFetch v2 to v7 is told COORDINATOR_LOAD_IN_PROGRESS on top, without topics."""
     ana = _loading(conversation)
-    refused = offset_fetch_response({}, error_code=LOADING)
+    refused = expect.offset_fetch({}, error_code=LOADING)
 
-    ana.sends(offset_fetch(version=2, topics={"orders": (0,)}))
-    ana.receives(refused)
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(refused)
-    ana.sends(offset_fetch())
-    ana.receives(refused)
-    ana.sends(offset_fetch(group_id=conversation.group("never"), topics={"orders": (0,)}))
-    ana.receives(refused)
+    ana.asks(ask.offset_fetch(version=2, topics={"orders": (0,)}), refused)
+    ana.asks(ask.offset_fetch(topics={"orders": (0, 1)}), refused)
+    ana.asks(ask.offset_fetch(), refused)
+    ana.asks(ask.offset_fetch(group_id=conversation.group("never"), topics={"orders": (0,)}), refused)
 
     _loaded(conversation, ana)
 
@@ -229,12 +187,10 @@ def no_offset_is_fetched_while_loading(conversation: Conversation) -> None:
 def no_stable_offset_is_fetched_while_loading(conversation: Conversation) -> None:
     """OffsetFetch v7 is told COORDINATOR_LOAD_IN_PROGRESS whether or not it requires stable offsets."""
     ana = _loading(conversation)
-    refused = offset_fetch_response({}, error_code=LOADING)
+    refused = expect.offset_fetch({}, error_code=LOADING)
 
-    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
-    ana.receives(refused)
-    ana.sends(offset_fetch(version=7, require_stable=False))
-    ana.receives(refused)
+    ana.asks(ask.offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True), refused)
+    ana.asks(ask.offset_fetch(version=7, require_stable=False), refused)
 
     _loaded(conversation, ana)
 
@@ -244,10 +200,9 @@ def no_groups_offset_is_fetched_while_loading(conversation: Conversation) -> Non
     """OffsetFetch v8 is told COORDINATOR_LOAD_IN_PROGRESS of each group, without topics."""
     ana = _loading(conversation)
 
-    ana.sends(offset_fetch(version=8, topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({}, version=8, error_code=LOADING))
-    ana.sends(offset_fetch(version=8))
-    ana.receives(offset_fetch_response({}, version=8, error_code=LOADING))
+    ana.sends(ask.offset_fetch(version=8, topics={"orders": (0,)}))
+    ana.receives(expect.offset_fetch({}, version=8, error_code=LOADING))
+    ana.asks(ask.offset_fetch(version=8), expect.offset_fetch({}, version=8, error_code=LOADING))
 
     _loaded(conversation, ana)
 
@@ -257,11 +212,10 @@ def version_1_may_lose_the_error(conversation: Conversation) -> None:
     """OffsetFetch v1 says COORDINATOR_LOAD_IN_PROGRESS of each partition; from 3.5 to 4.0, nothing at all."""
     ana = _loading(conversation)
 
-    ana.sends(offset_fetch(version=1, topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch"))
+    ana.asks(ask.offset_fetch(version=1, topics={"orders": (0,)}), expect.response("OffsetFetch"))
     _loaded(conversation, ana)
-    ana.sends(offset_fetch(version=1, topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: 7}}, version=1))
+    ana.sends(ask.offset_fetch(version=1, topics={"orders": (0,)}))
+    ana.receives(expect.offset_fetch({"orders": {0: 7}}, version=1))
 
 
 @scenario("loading/held/offset-delete", source=RUNS, clauses=("LO-11", "OD-16"), needs=HOLDS)
@@ -269,8 +223,8 @@ def no_offset_is_deleted_while_loading(conversation: Conversation) -> None:
     """OffsetDelete is told COORDINATOR_LOAD_IN_PROGRESS on top, and the offset is there after."""
     ana = _loading(conversation)
 
-    ana.sends(offset_delete(topics={"orders": (0,), "no-such-topic": (0,)}))
-    ana.receives(offset_delete_response(error_code=LOADING, errors={}))
+    ana.sends(ask.offset_delete(topics={"orders": (0,), "no-such-topic": (0,)}))
+    ana.receives(expect.offset_delete(error_code=LOADING, errors={}))
 
     _loaded(conversation, ana)
 
@@ -284,15 +238,13 @@ def no_offset_is_deleted_while_loading(conversation: Conversation) -> None:
 def no_group_is_described_while_loading(conversation: Conversation) -> None:
     """DescribeGroups is told COORDINATOR_LOAD_IN_PROGRESS of each group, with no state at all."""
     ana = _loading(conversation)
-    refused = describe_groups_response(error_code=LOADING, group_state="", protocol_type="", members=())
+    refused = expect.describe_groups(error_code=LOADING, group_state="", protocol_type="", members=())
 
-    ana.sends(describe_groups())
-    ana.receives(refused)
-    ana.sends(describe_groups(version=0, groups=(conversation.group("never"),)))
-    ana.receives(refused)
+    ana.asks(ask.describe_groups(), refused)
+    ana.asks(ask.describe_groups(version=0, groups=(conversation.group("never"),)), refused)
 
     _loaded(conversation, ana)
-    ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE", group_state="Stable"))
+    ana.repeats(ask.describe_groups(), until=expect.describe_groups(error_code="NONE", group_state="Stable"))
 
 
 @scenario(
@@ -302,10 +254,8 @@ def a_list_is_incomplete_while_loading(conversation: Conversation) -> None:
     """ListGroups is told COORDINATOR_LOAD_IN_PROGRESS, whatever is asked for."""
     ana = _loading(conversation)
 
-    ana.sends(list_groups())
-    ana.receives(list_groups_response(error_code=LOADING))
-    ana.sends(list_groups(version=0))
-    ana.receives(list_groups_response(error_code=LOADING))
+    ana.asks(ask.list_groups(), error_code=LOADING)
+    ana.asks(ask.list_groups(version=0), error_code=LOADING)
 
     _loaded(conversation, ana)
 
@@ -320,12 +270,12 @@ def no_group_is_deleted_while_loading(conversation: Conversation) -> None:
     """DeleteGroups is told COORDINATOR_LOAD_IN_PROGRESS of each group, existing or not, inhabited or not."""
     ana = _loading(conversation)
 
-    ana.sends(delete_groups(groups=(conversation.group("main"), conversation.group("never"))))
-    ana.receives(delete_groups_response(LOADING, LOADING))
+    ana.sends(ask.delete_groups(groups=(conversation.group("main"), conversation.group("never"))))
+    ana.receives(expect.delete_groups(LOADING, LOADING))
 
     _loaded(conversation, ana)
-    ana.sends(delete_groups(groups=(conversation.group("main"), conversation.group("never"))))
-    ana.receives(delete_groups_response("NON_EMPTY_GROUP", "GROUP_ID_NOT_FOUND"))
+    ana.sends(ask.delete_groups(groups=(conversation.group("main"), conversation.group("never"))))
+    ana.receives(expect.delete_groups("NON_EMPTY_GROUP", "GROUP_ID_NOT_FOUND"))
 
 
 @scenario(
@@ -340,18 +290,18 @@ def an_empty_group_id_is_refused_before_loading_is_looked_at(conversation: Conve
 
     ana.climbs(
         [
-            (heartbeat(group_id=""), heartbeat_response(error_code="INVALID_GROUP_ID")),
-            (heartbeat(), heartbeat_response(error_code="NONE")),
-            (leave_group(group_id=""), leave_group_response(error_code="INVALID_GROUP_ID")),
-            (leave_group(), leave_group_response(error_code=LOADING)),
-            (offset_delete(group_id="", topics={}), offset_delete_response(error_code="INVALID_GROUP_ID")),
-            (offset_delete(topics={}), offset_delete_response(error_code=LOADING)),
+            (ask.heartbeat(group_id=""), expect.heartbeat(error_code="INVALID_GROUP_ID")),
+            (ask.heartbeat(), expect.heartbeat(error_code="NONE")),
+            (ask.leave_group(group_id=""), expect.leave_group(error_code="INVALID_GROUP_ID")),
+            (ask.leave_group(), expect.leave_group(error_code=LOADING)),
+            (ask.offset_delete(group_id="", topics={}), expect.offset_delete(error_code="INVALID_GROUP_ID")),
+            (ask.offset_delete(topics={}), expect.offset_delete(error_code=LOADING)),
             (
-                sync_group(version=5, group_id="", protocol_name=None),
-                sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"),
+                ask.sync_group(version=5, group_id="", protocol_name=None),
+                expect.sync_group(error_code="INCONSISTENT_GROUP_PROTOCOL"),
             ),
-            (sync_group(version=5, group_id=""), sync_group_response(error_code="INVALID_GROUP_ID")),
-            (sync_group(version=5), sync_group_response(assignment=b"")),
+            (ask.sync_group(version=5, group_id=""), expect.sync_group(error_code="INVALID_GROUP_ID")),
+            (ask.sync_group(version=5), expect.sync_group(assignment=b"")),
         ]
     )
 

@@ -1,17 +1,6 @@
 """Members that a coordinator knows from its log alone, in the rebalance after its load."""
 
-from harness.scenario import (
-    ANY,
-    Capability,
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    offset_fetch,
-    offset_fetch_response,
-    scenario,
-)
+from harness.scenario import ANY, Capability, Conversation, ask, expect, scenario
 
 RESTARTS = (Capability.RESTART,)
 READS = "GroupMetadataManager#readGroupMessageValue"
@@ -23,14 +12,13 @@ REBALANCE_MS = 3_000
 def _rebalanced_without_bob(conversation: Conversation) -> None:
     ana, bob = conversation.stable_group("ana", "bob", rebalance_timeout_ms=REBALANCE_MS)
     conversation.restarts_coordinator()
-    ana.repeats(offset_fetch(), until=offset_fetch_response({}), within_ms=15_000)
+    ana.repeats(ask.offset_fetch(), until=expect.offset_fetch({}), within_ms=15_000)
 
-    ana.sends(join_group(rebalance_timeout_ms=REBALANCE_MS, protocols=OTHER_RANGE))
+    ana.sends(ask.join_group(rebalance_timeout_ms=REBALANCE_MS, protocols=OTHER_RANGE))
     ana.receives(
-        join_group_response(error_code="NONE", generation_id=3, members=ANY), not_before_ms=REBALANCE_MS - 400
+        expect.join_group(error_code="NONE", generation_id=3, members=ANY), not_before_ms=REBALANCE_MS - 400
     )
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code=ANY))
+    bob.asks(ask.heartbeat(), error_code=ANY)
 
 
 @scenario(
@@ -51,15 +39,14 @@ def a_newcomer_is_dropped_whatever_loaded_members_are(conversation: Conversation
     """A dynamic member that came after the load and does not rejoin in time is dropped by every release."""
     ana, _ = conversation.stable_group("ana", "bob", rebalance_timeout_ms=REBALANCE_MS)
     conversation.restarts_coordinator()
-    ana.repeats(offset_fetch(), until=offset_fetch_response({}), within_ms=15_000)
+    ana.repeats(ask.offset_fetch(), until=expect.offset_fetch({}), within_ms=15_000)
     carol = conversation.actor("carol")
     carol.obtains_member_id()
-    carol.sends(join_group(rebalance_timeout_ms=REBALANCE_MS))
-    ana.sends(join_group(rebalance_timeout_ms=REBALANCE_MS, protocols=OTHER_RANGE))
-    ana.receives(join_group_response(error_code="NONE", generation_id=3, members=ANY))
-    carol.receives(join_group_response(error_code="NONE", generation_id=3))
+    carol.sends(ask.join_group(rebalance_timeout_ms=REBALANCE_MS))
+    ana.sends(ask.join_group(rebalance_timeout_ms=REBALANCE_MS, protocols=OTHER_RANGE))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3, members=ANY))
+    carol.receives(expect.join_group(error_code="NONE", generation_id=3))
 
-    ana.sends(join_group(rebalance_timeout_ms=REBALANCE_MS))
-    ana.receives(join_group_response(error_code="NONE", generation_id=4, members=ANY))
-    carol.sends(heartbeat())
-    carol.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.sends(ask.join_group(rebalance_timeout_ms=REBALANCE_MS))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=4, members=ANY))
+    carol.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")

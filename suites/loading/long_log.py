@@ -1,27 +1,6 @@
 """A load that takes long because there is much to load: nobody looks into the broker."""
 
-from harness.scenario import (
-    Actor,
-    Capability,
-    Conversation,
-    describe_groups,
-    describe_groups_response,
-    find_coordinator,
-    find_coordinator_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    offset_commit,
-    offset_commit_response,
-    offset_fetch,
-    offset_fetch_response,
-    scenario,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import Actor, Capability, Conversation, ask, expect, scenario
 
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 LOADS = "CoordinatorLoaderImpl#doLoad"
@@ -31,30 +10,29 @@ WITHIN_MS = 30_000
 
 def _committed(conversation: Conversation) -> Actor:
     (ana,) = conversation.stable_group("ana")
-    ana.sends(offset_commit(topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(ask.offset_commit(topics={"orders": {0: 7}}), expect.offset_commit({"orders": {0: "NONE"}}))
     return ana
 
 
 def _meets_the_load(ana: Actor) -> None:
     """Ask while the load goes on, and again when it is over."""
-    ana.repeats(join_group(), until=join_group_response(error_code=LOADING), within_ms=WITHIN_MS, every_ms=20)
+    ana.repeats(
+        ask.join_group(), until=expect.join_group(error_code=LOADING), within_ms=WITHIN_MS, every_ms=20
+    )
     ana.climbs(
         [
-            (find_coordinator(), find_coordinator_response(error_code="NONE")),
-            (heartbeat(member_id="nobody"), heartbeat_response(error_code="NONE")),
-            (sync_group(), sync_group_response(assignment=b"")),
-            (leave_group(), leave_group_response(error_code=LOADING)),
-            (offset_commit(topics={"orders": {0: 8}}), offset_commit_response({"orders": {0: LOADING}})),
-            (offset_fetch(), offset_fetch_response({}, error_code=LOADING)),
-            (describe_groups(), describe_groups_response(error_code=LOADING, group_state="")),
+            (ask.find_coordinator(), expect.find_coordinator(error_code="NONE")),
+            (ask.heartbeat(member_id="nobody"), expect.heartbeat(error_code="NONE")),
+            (ask.sync_group(), expect.sync_group(assignment=b"")),
+            (ask.leave_group(), expect.leave_group(error_code=LOADING)),
+            (ask.offset_commit(topics={"orders": {0: 8}}), expect.offset_commit({"orders": {0: LOADING}})),
+            (ask.offset_fetch(), expect.offset_fetch({}, error_code=LOADING)),
+            (ask.describe_groups(), expect.describe_groups(error_code=LOADING, group_state="")),
         ]
     )
-    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {0: 7}}), within_ms=WITHIN_MS)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    ana.sends(sync_group())
-    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    ana.repeats(ask.offset_fetch(), until=expect.offset_fetch({"orders": {0: 7}}), within_ms=WITHIN_MS)
+    ana.asks(ask.heartbeat(), error_code="NONE")
+    ana.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=ana.part))
 
 
 @scenario(

@@ -11,36 +11,13 @@ from harness.scenario import (
     Breakpoint,
     Capability,
     Conversation,
+    ask,
     containing,
-    delete_groups,
-    delete_groups_response,
-    delete_topic,
-    delete_topic_response,
-    describe_groups,
-    describe_groups_response,
-    find_coordinator,
-    find_coordinator_response,
-    heartbeat,
-    heartbeat_response,
+    expect,
     in_any_order,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    list_groups,
-    list_groups_response,
-    offset_commit,
-    offset_commit_response,
-    offset_delete,
-    offset_delete_response,
-    offset_fetch,
-    offset_fetch_response,
     offset_record,
     one_of,
-    response,
     scenario,
-    sync_group,
-    sync_group_response,
 )
 from harness.scenario.messages import Request
 
@@ -61,10 +38,9 @@ def _committed(conversation: Conversation) -> Actor:
     """Return the only member of a Stable main group, with an offset; the group `simple` has one, too."""
     (ana,) = conversation.stable_group("ana")
     simple = conversation.group("simple")
-    ana.sends(offset_commit(topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    ana.sends(offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 8}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(ask.offset_commit(topics={"orders": {0: 7}}), expect.offset_commit({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 8}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
     return ana
 
 
@@ -86,8 +62,8 @@ def _served(conversation: Conversation) -> Actor:
     conversation.holds(Breakpoint.LOADING, of=simple)
     conversation.restarts_coordinator()
     ana.repeats(
-        offset_fetch(topics={"orders": (0,)}),
-        until=offset_fetch_response({"orders": {0: 7}}),
+        ask.offset_fetch(topics={"orders": (0,)}),
+        until=expect.offset_fetch({"orders": {0: 7}}),
         within_ms=WITHIN_MS,
     )
     return ana
@@ -98,15 +74,15 @@ def _loaded(conversation: Conversation, ana: Actor) -> None:
     conversation.releases(Breakpoint.LOADING)
     for group, offset in ((conversation.group("main"), 7), (conversation.group("simple"), 8)):
         ana.repeats(
-            offset_fetch(group_id=group, topics={"orders": (0,)}),
-            until=offset_fetch_response({"orders": {0: offset}}),
+            ask.offset_fetch(group_id=group, topics={"orders": (0,)}),
+            until=expect.offset_fetch({"orders": {0: offset}}),
             within_ms=WITHIN_MS,
         )
 
 
 def _lists_all(ana: Actor, request: Request) -> None:
     """Await a list that is complete: partitions of other groups may be loading when these two are loaded."""
-    ana.repeats(request, until=list_groups_response(error_code="NONE"), within_ms=WITHIN_MS)
+    ana.repeats(request, until=expect.list_groups(error_code="NONE"), within_ms=WITHIN_MS)
 
 
 @scenario("loading/queued/members", source=QUEUES, clauses=("LO-18",), needs=HOLDS, broker_config=FIVE)
@@ -117,23 +93,20 @@ def members_of_a_queued_group_wait(conversation: Conversation) -> None:
 
     ana.climbs(
         [
-            (find_coordinator(), find_coordinator_response(error_code="NONE", host=NON_EMPTY)),
-            (heartbeat(), heartbeat_response(error_code=one_of("NONE", "NOT_COORDINATOR"))),
-            (sync_group(), sync_group_response(error_code=ANY, assignment=b"")),
-            (join_group(), join_group_response(error_code=QUEUED, members=())),
-            (leave_group(), leave_group_response(error_code=QUEUED, members=())),
+            (ask.find_coordinator(), expect.find_coordinator(error_code="NONE", host=NON_EMPTY)),
+            (ask.heartbeat(), expect.heartbeat(error_code=one_of("NONE", "NOT_COORDINATOR"))),
+            (ask.sync_group(), expect.sync_group(error_code=ANY, assignment=b"")),
+            (ask.join_group(), expect.join_group(error_code=QUEUED, members=())),
+            (ask.leave_group(), expect.leave_group(error_code=QUEUED, members=())),
         ]
     )
-    bob.sends(heartbeat(member_id="nobody", generation_id=1))
-    bob.receives(heartbeat_response(error_code=one_of("NONE", "NOT_COORDINATOR")))
-    bob.sends(join_group(member_id=""))
-    bob.receives(join_group_response(error_code=ANY, members=()))
-    bob.sends(heartbeat(group_id=conversation.group("simple"), member_id="nobody", generation_id=1))
-    bob.receives(heartbeat_response(error_code="NONE"))
+    bob.asks(ask.heartbeat(member_id="nobody", generation_id=1), error_code=one_of("NONE", "NOT_COORDINATOR"))
+    bob.asks(ask.join_group(member_id=""), expect.join_group(error_code=ANY, members=()))
+    bob.sends(ask.heartbeat(group_id=conversation.group("simple"), member_id="nobody", generation_id=1))
+    bob.receives(expect.heartbeat(error_code="NONE"))
 
     _loaded(conversation, ana)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario("loading/queued/offsets", source=QUEUES, clauses=("LO-18",), needs=HOLDS, broker_config=FIVE)
@@ -143,16 +116,16 @@ def offsets_of_a_queued_group_wait(conversation: Conversation) -> None:
     simple = conversation.group("simple")
 
     for group, reported in ((conversation.group("main"), QUEUED), (simple, one_of(LOADING))):
-        ana.sends(offset_commit(group_id=group, topics={"orders": {0: 9, 99: 9}}))
-        ana.receives(offset_commit_response({"orders": {0: reported, 99: "UNKNOWN_TOPIC_OR_PARTITION"}}))
-        ana.sends(offset_fetch(group_id=group, topics={"orders": (0,)}))
-        ana.receives(response("OffsetFetch", error_code=reported, topics=()))
-        ana.sends(offset_fetch(version=7, group_id=group, require_stable=True))
-        ana.receives(response("OffsetFetch", error_code=reported, topics=()))
-        ana.sends(offset_fetch(version=1, group_id=group, topics={"orders": (0,)}))
-        ana.receives(response("OffsetFetch"))
-        ana.sends(offset_delete(group_id=group, topics={"orders": (0,)}))
-        ana.receives(offset_delete_response(error_code=reported, errors={}))
+        ana.sends(ask.offset_commit(group_id=group, topics={"orders": {0: 9, 99: 9}}))
+        ana.receives(expect.offset_commit({"orders": {0: reported, 99: "UNKNOWN_TOPIC_OR_PARTITION"}}))
+        ana.sends(ask.offset_fetch(group_id=group, topics={"orders": (0,)}))
+        ana.receives(expect.response("OffsetFetch", error_code=reported, topics=()))
+        ana.sends(ask.offset_fetch(version=7, group_id=group, require_stable=True))
+        ana.receives(expect.response("OffsetFetch", error_code=reported, topics=()))
+        ana.sends(ask.offset_fetch(version=1, group_id=group, topics={"orders": (0,)}))
+        ana.receives(expect.response("OffsetFetch"))
+        ana.sends(ask.offset_delete(group_id=group, topics={"orders": (0,)}))
+        ana.receives(expect.offset_delete(error_code=reported, errors={}))
 
     _loaded(conversation, ana)
 
@@ -173,9 +146,9 @@ def groups_that_are_queued_cannot_be_administered(conversation: Conversation) ->
         conversation.group("never", beside=conversation.group("main")),
     )
 
-    ana.sends(describe_groups(groups=(main, simple, never)))
+    ana.sends(ask.describe_groups(groups=(main, simple, never)))
     ana.receives(
-        response(
+        expect.response(
             "DescribeGroups",
             groups=in_any_order(
                 {"group_id": main, "error_code": QUEUED, "group_state": "", "members": ()},
@@ -184,9 +157,9 @@ def groups_that_are_queued_cannot_be_administered(conversation: Conversation) ->
             ),
         )
     )
-    ana.sends(delete_groups(groups=(main, simple, never)))
+    ana.sends(ask.delete_groups(groups=(main, simple, never)))
     ana.receives(
-        response(
+        expect.response(
             "DeleteGroups",
             results=in_any_order(
                 {"group_id": main, "error_code": QUEUED},
@@ -195,12 +168,11 @@ def groups_that_are_queued_cannot_be_administered(conversation: Conversation) ->
             ),
         )
     )
-    ana.sends(list_groups())
-    ana.receives(list_groups_response(error_code=LOADING))
+    ana.asks(ask.list_groups(), error_code=LOADING)
 
     _loaded(conversation, ana)
-    ana.sends(delete_groups(groups=(main, never)))
-    ana.receives(delete_groups_response("NON_EMPTY_GROUP", "GROUP_ID_NOT_FOUND"))
+    ana.sends(ask.delete_groups(groups=(main, never)))
+    ana.receives(expect.delete_groups("NON_EMPTY_GROUP", "GROUP_ID_NOT_FOUND"))
 
 
 @scenario(
@@ -215,24 +187,19 @@ def others_are_served(conversation: Conversation) -> None:
     ana = _served(conversation)
     bob, simple = conversation.actor("bob"), conversation.group("simple")
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    ana.sends(offset_commit(topics={"orders": {1: 9}}))
-    ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
-    ana.sends(offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 9}}))
-    ana.receives(offset_commit_response({"orders": {0: LOADING}}))
+    ana.asks(ask.heartbeat(), error_code="NONE")
+    ana.asks(ask.offset_commit(topics={"orders": {1: 9}}), expect.offset_commit({"orders": {1: "NONE"}}))
+    ana.sends(ask.offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 9}}))
+    ana.receives(expect.offset_commit({"orders": {0: LOADING}}))
     bob.obtains_member_id()
-    bob.sends(join_group())
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=2))
-    bob.receives(join_group_response(error_code="NONE", generation_id=2))
+    bob.sends(ask.join_group())
+    ana.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=2))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=2))
     ana.syncs_as_leader((ana, bob))
 
     _loaded(conversation, ana)
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({"orders": {0: 7, 1: 9}}))
+    ana.asks(ask.offset_fetch(), expect.offset_fetch({"orders": {0: 7, 1: 9}}))
 
 
 @scenario(
@@ -248,11 +215,10 @@ def a_list_may_have_part_of_the_groups(conversation: Conversation) -> None:
     main, simple = conversation.group("main"), conversation.group("simple")
 
     for version in (0, 3):
-        ana.sends(list_groups(version=version))
-        ana.receives(list_groups_response(error_code=LOADING))
-    ana.sends(describe_groups(groups=(main, simple)))
+        ana.asks(ask.list_groups(version=version), error_code=LOADING)
+    ana.sends(ask.describe_groups(groups=(main, simple)))
     ana.receives(
-        response(
+        expect.response(
             "DescribeGroups",
             groups=in_any_order(
                 {"group_id": main, "error_code": "NONE", "group_state": "Stable"},
@@ -260,9 +226,9 @@ def a_list_may_have_part_of_the_groups(conversation: Conversation) -> None:
             ),
         )
     )
-    ana.sends(delete_groups(groups=(main, simple)))
+    ana.sends(ask.delete_groups(groups=(main, simple)))
     ana.receives(
-        response(
+        expect.response(
             "DeleteGroups",
             results=in_any_order(
                 {"group_id": main, "error_code": "NON_EMPTY_GROUP"},
@@ -272,7 +238,7 @@ def a_list_may_have_part_of_the_groups(conversation: Conversation) -> None:
     )
 
     _loaded(conversation, ana)
-    _lists_all(ana, list_groups())
+    _lists_all(ana, ask.list_groups())
 
 
 @scenario(
@@ -287,11 +253,10 @@ def a_list_of_some_states_may_have_part_of_the_groups(conversation: Conversation
     ana = _served(conversation)
 
     for state in ("Stable", "Empty", "Dead"):
-        ana.sends(list_groups(version=4, states_filter=(state,)))
-        ana.receives(list_groups_response(error_code=LOADING))
+        ana.asks(ask.list_groups(version=4, states_filter=(state,)), error_code=LOADING)
 
     _loaded(conversation, ana)
-    _lists_all(ana, list_groups(version=4, states_filter=("Empty",)))
+    _lists_all(ana, ask.list_groups(version=4, states_filter=("Empty",)))
 
 
 @scenario(
@@ -312,22 +277,16 @@ def others_are_served_while_one_is_loaded_anew(conversation: Conversation) -> No
     conversation.appends(offset_record("orders", 1, 11, group=simple), to=simple, spoils=True)
     conversation.holds(Breakpoint.LOADING, of=simple)
 
-    commits = offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 9}})
-    ana.sends(commits)
-    ana.receives(offset_commit_response({"orders": {0: one_of("NONE", "NOT_COORDINATOR")}}))
-    ana.sends(commits)
-    ana.receives(offset_commit_response({"orders": {0: one_of("NONE", LOADING)}}))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    ana.sends(offset_commit(topics={"orders": {1: 9}}))
-    ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
-    ana.sends(list_groups())
-    ana.receives(list_groups_response(error_code=one_of("NONE", LOADING)))
-    ana.sends(list_groups(version=0))
-    ana.receives(list_groups_response(error_code=one_of("NONE", LOADING)))
-    ana.sends(describe_groups(groups=(conversation.group("main"), simple)))
+    commits = ask.offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 9}})
+    ana.asks(commits, expect.offset_commit({"orders": {0: one_of("NONE", "NOT_COORDINATOR")}}))
+    ana.asks(commits, expect.offset_commit({"orders": {0: one_of("NONE", LOADING)}}))
+    ana.asks(ask.heartbeat(), error_code="NONE")
+    ana.asks(ask.offset_commit(topics={"orders": {1: 9}}), expect.offset_commit({"orders": {1: "NONE"}}))
+    ana.asks(ask.list_groups(), error_code=one_of("NONE", LOADING))
+    ana.asks(ask.list_groups(version=0), error_code=one_of("NONE", LOADING))
+    ana.sends(ask.describe_groups(groups=(conversation.group("main"), simple)))
     ana.receives(
-        response(
+        expect.response(
             "DescribeGroups",
             groups=in_any_order(
                 {"group_id": conversation.group("main"), "error_code": "NONE", "group_state": "Stable"},
@@ -335,17 +294,18 @@ def others_are_served_while_one_is_loaded_anew(conversation: Conversation) -> No
             ),
         )
     )
-    ana.sends(delete_groups(groups=(conversation.group("main"), conversation.group("never", beside=simple))))
-    ana.receives(response("DeleteGroups", results=containing({"error_code": "NON_EMPTY_GROUP"})))
+    ana.sends(
+        ask.delete_groups(groups=(conversation.group("main"), conversation.group("never", beside=simple)))
+    )
+    ana.receives(expect.response("DeleteGroups", results=containing({"error_code": "NON_EMPTY_GROUP"})))
     conversation.releases(Breakpoint.LOADING)
 
     ana.repeats(
-        offset_fetch(group_id=simple, topics={"orders": (0, 1)}),
-        until=offset_fetch_response({"orders": {0: 9, 1: one_of(11, -1)}}),
+        ask.offset_fetch(group_id=simple, topics={"orders": (0, 1)}),
+        until=expect.offset_fetch({"orders": {0: 9, 1: one_of(11, -1)}}),
         within_ms=WITHIN_MS,
     )
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -358,13 +318,10 @@ def others_are_served_while_one_is_loaded_anew(conversation: Conversation) -> No
 def an_unload_waits_for_a_load(conversation: Conversation) -> None:
     """A group whose log is taken away while another partition is loading is served until that is over."""
     ana = _served(conversation)
-    ana.sends(delete_topic("__consumer_offsets"))
-    ana.receives(delete_topic_response(error_code="NONE"))
+    ana.asks(ask.delete_topic("__consumer_offsets"), expect.delete_topic(error_code="NONE"))
     conversation.elapses(1_000)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Stable"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Stable"))
     conversation.releases(Breakpoint.LOADING)
-    ana.repeats(heartbeat(), until=heartbeat_response(error_code="NOT_COORDINATOR"), within_ms=WITHIN_MS)
+    ana.repeats(ask.heartbeat(), until=expect.heartbeat(error_code="NOT_COORDINATOR"), within_ms=WITHIN_MS)

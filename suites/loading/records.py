@@ -5,27 +5,16 @@ from harness.scenario import (
     Actor,
     Capability,
     Conversation,
-    describe_groups,
-    describe_groups_response,
+    ask,
+    expect,
     group_record,
     group_tombstone,
-    heartbeat,
-    heartbeat_response,
     in_any_order,
-    join_group,
-    join_group_response,
     logged_member,
-    offset_commit,
-    offset_commit_response,
-    offset_fetch,
-    offset_fetch_response,
     offset_record,
     offset_tombstone,
     one_of,
-    response,
     scenario,
-    sync_group,
-    sync_group_response,
 )
 from suites.loading.transactions import decides
 from suites.transactions.producers import pending
@@ -39,7 +28,7 @@ def _restart(conversation: Conversation, witness: Actor) -> None:
     """Restart the coordinator and await that it serves the groups of its first partition."""
     conversation.restarts_coordinator()
     group = conversation.group("never")
-    witness.repeats(offset_fetch(group_id=group), until=offset_fetch_response({}), within_ms=WITHIN_MS)
+    witness.repeats(ask.offset_fetch(group_id=group), until=expect.offset_fetch({}), within_ms=WITHIN_MS)
 
 
 @scenario(
@@ -59,10 +48,9 @@ def offsets_of_old_formats_are_read(conversation: Conversation) -> None:
     )
     _restart(conversation, ana)
 
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({"orders": {0: 10, 1: 11, 2: 12}, "payments": {0: 13}}))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Empty", protocol_type=""))
+    ana.asks(ask.offset_fetch(), expect.offset_fetch({"orders": {0: 10, 1: 11, 2: 12}, "payments": {0: 13}}))
+    ana.sends(ask.describe_groups())
+    ana.receives(expect.describe_groups(error_code="NONE", group_state="Empty", protocol_type=""))
 
 
 @scenario(
@@ -91,17 +79,14 @@ def groups_of_old_formats_are_read(conversation: Conversation) -> None:
     _restart(conversation, ana)
 
     for group in groups:
-        ana.sends(heartbeat(group_id=group, member_id="ana-1", generation_id=5))
-        ana.receives(heartbeat_response(error_code="NONE"))
-    ana.sends(sync_group(group_id=groups[0], member_id="ana-1", generation_id=5))
-    ana.receives(sync_group_response(error_code="NONE", assignment=b"all"))
-    bob.sends(heartbeat(member_id="bob-1", generation_id=7))
-    bob.receives(heartbeat_response(error_code="NONE"))
-    bob.sends(heartbeat(member_id="bob-2", generation_id=7))
-    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
-    ana.sends(describe_groups(groups=(groups[0], conversation.group("main"))))
+        ana.asks(ask.heartbeat(group_id=group, member_id="ana-1", generation_id=5), error_code="NONE")
+    ana.sends(ask.sync_group(group_id=groups[0], member_id="ana-1", generation_id=5))
+    ana.receives(expect.sync_group(error_code="NONE", assignment=b"all"))
+    bob.asks(ask.heartbeat(member_id="bob-1", generation_id=7), error_code="NONE")
+    bob.asks(ask.heartbeat(member_id="bob-2", generation_id=7), error_code="FENCED_INSTANCE_ID")
+    ana.sends(ask.describe_groups(groups=(groups[0], conversation.group("main"))))
     ana.receives(
-        response(
+        expect.response(
             "DescribeGroups",
             groups=in_any_order(
                 {"group_id": groups[0], "group_state": "Stable", "protocol_data": "range"},
@@ -129,15 +114,14 @@ def a_group_without_members_is_empty(conversation: Conversation) -> None:
     conversation.appends(group_record(generation=8))
     _restart(conversation, ana)
 
-    ana.sends(describe_groups())
+    ana.sends(ask.describe_groups())
     ana.receives(
-        describe_groups_response(
+        expect.describe_groups(
             error_code="NONE", group_state="Empty", protocol_type="consumer", protocol_data="", members=()
         )
     )
     ana.obtains_member_id()
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=9))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=9))
 
 
 @scenario("loading/records/group-tombstone", source=LOADS, clauses=("RP-05",), needs=WRITES)
@@ -147,10 +131,9 @@ def offsets_may_outlive_their_group(conversation: Conversation) -> None:
     conversation.appends(group_record(generation=3), offset_record("orders", 0, 10), group_tombstone())
     _restart(conversation, ana)
 
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state=one_of("Empty", "Dead"), members=()))
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: one_of(10, -1)}}))
+    ana.sends(ask.describe_groups())
+    ana.receives(expect.describe_groups(error_code="NONE", group_state=one_of("Empty", "Dead"), members=()))
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.offset_fetch({"orders": {0: one_of(10, -1)}}))
 
 
 @scenario("loading/records/offset-tombstone", source=LOADS, clauses=("RP-06",), needs=WRITES)
@@ -165,10 +148,9 @@ def a_group_may_outlive_its_offsets(conversation: Conversation) -> None:
     )
     _restart(conversation, ana)
 
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state=one_of("Empty", "Dead"), members=()))
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1, 1: -1}}))
+    ana.sends(ask.describe_groups())
+    ana.receives(expect.describe_groups(error_code="NONE", group_state=one_of("Empty", "Dead"), members=()))
+    ana.asks(ask.offset_fetch(topics={"orders": (0, 1)}), expect.offset_fetch({"orders": {0: -1, 1: -1}}))
 
 
 @scenario("loading/records/last-one-counts", source=LOADS, clauses=("RP-01", "RP-04"), needs=WRITES)
@@ -188,12 +170,11 @@ def the_last_record_counts(conversation: Conversation) -> None:
     )
     _restart(conversation, ana)
 
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(group_state="Empty", protocol_type="consumer", members=()))
-    ana.sends(heartbeat(member_id="ana-1", generation_id=5))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(offset_fetch(topics={"orders": (0, 1), "payments": (0,)}))
-    ana.receives(response("OffsetFetch", error_code="NONE", topics=NON_EMPTY))
+    ana.sends(ask.describe_groups())
+    ana.receives(expect.describe_groups(group_state="Empty", protocol_type="consumer", members=()))
+    ana.asks(ask.heartbeat(member_id="ana-1", generation_id=5), error_code="UNKNOWN_MEMBER_ID")
+    ana.sends(ask.offset_fetch(topics={"orders": (0, 1), "payments": (0,)}))
+    ana.receives(expect.response("OffsetFetch", error_code="NONE", topics=NON_EMPTY))
 
 
 @scenario(
@@ -209,17 +190,17 @@ def a_tombstone_may_miss_what_is_pending(conversation: Conversation) -> None:
     conversation.appends(offset_tombstone("orders", 0))
     _restart(conversation, ana)
 
-    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
+    ana.sends(ask.offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
     ana.receives(
-        response(
+        expect.response(
             "OffsetFetch",
             topics=({"partitions": ({"error_code": one_of("NONE", "UNSTABLE_OFFSET_COMMIT")},)},),
         )
     )
     decides(producer)
     ana.repeats(
-        offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True),
-        until=offset_fetch_response({"orders": {0: one_of(42, -1)}}),
+        ask.offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True),
+        until=expect.offset_fetch({"orders": {0: one_of(42, -1)}}),
     )
 
 
@@ -235,22 +216,18 @@ def a_write_may_notice_the_records_of_another(conversation: Conversation) -> Non
     That write is told NOT_COORDINATOR, and stands.
     """
     (ana,) = conversation.stable_group("ana")
-    ana.sends(offset_commit(topics={"orders": {0: 1}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(ask.offset_commit(topics={"orders": {0: 1}}), expect.offset_commit({"orders": {0: "NONE"}}))
     conversation.appends(offset_record("orders", 1, 11), spoils=True)
 
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(offset_fetch_response({"orders": {0: 1, 1: -1}}))
-    ana.sends(offset_commit(topics={"orders": {0: 2}}))
-    ana.receives(offset_commit_response({"orders": {0: one_of("NONE", "NOT_COORDINATOR")}}))
+    ana.asks(ask.offset_fetch(topics={"orders": (0, 1)}), expect.offset_fetch({"orders": {0: 1, 1: -1}}))
+    ana.sends(ask.offset_commit(topics={"orders": {0: 2}}))
+    ana.receives(expect.offset_commit({"orders": {0: one_of("NONE", "NOT_COORDINATOR")}}))
     ana.repeats(
-        offset_fetch(topics={"orders": (0, 1)}),
-        until=offset_fetch_response({"orders": {0: 2, 1: one_of(11, -1)}}),
+        ask.offset_fetch(topics={"orders": (0, 1)}),
+        until=expect.offset_fetch({"orders": {0: 2, 1: one_of(11, -1)}}),
     )
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    ana.sends(offset_commit(topics={"orders": {0: 3}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(ask.heartbeat(), error_code="NONE")
+    ana.asks(ask.offset_commit(topics={"orders": {0: 3}}), expect.offset_commit({"orders": {0: "NONE"}}))
 
 
 @scenario(
@@ -262,17 +239,17 @@ def a_write_may_notice_the_records_of_another(conversation: Conversation) -> Non
 def the_next_coordinator_loads_what_others_wrote(conversation: Conversation) -> None:
     """Records of others are copied to all brokers, and loaded by the one that coordinates next."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 2}}))
-    ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 2}}))
+    ana.receives(expect.offset_commit({"orders": {1: "NONE"}}))
     conversation.appends(group_record(generation=8), offset_record("orders", 0, 10, version=1))
     conversation.moves_coordinator()
     ana.disconnects()
 
     ana.repeats(
-        offset_fetch(version=7, topics={"orders": (0, 1)}, require_stable=True),
-        until=offset_fetch_response({"orders": {0: 10, 1: 2}}),
+        ask.offset_fetch(version=7, topics={"orders": (0, 1)}, require_stable=True),
+        until=expect.offset_fetch({"orders": {0: 10, 1: 2}}),
         within_ms=WITHIN_MS,
     )
     ana.repeats(
-        describe_groups(), until=describe_groups_response(group_state="Empty", protocol_type="consumer")
+        ask.describe_groups(), until=expect.describe_groups(group_state="Empty", protocol_type="consumer")
     )

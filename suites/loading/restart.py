@@ -6,22 +6,10 @@ from harness.scenario import (
     Actor,
     Capability,
     Conversation,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
+    ask,
+    expect,
     in_any_order,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    offset_commit,
-    offset_commit_response,
-    offset_fetch,
-    offset_fetch_response,
     scenario,
-    sync_group,
-    sync_group_response,
 )
 
 RESTARTS = (Capability.RESTART,)
@@ -32,7 +20,7 @@ UNLOADS = "GroupMetadataManager#onLoaded"
 def _restart(conversation: Conversation, witness: Actor) -> None:
     """Restart the coordinator and await that it serves again."""
     conversation.restarts_coordinator()
-    witness.repeats(offset_fetch(), until=offset_fetch_response({}), within_ms=15_000)
+    witness.repeats(ask.offset_fetch(), until=expect.offset_fetch({}), within_ms=15_000)
 
 
 @scenario("loading/restart/stable", source=LOADS, clauses=("PR-01", "LO-21"), needs=RESTARTS)
@@ -41,19 +29,17 @@ def a_stable_group_survives(conversation: Conversation) -> None:
     ana, bob = conversation.stable_group("ana", "bob")
     _restart(conversation, ana)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
-    bob.sends(join_group())
+    ana.asks(ask.heartbeat(), error_code="NONE")
+    bob.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=bob.part))
+    bob.sends(ask.join_group())
     bob.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE", generation_id=2, protocol_name="range", leader=ana.member_id, members=()
         )
     )
     ana.repeats(
-        describe_groups(),
-        until=describe_groups_response(
+        ask.describe_groups(),
+        until=expect.describe_groups(
             group_state="Stable",
             protocol_data="range",
             members=in_any_order(
@@ -68,36 +54,29 @@ def a_stable_group_survives(conversation: Conversation) -> None:
 def a_rebalance_that_was_prepared_is_forgotten(conversation: Conversation) -> None:
     """A group that prepared a rebalance comes back Stable in the generation before it."""
     ana, bob = conversation.stable_group("ana", "bob")
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
-    ana.sends(join_group())
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.asks(ask.heartbeat(), error_code="NONE")
+    ana.sends(ask.join_group())
+    bob.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
     ana.disconnects()
 
     _restart(conversation, bob)
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(ask.heartbeat(), error_code="NONE")
+    bob.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=bob.part))
 
 
 @scenario("loading/restart/completing-rebalance", source=LOADS, clauses=("PR-02", "PE-05"), needs=RESTARTS)
 def a_generation_that_was_never_assigned_is_forgotten(conversation: Conversation) -> None:
     """A generation that was never assigned is gone after a restart, and the former one is back."""
     ana, bob = conversation.stable_group("ana", "bob")
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
     _restart(conversation, ana)
 
-    ana.sends(heartbeat(generation_id=3))
-    ana.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
-    ana.sends(heartbeat(generation_id=2))
-    ana.receives(heartbeat_response(error_code="NONE"))
-    bob.sends(sync_group(generation_id=2))
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    ana.asks(ask.heartbeat(generation_id=3), error_code="ILLEGAL_GENERATION")
+    ana.asks(ask.heartbeat(generation_id=2), error_code="NONE")
+    bob.asks(ask.sync_group(generation_id=2), expect.sync_group(error_code="NONE", assignment=bob.part))
 
 
 @scenario("loading/restart/first-generation", source=LOADS, clauses=("PR-03",), needs=RESTARTS)
@@ -107,14 +86,11 @@ def a_first_generation_that_was_never_assigned_is_forgotten(conversation: Conver
     ana.joins()
     _restart(conversation, ana)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state=ANY, members=()))
+    ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state=ANY, members=()))
     bob = conversation.actor("bob")
     bob.obtains_member_id()
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=1))
+    bob.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=1))
 
 
 @scenario("loading/restart/pending-member", source=LOADS, clauses=("PR-04", "PE-08"), needs=RESTARTS)
@@ -124,25 +100,22 @@ def a_pending_member_is_forgotten(conversation: Conversation) -> None:
     ana.obtains_member_id()
     _restart(conversation, ana)
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
+    ana.asks(ask.join_group(), expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id=ana.member_id))
 
 
 @scenario("loading/restart/empty", source=LOADS, clauses=("PR-05", "PE-04"), needs=RESTARTS)
 def an_empty_group_keeps_counting_generations(conversation: Conversation) -> None:
     """An Empty group comes back with its protocol type, and goes on counting generations where it was."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(), error_code="NONE")
     _restart(conversation, ana)
 
     ana.repeats(
-        describe_groups(), until=describe_groups_response(group_state="Empty", protocol_type="consumer")
+        ask.describe_groups(), until=expect.describe_groups(group_state="Empty", protocol_type="consumer")
     )
     bob = conversation.actor("bob")
     bob.obtains_member_id()
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    bob.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=3))
 
 
 @scenario(
@@ -155,20 +128,18 @@ def offsets_survive(conversation: Conversation) -> None:
     """Offsets come back as last committed, of simple groups and of those with members."""
     (ana,) = conversation.stable_group("ana")
     simple = conversation.group("simple")
-    ana.sends(offset_commit(topics={"orders": {0: 1, 1: 2}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
-    ana.sends(offset_commit(topics={"orders": {0: 3}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    ana.sends(offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"payments": {0: 4}}))
-    ana.receives(offset_commit_response({"payments": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(topics={"orders": {0: 1, 1: 2}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
+    ana.asks(ask.offset_commit(topics={"orders": {0: 3}}), expect.offset_commit({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"payments": {0: 4}}))
+    ana.receives(expect.offset_commit({"payments": {0: "NONE"}}))
     conversation.restarts_coordinator()
 
-    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {0: 3, 1: 2}}), within_ms=15_000)
-    ana.sends(offset_fetch(group_id=simple))
-    ana.receives(offset_fetch_response({"payments": {0: 4}}))
+    ana.repeats(ask.offset_fetch(), until=expect.offset_fetch({"orders": {0: 3, 1: 2}}), within_ms=15_000)
+    ana.asks(ask.offset_fetch(group_id=simple), expect.offset_fetch({"payments": {0: 4}}))
     ana.repeats(
-        describe_groups(groups=(simple,)),
-        until=describe_groups_response(error_code="NONE", group_state="Empty", protocol_type=""),
+        ask.describe_groups(groups=(simple,)),
+        until=expect.describe_groups(error_code="NONE", group_state="Empty", protocol_type=""),
     )
 
 
@@ -182,16 +153,12 @@ def a_static_replacement_is_remembered(conversation: Conversation) -> None:
     """A static member's new id outlives a restart since 2.6.1; before, the former one was valid again."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
+    bob_again.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=bob.generation_id))
     _restart(conversation, ana)
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code=ANY))
-    bob_again.sends(heartbeat())
-    bob_again.receives(heartbeat_response(error_code=ANY))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    bob.asks(ask.heartbeat(), error_code=ANY)
+    bob_again.asks(ask.heartbeat(), error_code=ANY)
+    ana.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -205,15 +172,12 @@ def sessions_begin_anew_with_the_load(conversation: Conversation) -> None:
     """After a restart a member's session begins anew, and runs out if it stays silent."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
-    ana.sends(join_group(session_timeout_ms=2_000))
-    ana.receives(join_group_response(error_code="NONE"))
+    ana.asks(ask.join_group(session_timeout_ms=2_000), error_code="NONE")
     ana.syncs_as_leader((ana,))
     conversation.elapses(1_200)
     _restart(conversation, ana)
 
     conversation.elapses(1_100)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
     conversation.elapses(2_600)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")

@@ -1,23 +1,6 @@
 """Transactions across a restart of the group coordinator, and while it loads."""
 
-from harness.scenario import (
-    Breakpoint,
-    Capability,
-    Conversation,
-    add_offsets_to_txn_response,
-    describe_groups,
-    describe_groups_response,
-    end_txn_response,
-    offset_commit,
-    offset_commit_response,
-    offset_delete,
-    offset_delete_response,
-    offset_fetch,
-    offset_fetch_response,
-    response,
-    scenario,
-    txn_offset_commit_response,
-)
+from harness.scenario import Breakpoint, Capability, Conversation, ask, expect, scenario
 from suites.transactions.producers import (
     ONE_ANSWER,
     ORDER_0,
@@ -45,7 +28,7 @@ def decides(producer: Producer) -> None:
     for _ in range(2):
         # It is refused while the offsets are not marked yet, so the second one tells that they are.
         producer.actor.repeats(
-            producer.ends(committed=True), until=end_txn_response(error_code="NONE"), within_ms=15_000
+            producer.ends(committed=True), until=expect.end_txn(error_code="NONE"), within_ms=15_000
         )
 
 
@@ -56,10 +39,10 @@ def what_is_pending_outlives_a_restart(conversation: Conversation) -> None:
     ana = producer.actor
     conversation.restarts_coordinator()
 
-    ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE", group_state="Empty"))
-    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
+    ana.repeats(ask.describe_groups(), until=expect.describe_groups(error_code="NONE", group_state="Empty"))
+    ana.sends(ask.offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
     ana.receives(
-        response("OffsetFetch", topics=({"partitions": ({"error_code": "UNSTABLE_OFFSET_COMMIT"},)},))
+        expect.response("OffsetFetch", topics=({"partitions": ({"error_code": "UNSTABLE_OFFSET_COMMIT"},)},))
     )
     decides(producer)
     sees(ana, {"orders": {0: 42}})
@@ -72,15 +55,15 @@ def what_was_committed_is_there_after_a_restart(conversation: Conversation) -> N
     ana = producer.actor
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
-    ana.repeats(producer.adds(), until=add_offsets_to_txn_response(error_code="NONE"))
+    ana.repeats(producer.adds(), until=expect.add_offsets_to_txn(error_code="NONE"))
     ana.sends(producer.commits({"orders": {0: 43, 1: 44}}))
-    ana.receives(txn_offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+    ana.receives(expect.txn_offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
     ends(producer, committed=False)
     conversation.restarts_coordinator()
 
     ana.repeats(
-        offset_fetch(version=7, topics={"orders": (0, 1)}, require_stable=True),
-        until=offset_fetch_response({"orders": {0: 42, 1: -1}}),
+        ask.offset_fetch(version=7, topics={"orders": (0, 1)}, require_stable=True),
+        until=expect.offset_fetch({"orders": {0: 42, 1: -1}}),
     )
 
 
@@ -89,14 +72,14 @@ def a_later_plain_commit_stands_after_a_restart(conversation: Conversation) -> N
     """A plain commit after a pending one stands although the transaction commits after a restart."""
     producer = pending(conversation)
     ana = producer.actor
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 99}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 99}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
     conversation.restarts_coordinator()
 
     decides(producer)
     ana.repeats(
-        offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True),
-        until=offset_fetch_response({"orders": {0: 99}}),
+        ask.offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True),
+        until=expect.offset_fetch({"orders": {0: 99}}),
     )
 
 
@@ -112,7 +95,7 @@ def a_restart_brings_back_what_was_lost(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     producer = announced(ana)
     ana.sends(producer.commits({"orders": {0: (7, "eleven long"), 1: (8, "fits")}}))
-    ana.receives(txn_offset_commit_response({"orders": {0: "OFFSET_METADATA_TOO_LARGE", 1: "NONE"}}))
+    ana.receives(expect.txn_offset_commit({"orders": {0: "OFFSET_METADATA_TOO_LARGE", 1: "NONE"}}))
     ends(producer, committed=True)
     conversation.restarts_coordinator()
 
@@ -124,17 +107,15 @@ def what_was_deleted_may_come_back(conversation: Conversation) -> None:
     """A pending offset that was deleted comes back after a restart until 3.9, which wrote no tombstone."""
     producer = pending(conversation)
     ana = producer.actor
-    ana.sends(producer.commits({"orders": {1: 43}}))
-    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
-    ana.sends(offset_delete(topics={"orders": (0,)}))
-    ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
+    ana.asks(producer.commits({"orders": {1: 43}}), expect.txn_offset_commit({"orders": {1: "NONE"}}))
+    ana.sends(ask.offset_delete(topics={"orders": (0,)}))
+    ana.receives(expect.offset_delete(error_code="NONE", errors={"orders": {0: "NONE"}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {1: 43}})
     conversation.restarts_coordinator()
 
     sees(ana, {"orders": {1: 43}})
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.response("OffsetFetch", error_code="NONE"))
 
 
 @scenario("loading/held/txn-offset-commit", source="KIP-890", clauses=("LO-12", "TC-34"), needs=HOLDS)
@@ -146,12 +127,10 @@ def transactional_commits_wait_for_the_load(conversation: Conversation) -> None:
     conversation.restarts_coordinator()
     awaits_transactions(conversation)
 
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(txn_offset_commit_response({"orders": {0: LOADING}}))
-    ana.sends(producer.commits(ORDER_0, transactional_id=conversation.group("nobody's")))
-    ana.receives(ONE_ANSWER)
+    ana.asks(producer.commits(ORDER_0), expect.txn_offset_commit({"orders": {0: LOADING}}))
+    ana.asks(producer.commits(ORDER_0, transactional_id=conversation.group("nobody's")), ONE_ANSWER)
     conversation.releases(Breakpoint.LOADING)
-    ana.repeats(producer.commits(ORDER_0), until=txn_offset_commit_response({"orders": {0: "NONE"}}))
+    ana.repeats(producer.commits(ORDER_0), until=expect.txn_offset_commit({"orders": {0: "NONE"}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
 
@@ -166,10 +145,9 @@ def old_producers_are_not_reported_the_load(conversation: Conversation) -> None:
     awaits_transactions(conversation)
 
     for version in (0, 1):
-        ana.sends(producer.commits(ORDER_0, version=version))
-        ana.receives(ONE_ANSWER)
+        ana.asks(producer.commits(ORDER_0, version=version), ONE_ANSWER)
     conversation.releases(Breakpoint.LOADING)
-    ana.repeats(producer.commits(ORDER_0), until=txn_offset_commit_response({"orders": {0: "NONE"}}))
+    ana.repeats(producer.commits(ORDER_0), until=expect.txn_offset_commit({"orders": {0: "NONE"}}))
 
 
 @scenario(
@@ -183,7 +161,6 @@ def the_transaction_coordinator_does_not_load(conversation: Conversation) -> Non
     conversation.restarts_coordinator()
 
     announced(bob, conversation.group("txn-of-bob"))
-    ana.sends(producer.ends(committed=True))
-    ana.receives(end_txn_response(error_code="NONE"))
+    ana.asks(producer.ends(committed=True), error_code="NONE")
     conversation.releases(Breakpoint.LOADING)
     sees(ana, {"orders": {0: 42}})

@@ -4,19 +4,7 @@ The Java coordinator writes the markers of its own log, and cannot before it is 
 broker write them.
 """
 
-from harness.scenario import (
-    Breakpoint,
-    Capability,
-    Conversation,
-    delete_groups,
-    describe_groups,
-    end_txn,
-    end_txn_response,
-    init_producer_id,
-    offset_fetch,
-    response,
-    scenario,
-)
+from harness.scenario import Breakpoint, Capability, Conversation, ask, expect, scenario
 from suites.loading.transactions import decides
 from suites.transactions.producers import ORDER_0, TAKEN, Producer, announces, initialised, sees
 
@@ -29,13 +17,12 @@ def _decides_while_loading(conversation: Conversation, *, committed: bool, versi
     ana = conversation.actor("ana")
     producer = initialised(ana)
     announces(producer)
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
+    ana.asks(producer.commits(ORDER_0), TAKEN)
     conversation.holds(Breakpoint.LOADING)
     conversation.restarts_coordinator()
     ana.repeats(
         producer.ends(committed=committed, version=version),
-        until=end_txn_response(error_code="NONE"),
+        until=expect.end_txn(error_code="NONE"),
         within_ms=10_000,
     )
     return producer
@@ -49,21 +36,18 @@ def _asks_meanwhile(conversation: Conversation, producer: Producer, *, version: 
     ana = producer.actor
     conversation.elapses(1_000)
     for committed in (True, False):
-        ana.sends(producer.ends(committed=committed, version=version))
-        ana.receives(response("EndTxn"))
+        ana.asks(producer.ends(committed=committed, version=version), expect.response("EndTxn"))
         ana.sends(
-            end_txn(
+            ask.end_txn(
                 version=version,
                 producer_id=producer.producer_id,
                 producer_epoch=producer.producer_epoch + 1,
                 committed=committed,
             )
         )
-        ana.receives(response("EndTxn"))
-    ana.sends(producer.adds())
-    ana.receives(response("AddOffsetsToTxn"))
-    ana.sends(init_producer_id())
-    ana.receives(response("InitProducerId"))
+        ana.receives(expect.response("EndTxn"))
+    ana.asks(producer.adds(), expect.response("AddOffsetsToTxn"))
+    ana.asks(ask.init_producer_id(), expect.response("InitProducerId"))
 
 
 @scenario("loading/held/commit-without-end", source=SOURCE, needs=HOLDS)
@@ -116,22 +100,19 @@ def offsets_that_outlive_their_group(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     producer = initialised(ana)
     announces(producer)
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
-    ana.sends(delete_groups())
-    ana.receives(response("DeleteGroups"))
+    ana.asks(producer.commits(ORDER_0), TAKEN)
+    ana.asks(ask.delete_groups(), expect.response("DeleteGroups"))
     decides(producer)
 
     for is_loaded in (False, True):
         if is_loaded:
             conversation.restarts_coordinator()
         ana.repeats(
-            offset_fetch(topics={"orders": (0,)}),
-            until=response("OffsetFetch", error_code="NONE"),
+            ask.offset_fetch(topics={"orders": (0,)}),
+            until=expect.response("OffsetFetch", error_code="NONE"),
             within_ms=15_000,
         )
-        ana.sends(describe_groups())
-        ana.receives(response("DescribeGroups"))
+        ana.asks(ask.describe_groups(), expect.response("DescribeGroups"))
 
 
 @scenario("transactions/init/former-producer", source="TransactionCoordinator#prepareInitProducerIdTransit")
@@ -140,11 +121,13 @@ def a_producer_that_names_another_is_fenced(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
-    ana.sends(init_producer_id(version=3, producer_id=999_999, producer_epoch=0))
-    ana.receives(response("InitProducerId"))
+    ana.sends(ask.init_producer_id(version=3, producer_id=999_999, producer_epoch=0))
+    ana.receives(expect.response("InitProducerId"))
     ana.sends(
-        init_producer_id(version=3, producer_id=producer.producer_id, producer_epoch=producer.producer_epoch)
+        ask.init_producer_id(
+            version=3, producer_id=producer.producer_id, producer_epoch=producer.producer_epoch
+        )
     )
-    ana.receives(response("InitProducerId", error_code="NONE"))
-    ana.sends(init_producer_id(version=1, transaction_timeout_ms=900_000))
-    ana.receives(response("InitProducerId", error_code="NONE"))
+    ana.receives(expect.response("InitProducerId", error_code="NONE"))
+    ana.sends(ask.init_producer_id(version=1, transaction_timeout_ms=900_000))
+    ana.receives(expect.response("InitProducerId", error_code="NONE"))

@@ -7,36 +7,15 @@ from harness.scenario import (
     Capability,
     Conversation,
     GroupRef,
-    delete_groups,
-    delete_groups_response,
-    describe_groups,
-    describe_groups_response,
-    find_coordinator,
-    find_coordinator_response,
+    ask,
+    expect,
     group_record,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    list_groups,
-    list_groups_response,
     logged_member,
-    offset_commit,
-    offset_commit_response,
-    offset_delete,
-    offset_delete_response,
-    offset_fetch,
-    offset_fetch_response,
     offset_record,
     offset_tombstone,
     one_of,
     record_of_type,
-    response,
     scenario,
-    sync_group,
-    sync_group_response,
     with_value,
 )
 from harness.scenario.log_records import LogRecord
@@ -65,16 +44,16 @@ def _restarts(conversation: Conversation, ana: Actor, *groups: GroupRef) -> None
     """Restart the coordinator, and await that the partitions of some groups are loaded, or given up."""
     conversation.restarts_coordinator()
     ana.repeats(
-        offset_fetch(group_id=conversation.group("good"), topics={"payments": (0,)}),
-        until=offset_fetch_response({"payments": {0: 15}}),
+        ask.offset_fetch(group_id=conversation.group("good"), topics={"payments": (0,)}),
+        until=expect.offset_fetch({"payments": {0: 15}}),
         within_ms=WITHIN_MS,
     )
     # A Java coordinator has yet to take up some of the others, which is a matter of milliseconds.
     conversation.elapses(300)
     for group in groups:
         ana.repeats(
-            offset_fetch(group_id=group),
-            until=response("OffsetFetch", error_code=one_of(*LOST)),
+            ask.offset_fetch(group_id=group),
+            until=expect.response("OffsetFetch", error_code=one_of(*LOST)),
             within_ms=WITHIN_MS,
         )
 
@@ -82,8 +61,8 @@ def _restarts(conversation: Conversation, ana: Actor, *groups: GroupRef) -> None
 def _fetches(ana: Actor, *groups: GroupRef) -> None:
     """Ask for what may be there."""
     for group in groups:
-        ana.sends(offset_fetch(group_id=group, topics={"orders": (0, 1), "payments": (0,)}))
-        ana.receives(response("OffsetFetch", error_code=one_of(*LOST)))
+        ana.sends(ask.offset_fetch(group_id=group, topics={"orders": (0, 1), "payments": (0,)}))
+        ana.receives(expect.response("OffsetFetch", error_code=one_of(*LOST)))
 
 
 @scenario(
@@ -103,32 +82,30 @@ def an_offset_of_an_unknown_version_costs_the_partition(conversation: Conversati
     _fetches(ana, main)
     ana.climbs(
         [
-            (find_coordinator(), find_coordinator_response(error_code="NONE", host=NON_EMPTY)),
-            (describe_groups(), describe_groups_response(error_code=one_of(*LOST), members=())),
-            (describe_groups(groups=(main, good)), response("DescribeGroups", groups=NON_EMPTY)),
-            (list_groups(), list_groups_response(error_code="NONE")),
-            (heartbeat(member_id="bob-1", generation_id=1), heartbeat_response(error_code=ANY)),
+            (ask.find_coordinator(), expect.find_coordinator(error_code="NONE", host=NON_EMPTY)),
+            (ask.describe_groups(), expect.describe_groups(error_code=one_of(*LOST), members=())),
+            (ask.describe_groups(groups=(main, good)), expect.response("DescribeGroups", groups=NON_EMPTY)),
+            (ask.list_groups(), expect.list_groups(error_code="NONE")),
+            (ask.heartbeat(member_id="bob-1", generation_id=1), expect.heartbeat(error_code=ANY)),
             (
-                sync_group(member_id="bob-1", generation_id=1),
-                sync_group_response(error_code=one_of("UNKNOWN_MEMBER_ID", "NOT_COORDINATOR")),
+                ask.sync_group(member_id="bob-1", generation_id=1),
+                expect.sync_group(error_code=one_of("UNKNOWN_MEMBER_ID", "NOT_COORDINATOR")),
             ),
-            (leave_group(member_id="bob-1"), leave_group_response(error_code=one_of(*LOST))),
-            (offset_delete(topics={"payments": (0,)}), offset_delete_response(error_code=ANY)),
-            (delete_groups(groups=(main,)), response("DeleteGroups", results=NON_EMPTY)),
-            (join_group(member_id=""), join_group_response(error_code=ANY)),
+            (ask.leave_group(member_id="bob-1"), expect.leave_group(error_code=one_of(*LOST))),
+            (ask.offset_delete(topics={"payments": (0,)}), expect.offset_delete(error_code=ANY)),
+            (ask.delete_groups(groups=(main,)), expect.response("DeleteGroups", results=NON_EMPTY)),
+            (ask.join_group(member_id=""), expect.join_group(error_code=ANY)),
             (
-                offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 5}}),
-                offset_commit_response({"orders": {0: one_of(*LOST)}}),
+                ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 5}}),
+                expect.offset_commit({"orders": {0: one_of(*LOST)}}),
             ),
         ]
     )
     _fetches(ana, main)
     _restarts(conversation, ana, main)
     _fetches(ana, main)
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code=one_of(*LOST), members=()))
-    ana.sends(delete_groups(groups=(good,)))
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code=one_of(*LOST), members=()))
+    ana.asks(ask.delete_groups(groups=(good,)), expect.delete_groups("NONE"))
 
 
 @scenario(
@@ -203,9 +180,8 @@ def what_some_releases_read_costs_the_partition_in_others(conversation: Conversa
 
     _fetches(ana, *groups)
     for group in (group_v4, group_to_come):
-        ana.sends(heartbeat(group_id=group, member_id="bob-1", generation_id=5))
-        ana.receives(heartbeat_response(error_code=one_of("UNKNOWN_MEMBER_ID", *LOST)))
-        ana.sends(describe_groups(groups=(group,)))
-        ana.receives(describe_groups_response(error_code=one_of(*LOST)))
-    ana.sends(offset_fetch(group_id=longer, topics={"orders": (0,), "payments": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: 10}, "payments": {0: 7}}))
+        ana.sends(ask.heartbeat(group_id=group, member_id="bob-1", generation_id=5))
+        ana.receives(expect.heartbeat(error_code=one_of("UNKNOWN_MEMBER_ID", *LOST)))
+        ana.asks(ask.describe_groups(groups=(group,)), expect.describe_groups(error_code=one_of(*LOST)))
+    ana.sends(ask.offset_fetch(group_id=longer, topics={"orders": (0,), "payments": (0,)}))
+    ana.receives(expect.offset_fetch({"orders": {0: 10}, "payments": {0: 7}}))

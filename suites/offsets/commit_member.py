@@ -1,20 +1,6 @@
 """OffsetCommit by members: in which state it is taken, and which of several reasons to refuse comes first."""
 
-from harness.scenario import (
-    SHORT_SESSIONS,
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    offset_commit,
-    offset_commit_response,
-    offset_fetch,
-    offset_fetch_response,
-    response,
-    scenario,
-    subscription,
-)
+from harness.scenario import SHORT_SESSIONS, Conversation, ask, expect, scenario, subscription
 
 VALIDATES = "ClassicGroup#validateOffsetCommit"
 ORDER_0 = {"orders": {0: 42}}
@@ -25,12 +11,12 @@ def a_member_commits_in_stable(conversation: Conversation) -> None:
     """A member of a Stable group commits with its id and generation, and anybody fetches it."""
     ana, bob = conversation.stable_group("ana", "bob")
 
-    bob.sends(offset_commit(topics={"orders": {0: (42, "half way")}, "payments": {1: 43}}))
-    bob.receives(offset_commit_response({"orders": {0: "NONE"}, "payments": {1: "NONE"}}))
+    bob.sends(ask.offset_commit(topics={"orders": {0: (42, "half way")}, "payments": {1: 43}}))
+    bob.receives(expect.offset_commit({"orders": {0: "NONE"}, "payments": {1: "NONE"}}))
 
     ana.repeats(
-        offset_fetch(topics={"orders": (0, 1), "payments": (1,)}),
-        until=offset_fetch_response({"orders": {0: 42, 1: -1}, "payments": {1: 43}}),
+        ask.offset_fetch(topics={"orders": (0, 1), "payments": (1,)}),
+        until=expect.offset_fetch({"orders": {0: 42, 1: -1}, "payments": {1: 43}}),
     )
 
 
@@ -39,10 +25,9 @@ def a_member_commits_in_version_2(conversation: Conversation) -> None:
     """OffsetCommit v2 checks generation and member as later versions do."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(offset_commit(version=2, generation_id=ana.generation_id + 1, topics=ORDER_0))
-    ana.receives(offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
-    ana.sends(offset_commit(version=2, topics=ORDER_0))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(version=2, generation_id=ana.generation_id + 1, topics=ORDER_0))
+    ana.receives(expect.offset_commit({"orders": {0: "ILLEGAL_GENERATION"}}))
+    ana.asks(ask.offset_commit(version=2, topics=ORDER_0), expect.offset_commit({"orders": {0: "NONE"}}))
 
 
 @scenario(
@@ -55,33 +40,28 @@ def a_commit_counts_as_a_heartbeat(conversation: Conversation) -> None:
     """A member that commits in time keeps its session although it never sends a heartbeat."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
-    ana.sends(join_group(session_timeout_ms=3_000))
-    ana.receives(join_group_response(error_code="NONE"))
+    ana.asks(ask.join_group(session_timeout_ms=3_000), error_code="NONE")
     ana.syncs_as_leader((ana,))
 
     conversation.elapses(1_700)
-    ana.sends(offset_commit(topics=ORDER_0))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(ask.offset_commit(topics=ORDER_0), expect.offset_commit({"orders": {0: "NONE"}}))
     conversation.elapses(1_700)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario("offsets/member/preparing-rebalance", source=VALIDATES, clauses=("OC-10",))
 def members_commit_while_a_rebalance_is_prepared(conversation: Conversation) -> None:
     """While a rebalance is prepared, those who rejoined and those who have not yet still commit."""
     ana, bob = conversation.stable_group("ana", "bob")
-    bob.sends(join_group(protocols=(("range", subscription("payments")),)))
+    bob.sends(ask.join_group(protocols=(("range", subscription("payments")),)))
 
-    ana.sends(offset_commit(topics=ORDER_0))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    bob.aside.sends(offset_commit(topics={"orders": {1: 7}}))
-    bob.aside.receives(offset_commit_response({"orders": {1: "NONE"}}))
+    ana.asks(ask.offset_commit(topics=ORDER_0), expect.offset_commit({"orders": {0: "NONE"}}))
+    bob.aside.sends(ask.offset_commit(topics={"orders": {1: 7}}))
+    bob.aside.receives(expect.offset_commit({"orders": {1: "NONE"}}))
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
 
 
 @scenario("offsets/member/completing-ladder", source=VALIDATES, clauses=("OC-11", "OC-12", "OC-13", "OC-14"))
@@ -94,8 +74,8 @@ def a_commit_before_the_assignments_comes_too_early(conversation: Conversation) 
     ana.climbs(
         [
             (
-                offset_commit(member_id=member_id, generation_id=generation_id, topics=ORDER_0),
-                offset_commit_response({"orders": {0: error}}),
+                ask.offset_commit(member_id=member_id, generation_id=generation_id, topics=ORDER_0),
+                expect.offset_commit({"orders": {0: error}}),
             )
             for member_id, generation_id, error in (
                 ("", -1, "UNKNOWN_MEMBER_ID"),
@@ -108,8 +88,7 @@ def a_commit_before_the_assignments_comes_too_early(conversation: Conversation) 
     )
 
     ana.syncs_as_leader((ana,))
-    ana.sends(offset_commit(topics=ORDER_0))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(ask.offset_commit(topics=ORDER_0), expect.offset_commit({"orders": {0: "NONE"}}))
 
 
 @scenario(
@@ -122,21 +101,20 @@ def a_commit_is_checked_from_the_topic_to_the_generation(conversation: Conversat
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     former, past = bob.member_id, bob.generation_id - 1
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
+    bob_again.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=bob.generation_id))
 
     bob_again.climbs(
         [
             (
-                offset_commit(member_id=former, generation_id=past, topics={"no-such-topic": {0: 1}}),
-                offset_commit_response({"no-such-topic": {0: "UNKNOWN_TOPIC_OR_PARTITION"}}),
+                ask.offset_commit(member_id=former, generation_id=past, topics={"no-such-topic": {0: 1}}),
+                expect.offset_commit({"no-such-topic": {0: "UNKNOWN_TOPIC_OR_PARTITION"}}),
             ),
             *(
                 (
-                    offset_commit(
+                    ask.offset_commit(
                         member_id=member_id, group_instance_id=instance, generation_id=past, topics=ORDER_0
                     ),
-                    offset_commit_response({"orders": {0: error}}),
+                    expect.offset_commit({"orders": {0: error}}),
                 )
                 for member_id, instance, error in (
                     ("", "seat-b", "FENCED_INSTANCE_ID"),
@@ -148,10 +126,10 @@ def a_commit_is_checked_from_the_topic_to_the_generation(conversation: Conversat
                 )
             ),
             (
-                offset_commit(member_id="", group_instance_id=None, generation_id=-1, topics=ORDER_0),
-                offset_commit_response({"orders": {0: "UNKNOWN_MEMBER_ID"}}),
+                ask.offset_commit(member_id="", group_instance_id=None, generation_id=-1, topics=ORDER_0),
+                expect.offset_commit({"orders": {0: "UNKNOWN_MEMBER_ID"}}),
             ),
-            (offset_commit(topics=ORDER_0), offset_commit_response({"orders": {0: "NONE"}})),
+            (ask.offset_commit(topics=ORDER_0), expect.offset_commit({"orders": {0: "NONE"}})),
         ]
     )
 
@@ -161,10 +139,9 @@ def a_commit_with_an_unmapped_instance_may_not_count(conversation: Conversation)
     """A dynamic member that commits with an instance id nobody has is unknown since 3.0, served before."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(offset_commit(group_instance_id="seat-x", topics=ORDER_0))
+    ana.sends(ask.offset_commit(group_instance_id="seat-x", topics=ORDER_0))
     ana.receives(
-        response("OffsetCommit", topics=({"name": "orders", "partitions": ({"partition_index": 0},)},))
+        expect.response("OffsetCommit", topics=({"name": "orders", "partitions": ({"partition_index": 0},)},))
     )
-    ana.sends(offset_commit(topics={"orders": {0: 43}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: 43}}))
+    ana.asks(ask.offset_commit(topics={"orders": {0: 43}}), expect.offset_commit({"orders": {0: "NONE"}}))
+    ana.repeats(ask.offset_fetch(topics={"orders": (0,)}), until=expect.offset_fetch({"orders": {0: 43}}))

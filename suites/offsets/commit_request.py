@@ -1,15 +1,6 @@
 """OffsetCommit before the group matters: topics that do not exist, and metadata that is too large."""
 
-from harness.scenario import (
-    Conversation,
-    describe_groups,
-    describe_groups_response,
-    offset_commit,
-    offset_commit_response,
-    offset_fetch,
-    offset_fetch_response,
-    scenario,
-)
+from harness.scenario import Conversation, ask, expect, scenario
 
 HANDLES = "KafkaApis#handleOffsetCommitRequest"
 TINY_METADATA = {"offset.metadata.max.bytes": "10"}
@@ -21,12 +12,12 @@ def an_unknown_topic_never_reaches_the_coordinator(conversation: Conversation) -
     ana = conversation.actor("ana")
 
     ana.sends(
-        offset_commit(
+        ask.offset_commit(
             generation_id=5, member_id="nobody", topics={"no-such-topic": {0: 1}, "orders": {99: 1}}
         )
     )
     ana.receives(
-        offset_commit_response(
+        expect.offset_commit(
             {
                 "no-such-topic": {0: "UNKNOWN_TOPIC_OR_PARTITION"},
                 "orders": {99: "UNKNOWN_TOPIC_OR_PARTITION"},
@@ -40,12 +31,12 @@ def known_and_unknown_partitions_are_answered_each(conversation: Conversation) -
     """Of one topic the unknown partition is refused as such, and the known one for its generation."""
     ana = conversation.actor("ana")
 
-    ana.sends(offset_commit(generation_id=5, member_id="", topics={"orders": {99: 1, 0: 1}}))
+    ana.sends(ask.offset_commit(generation_id=5, member_id="", topics={"orders": {99: 1, 0: 1}}))
     ana.receives(
-        offset_commit_response({"orders": {99: "UNKNOWN_TOPIC_OR_PARTITION", 0: "ILLEGAL_GENERATION"}})
+        expect.offset_commit({"orders": {99: "UNKNOWN_TOPIC_OR_PARTITION", 0: "ILLEGAL_GENERATION"}})
     )
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {99: 1, 0: 1}}))
-    ana.receives(offset_commit_response({"orders": {99: "UNKNOWN_TOPIC_OR_PARTITION", 0: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {99: 1, 0: 1}}))
+    ana.receives(expect.offset_commit({"orders": {99: "UNKNOWN_TOPIC_OR_PARTITION", 0: "NONE"}}))
 
 
 @scenario("offsets/request/no-topics", source=HANDLES, clauses=("OC-22",))
@@ -53,10 +44,8 @@ def a_commit_of_nothing_is_answered_with_nothing(conversation: Conversation) -> 
     """A commit without topics is answered without topics, and makes no group."""
     ana = conversation.actor("ana")
 
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={}))
-    ana.receives(offset_commit_response({}))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(group_state="Dead"))
+    ana.asks(ask.offset_commit(generation_id=-1, member_id="", topics={}), expect.offset_commit({}))
+    ana.asks(ask.describe_groups(), expect.describe_groups(group_state="Dead"))
 
 
 @scenario(
@@ -70,15 +59,15 @@ def large_metadata_costs_only_its_own_partition(conversation: Conversation) -> N
     ana = conversation.actor("ana")
 
     ana.sends(
-        offset_commit(
+        ask.offset_commit(
             generation_id=-1, member_id="", topics={"orders": {0: 1, 1: (2, "x" * 11), 2: (3, "x" * 10)}}
         )
     )
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE", 2: "NONE"}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE", 2: "NONE"}}))
 
     ana.repeats(
-        offset_fetch(topics={"orders": (0, 1, 2)}),
-        until=offset_fetch_response({"orders": {0: 1, 1: -1, 2: 3}}),
+        ask.offset_fetch(topics={"orders": (0, 1, 2)}),
+        until=expect.offset_fetch({"orders": {0: 1, 1: -1, 2: 3}}),
     )
 
 
@@ -94,16 +83,15 @@ def large_metadata_stores_nothing(conversation: Conversation) -> None:
     large = "eleven long"
 
     ana.sends(
-        offset_commit(generation_id=-1, member_id="", topics={"orders": {0: (1, large), 1: (1, large)}})
+        ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: (1, large), 1: (1, large)}})
     )
     ana.receives(
-        offset_commit_response({"orders": {0: "OFFSET_METADATA_TOO_LARGE", 1: "OFFSET_METADATA_TOO_LARGE"}})
+        expect.offset_commit({"orders": {0: "OFFSET_METADATA_TOO_LARGE", 1: "OFFSET_METADATA_TOO_LARGE"}})
     )
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({}))
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: (2, "ten longer")}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {0: 2}}))
+    ana.asks(ask.offset_fetch(), expect.offset_fetch({}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: (2, "ten longer")}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
+    ana.repeats(ask.offset_fetch(), until=expect.offset_fetch({"orders": {0: 2}}))
 
 
 @scenario(
@@ -117,10 +105,14 @@ def metadata_is_measured_in_characters(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
 
     ana.sends(
-        offset_commit(generation_id=-1, member_id="", topics={"orders": {0: (1, "é" * 10), 1: (2, "é" * 11)}})
+        ask.offset_commit(
+            generation_id=-1, member_id="", topics={"orders": {0: (1, "é" * 10), 1: (2, "é" * 11)}}
+        )
     )
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE"}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE"}}))
     ana.sends(
-        offset_commit(generation_id=-1, member_id="", topics={"orders": {0: (3, "😀" * 5), 1: (4, "😀" * 6)}})
+        ask.offset_commit(
+            generation_id=-1, member_id="", topics={"orders": {0: (3, "😀" * 5), 1: (4, "😀" * 6)}}
+        )
     )
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE"}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE"}}))

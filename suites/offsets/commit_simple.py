@@ -1,27 +1,9 @@
 """OffsetCommit by nobody in particular: groups that have no members."""
 
-from harness.scenario import (
-    OWN,
-    Conversation,
-    Pattern,
-    Value,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
-    leave_group,
-    leave_group_response,
-    offset_commit,
-    offset_commit_response,
-    offset_fetch,
-    offset_fetch_response,
-    request,
-    response,
-    scenario,
-)
+from harness.scenario import OWN, Conversation, Pattern, Value, ask, expect, scenario
 
 VALIDATES = "ClassicGroup#validateOffsetCommit"
-COMMITTED = offset_commit_response({"orders": {0: "NONE"}})
+COMMITTED = expect.offset_commit({"orders": {0: "NONE"}})
 
 
 @scenario(
@@ -31,14 +13,14 @@ def a_first_commit_makes_a_group(conversation: Conversation) -> None:
     """A commit without generation and member id makes a group, Empty and without protocol type."""
     ana = conversation.actor("ana")
 
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 11, 1: 12}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 11, 1: 12}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
 
     ana.repeats(
-        offset_fetch(topics={"orders": (0, 1, 2)}),
-        until=offset_fetch_response({"orders": {0: 11, 1: 12, 2: -1}}),
+        ask.offset_fetch(topics={"orders": (0, 1, 2)}),
+        until=expect.offset_fetch({"orders": {0: 11, 1: 12, 2: -1}}),
     )
-    ana.repeats(describe_groups(), until=describe_groups_response(group_state="Empty", protocol_type=""))
+    ana.repeats(ask.describe_groups(), until=expect.describe_groups(group_state="Empty", protocol_type=""))
 
 
 @scenario("offsets/simple/generation-of-nothing", source=VALIDATES, clauses=("OC-02", "OC-04"))
@@ -46,13 +28,12 @@ def a_generation_of_a_missing_group_is_illegal(conversation: Conversation) -> No
     """A commit with a generation, even 0, to a missing group is ILLEGAL_GENERATION and makes no group."""
     ana = conversation.actor("ana")
 
-    ana.sends(offset_commit(generation_id=5, member_id="", topics={"orders": {0: 1}}))
-    ana.receives(offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
-    ana.sends(offset_commit(generation_id=0, member_id="nobody", topics={"orders": {0: 1}}))
-    ana.receives(offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
+    ana.sends(ask.offset_commit(generation_id=5, member_id="", topics={"orders": {0: 1}}))
+    ana.receives(expect.offset_commit({"orders": {0: "ILLEGAL_GENERATION"}}))
+    ana.sends(ask.offset_commit(generation_id=0, member_id="nobody", topics={"orders": {0: 1}}))
+    ana.receives(expect.offset_commit({"orders": {0: "ILLEGAL_GENERATION"}}))
 
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Dead"))
 
 
 @scenario(
@@ -64,25 +45,22 @@ def version_9_makes_no_group_for_a_generation(conversation: Conversation) -> Non
     """OffsetCommit v9 with a generation makes no group; 4.0 says GROUP_ID_NOT_FOUND, 3.x as before."""
     ana = conversation.actor("ana")
 
-    ana.sends(offset_commit(version=9, generation_id=5, member_id="", topics={"orders": {0: 1}}))
+    ana.sends(ask.offset_commit(version=9, generation_id=5, member_id="", topics={"orders": {0: 1}}))
     ana.receives(
-        response("OffsetCommit", topics=({"name": "orders", "partitions": ({"partition_index": 0},)},))
+        expect.response("OffsetCommit", topics=({"name": "orders", "partitions": ({"partition_index": 0},)},))
     )
 
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Dead"))
 
 
 @scenario("offsets/simple/negative-generation", source=VALIDATES, clauses=("OC-05",))
 def any_negative_generation_is_none(conversation: Conversation) -> None:
     """Of a negative generation only the sign counts: -5 commits to an Empty group as -1 does."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
-    ana.receives(COMMITTED)
+    ana.asks(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}), COMMITTED)
 
-    ana.sends(offset_commit(generation_id=-5, member_id="", topics={"orders": {0: 2}}))
-    ana.receives(COMMITTED)
-    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: 2}}))
+    ana.asks(ask.offset_commit(generation_id=-5, member_id="", topics={"orders": {0: 2}}), COMMITTED)
+    ana.repeats(ask.offset_fetch(topics={"orders": (0,)}), until=expect.offset_fetch({"orders": {0: 2}}))
 
 
 @scenario("offsets/simple/made-up-member", source="KAFKA-14201", clauses=("OC-06", "OC-07"))
@@ -92,35 +70,31 @@ def a_made_up_member_needs_no_generation(conversation: Conversation) -> None:
     3.0 to 3.2 refused it in both cases.
     """
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
-    ana.receives(COMMITTED)
+    ana.asks(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}), COMMITTED)
 
-    ana.sends(offset_commit(generation_id=-1, member_id="nobody", topics={"orders": {0: 2}}))
-    ana.receives(response("OffsetCommit", topics=({"partitions": ({"partition_index": 0},)},)))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="nobody", topics={"orders": {0: 2}}))
+    ana.receives(expect.response("OffsetCommit", topics=({"partitions": ({"partition_index": 0},)},)))
     ana.sends(
-        offset_commit(generation_id=-1, member_id="", group_instance_id="seat", topics={"orders": {0: 3}})
+        ask.offset_commit(generation_id=-1, member_id="", group_instance_id="seat", topics={"orders": {0: 3}})
     )
-    ana.receives(response("OffsetCommit", topics=({"partitions": ({"partition_index": 0},)},)))
-    ana.sends(offset_commit(generation_id=0, member_id="nobody", topics={"orders": {0: 4}}))
-    ana.receives(offset_commit_response({"orders": {0: "UNKNOWN_MEMBER_ID"}}))
-    ana.sends(offset_commit(generation_id=0, member_id="", topics={"orders": {0: 5}}))
-    ana.receives(offset_commit_response({"orders": {0: "UNKNOWN_MEMBER_ID"}}))
+    ana.receives(expect.response("OffsetCommit", topics=({"partitions": ({"partition_index": 0},)},)))
+    ana.sends(ask.offset_commit(generation_id=0, member_id="nobody", topics={"orders": {0: 4}}))
+    ana.receives(expect.offset_commit({"orders": {0: "UNKNOWN_MEMBER_ID"}}))
+    ana.sends(ask.offset_commit(generation_id=0, member_id="", topics={"orders": {0: 5}}))
+    ana.receives(expect.offset_commit({"orders": {0: "UNKNOWN_MEMBER_ID"}}))
 
 
 @scenario("offsets/simple/after-the-last-member", source=VALIDATES, clauses=("OC-08", "DG-05"))
 def an_emptied_group_takes_commits(conversation: Conversation) -> None:
     """A group whose members have left takes a commit without generation, and keeps what they committed."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(offset_commit(topics={"orders": {0: 1}}))
-    ana.receives(COMMITTED)
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.offset_commit(topics={"orders": {0: 1}}), COMMITTED)
+    ana.asks(ask.leave_group(), error_code="NONE")
 
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 2}}))
-    ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
-    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {0: 1, 1: 2}}))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 2}}))
+    ana.receives(expect.offset_commit({"orders": {1: "NONE"}}))
+    ana.repeats(ask.offset_fetch(), until=expect.offset_fetch({"orders": {0: 1, 1: 2}}))
+    ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario("offsets/simple/retention-time", source="KIP-211", clauses=("OC-26", "OC-27"))
@@ -129,19 +103,19 @@ def a_retention_time_is_still_accepted(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
 
     ana.sends(
-        offset_commit(
+        ask.offset_commit(
             version=2, generation_id=-1, member_id="", retention_time_ms=3_600_000, topics={"orders": {0: 4}}
         )
     )
     ana.receives(COMMITTED)
     ana.sends(
-        offset_commit(
+        ask.offset_commit(
             version=4, generation_id=-1, member_id="", retention_time_ms=-1, topics={"orders": {1: 5}}
         )
     )
-    ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
+    ana.receives(expect.offset_commit({"orders": {1: "NONE"}}))
 
-    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {0: 4, 1: 5}}))
+    ana.repeats(ask.offset_fetch(), until=expect.offset_fetch({"orders": {0: 4, 1: 5}}))
 
 
 @scenario(
@@ -156,9 +130,11 @@ def of_two_offsets_for_one_partition_the_last_wins(conversation: Conversation) -
         {"partition_index": 0, "committed_offset": 9},
     )
     orders: Value = {"name": "orders", "partitions": twice}
-    ana.sends(request("OffsetCommit", 8, group_id=OWN, generation_id_or_member_epoch=-1, topics=(orders,)))
-    ana.receives(response("OffsetCommit"))
-    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: 9}}))
+    ana.sends(
+        ask.request("OffsetCommit", 8, group_id=OWN, generation_id_or_member_epoch=-1, topics=(orders,))
+    )
+    ana.receives(expect.response("OffsetCommit"))
+    ana.repeats(ask.offset_fetch(topics={"orders": (0,)}), until=expect.offset_fetch({"orders": {0: 9}}))
 
 
 @scenario("offsets/simple/leader-epoch", source="KIP-320", clauses=("OF-08", "OC-33"))
@@ -175,12 +151,14 @@ def leader_epoch_and_metadata_are_kept(conversation: Conversation) -> None:
         {"partition_index": 1, "committed_offset": 9, "committed_metadata": None},
     )
     orders: Value = {"name": "orders", "partitions": partitions}
-    ana.sends(request("OffsetCommit", 8, group_id=OWN, generation_id_or_member_epoch=-1, topics=(orders,)))
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+    ana.sends(
+        ask.request("OffsetCommit", 8, group_id=OWN, generation_id_or_member_epoch=-1, topics=(orders,))
+    )
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
 
     for partition, offset, epoch, metadata in ((0, 8, 3, "mine"), (1, 9, -1, "")):
         kept: Pattern = {"committed_offset": offset, "committed_leader_epoch": epoch, "metadata": metadata}
         ana.repeats(
-            offset_fetch(topics={"orders": (partition,)}),
-            until=response("OffsetFetch", error_code="NONE", topics=({"partitions": (kept,)},)),
+            ask.offset_fetch(topics={"orders": (partition,)}),
+            until=expect.response("OffsetFetch", error_code="NONE", topics=({"partitions": (kept,)},)),
         )

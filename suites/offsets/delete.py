@@ -1,23 +1,6 @@
 """OffsetDelete: which offsets may go while members are there, and which never."""
 
-from harness.scenario import (
-    ANY,
-    Conversation,
-    containing,
-    in_any_order,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    offset_commit,
-    offset_commit_response,
-    offset_delete,
-    offset_delete_response,
-    offset_fetch,
-    offset_fetch_response,
-    response,
-    scenario,
-)
+from harness.scenario import ANY, Conversation, ask, containing, expect, in_any_order, scenario
 
 DELETES = "OffsetMetadataManager#deleteOffsets"
 VALIDATES = "ClassicGroup#validateOffsetDelete"
@@ -27,15 +10,15 @@ VALIDATES = "ClassicGroup#validateOffsetDelete"
 def an_empty_groups_offset_is_deleted(conversation: Conversation) -> None:
     """From an Empty group a committed offset is deleted, and one that was never committed is no error."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
 
-    ana.sends(offset_delete(topics={"orders": (0,), "payments": (1,)}))
+    ana.sends(ask.offset_delete(topics={"orders": (0,), "payments": (1,)}))
     ana.receives(
-        offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}, "payments": {1: "NONE"}})
+        expect.offset_delete(error_code="NONE", errors={"orders": {0: "NONE"}, "payments": {1: "NONE"}})
     )
 
-    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {1: 2}}))
+    ana.repeats(ask.offset_fetch(), until=expect.offset_fetch({"orders": {1: 2}}))
 
 
 @scenario(
@@ -44,33 +27,34 @@ def an_empty_groups_offset_is_deleted(conversation: Conversation) -> None:
 def two_partitions_of_a_topic_are_deleted_together(conversation: Conversation) -> None:
     """Two partitions of one topic are deleted in one request; before 2.6 the answer says so twice."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2, 2: 3}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE", 2: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2, 2: 3}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE", 2: "NONE"}}))
 
-    ana.sends(offset_delete(topics={"orders": (0, 1)}))
+    ana.sends(ask.offset_delete(topics={"orders": (0, 1)}))
     both = in_any_order(
         {"partition_index": 0, "error_code": "NONE"}, {"partition_index": 1, "error_code": "NONE"}
     )
     ana.receives(
-        response("OffsetDelete", error_code="NONE", topics=containing({"name": "orders", "partitions": both}))
+        expect.response(
+            "OffsetDelete", error_code="NONE", topics=containing({"name": "orders", "partitions": both})
+        )
     )
 
-    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {2: 3}}))
+    ana.repeats(ask.offset_fetch(), until=expect.offset_fetch({"orders": {2: 3}}))
 
 
 @scenario("offsets/delete/last-offset", source=DELETES, clauses=("OD-07",))
 def a_groups_last_offset_is_deleted(conversation: Conversation) -> None:
     """A simple group's last offset is deleted; up to 3.9 the group dies with it, 4.0 keeps it a while."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
-    ana.sends(offset_delete(topics={"orders": (0,)}))
-    ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_delete(topics={"orders": (0,)}))
+    ana.receives(expect.offset_delete(error_code="NONE", errors={"orders": {0: "NONE"}}))
 
-    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: -1}}))
-    ana.sends(offset_delete(topics={"orders": (0,)}))
-    ana.receives(offset_delete_response(error_code=ANY))
+    ana.repeats(ask.offset_fetch(topics={"orders": (0,)}), until=expect.offset_fetch({"orders": {0: -1}}))
+    ana.asks(ask.offset_delete(topics={"orders": (0,)}), error_code=ANY)
 
 
 @scenario(
@@ -79,18 +63,17 @@ def a_groups_last_offset_is_deleted(conversation: Conversation) -> None:
 def an_unknown_topic_is_answered_by_itself(conversation: Conversation) -> None:
     """Of an existing group unknown topics are refused one by one; no topics at all are no error."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
 
-    ana.sends(offset_delete(topics={"no-such-topic": (0,), "orders": (0,)}))
+    ana.sends(ask.offset_delete(topics={"no-such-topic": (0,), "orders": (0,)}))
     ana.receives(
-        offset_delete_response(
+        expect.offset_delete(
             error_code="NONE",
             errors={"no-such-topic": {0: "UNKNOWN_TOPIC_OR_PARTITION"}, "orders": {0: "NONE"}},
         )
     )
-    ana.sends(offset_delete(topics={}))
-    ana.receives(offset_delete_response(error_code="NONE", errors={}))
+    ana.asks(ask.offset_delete(topics={}), expect.offset_delete(error_code="NONE", errors={}))
 
 
 @scenario(
@@ -100,8 +83,8 @@ def the_group_without_a_name_is_refused(conversation: Conversation) -> None:
     """OffsetDelete, unlike other offset requests, refuses the empty group id."""
     ana = conversation.actor("ana")
 
-    ana.sends(offset_delete(group_id="", topics={"orders": (0,)}))
-    ana.receives(offset_delete_response(error_code="INVALID_GROUP_ID", errors={}))
+    ana.sends(ask.offset_delete(group_id="", topics={"orders": (0,)}))
+    ana.receives(expect.offset_delete(error_code="INVALID_GROUP_ID", errors={}))
 
 
 @scenario(
@@ -110,17 +93,17 @@ def the_group_without_a_name_is_refused(conversation: Conversation) -> None:
 def a_subscribed_topic_keeps_its_offsets(conversation: Conversation) -> None:
     """While members subscribe to a topic its offsets stay; those of another topic are deleted."""
     ana, _ = conversation.stable_group("ana", "bob")
-    ana.sends(offset_commit(topics={"orders": {0: 1}, "payments": {0: 2}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}, "payments": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(topics={"orders": {0: 1}, "payments": {0: 2}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}, "payments": {0: "NONE"}}))
 
-    ana.sends(offset_delete(topics={"orders": (0,), "payments": (0,)}))
+    ana.sends(ask.offset_delete(topics={"orders": (0,), "payments": (0,)}))
     ana.receives(
-        offset_delete_response(
+        expect.offset_delete(
             error_code="NONE",
             errors={"orders": {0: "GROUP_SUBSCRIBED_TO_TOPIC"}, "payments": {0: "NONE"}},
         )
     )
-    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {0: 1}}))
+    ana.repeats(ask.offset_fetch(), until=expect.offset_fetch({"orders": {0: 1}}))
 
 
 @scenario(
@@ -131,12 +114,11 @@ def a_subscribed_topic_keeps_its_offsets(conversation: Conversation) -> None:
 def an_unreadable_subscription_keeps_everything(conversation: Conversation) -> None:
     """If a member's subscription cannot be read, every topic counts as subscribed."""
     (ana,) = conversation.stable_group("ana", protocols=(("range", b"\0\0"),))
-    ana.sends(offset_commit(topics={"payments": {0: 2}}))
-    ana.receives(offset_commit_response({"payments": {0: "NONE"}}))
+    ana.asks(ask.offset_commit(topics={"payments": {0: 2}}), expect.offset_commit({"payments": {0: "NONE"}}))
 
-    ana.sends(offset_delete(topics={"orders": (0,), "payments": (0,)}))
+    ana.sends(ask.offset_delete(topics={"orders": (0,), "payments": (0,)}))
     ana.receives(
-        offset_delete_response(
+        expect.offset_delete(
             error_code="NONE",
             errors={
                 "orders": {0: "GROUP_SUBSCRIBED_TO_TOPIC"},
@@ -150,20 +132,19 @@ def an_unreadable_subscription_keeps_everything(conversation: Conversation) -> N
 def a_group_of_another_protocol_type_must_be_empty(conversation: Conversation) -> None:
     """A group of another type than consumer keeps all offsets while it has members, and no longer."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(protocol_type="connect", protocols=(("eager", b"any bytes"),)))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
-    ana.sends(join_group(protocol_type="connect", protocols=(("eager", b"any bytes"),)))
-    ana.receives(join_group_response(error_code="NONE", protocol_name="eager"))
+    ana.sends(ask.join_group(protocol_type="connect", protocols=(("eager", b"any bytes"),)))
+    ana.receives(expect.join_group(error_code="MEMBER_ID_REQUIRED"))
+    ana.sends(ask.join_group(protocol_type="connect", protocols=(("eager", b"any bytes"),)))
+    ana.receives(expect.join_group(error_code="NONE", protocol_name="eager"))
     ana.syncs_as_leader((ana,))
-    ana.sends(offset_commit(topics={"orders": {0: 1, 1: 2}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+    ana.sends(ask.offset_commit(topics={"orders": {0: 1, 1: 2}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
 
-    ana.sends(offset_delete(topics={"orders": (0,), "no-such-topic": (0,)}))
-    ana.receives(offset_delete_response(error_code="NON_EMPTY_GROUP", errors={}))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
-    ana.sends(offset_delete(topics={"orders": (0,)}))
-    ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_delete(topics={"orders": (0,), "no-such-topic": (0,)}))
+    ana.receives(expect.offset_delete(error_code="NON_EMPTY_GROUP", errors={}))
+    ana.asks(ask.leave_group(), error_code="NONE")
+    ana.sends(ask.offset_delete(topics={"orders": (0,)}))
+    ana.receives(expect.offset_delete(error_code="NONE", errors={"orders": {0: "NONE"}}))
 
 
 @scenario(
@@ -176,10 +157,10 @@ def what_was_refused_is_deleted_as_well(conversation: Conversation) -> None:
     """An offset refused for its metadata, which stays on its way for ever until 3.7.0, can be deleted."""
     ana = conversation.actor("ana")
     offsets = {"orders": {0: (7, "eleven long"), 1: (8, "fits")}}
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics=offsets))
-    ana.receives(offset_commit_response({"orders": {0: "OFFSET_METADATA_TOO_LARGE", 1: "NONE"}}))
-    ana.sends(offset_delete(topics={"orders": (0,)}))
-    ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics=offsets))
+    ana.receives(expect.offset_commit({"orders": {0: "OFFSET_METADATA_TOO_LARGE", 1: "NONE"}}))
+    ana.sends(ask.offset_delete(topics={"orders": (0,)}))
+    ana.receives(expect.offset_delete(error_code="NONE", errors={"orders": {0: "NONE"}}))
 
-    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
-    ana.receives(offset_fetch_response({"orders": {0: -1}}))
+    ana.sends(ask.offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
+    ana.receives(expect.offset_fetch({"orders": {0: -1}}))

@@ -1,19 +1,6 @@
 """Every version of OffsetCommit and OffsetFetch: what it takes and brings, and how it refuses."""
 
-from harness.scenario import (
-    OWN,
-    Conversation,
-    Pattern,
-    Value,
-    offset_commit,
-    offset_commit_response,
-    offset_fetch,
-    offset_fetch_response,
-    request,
-    response,
-    scenario,
-    sweep,
-)
+from harness.scenario import OWN, Conversation, Pattern, Value, ask, expect, scenario, sweep
 from suites.offsets.topics import UNKNOWN_ID, asked_by_id, committed_by_id, id_of
 
 COMMITS = "GroupMetadataManager#validateOffsetCommit"
@@ -30,12 +17,14 @@ def a_member_commits(conversation: Conversation, version: int) -> None:
     """OffsetCommit v{version} of a member is taken, and fetched again with its metadata."""
     (ana,) = conversation.stable_group("ana")
 
-    ana.sends(offset_commit(version=version, topics={"orders": {0: (7, "mine"), 1: 8}, "payments": {1: 9}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}, "payments": {1: "NONE"}}))
-    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {0: 7, 1: 8}, "payments": {1: 9}}))
+    ana.sends(
+        ask.offset_commit(version=version, topics={"orders": {0: (7, "mine"), 1: 8}, "payments": {1: 9}})
+    )
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE"}, "payments": {1: "NONE"}}))
+    ana.repeats(ask.offset_fetch(), until=expect.offset_fetch({"orders": {0: 7, 1: 8}, "payments": {1: 9}}))
     kept: Pattern = {"committed_offset": 7, "metadata": "mine"}
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch", error_code="NONE", topics=({"partitions": (kept,)},)))
+    ana.sends(ask.offset_fetch(topics={"orders": (0,)}))
+    ana.receives(expect.response("OffsetFetch", error_code="NONE", topics=({"partitions": (kept,)},)))
 
 
 @scenario(
@@ -49,17 +38,21 @@ def a_commit_is_refused(conversation: Conversation, version: int) -> None:
     (ana,) = conversation.stable_group("ana")
 
     for reported, error in (
-        (offset_commit(version=version, member_id="nobody", topics={"orders": {0: 1}}), "UNKNOWN_MEMBER_ID"),
         (
-            offset_commit(version=version, generation_id=ana.generation_id - 1, topics={"orders": {0: 1}}),
+            ask.offset_commit(version=version, member_id="nobody", topics={"orders": {0: 1}}),
+            "UNKNOWN_MEMBER_ID",
+        ),
+        (
+            ask.offset_commit(
+                version=version, generation_id=ana.generation_id - 1, topics={"orders": {0: 1}}
+            ),
             "ILLEGAL_GENERATION",
         ),
     ):
-        ana.sends(reported)
-        ana.receives(offset_commit_response({"orders": {0: error}}))
-    ana.sends(offset_commit(version=version, topics={"orders": {0: 1, 99: 1}, "no-such-topic": {0: 1}}))
+        ana.asks(reported, expect.offset_commit({"orders": {0: error}}))
+    ana.sends(ask.offset_commit(version=version, topics={"orders": {0: 1, 99: 1}, "no-such-topic": {0: 1}}))
     unknown = "UNKNOWN_TOPIC_OR_PARTITION"
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 99: unknown}, "no-such-topic": {0: unknown}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 99: unknown}, "no-such-topic": {0: unknown}}))
 
 
 @scenario(
@@ -75,7 +68,7 @@ def a_member_commits_by_topic_id(conversation: Conversation, version: int) -> No
 
     for member_id, error in (("nobody", "UNKNOWN_MEMBER_ID"), (ana.member_id, "NONE")):
         ana.sends(
-            request(
+            ask.request(
                 "OffsetCommit",
                 version,
                 group_id=OWN,
@@ -85,8 +78,8 @@ def a_member_commits_by_topic_id(conversation: Conversation, version: int) -> No
             )
         )
         reported: Pattern = {"topic_id": orders, "partitions": ({"partition_index": 0, "error_code": error},)}
-        ana.receives(response("OffsetCommit", topics=(reported,)))
-    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: 7}}))
+        ana.receives(expect.response("OffsetCommit", topics=(reported,)))
+    ana.repeats(ask.offset_fetch(topics={"orders": (0,)}), until=expect.offset_fetch({"orders": {0: 7}}))
 
 
 @scenario(
@@ -95,12 +88,14 @@ def a_member_commits_by_topic_id(conversation: Conversation, version: int) -> No
 def what_is_committed_is_fetched(conversation: Conversation, version: int) -> None:
     """OffsetFetch v{version} brings what is committed, and -1 for what is not."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 21}, "payments": {0: 22}}))
-    ana.receives(offset_commit_response({"orders": {1: "NONE"}, "payments": {0: "NONE"}}))
+    ana.sends(
+        ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 21}, "payments": {0: 22}})
+    )
+    ana.receives(expect.offset_commit({"orders": {1: "NONE"}, "payments": {0: "NONE"}}))
 
     ana.repeats(
-        offset_fetch(version=version, topics={"orders": (0, 1), "no-such-topic": (7,)}),
-        until=offset_fetch_response({"orders": {0: -1, 1: 21}, "no-such-topic": {7: -1}}, version=version),
+        ask.offset_fetch(version=version, topics={"orders": (0, 1), "no-such-topic": (7,)}),
+        until=expect.offset_fetch({"orders": {0: -1, 1: 21}, "no-such-topic": {7: -1}}, version=version),
     )
 
 
@@ -108,12 +103,14 @@ def what_is_committed_is_fetched(conversation: Conversation, version: int) -> No
 def all_that_is_committed_is_fetched(conversation: Conversation, version: int) -> None:
     """OffsetFetch v{version} without topics brings all that have an offset."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 21}, "payments": {0: 22}}))
-    ana.receives(offset_commit_response({"orders": {1: "NONE"}, "payments": {0: "NONE"}}))
+    ana.sends(
+        ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 21}, "payments": {0: 22}})
+    )
+    ana.receives(expect.offset_commit({"orders": {1: "NONE"}, "payments": {0: "NONE"}}))
 
     ana.repeats(
-        offset_fetch(version=version),
-        until=offset_fetch_response({"orders": {1: 21}, "payments": {0: 22}}, version=version),
+        ask.offset_fetch(version=version),
+        until=expect.offset_fetch({"orders": {1: 21}, "payments": {0: 22}}, version=version),
     )
 
 
@@ -127,8 +124,8 @@ def a_missing_group_is_fetched_without_an_error(conversation: Conversation, vers
     """OffsetFetch v{version} of a group that never was is -1, and no error."""
     ana = conversation.actor("ana")
 
-    ana.sends(offset_fetch(version=version, topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1}}, version=version))
+    ana.sends(ask.offset_fetch(version=version, topics={"orders": (0,)}))
+    ana.receives(expect.offset_fetch({"orders": {0: -1}}, version=version))
 
 
 @scenario(
@@ -141,13 +138,13 @@ def offsets_are_fetched_by_topic_id(conversation: Conversation, version: int) ->
     """OffsetFetch v{version} names topics by id, and refuses those that no topic has."""
     ana = conversation.actor("ana")
     orders = id_of(ana, "orders")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: 7}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
+    ana.repeats(ask.offset_fetch(topics={"orders": (0,)}), until=expect.offset_fetch({"orders": {0: 7}}))
 
     for wanted, offset, error in ((orders, 7, "NONE"), (UNKNOWN_ID, -1, "UNKNOWN_TOPIC_ID")):
         group: Value = {"group_id": conversation.group("main"), "topics": (asked_by_id(wanted, 0),)}
-        ana.sends(request("OffsetFetch", version, groups=(group,)))
+        ana.sends(ask.request("OffsetFetch", version, groups=(group,)))
         reported: Pattern = {"partition_index": 0, "committed_offset": offset, "error_code": error}
         topic: Pattern = {"topic_id": wanted, "partitions": (reported,)}
-        ana.receives(response("OffsetFetch", groups=({"error_code": "NONE", "topics": (topic,)},)))
+        ana.receives(expect.response("OffsetFetch", groups=({"error_code": "NONE", "topics": (topic,)},)))

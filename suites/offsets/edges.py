@@ -1,25 +1,6 @@
 """Partitions at the edge of a topic, and groups that a request names twice."""
 
-from harness.scenario import (
-    ANY,
-    OWN,
-    Actor,
-    Conversation,
-    Value,
-    describe_groups,
-    describe_groups_response,
-    leave_group,
-    leave_group_response,
-    offset_commit,
-    offset_commit_response,
-    offset_delete,
-    offset_delete_response,
-    offset_fetch,
-    offset_fetch_response,
-    request,
-    response,
-    scenario,
-)
+from harness.scenario import ANY, OWN, Actor, Conversation, Value, ask, expect, scenario
 from suites.transactions.producers import initialised
 
 UNKNOWN = "UNKNOWN_TOPIC_OR_PARTITION"
@@ -36,12 +17,12 @@ def the_last_partition_is_the_last(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
 
     ana.sends(
-        offset_commit(
+        ask.offset_commit(
             generation_id=-1, member_id="", topics={"orders": {2: 1, 3: 1, -1: 1}, "payments": {2: 1}}
         )
     )
     ana.receives(
-        offset_commit_response({"orders": {2: "NONE", 3: UNKNOWN, -1: UNKNOWN}, "payments": {2: UNKNOWN}})
+        expect.offset_commit({"orders": {2: "NONE", 3: UNKNOWN, -1: UNKNOWN}, "payments": {2: UNKNOWN}})
     )
 
 
@@ -53,14 +34,13 @@ def the_last_partition_is_the_last(conversation: Conversation) -> None:
 def partitions_are_deleted_one_by_one(conversation: Conversation) -> None:
     """Partitions that do not exist are refused by OffsetDelete beside others of the same topic."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 2: 1}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 2: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 2: 1}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 2: "NONE"}}))
 
-    ana.sends(offset_delete(topics={"orders": (2, 3), "payments": (0,)}))
-    ana.receives(offset_delete_response(error_code="NONE"))
-    ana.sends(offset_delete(topics={"payments": (2,), "orders": (3,)}))
+    ana.asks(ask.offset_delete(topics={"orders": (2, 3), "payments": (0,)}), error_code="NONE")
+    ana.sends(ask.offset_delete(topics={"payments": (2,), "orders": (3,)}))
     ana.receives(
-        offset_delete_response(error_code=ANY, errors={"payments": {2: UNKNOWN}, "orders": {3: UNKNOWN}})
+        expect.offset_delete(error_code=ANY, errors={"payments": {2: UNKNOWN}, "orders": {3: UNKNOWN}})
     )
 
 
@@ -72,13 +52,12 @@ def partitions_are_deleted_one_by_one(conversation: Conversation) -> None:
 def a_group_that_is_named_twice(conversation: Conversation) -> None:
     """A group that OffsetFetch v8 names twice is answered twice, but once from 3.0 to 3.4."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
     topics: Value = ({"name": "orders", "partition_indexes": (0,)},)
     group: Value = {"group_id": conversation.group("main"), "topics": topics}
-    ana.sends(request("OffsetFetch", 8, groups=(group, group)))
-    ana.receives(response("OffsetFetch"))
+    ana.asks(ask.request("OffsetFetch", 8, groups=(group, group)), expect.response("OffsetFetch"))
 
 
 @scenario(
@@ -90,33 +69,32 @@ def readers_of_a_partition_that_was_refused(conversation: Conversation) -> None:
     """A reader of stable offsets waits for ever for one that was refused for its metadata, 2.5 to 3.7.0."""
     ana = conversation.actor("ana")
     ana.sends(
-        offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: (2, "x" * 11)}}),
+        ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: (2, "x" * 11)}}),
     )
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE"}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE"}}))
 
-    ana.sends(offset_fetch(version=7, topics={"orders": (0, 1)}, require_stable=True))
-    ana.receives(response("OffsetFetch"))
+    ana.sends(ask.offset_fetch(version=7, topics={"orders": (0, 1)}, require_stable=True))
+    ana.receives(expect.response("OffsetFetch"))
 
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {2: (2, "x" * 11)}}))
-    ana.receives(offset_commit_response({"orders": {2: "OFFSET_METADATA_TOO_LARGE"}}))
-    ana.sends(offset_fetch(version=7, topics={"orders": (2,)}, require_stable=True))
-    ana.receives(response("OffsetFetch"))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {2: (2, "x" * 11)}}))
+    ana.receives(expect.offset_commit({"orders": {2: "OFFSET_METADATA_TOO_LARGE"}}))
+    ana.sends(ask.offset_fetch(version=7, topics={"orders": (2,)}, require_stable=True))
+    ana.receives(expect.response("OffsetFetch"))
 
 
 @scenario("offsets/edge/topics-without-partitions", source="KafkaApis#handleOffsetCommitRequest")
 def topics_without_partitions(conversation: Conversation) -> None:
     """A topic that is there but named without partitions is passed over."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"payments": {}}))
-    ana.receives(offset_commit_response({}))
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"payments": {}, "orders": {1: 1}}))
-    ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"payments": {}}))
+    ana.receives(expect.offset_commit({}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"payments": {}, "orders": {1: 1}}))
+    ana.receives(expect.offset_commit({"orders": {1: "NONE"}}))
     for partitions in ({"payments": ()}, {"payments": (), "orders": (1,)}):
-        ana.sends(offset_delete(topics=partitions))
-        ana.receives(offset_delete_response(error_code="NONE"))
+        ana.asks(ask.offset_delete(topics=partitions), error_code="NONE")
 
 
 @scenario("offsets/edge/topic-without-name", source="OffsetMetadataManager#fetchOffsets")
@@ -124,8 +102,8 @@ def a_topic_without_a_name_has_no_offsets(conversation: Conversation) -> None:
     """OffsetFetch by names answers a topic with an empty name as any other without offsets."""
     ana = conversation.actor("ana")
 
-    ana.sends(offset_fetch(topics={"": (0,), "orders": (0,)}))
-    ana.receives(offset_fetch_response({"": {0: -1}, "orders": {0: -1}}))
+    ana.sends(ask.offset_fetch(topics={"": (0,), "orders": (0,)}))
+    ana.receives(expect.offset_fetch({"": {0: -1}, "orders": {0: -1}}))
 
 
 @scenario(
@@ -136,8 +114,8 @@ def a_topic_without_a_name_has_no_offsets(conversation: Conversation) -> None:
 def a_partition_that_is_deleted_twice(conversation: Conversation) -> None:
     """A partition that is named twice in one OffsetDelete is answered once until 3.9, and twice since 4.0."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2, 2: 3}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE", 2: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2, 2: 3}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE", 2: "NONE"}}))
 
     _deletes(ana, 0, 0)
     _deletes(ana, 1, 2, split=True)
@@ -154,13 +132,15 @@ def an_unknown_partition_that_is_named_twice(conversation: Conversation) -> None
     producer = initialised(ana)
     twice: Value = ({"partition_index": 9, "committed_offset": 8},) * 2
     orders: Value = {"name": "orders", "partitions": twice}
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
-    ana.sends(request("OffsetCommit", 8, group_id=OWN, generation_id_or_member_epoch=-1, topics=(orders,)))
-    ana.receives(response("OffsetCommit", throttle_time_ms=0))
     ana.sends(
-        request(
+        ask.request("OffsetCommit", 8, group_id=OWN, generation_id_or_member_epoch=-1, topics=(orders,))
+    )
+    ana.receives(expect.response("OffsetCommit", throttle_time_ms=0))
+    ana.sends(
+        ask.request(
             "TxnOffsetCommit",
             2,
             group_id=OWN,
@@ -170,7 +150,7 @@ def an_unknown_partition_that_is_named_twice(conversation: Conversation) -> None
             topics=(orders,),
         )
     )
-    ana.receives(response("TxnOffsetCommit", throttle_time_ms=0))
+    ana.receives(expect.response("TxnOffsetCommit", throttle_time_ms=0))
     for split in (False, True):
         _deletes(ana, 8, 8, split=split)
 
@@ -183,18 +163,14 @@ def an_unknown_partition_that_is_named_twice(conversation: Conversation) -> None
 def who_deletes_nothing_leaves_the_group_alone(conversation: Conversation) -> None:
     """An empty group without offsets survives an OffsetDelete that names no partition that exists."""
     (ana,) = conversation.stable_group("ana")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(), error_code="NONE")
 
     for nothing in ({}, {"orders": (3,)}):
-        ana.sends(offset_delete(topics=nothing))
-        ana.receives(offset_delete_response(error_code="NONE"))
-        ana.sends(describe_groups())
-        ana.receives(describe_groups_response(error_code="NONE", group_state="Empty"))
-    ana.sends(offset_delete(topics={"orders": (0,)}))
-    ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE"))
+        ana.asks(ask.offset_delete(topics=nothing), error_code="NONE")
+        ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Empty"))
+    ana.sends(ask.offset_delete(topics={"orders": (0,)}))
+    ana.receives(expect.offset_delete(error_code="NONE", errors={"orders": {0: "NONE"}}))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE"))
 
 
 def _deletes(ana: Actor, *indexes: int, split: bool = False) -> None:
@@ -202,5 +178,4 @@ def _deletes(ana: Actor, *indexes: int, split: bool = False) -> None:
     partitions: tuple[Value, ...] = tuple({"partition_index": index} for index in indexes)
     pieces = tuple((each,) for each in partitions) if split else (partitions,)
     topics: tuple[Value, ...] = tuple({"name": "orders", "partitions": piece} for piece in pieces)
-    ana.sends(request("OffsetDelete", 0, group_id=OWN, topics=topics))
-    ana.receives(offset_delete_response(error_code="NONE"))
+    ana.asks(ask.request("OffsetDelete", 0, group_id=OWN, topics=topics), error_code="NONE")

@@ -4,26 +4,7 @@ A retention time in the request (OffsetCommit v2 to v4) ends offsets to the mill
 own counts in minutes; a pass over all groups every 500 ms finds them.
 """
 
-from harness.scenario import (
-    GONE,
-    Actor,
-    Conversation,
-    describe_groups,
-    describe_groups_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    offset_commit,
-    offset_commit_response,
-    offset_delete,
-    offset_delete_response,
-    offset_fetch,
-    offset_fetch_response,
-    response,
-    scenario,
-    subscription,
-)
+from harness.scenario import GONE, Actor, Conversation, ask, expect, scenario, subscription
 
 FREQUENT_EXPIRY = {"offsets.retention.check.interval.ms": "500"}
 """Of a broker of its own, which all scenarios of expiry share."""
@@ -39,7 +20,7 @@ def _static(conversation: Conversation, name: str) -> Actor:
 
 def _gone(ana: Actor) -> None:
     """Await the end of the actor's group."""
-    ana.repeats(describe_groups(), until=GONE)
+    ana.repeats(ask.describe_groups(), until=GONE)
 
 
 @scenario(
@@ -52,13 +33,13 @@ def a_retention_time_of_0_ends_at_the_next_pass(conversation: Conversation) -> N
     """An offset with a retention time of 0 is gone at the next pass, and with it its simple group."""
     ana = conversation.actor("ana")
     ana.sends(
-        offset_commit(
+        ask.offset_commit(
             version=2, generation_id=-1, member_id="", retention_time_ms=0, topics={"orders": {0: 7}}
         )
     )
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
-    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: -1}}))
+    ana.repeats(ask.offset_fetch(topics={"orders": (0,)}), until=expect.offset_fetch({"orders": {0: -1}}))
     _gone(ana)
 
 
@@ -73,7 +54,7 @@ def a_retention_time_ends_its_own_offset_alone(conversation: Conversation) -> No
     ana = conversation.actor("ana")
     for partition, retention_time_ms in ((0, 4_000), (1, -1)):
         ana.sends(
-            offset_commit(
+            ask.offset_commit(
                 version=4,
                 generation_id=-1,
                 member_id="",
@@ -81,18 +62,16 @@ def a_retention_time_ends_its_own_offset_alone(conversation: Conversation) -> No
                 topics={"orders": {partition: 7}},
             )
         )
-        ana.receives(offset_commit_response({"orders": {partition: "NONE"}}))
+        ana.receives(expect.offset_commit({"orders": {partition: "NONE"}}))
 
     conversation.elapses(1_000)
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(offset_fetch_response({"orders": {0: 7, 1: 7}}))
+    ana.asks(ask.offset_fetch(topics={"orders": (0, 1)}), expect.offset_fetch({"orders": {0: 7, 1: 7}}))
     ana.repeats(
-        offset_fetch(topics={"orders": (0, 1)}),
-        until=offset_fetch_response({"orders": {0: -1, 1: 7}}),
+        ask.offset_fetch(topics={"orders": (0, 1)}),
+        until=expect.offset_fetch({"orders": {0: -1, 1: 7}}),
         within_ms=10_000,
     )
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Empty"))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Empty"))
 
 
 @scenario(
@@ -107,7 +86,7 @@ def a_retention_time_beyond_time_ends_at_the_next_pass(conversation: Conversatio
     # The one that stays comes first: a pass between the others would remove the group under a commit.
     for partition, retention_time_ms in ((2, -1), (0, LONG_MAX), (1, -2)):
         ana.sends(
-            offset_commit(
+            ask.offset_commit(
                 version=2,
                 generation_id=-1,
                 member_id="",
@@ -115,11 +94,11 @@ def a_retention_time_beyond_time_ends_at_the_next_pass(conversation: Conversatio
                 topics={"orders": {partition: 7}},
             )
         )
-        ana.receives(offset_commit_response({"orders": {partition: "NONE"}}))
+        ana.receives(expect.offset_commit({"orders": {partition: "NONE"}}))
 
     ana.repeats(
-        offset_fetch(topics={"orders": (0, 1, 2)}),
-        until=offset_fetch_response({"orders": {0: -1, 1: -1, 2: 7}}),
+        ask.offset_fetch(topics={"orders": (0, 1, 2)}),
+        until=expect.offset_fetch({"orders": {0: -1, 1: -1, 2: 7}}),
     )
 
 
@@ -129,7 +108,7 @@ def a_later_commit_renews_the_retention(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     for retention_time_ms, offset in ((900, 7), (-1, 8)):
         ana.sends(
-            offset_commit(
+            ask.offset_commit(
                 version=3,
                 generation_id=-1,
                 member_id="",
@@ -137,11 +116,10 @@ def a_later_commit_renews_the_retention(conversation: Conversation) -> None:
                 topics={"orders": {0: offset}},
             )
         )
-        ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+        ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
     conversation.elapses(2_200)
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: 8}}))
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.offset_fetch({"orders": {0: 8}}))
 
 
 @scenario(
@@ -154,8 +132,7 @@ def a_group_that_everybody_left_is_removed(conversation: Conversation) -> None:
     """A group whose last member has left without an offset is removed at the next pass."""
     (ana,) = conversation.stable_group(_static(conversation, "ana"))
 
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(), error_code="NONE")
     _gone(ana)
 
 
@@ -171,8 +148,7 @@ def a_group_that_awaits_a_member_is_removed(conversation: Conversation) -> None:
     ana.obtains_member_id()
 
     _gone(ana)
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.join_group(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -184,12 +160,11 @@ def a_group_that_awaits_a_member_is_removed(conversation: Conversation) -> None:
 def an_emptied_group_loses_what_has_its_own_time(conversation: Conversation) -> None:
     """Of a group whose members have left offsets with a retention time end, and the group with the last."""
     (ana,) = conversation.stable_group(_static(conversation, "ana"))
-    ana.sends(offset_commit(version=4, retention_time_ms=0, topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.sends(ask.offset_commit(version=4, retention_time_ms=0, topics={"orders": {0: 7}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
+    ana.asks(ask.leave_group(), error_code="NONE")
 
-    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: -1}}))
+    ana.repeats(ask.offset_fetch(topics={"orders": (0,)}), until=expect.offset_fetch({"orders": {0: -1}}))
     _gone(ana)
 
 
@@ -202,12 +177,14 @@ def an_emptied_group_loses_what_has_its_own_time(conversation: Conversation) -> 
 def a_subscribed_topic_keeps_its_offsets(conversation: Conversation) -> None:
     """A Stable group loses expired offsets of a topic that nobody subscribes to, and no others."""
     (ana,) = conversation.stable_group(_static(conversation, "ana"))
-    ana.sends(offset_commit(version=4, retention_time_ms=0, topics={"orders": {0: 7}, "payments": {0: 8}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}, "payments": {0: "NONE"}}))
+    ana.sends(
+        ask.offset_commit(version=4, retention_time_ms=0, topics={"orders": {0: 7}, "payments": {0: 8}})
+    )
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}, "payments": {0: "NONE"}}))
 
     ana.repeats(
-        offset_fetch(topics={"orders": (0,), "payments": (0,)}),
-        until=offset_fetch_response({"orders": {0: 7}, "payments": {0: -1}}),
+        ask.offset_fetch(topics={"orders": (0,), "payments": (0,)}),
+        until=expect.offset_fetch({"orders": {0: 7}, "payments": {0: -1}}),
     )
 
 
@@ -220,16 +197,14 @@ def a_subscribed_topic_keeps_its_offsets(conversation: Conversation) -> None:
 def a_rebalance_keeps_all_offsets(conversation: Conversation) -> None:
     """While a rebalance is prepared nothing expires, since 2.8.2, 3.0.1 and 3.1.1."""
     ana, bob = conversation.stable_group(_static(conversation, "ana"), _static(conversation, "bob"))
-    ana.sends(offset_commit(version=4, retention_time_ms=1_000, topics={"payments": {0: 8}}))
-    ana.receives(offset_commit_response({"payments": {0: "NONE"}}))
-    bob.sends(join_group(protocols=(("range", subscription("orders", "elsewhere")),)))
+    ana.sends(ask.offset_commit(version=4, retention_time_ms=1_000, topics={"payments": {0: 8}}))
+    ana.receives(expect.offset_commit({"payments": {0: "NONE"}}))
+    bob.sends(ask.join_group(protocols=(("range", subscription("orders", "elsewhere")),)))
 
     conversation.elapses(2_500)
-    ana.sends(offset_fetch(topics={"payments": (0,)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
+    ana.asks(ask.offset_fetch(topics={"payments": (0,)}), expect.response("OffsetFetch", error_code="NONE"))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
 
 
 @scenario(
@@ -238,18 +213,16 @@ def a_rebalance_keeps_all_offsets(conversation: Conversation) -> None:
 def a_group_of_another_type_keeps_all_offsets(conversation: Conversation) -> None:
     """A group of another protocol type than consumer loses nothing as long as it has members."""
     ana = _static(conversation, "ana")
-    ana.sends(join_group(protocol_type="connect", protocols=(("eager", b"any bytes"),)))
-    ana.receives(join_group_response(error_code="NONE", protocol_name="eager"))
+    ana.sends(ask.join_group(protocol_type="connect", protocols=(("eager", b"any bytes"),)))
+    ana.receives(expect.join_group(error_code="NONE", protocol_name="eager"))
     ana.syncs_as_leader((ana,))
-    ana.sends(offset_commit(version=4, retention_time_ms=0, topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(version=4, retention_time_ms=0, topics={"orders": {0: 7}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
     conversation.elapses(1_600)
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: 7}}))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
-    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: -1}}))
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.offset_fetch({"orders": {0: 7}}))
+    ana.asks(ask.leave_group(), error_code="NONE")
+    ana.repeats(ask.offset_fetch(topics={"orders": (0,)}), until=expect.offset_fetch({"orders": {0: -1}}))
 
 
 @scenario(
@@ -261,15 +234,13 @@ def a_group_of_another_type_keeps_all_offsets(conversation: Conversation) -> Non
 def an_unreadable_subscription_keeps_all_offsets(conversation: Conversation) -> None:
     """A Stable group of a member whose subscription ends before its topics do loses nothing."""
     ana = _static(conversation, "ana")
-    ana.sends(join_group(protocols=(("range", b"\0\0\0\0\0\x04\0\0\0\0"),)))
-    ana.receives(join_group_response(error_code="NONE"))
+    ana.asks(ask.join_group(protocols=(("range", b"\0\0\0\0\0\x04\0\0\0\0"),)), error_code="NONE")
     ana.syncs_as_leader((ana,))
-    ana.sends(offset_commit(version=4, retention_time_ms=0, topics={"payments": {0: 7}}))
-    ana.receives(offset_commit_response({"payments": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(version=4, retention_time_ms=0, topics={"payments": {0: 7}}))
+    ana.receives(expect.offset_commit({"payments": {0: "NONE"}}))
 
     conversation.elapses(1_600)
-    ana.sends(offset_fetch(topics={"payments": (0,)}))
-    ana.receives(offset_fetch_response({"payments": {0: 7}}))
+    ana.asks(ask.offset_fetch(topics={"payments": (0,)}), expect.offset_fetch({"payments": {0: 7}}))
 
 
 @scenario(
@@ -278,11 +249,11 @@ def an_unreadable_subscription_keeps_all_offsets(conversation: Conversation) -> 
 def a_group_that_lost_its_last_offset_is_removed(conversation: Conversation) -> None:
     """A simple group whose last offset was deleted is gone at the next pass at the latest."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
-    ana.sends(offset_delete(topics={"orders": (0,)}))
-    ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_delete(topics={"orders": (0,)}))
+    ana.receives(expect.offset_delete(error_code="NONE", errors={"orders": {0: "NONE"}}))
     _gone(ana)
-    ana.sends(offset_delete(topics={"orders": (0,)}))
-    ana.receives(offset_delete_response(error_code="GROUP_ID_NOT_FOUND", errors={}))
+    ana.sends(ask.offset_delete(topics={"orders": (0,)}))
+    ana.receives(expect.offset_delete(error_code="GROUP_ID_NOT_FOUND", errors={}))

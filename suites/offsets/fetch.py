@@ -2,19 +2,7 @@
 
 from collections.abc import Mapping
 
-from harness.scenario import (
-    Actor,
-    Conversation,
-    Value,
-    in_any_order,
-    offset_commit,
-    offset_commit_response,
-    offset_fetch,
-    offset_fetch_response,
-    request,
-    response,
-    scenario,
-)
+from harness.scenario import Actor, Conversation, Value, ask, expect, in_any_order, scenario
 
 FETCHES = "OffsetMetadataManager#fetchOffsets"
 FETCHES_ALL = "OffsetMetadataManager#fetchAllOffsets"
@@ -23,8 +11,10 @@ FETCHES_ALL = "OffsetMetadataManager#fetchAllOffsets"
 def _committed(conversation: Conversation) -> Actor:
     """Return somebody whose group holds two offsets, one each of two topics."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 21}, "payments": {0: 22}}))
-    ana.receives(offset_commit_response({"orders": {1: "NONE"}, "payments": {0: "NONE"}}))
+    ana.sends(
+        ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 21}, "payments": {0: 22}})
+    )
+    ana.receives(expect.offset_commit({"orders": {1: "NONE"}, "payments": {0: "NONE"}}))
     return ana
 
 
@@ -39,10 +29,8 @@ def what_is_not_committed_is_minus_one(conversation: Conversation) -> None:
     ana = _committed(conversation)
 
     ana.repeats(
-        offset_fetch(topics={"orders": (0, 1), "payments": (0,), "no-such-topic": (7,)}),
-        until=offset_fetch_response(
-            {"orders": {0: -1, 1: 21}, "payments": {0: 22}, "no-such-topic": {7: -1}}
-        ),
+        ask.offset_fetch(topics={"orders": (0, 1), "payments": (0,), "no-such-topic": (7,)}),
+        until=expect.offset_fetch({"orders": {0: -1, 1: 21}, "payments": {0: 22}, "no-such-topic": {7: -1}}),
     )
 
 
@@ -50,11 +38,10 @@ def what_is_not_committed_is_minus_one(conversation: Conversation) -> None:
 def all_means_what_is_committed(conversation: Conversation) -> None:
     """Without topics a fetch, from v2 on, brings the partitions that have an offset and no others."""
     ana = _committed(conversation)
-    both = offset_fetch_response({"orders": {1: 21}, "payments": {0: 22}})
+    both = expect.offset_fetch({"orders": {1: 21}, "payments": {0: 22}})
 
-    ana.repeats(offset_fetch(), until=both)
-    ana.sends(offset_fetch(version=2))
-    ana.receives(both)
+    ana.repeats(ask.offset_fetch(), until=both)
+    ana.asks(ask.offset_fetch(version=2), both)
 
 
 @scenario("offsets/fetch/nothing", source=FETCHES, clauses=("OF-05",))
@@ -62,8 +49,7 @@ def no_topics_are_not_all_topics(conversation: Conversation) -> None:
     """An empty list of topics, other than none at all, brings nothing."""
     ana = _committed(conversation)
 
-    ana.sends(offset_fetch(topics={}))
-    ana.receives(offset_fetch_response({}))
+    ana.asks(ask.offset_fetch(topics={}), expect.offset_fetch({}))
 
 
 @scenario("offsets/fetch/missing-group", source=FETCHES, clauses=("OF-02", "OF-03"))
@@ -71,14 +57,11 @@ def a_missing_group_has_no_offsets_and_no_error(conversation: Conversation) -> N
     """A group that does not exist is fetched without an error, in every version."""
     ana = conversation.actor("ana")
 
-    ana.sends(offset_fetch(version=1, topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1}}, version=1))
-    ana.sends(offset_fetch(version=2, topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1}}))
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1, 1: -1}}))
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({}))
+    ana.sends(ask.offset_fetch(version=1, topics={"orders": (0,)}))
+    ana.receives(expect.offset_fetch({"orders": {0: -1}}, version=1))
+    ana.asks(ask.offset_fetch(version=2, topics={"orders": (0,)}), expect.offset_fetch({"orders": {0: -1}}))
+    ana.asks(ask.offset_fetch(topics={"orders": (0, 1)}), expect.offset_fetch({"orders": {0: -1, 1: -1}}))
+    ana.asks(ask.offset_fetch(), expect.offset_fetch({}))
 
 
 @scenario("offsets/fetch/low-version", source=FETCHES, clauses=("OF-01",))
@@ -87,8 +70,8 @@ def version_1_fetches_named_partitions(conversation: Conversation) -> None:
     ana = _committed(conversation)
 
     ana.repeats(
-        offset_fetch(version=1, topics={"orders": (0, 1)}),
-        until=offset_fetch_response({"orders": {0: -1, 1: 21}}, version=1),
+        ask.offset_fetch(version=1, topics={"orders": (0, 1)}),
+        until=expect.offset_fetch({"orders": {0: -1, 1: 21}}, version=1),
     )
 
 
@@ -98,18 +81,18 @@ def a_plain_commit_is_stable(conversation: Conversation) -> None:
     ana = _committed(conversation)
 
     ana.repeats(
-        offset_fetch(version=7, topics={"orders": (1, 2)}, require_stable=True),
-        until=offset_fetch_response({"orders": {1: 21, 2: -1}}),
+        ask.offset_fetch(version=7, topics={"orders": (1, 2)}, require_stable=True),
+        until=expect.offset_fetch({"orders": {1: 21, 2: -1}}),
     )
-    ana.sends(offset_fetch(version=7, require_stable=True))
-    ana.receives(offset_fetch_response({"orders": {1: 21}, "payments": {0: 22}}))
+    ana.sends(ask.offset_fetch(version=7, require_stable=True))
+    ana.receives(expect.offset_fetch({"orders": {1: 21}, "payments": {0: 22}}))
 
 
 @scenario("offsets/fetch/several-groups", source="KIP-709", clauses=("OF-12", "OF-02"))
 def several_groups_are_fetched_at_once(conversation: Conversation) -> None:
     """OffsetFetch v8 answers group by group, each with its error, a missing group among them."""
     ana = _committed(conversation)
-    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {1: 21}, "payments": {0: 22}}))
+    ana.repeats(ask.offset_fetch(), until=expect.offset_fetch({"orders": {1: 21}, "payments": {0: 22}}))
 
     main, never, nor_this = (conversation.group(name) for name in ("main", "never", "nor-this"))
     wanted: Value = (
@@ -117,9 +100,9 @@ def several_groups_are_fetched_at_once(conversation: Conversation) -> None:
         {"group_id": never, "topics": ({"name": "orders", "partition_indexes": (1,)},)},
         {"group_id": nor_this, "topics": None},
     )
-    ana.sends(request("OffsetFetch", 8, groups=wanted))
+    ana.sends(ask.request("OffsetFetch", 8, groups=wanted))
     ana.receives(
-        response(
+        expect.response(
             "OffsetFetch",
             groups=in_any_order(
                 {"group_id": main, "error_code": "NONE", "topics": ({"partitions": (_offset(1, 21),)},)},
@@ -143,8 +126,8 @@ def a_classic_group_asks_nobody_who_fetches(conversation: Conversation) -> None:
             "topics": ({"name": "orders", "partition_indexes": (1,)},),
         }
         ana.repeats(
-            request("OffsetFetch", 9, groups=(wanted,)),
-            until=offset_fetch_response({"orders": {1: 21}}, version=9),
+            ask.request("OffsetFetch", 9, groups=(wanted,)),
+            until=expect.offset_fetch({"orders": {1: 21}}, version=9),
         )
 
 
@@ -154,5 +137,5 @@ def a_partition_that_is_named_twice(conversation: Conversation) -> None:
     ana = _committed(conversation)
 
     orders: Value = {"name": "orders", "partition_indexes": (1, 1, 0)}
-    ana.sends(request("OffsetFetch", 6, group_id=conversation.group("main"), topics=(orders,)))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.sends(ask.request("OffsetFetch", 6, group_id=conversation.group("main"), topics=(orders,)))
+    ana.receives(expect.response("OffsetFetch", error_code="NONE"))

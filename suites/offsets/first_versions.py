@@ -6,16 +6,10 @@ from harness.scenario import (
     Conversation,
     Pattern,
     Value,
-    describe_groups,
-    describe_groups_response,
+    ask,
+    expect,
     in_any_order,
-    offset_commit,
-    offset_commit_response,
-    offset_fetch,
-    offset_fetch_response,
     one_of,
-    request,
-    response,
     scenario,
 )
 from suites.offsets.expiry import FREQUENT_EXPIRY
@@ -38,7 +32,7 @@ def _commits(
     )
     member: dict[str, Value] = {} if version == 0 else {"generation_id_or_member_epoch": -1, "member_id": ""}
     topics = ({"name": topic, "partitions": reported},)
-    actor.sends(request("OffsetCommit", version, group_id=OWN, topics=topics, **member))
+    actor.sends(ask.request("OffsetCommit", version, group_id=OWN, topics=topics, **member))
 
 
 def _finds(actor: Actor, topic: str, *partitions: int) -> None:
@@ -46,8 +40,10 @@ def _finds(actor: Actor, topic: str, *partitions: int) -> None:
     reported: tuple[Pattern, ...] = tuple(
         {"partition_index": each, "error_code": one_of("NONE", UNKNOWN, REFUSED)} for each in partitions
     )
-    actor.sends(offset_fetch(version=0, topics={topic: partitions}))
-    actor.receives(response("OffsetFetch", topics=({"name": topic, "partitions": in_any_order(*reported)},)))
+    actor.sends(ask.offset_fetch(version=0, topics={topic: partitions}))
+    actor.receives(
+        expect.response("OffsetFetch", topics=({"name": topic, "partitions": in_any_order(*reported)},))
+    )
 
 
 @scenario(
@@ -60,19 +56,16 @@ def offsets_of_version_0_are_kept_apart_from_the_group(conversation: Conversatio
     ana = conversation.actor("ana")
 
     _commits(ana, "orders", (0, 7, "mine"), (99, 1, ""), version=0)
-    ana.receives(
-        offset_commit_response({"orders": {0: one_of("NONE", REFUSED), 99: one_of(UNKNOWN, REFUSED)}})
-    )
+    ana.receives(expect.offset_commit({"orders": {0: one_of("NONE", REFUSED), 99: one_of(UNKNOWN, REFUSED)}}))
     _finds(ana, "orders", 0, 1, 99)
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1}}))
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.offset_fetch({"orders": {0: -1}}))
 
     _commits(ana, "orders", (0, 8, "theirs"), version=1)
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
     _finds(ana, "orders", 0)
-    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: 8}}))
+    ana.repeats(ask.offset_fetch(topics={"orders": (0,)}), until=expect.offset_fetch({"orders": {0: 8}}))
     _commits(ana, "no-such-topic", (0, 7, ""), version=0)
-    ana.receives(offset_commit_response({"no-such-topic": {0: UNKNOWN}}))
+    ana.receives(expect.offset_commit({"no-such-topic": {0: UNKNOWN}}))
 
 
 @scenario(
@@ -87,12 +80,11 @@ def a_commit_of_version_0_is_judged_by_its_metadata_alone(conversation: Conversa
     bob = conversation.actor("bob")
 
     _commits(bob, "orders", (0, 7, "m" * 10), (1, -5, ""), version=0)
-    bob.receives(response("OffsetCommit", topics=({"name": "orders"},)))
+    bob.receives(expect.response("OffsetCommit", topics=({"name": "orders"},)))
     _commits(bob, "orders", (0, 9, "m" * 11), (1, 3, ""), version=0)
-    bob.receives(response("OffsetCommit", topics=({"name": "orders"},)))
+    bob.receives(expect.response("OffsetCommit", topics=({"name": "orders"},)))
     _finds(bob, "orders", 0, 1)
-    ana.sends(offset_commit(topics={"orders": {0: 8}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.asks(ask.offset_commit(topics={"orders": {0: 8}}), expect.offset_commit({"orders": {0: "NONE"}}))
     _finds(bob, "orders", 0, 1)
 
 
@@ -107,11 +99,11 @@ def a_commit_of_version_0_names_a_path(conversation: Conversation) -> None:
     partition: Value = {"partition_index": 0, "committed_offset": 7, "committed_metadata": ""}
 
     topics: Value = ({"name": "orders", "partitions": (partition,)},)
-    ana.sends(request("OffsetCommit", 0, group_id="", topics=topics))
+    ana.sends(ask.request("OffsetCommit", 0, group_id="", topics=topics))
     failed = one_of("UNKNOWN_SERVER_ERROR", REFUSED)
-    ana.receives(offset_commit_response({"orders": {0: failed}}))
-    ana.sends(offset_fetch(version=0, group_id="", topics={"orders": (0, 99)}))
-    ana.receives(response("OffsetFetch", topics=({"name": "orders"},)))
+    ana.receives(expect.offset_commit({"orders": {0: failed}}))
+    ana.sends(ask.offset_fetch(version=0, group_id="", topics={"orders": (0, 99)}))
+    ana.receives(expect.response("OffsetFetch", topics=({"name": "orders"},)))
 
 
 @scenario(
@@ -126,9 +118,8 @@ def an_offset_ages_from_the_time_that_its_commit_names(conversation: Conversatio
 
     for partition, named in ((0, LONG_PAST_MS), (1, -1)):
         _commits(ana, "orders", (partition, 7, ""), version=1, commit_timestamp=named)
-        ana.receives(offset_commit_response({"orders": {partition: "NONE"}}))
+        ana.receives(expect.offset_commit({"orders": {partition: "NONE"}}))
     ana.repeats(
-        offset_fetch(topics={"orders": (0, 1)}), until=offset_fetch_response({"orders": {0: -1, 1: 7}})
+        ask.offset_fetch(topics={"orders": (0, 1)}), until=expect.offset_fetch({"orders": {0: -1, 1: 7}})
     )
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Empty"))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Empty"))

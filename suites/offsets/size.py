@@ -2,16 +2,7 @@
 
 from typing import Final
 
-from harness.scenario import (
-    Actor,
-    Conversation,
-    offset_commit,
-    offset_commit_response,
-    offset_fetch,
-    offset_fetch_response,
-    response,
-    scenario,
-)
+from harness.scenario import Actor, Conversation, ask, expect, scenario
 
 GROUP: Final = "size"
 """Of a length that is the same in every run, since it is part of every record."""
@@ -27,7 +18,7 @@ def _commits(actor: Actor, *metadata_bytes: int, retention_time_ms: int | None =
     """Commit an offset with metadata of such a length for each of the first partitions."""
     texts = {index: (7, "m" * length) for index, length in enumerate(metadata_bytes)}
     actor.sends(
-        offset_commit(
+        ask.offset_commit(
             version=8 if retention_time_ms is None else 2,
             group_id=GROUP,
             generation_id=-1,
@@ -51,17 +42,17 @@ def a_batch_may_be_as_large_as_the_log_allows(conversation: Conversation) -> Non
     """
     ana = conversation.actor("ana")
     _commits(ana, 8_800)
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
     # Until 4.0 these have 8939 and 8940 bytes, then 9000, and then 9001 in one record and in two.
     for lengths in ((8_823,), (8_824,), (8_884,), (8_885,), (40, 8_792), (8_168, 664)):
         _commits(ana, *lengths)
-        ana.receives(response("OffsetCommit"))
+        ana.receives(expect.response("OffsetCommit"))
     # The time of expiry takes more room than a leader epoch: 9001 bytes.
     _commits(ana, 8_881, retention_time_ms=3_600_000)
-    ana.receives(response("OffsetCommit"))
-    ana.sends(offset_fetch(group_id=GROUP, topics={"orders": (0, 1)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.receives(expect.response("OffsetCommit"))
+    ana.sends(ask.offset_fetch(group_id=GROUP, topics={"orders": (0, 1)}))
+    ana.receives(expect.response("OffsetFetch", error_code="NONE"))
 
 
 @scenario(
@@ -74,6 +65,6 @@ def replicas_are_counted_before_bytes(conversation: Conversation) -> None:
     """A commit too large for a log with too few replicas is refused for its replicas, until 3.6."""
     ana = conversation.actor("ana")
     _commits(ana, 3_000)
-    ana.receives(response("OffsetCommit"))
-    ana.sends(offset_fetch(group_id=GROUP, topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1}}))
+    ana.receives(expect.response("OffsetCommit"))
+    ana.sends(ask.offset_fetch(group_id=GROUP, topics={"orders": (0,)}))
+    ana.receives(expect.offset_fetch({"orders": {0: -1}}))

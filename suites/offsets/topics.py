@@ -9,18 +9,8 @@ from harness.scenario import (
     GroupRef,
     Pattern,
     Value,
-    create_topic,
-    create_topic_response,
-    delete_topic,
-    delete_topic_response,
-    describe_groups,
-    describe_groups_response,
-    offset_commit,
-    offset_commit_response,
-    offset_fetch,
-    offset_fetch_response,
-    request,
-    response,
+    ask,
+    expect,
     scenario,
 )
 
@@ -36,8 +26,10 @@ and offsets, be they about to join. So topics are deleted only where groups are 
 
 def id_of(ana: Actor, topic: str | GroupRef) -> AnswerRef:
     """Have somebody look up the id of a topic."""
-    ana.sends(request("Metadata", 12, topics=({"name": topic},), allow_auto_topic_creation=False))
-    return ana.receives(response("Metadata", topics=({"error_code": "NONE"},)))["topics", 0, "topic_id"]
+    ana.sends(ask.request("Metadata", 12, topics=({"name": topic},), allow_auto_topic_creation=False))
+    return ana.receives(expect.response("Metadata", topics=({"error_code": "NONE"},)))[
+        "topics", 0, "topic_id"
+    ]
 
 
 def committed_by_id(topic_id: str | AnswerRef, *partitions: int) -> Value:
@@ -56,13 +48,12 @@ def asked_by_id(topic_id: str | AnswerRef, *partitions: int) -> Value:
 def _made(conversation: Conversation, ana: Actor) -> GroupRef:
     """Have a topic of the scenario's own, and an offset for it."""
     topic = conversation.group("topic")
-    ana.sends(create_topic(topic))
-    ana.receives(create_topic_response(error_code="NONE"))
+    ana.asks(ask.create_topic(topic), expect.create_topic(error_code="NONE"))
     ana.repeats(
-        offset_commit(generation_id=-1, member_id="", topics={topic: {0: 7}}),
-        until=offset_commit_response({topic: {0: "NONE"}}),
+        ask.offset_commit(generation_id=-1, member_id="", topics={topic: {0: 7}}),
+        until=expect.offset_commit({topic: {0: "NONE"}}),
     )
-    ana.repeats(offset_fetch(topics={topic: (0,)}), until=offset_fetch_response({topic: {0: 7}}))
+    ana.repeats(ask.offset_fetch(topics={topic: (0,)}), until=expect.offset_fetch({topic: {0: 7}}))
     return topic
 
 
@@ -73,10 +64,10 @@ def version_10_commits_by_topic_id(conversation: Conversation) -> None:
     orders = id_of(ana, "orders")
 
     topics = (committed_by_id(orders, 0, 99), committed_by_id(UNKNOWN_ID, 0), committed_by_id(NO_ID, 1))
-    ana.sends(request("OffsetCommit", 10, group_id=OWN, generation_id_or_member_epoch=-1, topics=topics))
-    ana.receives(response("OffsetCommit"))
+    ana.sends(ask.request("OffsetCommit", 10, group_id=OWN, generation_id_or_member_epoch=-1, topics=topics))
+    ana.receives(expect.response("OffsetCommit"))
     ana.repeats(
-        offset_fetch(topics={"orders": (0, 1)}), until=offset_fetch_response({"orders": {0: 7, 1: -1}})
+        ask.offset_fetch(topics={"orders": (0, 1)}), until=expect.offset_fetch({"orders": {0: 7, 1: -1}})
     )
 
 
@@ -86,11 +77,10 @@ def an_unknown_id_never_reaches_the_coordinator(conversation: Conversation) -> N
     ana = conversation.actor("ana")
 
     topics = (committed_by_id(UNKNOWN_ID, 0),)
-    ana.sends(request("OffsetCommit", 10, group_id=OWN, generation_id_or_member_epoch=5, topics=topics))
+    ana.sends(ask.request("OffsetCommit", 10, group_id=OWN, generation_id_or_member_epoch=5, topics=topics))
     refused: Pattern = {"topic_id": UNKNOWN_ID, "partitions": ({"error_code": "UNKNOWN_TOPIC_ID"},)}
-    ana.receives(response("OffsetCommit", topics=(refused,)))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
+    ana.receives(expect.response("OffsetCommit", topics=(refused,)))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Dead"))
 
 
 @scenario("offsets/topic-id/commit-to-missing-group", source=COMMITS, clauses=("OC-48",))
@@ -100,9 +90,9 @@ def version_10_names_a_missing_group(conversation: Conversation) -> None:
     orders = id_of(ana, "orders")
 
     topics = (committed_by_id(orders, 0),)
-    ana.sends(request("OffsetCommit", 10, group_id=OWN, generation_id_or_member_epoch=5, topics=topics))
+    ana.sends(ask.request("OffsetCommit", 10, group_id=OWN, generation_id_or_member_epoch=5, topics=topics))
     refused: Pattern = {"topic_id": orders, "partitions": ({"error_code": "GROUP_ID_NOT_FOUND"},)}
-    ana.receives(response("OffsetCommit", topics=(refused,)))
+    ana.receives(expect.response("OffsetCommit", topics=(refused,)))
 
 
 @scenario("offsets/topic-id/fetch", source=FETCHES, clauses=("OF-31", "OF-32"))
@@ -110,15 +100,17 @@ def version_10_fetches_by_topic_id(conversation: Conversation) -> None:
     """OffsetFetch v10 names topics by id; an unknown id is told so, an unknown partition has no offset."""
     ana = conversation.actor("ana")
     orders = id_of(ana, "orders")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}, "payments": {1: 8}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}, "payments": {1: "NONE"}}))
-    ana.repeats(offset_fetch(topics={"orders": (0,)}), until=offset_fetch_response({"orders": {0: 7}}))
+    ana.sends(
+        ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}, "payments": {1: 8}})
+    )
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}, "payments": {1: "NONE"}}))
+    ana.repeats(ask.offset_fetch(topics={"orders": (0,)}), until=expect.offset_fetch({"orders": {0: 7}}))
 
     by_id = (asked_by_id(orders, 0, 1, 99), asked_by_id(UNKNOWN_ID, 0), asked_by_id(NO_ID, 0))
     for topics in (by_id, (), None):
         group: Value = {"group_id": conversation.group("main"), "topics": topics}
-        ana.sends(request("OffsetFetch", 10, groups=(group,)))
-        ana.receives(response("OffsetFetch", groups=({"error_code": "NONE"},)))
+        ana.sends(ask.request("OffsetFetch", 10, groups=(group,)))
+        ana.receives(expect.response("OffsetFetch", groups=({"error_code": "NONE"},)))
 
 
 @scenario("offsets/topic-id/fetch-missing-group", source=FETCHES, clauses=("OF-31", "OF-32"))
@@ -129,8 +121,8 @@ def version_10_knows_ids_of_missing_groups(conversation: Conversation) -> None:
 
     topics = (asked_by_id(orders, 0), asked_by_id(UNKNOWN_ID, 0))
     group: Value = {"group_id": conversation.group("main"), "topics": topics}
-    ana.sends(request("OffsetFetch", 10, groups=(group,)))
-    ana.receives(response("OffsetFetch", groups=({"error_code": "NONE"},)))
+    ana.sends(ask.request("OffsetFetch", 10, groups=(group,)))
+    ana.receives(expect.response("OffsetFetch", groups=({"error_code": "NONE"},)))
 
 
 @scenario("offsets/topic/deleted", source=DELETED, clauses=("EX-17",), broker_config=FREQUENT_EXPIRY)
@@ -139,12 +131,11 @@ def a_deleted_topic_takes_its_offsets_along(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     topic = _made(conversation, ana)
 
-    ana.sends(delete_topic(topic))
-    ana.receives(delete_topic_response(error_code="NONE"))
+    ana.asks(ask.delete_topic(topic), expect.delete_topic(error_code="NONE"))
     ana.repeats(
-        offset_fetch(topics={topic: (0,)}), until=offset_fetch_response({topic: {0: -1}}), within_ms=10_000
+        ask.offset_fetch(topics={topic: (0,)}), until=expect.offset_fetch({topic: {0: -1}}), within_ms=10_000
     )
-    ana.repeats(describe_groups(), until=GONE)
+    ana.repeats(ask.describe_groups(), until=GONE)
 
 
 @scenario(
@@ -158,12 +149,11 @@ def a_topic_is_deleted_in_the_first_version(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     topic = _made(conversation, ana)
 
-    ana.sends(delete_topic(conversation.group("no-such-topic"), version=0))
-    ana.receives(delete_topic_response(error_code="UNKNOWN_TOPIC_OR_PARTITION"))
-    ana.sends(delete_topic(topic, version=0))
-    ana.receives(delete_topic_response(error_code="NONE"))
+    ana.sends(ask.delete_topic(conversation.group("no-such-topic"), version=0))
+    ana.receives(expect.delete_topic(error_code="UNKNOWN_TOPIC_OR_PARTITION"))
+    ana.asks(ask.delete_topic(topic, version=0), expect.delete_topic(error_code="NONE"))
     ana.repeats(
-        offset_fetch(topics={topic: (0,)}), until=offset_fetch_response({topic: {0: -1}}), within_ms=10_000
+        ask.offset_fetch(topics={topic: (0,)}), until=expect.offset_fetch({topic: {0: -1}}), within_ms=10_000
     )
 
 
@@ -174,18 +164,15 @@ def a_deleted_topic_leaves_others_alone(conversation: Conversation) -> None:
     """When a topic is deleted the group's offsets of other topics stay, and so does the group."""
     ana = conversation.actor("ana")
     topic = _made(conversation, ana)
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 8}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 8}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
-    ana.sends(delete_topic(topic))
-    ana.receives(delete_topic_response(error_code="NONE"))
+    ana.asks(ask.delete_topic(topic), expect.delete_topic(error_code="NONE"))
     ana.repeats(
-        offset_fetch(topics={topic: (0,)}), until=offset_fetch_response({topic: {0: -1}}), within_ms=10_000
+        ask.offset_fetch(topics={topic: (0,)}), until=expect.offset_fetch({topic: {0: -1}}), within_ms=10_000
     )
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({"orders": {0: 8}}))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Empty"))
+    ana.asks(ask.offset_fetch(), expect.offset_fetch({"orders": {0: 8}}))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Empty"))
 
 
 @scenario("offsets/topic/made-anew", source=FETCHES, clauses=("OF-33",), broker_config=FREQUENT_EXPIRY)
@@ -194,19 +181,18 @@ def a_topic_made_anew_is_another(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     topic = _made(conversation, ana)
     former = id_of(ana, topic)
-    ana.sends(delete_topic(topic))
-    ana.receives(delete_topic_response(error_code="NONE"))
+    ana.asks(ask.delete_topic(topic), expect.delete_topic(error_code="NONE"))
     ana.repeats(
-        offset_fetch(topics={topic: (0,)}), until=offset_fetch_response({topic: {0: -1}}), within_ms=10_000
+        ask.offset_fetch(topics={topic: (0,)}), until=expect.offset_fetch({topic: {0: -1}}), within_ms=10_000
     )
-    ana.repeats(create_topic(topic), until=create_topic_response(error_code="NONE"))
+    ana.repeats(ask.create_topic(topic), until=expect.create_topic(error_code="NONE"))
     ana.repeats(
-        request("Metadata", 12, topics=({"name": topic},), allow_auto_topic_creation=False),
-        until=response("Metadata", topics=({"error_code": "NONE"},)),
+        ask.request("Metadata", 12, topics=({"name": topic},), allow_auto_topic_creation=False),
+        until=expect.response("Metadata", topics=({"error_code": "NONE"},)),
     )
     current = id_of(ana, topic)
 
     for topics in ((asked_by_id(current, 0),), (asked_by_id(former, 0),), None):
         group: Value = {"group_id": conversation.group("main"), "topics": topics}
-        ana.sends(request("OffsetFetch", 10, groups=(group,)))
-        ana.receives(response("OffsetFetch", groups=({"error_code": "NONE"},)))
+        ana.sends(ask.request("OffsetFetch", 10, groups=(group,)))
+        ana.receives(expect.response("OffsetFetch", groups=({"error_code": "NONE"},)))

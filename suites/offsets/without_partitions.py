@@ -1,15 +1,6 @@
 """Requests that name a topic, and no partition of it."""
 
-from harness.scenario import (
-    Conversation,
-    offset_commit,
-    offset_delete,
-    offset_delete_response,
-    offset_fetch,
-    offset_fetch_response,
-    response,
-    scenario,
-)
+from harness.scenario import Conversation, ask, expect, scenario
 from suites.transactions.producers import announced, ends, sees
 
 NOTHING_OF = ({"orders": ()}, {"no-such-topic": ()}, {"no-such-topic": (), "orders": (), "payments": (0,)})
@@ -26,10 +17,9 @@ def a_topic_of_which_nothing_is_committed_is_no_error(conversation: Conversation
 
     for named in NOTHING_OF:
         offsets = {topic: dict.fromkeys(partitions, 7) for topic, partitions in named.items()}
-        ana.sends(offset_commit(generation_id=-1, member_id="", topics=offsets))
-        ana.receives(response("OffsetCommit"))
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({"payments": {0: 7}}))
+        ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics=offsets))
+        ana.receives(expect.response("OffsetCommit"))
+    ana.asks(ask.offset_fetch(), expect.offset_fetch({"payments": {0: 7}}))
 
 
 @scenario(
@@ -44,8 +34,7 @@ def a_topic_of_which_nothing_is_committed_in_a_transaction_is_no_error(conversat
 
     for named in NOTHING_OF:
         offsets = {topic: dict.fromkeys(partitions, 7) for topic, partitions in named.items()}
-        ana.sends(producer.commits(offsets))
-        ana.receives(response("TxnOffsetCommit"))
+        ana.asks(producer.commits(offsets), expect.response("TxnOffsetCommit"))
     ends(producer, committed=True)
     sees(ana, {"payments": {0: 7}})
 
@@ -58,13 +47,14 @@ def a_topic_of_which_nothing_is_committed_in_a_transaction_is_no_error(conversat
 def a_topic_of_which_nothing_is_deleted_is_no_error(conversation: Conversation) -> None:
     """So may an OffsetDelete."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}, "payments": {0: 7}}))
-    ana.receives(response("OffsetCommit"))
+    ana.sends(
+        ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}, "payments": {0: 7}})
+    )
+    ana.receives(expect.response("OffsetCommit"))
 
     for named in NOTHING_OF:
-        ana.sends(offset_delete(topics=named))
-        ana.receives(offset_delete_response(error_code="NONE"))
-    ana.repeats(offset_fetch(), until=offset_fetch_response({"orders": {0: 7}}))
+        ana.asks(ask.offset_delete(topics=named), error_code="NONE")
+    ana.repeats(ask.offset_fetch(), until=expect.offset_fetch({"orders": {0: 7}}))
 
 
 @scenario(
@@ -75,11 +65,11 @@ def a_topic_of_which_nothing_is_deleted_is_no_error(conversation: Conversation) 
 def a_topic_of_which_nothing_is_fetched_is_no_error(conversation: Conversation) -> None:
     """So may an OffsetFetch."""
     ana = conversation.actor("ana")
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}, "payments": {0: 7}}))
-    ana.receives(response("OffsetCommit"))
+    ana.sends(
+        ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}, "payments": {0: 7}})
+    )
+    ana.receives(expect.response("OffsetCommit"))
 
     for named in NOTHING_OF:
-        ana.sends(offset_fetch(topics=named))
-        ana.receives(response("OffsetFetch", error_code="NONE"))
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({"orders": {0: 7}, "payments": {0: 7}}))
+        ana.asks(ask.offset_fetch(topics=named), expect.response("OffsetFetch", error_code="NONE"))
+    ana.asks(ask.offset_fetch(), expect.offset_fetch({"orders": {0: 7}, "payments": {0: 7}}))

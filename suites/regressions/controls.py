@@ -3,27 +3,7 @@
 They hold the harness itself to account: whoever tells two releases apart by one of these is wrong.
 """
 
-from harness.scenario import (
-    ORDERS,
-    ROUND_ROBIN,
-    Conversation,
-    delete_groups,
-    delete_groups_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    offset_commit,
-    offset_commit_response,
-    offset_delete,
-    offset_delete_response,
-    scenario,
-    subscription,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import ORDERS, ROUND_ROBIN, Conversation, ask, expect, scenario, subscription
 
 
 @scenario(
@@ -34,18 +14,16 @@ def refused_joins_are_refused_alike(conversation: Conversation) -> None:
     """JoinGroup is refused for its group, its protocols, its session timeout and its member id."""
     (ana,) = conversation.stable_group("ana")
     refusals = (
-        (join_group(version=5, member_id="", group_id=""), "INVALID_GROUP_ID"),
-        (join_group(version=5, member_id="", protocols=()), "INCONSISTENT_GROUP_PROTOCOL"),
-        (join_group(version=5, member_id="", protocol_type=""), "INCONSISTENT_GROUP_PROTOCOL"),
-        (join_group(version=5, member_id="", session_timeout_ms=50), "INVALID_SESSION_TIMEOUT"),
-        (join_group(version=5, member_id="nobody"), "UNKNOWN_MEMBER_ID"),
+        (ask.join_group(version=5, member_id="", group_id=""), "INVALID_GROUP_ID"),
+        (ask.join_group(version=5, member_id="", protocols=()), "INCONSISTENT_GROUP_PROTOCOL"),
+        (ask.join_group(version=5, member_id="", protocol_type=""), "INCONSISTENT_GROUP_PROTOCOL"),
+        (ask.join_group(version=5, member_id="", session_timeout_ms=50), "INVALID_SESSION_TIMEOUT"),
+        (ask.join_group(version=5, member_id="nobody"), "UNKNOWN_MEMBER_ID"),
     )
     bob = conversation.actor("bob")
     for refused, error in refusals:
-        bob.sends(refused)
-        bob.receives(join_group_response(error_code=error))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+        bob.asks(refused, error_code=error)
+    ana.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -58,13 +36,12 @@ def leaving_members_are_answered_alike(conversation: Conversation) -> None:
     ana, bob = conversation.stable_group("ana", "bob")
     elsewhere = conversation.group("unknown")
 
-    ana.sends(leave_group(version=3, group_id=elsewhere, members=((ana.member_id, None),)))
-    ana.receives(leave_group_response(error_code="NONE", members=({"error_code": "UNKNOWN_MEMBER_ID"},)))
-    ana.sends(leave_group(version=3, members=()))
-    ana.receives(leave_group_response(error_code="NONE", members=()))
-    ana.sends(leave_group(version=3, members=((bob.member_id, None), (bob.member_id, None))))
+    ana.sends(ask.leave_group(version=3, group_id=elsewhere, members=((ana.member_id, None),)))
+    ana.receives(expect.leave_group(error_code="NONE", members=({"error_code": "UNKNOWN_MEMBER_ID"},)))
+    ana.asks(ask.leave_group(version=3, members=()), expect.leave_group(error_code="NONE", members=()))
+    ana.sends(ask.leave_group(version=3, members=((bob.member_id, None), (bob.member_id, None))))
     ana.receives(
-        leave_group_response(
+        expect.leave_group(
             error_code="NONE", members=({"error_code": "NONE"}, {"error_code": "UNKNOWN_MEMBER_ID"})
         )
     )
@@ -86,11 +63,11 @@ def commits_of_members_are_judged_alike(conversation: Conversation) -> None:
         ("", -1, "UNKNOWN_MEMBER_ID"),
     ):
         ana.sends(
-            offset_commit(
+            ask.offset_commit(
                 version=7, member_id=member_id, generation_id=generation_id, topics={"orders": {0: 7}}
             )
         )
-        ana.receives(offset_commit_response({"orders": {0: error}}))
+        ana.receives(expect.offset_commit({"orders": {0: error}}))
 
     ana.syncs_as_leader((ana,))
     for member_id, claimed, error in (
@@ -100,9 +77,11 @@ def commits_of_members_are_judged_alike(conversation: Conversation) -> None:
         ("", -1, "UNKNOWN_MEMBER_ID"),
     ):
         ana.sends(
-            offset_commit(version=7, member_id=member_id, generation_id=claimed, topics={"orders": {0: 7}})
+            ask.offset_commit(
+                version=7, member_id=member_id, generation_id=claimed, topics={"orders": {0: 7}}
+            )
         )
-        ana.receives(offset_commit_response({"orders": {0: error}}))
+        ana.receives(expect.offset_commit({"orders": {0: error}}))
 
 
 @scenario(
@@ -115,29 +94,26 @@ def deleting_is_judged_alike(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     ana.joins()
     ana.syncs_as_leader((ana,))
-    ana.sends(offset_commit(topics={"orders": {0: 7}, "payments": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}, "payments": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(topics={"orders": {0: 7}, "payments": {0: 7}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}, "payments": {0: "NONE"}}))
     others, unknown = conversation.group("others"), conversation.group("unknown")
     bob = conversation.actor("bob")
-    bob.sends(join_group(version=3, group_id=others, protocol_type="connect"))
-    bob.receives(join_group_response(error_code="NONE"))
+    bob.asks(ask.join_group(version=3, group_id=others, protocol_type="connect"), error_code="NONE")
 
     for topic, error in (
         ("orders", "GROUP_SUBSCRIBED_TO_TOPIC"),
         ("payments", "NONE"),
         ("no-such-topic", "UNKNOWN_TOPIC_OR_PARTITION"),
     ):
-        ana.sends(offset_delete(topics={topic: (0,)}))
-        ana.receives(offset_delete_response(error_code="NONE", errors={topic: {0: error}}))
-    ana.sends(offset_delete(group_id=others, topics={"orders": (0,)}))
-    ana.receives(offset_delete_response(error_code="NON_EMPTY_GROUP", errors={}))
-    ana.sends(offset_delete(group_id=unknown, topics={"orders": (0,)}))
-    ana.receives(offset_delete_response(error_code="GROUP_ID_NOT_FOUND", errors={}))
+        ana.sends(ask.offset_delete(topics={topic: (0,)}))
+        ana.receives(expect.offset_delete(error_code="NONE", errors={topic: {0: error}}))
+    ana.sends(ask.offset_delete(group_id=others, topics={"orders": (0,)}))
+    ana.receives(expect.offset_delete(error_code="NON_EMPTY_GROUP", errors={}))
+    ana.sends(ask.offset_delete(group_id=unknown, topics={"orders": (0,)}))
+    ana.receives(expect.offset_delete(error_code="GROUP_ID_NOT_FOUND", errors={}))
     for group, error in ((conversation.group("main"), "NON_EMPTY_GROUP"), (unknown, "GROUP_ID_NOT_FOUND")):
-        ana.sends(delete_groups(groups=(group,)))
-        ana.receives(delete_groups_response(error))
-    ana.sends(delete_groups(groups=("",)))
-    ana.receives(delete_groups_response("GROUP_ID_NOT_FOUND"))
+        ana.asks(ask.delete_groups(groups=(group,)), expect.delete_groups(error))
+    ana.asks(ask.delete_groups(groups=("",)), expect.delete_groups("GROUP_ID_NOT_FOUND"))
 
 
 @scenario(
@@ -154,12 +130,10 @@ def a_static_member_restarts_alike(conversation: Conversation) -> None:
     again = conversation.actor("ana-again", group_instance_id="seat-a")
     conversation.stable_group(ana)
 
-    again.sends(join_group(version=5, protocols=(("range", subscription("payments")),)))
-    again.receives(join_group_response(error_code="NONE", generation_id=1, leader=ana.member_id, members=()))
-    again.sends(sync_group(version=3))
-    again.receives(sync_group_response(error_code="NONE", assignment=ana.part))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    again.sends(ask.join_group(version=5, protocols=(("range", subscription("payments")),)))
+    again.receives(expect.join_group(error_code="NONE", generation_id=1, leader=ana.member_id, members=()))
+    again.asks(ask.sync_group(version=3), expect.sync_group(error_code="NONE", assignment=ana.part))
+    ana.asks(ask.heartbeat(), error_code="FENCED_INSTANCE_ID")
 
 
 @scenario(
@@ -173,8 +147,8 @@ def a_pending_id_with_an_instance_id_fails_alike(conversation: Conversation) -> 
     ana.obtains_member_id()
 
     for protocols in ((("range", ORDERS),), ROUND_ROBIN):
-        ana.sends(join_group(version=5, group_instance_id="seat-a", protocols=protocols))
-        ana.receives(join_group_response(error_code="UNKNOWN_SERVER_ERROR", member_id=""))
+        ana.sends(ask.join_group(version=5, group_instance_id="seat-a", protocols=protocols))
+        ana.receives(expect.join_group(error_code="UNKNOWN_SERVER_ERROR", member_id=""))
 
 
 @scenario(
@@ -188,5 +162,6 @@ def a_wrong_protocol_of_a_sync_is_refused_alike(conversation: Conversation) -> N
     ana.joins()
 
     for protocol_name in (None, "roundrobin"):
-        ana.sends(sync_group(version=5, protocol_name=protocol_name))
-        ana.receives(sync_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"))
+        ana.asks(
+            ask.sync_group(version=5, protocol_name=protocol_name), error_code="INCONSISTENT_GROUP_PROTOCOL"
+        )

@@ -2,20 +2,7 @@
 
 from typing import Final
 
-from harness.scenario import (
-    ANY,
-    Capability,
-    Conversation,
-    delete_topic,
-    delete_topic_response,
-    describe_groups,
-    describe_groups_response,
-    find_coordinator,
-    find_coordinator_response,
-    heartbeat,
-    heartbeat_response,
-    scenario,
-)
+from harness.scenario import ANY, Capability, Conversation, ask, expect, scenario
 
 ALONE: Final = {"offset.metadata.max.bytes": "4095"}
 """Means nothing here, but that these scenarios, which take away every group, have a broker to themselves."""
@@ -35,16 +22,12 @@ def groups_go_with_their_log(conversation: Conversation) -> None:
     leader than the first, which then answers NOT_COORDINATOR: StripedReplicaPlacer#place begins anywhere.
     """
     (ana,) = conversation.stable_group("ana")
-    ana.sends(delete_topic("__consumer_offsets"))
-    ana.receives(delete_topic_response(error_code="NONE"))
+    ana.asks(ask.delete_topic("__consumer_offsets"), expect.delete_topic(error_code="NONE"))
     conversation.elapses(1000)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    ana.asks(ask.heartbeat(), error_code=ANY)
 
-    ana.repeats(find_coordinator(), until=find_coordinator_response(error_code="NONE"))
+    ana.repeats(ask.find_coordinator(), until=expect.find_coordinator(error_code="NONE"))
     conversation.elapses(1000)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code=ANY)
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE"))

@@ -1,19 +1,6 @@
 """ListGroups that looked at more than a group's state."""
 
-from harness.scenario import (
-    ANY,
-    Conversation,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    list_groups,
-    list_groups_response,
-    scenario,
-    subscription,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import ANY, Conversation, ask, expect, scenario, subscription
 
 LISTS = "GroupCoordinator#handleListGroups"
 BOTH = (("range", subscription("orders")), ("roundrobin", subscription("orders")))
@@ -33,20 +20,15 @@ def a_member_without_the_groups_protocol_breaks_a_list_by_state(conversation: Co
     protocols of a Stable group. So all groups of the broker could be listed by state no more.
     """
     ana = conversation.actor("ana", group_instance_id="i1")
-    ana.sends(join_group(version=5, protocols=BOTH))
-    ana.receives(join_group_response(error_code="NONE"))
-    ana.sends(sync_group(assignments=((ana.member_id, ana.part),)))
-    ana.receives(sync_group_response(error_code="NONE"))
+    ana.asks(ask.join_group(version=5, protocols=BOTH), error_code="NONE")
+    ana.asks(ask.sync_group(assignments=((ana.member_id, ana.part),)), error_code="NONE")
     again = conversation.actor("again", group_instance_id="i1")
-    again.sends(join_group(version=5, protocols=ROUNDROBIN))
-    again.receives(join_group_response(error_code="NONE"))
+    again.asks(ask.join_group(version=5, protocols=ROUNDROBIN), error_code="NONE")
 
-    again.sends(list_groups(version=4, states_filter=("Stable",)))
-    again.receives(list_groups_response(error_code=ANY, groups=ANY))
-    again.sends(list_groups(version=4))
-    again.receives(list_groups_response(error_code="NONE", groups=ANY))
-    again.sends(leave_group())
-    again.receives(leave_group_response(error_code="NONE"))
+    again.sends(ask.list_groups(version=4, states_filter=("Stable",)))
+    again.receives(expect.list_groups(error_code=ANY, groups=ANY))
+    again.asks(ask.list_groups(version=4), expect.list_groups(error_code="NONE", groups=ANY))
+    again.asks(ask.leave_group(), error_code="NONE")
     again.repeats(
-        list_groups(version=4, states_filter=("Stable",)), until=list_groups_response(error_code="NONE")
+        ask.list_groups(version=4, states_filter=("Stable",)), until=expect.list_groups(error_code="NONE")
     )

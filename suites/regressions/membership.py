@@ -1,14 +1,6 @@
 """Members that were let in, let stay or sent away wrongly."""
 
-from harness.scenario import (
-    ANY,
-    Conversation,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    scenario,
-)
+from harness.scenario import ANY, Conversation, ask, scenario
 
 
 @scenario(
@@ -26,8 +18,7 @@ def a_member_id_given_before_is_no_reservation(conversation: Conversation) -> No
     carol.obtains_member_id()
     conversation.stable_group("ana", "bob", rebalance_timeout_ms=1500)
 
-    carol.sends(join_group(rebalance_timeout_ms=1500))
-    carol.receives(join_group_response(error_code=ANY))
+    carol.asks(ask.join_group(rebalance_timeout_ms=1500), error_code=ANY)
 
 
 @scenario(
@@ -43,7 +34,5 @@ def a_pending_id_leaves_with_an_instance_id(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
-    ana.sends(leave_group(version=3, members=((ana.member_id, "made-up"),)))
-    ana.receives(leave_group_response(error_code=ANY))
-    ana.sends(leave_group(version=3, members=((ana.member_id, None),)))
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(version=3, members=((ana.member_id, "made-up"),)), error_code=ANY)
+    ana.asks(ask.leave_group(version=3, members=((ana.member_id, None),)), error_code="NONE")

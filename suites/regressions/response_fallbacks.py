@@ -1,18 +1,6 @@
 """Answers that a version of an API had no field for: Kafka failed to write them down, and said so instead."""
 
-from harness.scenario import (
-    ANY,
-    Conversation,
-    describe_groups,
-    describe_groups_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    scenario,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import ANY, Conversation, ask, expect, scenario
 
 
 @scenario(
@@ -28,15 +16,13 @@ def a_leader_before_v5_learns_of_a_static_member(conversation: Conversation) -> 
     """
     ana = conversation.actor("ana")
     ana.obtains_member_id()
-    ana.sends(join_group(version=4))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.asks(ask.join_group(version=4), expect.join_group(error_code="NONE", generation_id=1))
     ana.syncs_as_leader((ana,))
     bob = conversation.actor("bob", group_instance_id="b")
-    bob.sends(join_group(version=5))
+    bob.sends(ask.join_group(version=5))
     bob.stays_parked(for_ms=300)
 
-    ana.sends(join_group(version=4))
-    ana.receives(join_group_response(error_code=ANY))
+    ana.asks(ask.join_group(version=4), error_code=ANY)
 
 
 @scenario(
@@ -50,13 +36,11 @@ def a_static_member_is_described_before_v4(conversation: Conversation) -> None:
     2.5.0 answered UNSUPPORTED_VERSION.
     """
     ana = conversation.actor("ana", group_instance_id="a")
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=1))
     ana.syncs_as_leader((ana,))
 
     for version in range(4):
-        ana.sends(describe_groups(version=version))
-        ana.receives(describe_groups_response(error_code=ANY))
+        ana.asks(ask.describe_groups(version=version), expect.describe_groups(error_code=ANY))
 
 
 @scenario(
@@ -72,10 +56,8 @@ def a_leave_before_v3_is_refused_as_a_whole(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
 
     for version in range(3):
-        ana.sends(leave_group(version=version, group_id="", member_id="nobody"))
-        ana.receives(leave_group_response(error_code=ANY))
-    ana.sends(leave_group(version=3, group_id="", member_id="nobody"))
-    ana.receives(leave_group_response(error_code="INVALID_GROUP_ID"))
+        ana.asks(ask.leave_group(version=version, group_id="", member_id="nobody"), error_code=ANY)
+    ana.asks(ask.leave_group(version=3, group_id="", member_id="nobody"), error_code="INVALID_GROUP_ID")
 
 
 @scenario(
@@ -89,20 +71,15 @@ def a_member_without_a_client_id_is_described(conversation: Conversation) -> Non
     Before 3.1 such an id was null, which neither the answer nor the log can tell: UNKNOWN_SERVER_ERROR.
     """
     eve = conversation.actor("eve", client_id=None)
-    eve.sends(join_group(version=3, member_id=""))
-    eve.receives(join_group_response(error_code="NONE", generation_id=1))
+    eve.asks(ask.join_group(version=3, member_id=""), expect.join_group(error_code="NONE", generation_id=1))
 
     for version in (0, 5):
-        eve.sends(describe_groups(version=version))
-        eve.receives(describe_groups_response(error_code=ANY))
+        eve.asks(ask.describe_groups(version=version), expect.describe_groups(error_code=ANY))
     assignments = ((eve.member_id, eve.part),)
-    eve.sends(sync_group(version=3, assignments=assignments))
-    eve.receives(sync_group_response(error_code=ANY))
+    eve.asks(ask.sync_group(version=3, assignments=assignments), error_code=ANY)
     # Kafka 2.4 cannot write this error at v4 and never answers.
-    eve.aside.sends(sync_group(version=4, assignments=assignments))
-    eve.aside.may_receive(sync_group_response(error_code=ANY), within_ms=1000)
-    eve.sends(describe_groups())
-    eve.receives(describe_groups_response(error_code=ANY))
+    eve.aside.sends(ask.sync_group(version=4, assignments=assignments))
+    eve.aside.may_receive(expect.sync_group(error_code=ANY), within_ms=1000)
+    eve.asks(ask.describe_groups(), expect.describe_groups(error_code=ANY))
     # Nobody else could make this member leave, who cannot be described.
-    eve.sends(leave_group())
-    eve.receives(leave_group_response(error_code="NONE"))
+    eve.asks(ask.leave_group(), error_code="NONE")

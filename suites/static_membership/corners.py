@@ -1,16 +1,6 @@
 """Static members where it is rarely looked: in the initial delay, before assignments, and while absent."""
 
-from harness.scenario import (
-    ANY,
-    ORDERS,
-    SHORT_SESSIONS,
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    scenario,
-)
+from harness.scenario import ANY, ORDERS, SHORT_SESSIONS, Conversation, ask, expect, scenario
 
 DELAY = {"group.initial.rebalance.delay.ms": "2000"}
 
@@ -25,13 +15,13 @@ def a_restart_does_not_extend_the_initial_delay(conversation: Conversation) -> N
     """A static member that restarts within the initial delay is answered at its end, which is not put off."""
     ana = conversation.actor("ana", group_instance_id="seat-a")
     again = conversation.actor("ana-again", group_instance_id="seat-a")
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
     conversation.elapses(800)
 
-    again.sends(join_group())
-    ana.receives(join_group_response(error_code="FENCED_INSTANCE_ID"))
+    again.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="FENCED_INSTANCE_ID"))
     again.receives(
-        join_group_response(error_code="NONE", generation_id=1), not_before_ms=800, not_after_ms=1500
+        expect.join_group(error_code="NONE", generation_id=1), not_before_ms=800, not_after_ms=1500
     )
 
 
@@ -46,18 +36,16 @@ def a_restart_before_the_assignments(conversation: Conversation) -> None:
     bob = conversation.actor("bob", group_instance_id="seat-b")
     again = conversation.actor("bob-again", group_instance_id="seat-b")
     conversation.stable_group(ana, bob)
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE"))
-    bob.receives(join_group_response(error_code="NONE"))
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE"))
+    bob.receives(expect.join_group(error_code="NONE"))
 
-    again.sends(join_group())
+    again.sends(ask.join_group())
     conversation.elapses(200)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", leader=ana.member_id))
-    again.receives(join_group_response(error_code="NONE", members=()))
+    ana.asks(ask.heartbeat(), error_code=ANY)
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", leader=ana.member_id))
+    again.receives(expect.join_group(error_code="NONE", members=()))
 
 
 @scenario(
@@ -73,8 +61,8 @@ def an_absent_member_limits_the_choice(conversation: Conversation) -> None:
     both = (("roundrobin", ORDERS), ("range", ORDERS))
     conversation.stable_group(ana, bob, rebalance_timeout_ms=2000)
 
-    ana.sends(join_group(protocols=both, rebalance_timeout_ms=2000))
+    ana.sends(ask.join_group(protocols=both, rebalance_timeout_ms=2000))
     ana.receives(
-        join_group_response(error_code="NONE", generation_id=3, protocol_name="range", members=({}, {})),
+        expect.join_group(error_code="NONE", generation_id=3, protocol_name="range", members=({}, {})),
         due_ms=2000,
     )

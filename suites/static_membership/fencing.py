@@ -1,16 +1,6 @@
 """Fencing: what a static member's former id is told, and which of several reasons to refuse comes first."""
 
-from harness.scenario import (
-    Actor,
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    scenario,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import Actor, Conversation, ask, expect, scenario
 
 VALIDATES = "ClassicGroup#validateMember"
 
@@ -19,8 +9,7 @@ def _replaced(conversation: Conversation) -> tuple[Actor, Actor]:
     """Form a group whose static follower has restarted; return it before and after."""
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
+    bob_again.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=bob.generation_id))
     return bob, bob_again
 
 
@@ -29,10 +18,8 @@ def a_former_id_is_fenced_only_with_its_instance_id(conversation: Conversation) 
     """A former id's heartbeat is FENCED_INSTANCE_ID with its instance id, UNKNOWN_MEMBER_ID without."""
     bob, _ = _replaced(conversation)
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
-    bob.sends(heartbeat(group_instance_id=None))
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.asks(ask.heartbeat(), error_code="FENCED_INSTANCE_ID")
+    bob.asks(ask.heartbeat(group_instance_id=None), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario("static_membership/fencing/sync", source=VALIDATES, clauses=("ST-07", "ST-08"))
@@ -40,12 +27,10 @@ def a_former_id_gets_no_assignment(conversation: Conversation) -> None:
     """A replaced member's SyncGroup is told FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID without its instance id."""
     bob, bob_again = _replaced(conversation)
 
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="FENCED_INSTANCE_ID", assignment=b""))
-    bob.sends(sync_group(group_instance_id=None))
-    bob.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
-    bob_again.sends(sync_group())
-    bob_again.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(ask.sync_group(), expect.sync_group(error_code="FENCED_INSTANCE_ID", assignment=b""))
+    bob.sends(ask.sync_group(group_instance_id=None))
+    bob.receives(expect.sync_group(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
+    bob_again.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=bob.part))
 
 
 @scenario("static_membership/fencing/join", source=VALIDATES, clauses=("ST-07", "ST-08", "VF-07"))
@@ -53,16 +38,14 @@ def a_former_id_cannot_rejoin(conversation: Conversation) -> None:
     """A replaced member's JoinGroup is told FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID without its instance id."""
     bob, _ = _replaced(conversation)
 
-    bob.sends(join_group())
+    bob.sends(ask.join_group())
     bob.receives(
-        join_group_response(
+        expect.join_group(
             error_code="FENCED_INSTANCE_ID", generation_id=-1, leader="", member_id=bob.member_id, members=()
         )
     )
-    bob.sends(join_group(group_instance_id=None))
-    bob.receives(
-        join_group_response(error_code="UNKNOWN_MEMBER_ID", generation_id=-1, member_id=bob.member_id)
-    )
+    bob.sends(ask.join_group(group_instance_id=None))
+    bob.receives(expect.join_group(error_code="UNKNOWN_MEMBER_ID", generation_id=-1, member_id=bob.member_id))
 
 
 @scenario("static_membership/fencing/low-versions", source="KIP-345", clauses=("VF-16",))
@@ -70,16 +53,11 @@ def a_former_id_is_unknown_where_versions_know_no_instance_id(conversation: Conv
     """Versions without instance ids cannot fence: the former id is unknown there, the new one is served."""
     bob, bob_again = _replaced(conversation)
 
-    bob.sends(heartbeat(version=2))
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    bob.sends(sync_group(version=2))
-    bob.receives(sync_group_response(error_code="UNKNOWN_MEMBER_ID"))
-    bob.sends(join_group(version=4))
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
-    bob_again.sends(heartbeat(version=2))
-    bob_again.receives(heartbeat_response(error_code="NONE"))
-    bob_again.sends(sync_group(version=2))
-    bob_again.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(ask.heartbeat(version=2), error_code="UNKNOWN_MEMBER_ID")
+    bob.asks(ask.sync_group(version=2), error_code="UNKNOWN_MEMBER_ID")
+    bob.asks(ask.join_group(version=4), error_code="UNKNOWN_MEMBER_ID")
+    bob_again.asks(ask.heartbeat(version=2), error_code="NONE")
+    bob_again.asks(ask.sync_group(version=2), expect.sync_group(error_code="NONE", assignment=bob.part))
 
 
 @scenario(
@@ -95,23 +73,23 @@ def a_heartbeat_is_fenced_before_its_generation_is_looked_at(conversation: Conve
     bob_again.climbs(
         [
             (
-                heartbeat(member_id="", generation_id=past),
-                heartbeat_response(error_code="FENCED_INSTANCE_ID"),
+                ask.heartbeat(member_id="", generation_id=past),
+                expect.heartbeat(error_code="FENCED_INSTANCE_ID"),
             ),
             (
-                heartbeat(member_id="nobody", generation_id=past),
-                heartbeat_response(error_code="FENCED_INSTANCE_ID"),
+                ask.heartbeat(member_id="nobody", generation_id=past),
+                expect.heartbeat(error_code="FENCED_INSTANCE_ID"),
             ),
             (
-                heartbeat(member_id=bob.member_id, generation_id=past),
-                heartbeat_response(error_code="FENCED_INSTANCE_ID"),
+                ask.heartbeat(member_id=bob.member_id, generation_id=past),
+                expect.heartbeat(error_code="FENCED_INSTANCE_ID"),
             ),
             (
-                heartbeat(member_id=bob.member_id, group_instance_id=None, generation_id=past),
-                heartbeat_response(error_code="UNKNOWN_MEMBER_ID"),
+                ask.heartbeat(member_id=bob.member_id, group_instance_id=None, generation_id=past),
+                expect.heartbeat(error_code="UNKNOWN_MEMBER_ID"),
             ),
-            (heartbeat(generation_id=past), heartbeat_response(error_code="ILLEGAL_GENERATION")),
-            (heartbeat(), heartbeat_response(error_code="NONE")),
+            (ask.heartbeat(generation_id=past), expect.heartbeat(error_code="ILLEGAL_GENERATION")),
+            (ask.heartbeat(), expect.heartbeat(error_code="NONE")),
         ]
     )
 
@@ -129,23 +107,23 @@ def a_sync_is_fenced_before_generation_and_protocol_are_looked_at(conversation: 
     inconsistent = "INCONSISTENT_GROUP_PROTOCOL"
 
     refused = (
-        (sync_group(version=5, group_id="", member_id="", protocol_type=None), inconsistent),
-        (sync_group(version=5, group_id="", member_id="", protocol_type=other), "INVALID_GROUP_ID"),
-        (sync_group(version=5, member_id="", generation_id=past, protocol_type=other), fenced),
-        (sync_group(version=5, member_id="nobody", generation_id=past, protocol_type=other), fenced),
-        (sync_group(version=5, member_id=bob.member_id, generation_id=past, protocol_type=other), fenced),
+        (ask.sync_group(version=5, group_id="", member_id="", protocol_type=None), inconsistent),
+        (ask.sync_group(version=5, group_id="", member_id="", protocol_type=other), "INVALID_GROUP_ID"),
+        (ask.sync_group(version=5, member_id="", generation_id=past, protocol_type=other), fenced),
+        (ask.sync_group(version=5, member_id="nobody", generation_id=past, protocol_type=other), fenced),
+        (ask.sync_group(version=5, member_id=bob.member_id, generation_id=past, protocol_type=other), fenced),
         (
-            sync_group(version=5, member_id="nobody", group_instance_id=None, generation_id=past),
+            ask.sync_group(version=5, member_id="nobody", group_instance_id=None, generation_id=past),
             "UNKNOWN_MEMBER_ID",
         ),
-        (sync_group(version=5, generation_id=past, protocol_type=other), "ILLEGAL_GENERATION"),
-        (sync_group(version=5, protocol_type=other), inconsistent),
-        (sync_group(version=5, protocol_name="roundrobin"), inconsistent),
+        (ask.sync_group(version=5, generation_id=past, protocol_type=other), "ILLEGAL_GENERATION"),
+        (ask.sync_group(version=5, protocol_type=other), inconsistent),
+        (ask.sync_group(version=5, protocol_name="roundrobin"), inconsistent),
     )
     bob_again.climbs(
         [
-            *((request, sync_group_response(error_code=error)) for request, error in refused),
-            (sync_group(version=5), sync_group_response(error_code="NONE", assignment=bob.part)),
+            *((request, expect.sync_group(error_code=error)) for request, error in refused),
+            (ask.sync_group(version=5), expect.sync_group(error_code="NONE", assignment=bob.part)),
         ]
     )
 
@@ -164,28 +142,28 @@ def a_join_is_fenced_after_its_protocols_were_looked_at(conversation: Conversati
     stranger.climbs(
         [
             (
-                join_group(group_id="", session_timeout_ms=1, member_id="nobody", protocols=others),
-                join_group_response(error_code="INVALID_GROUP_ID", member_id="nobody"),
+                ask.join_group(group_id="", session_timeout_ms=1, member_id="nobody", protocols=others),
+                expect.join_group(error_code="INVALID_GROUP_ID", member_id="nobody"),
             ),
             (
-                join_group(session_timeout_ms=1, member_id="nobody", protocols=others),
-                join_group_response(error_code="INVALID_SESSION_TIMEOUT", member_id="nobody"),
+                ask.join_group(session_timeout_ms=1, member_id="nobody", protocols=others),
+                expect.join_group(error_code="INVALID_SESSION_TIMEOUT", member_id="nobody"),
             ),
             (
-                join_group(member_id="nobody", protocols=others),
-                join_group_response(error_code="INCONSISTENT_GROUP_PROTOCOL"),
+                ask.join_group(member_id="nobody", protocols=others),
+                expect.join_group(error_code="INCONSISTENT_GROUP_PROTOCOL"),
             ),
             (
-                join_group(member_id="nobody"),
-                join_group_response(error_code="FENCED_INSTANCE_ID", member_id="nobody"),
+                ask.join_group(member_id="nobody"),
+                expect.join_group(error_code="FENCED_INSTANCE_ID", member_id="nobody"),
             ),
             (
-                join_group(member_id="nobody", group_instance_id="seat-x"),
-                join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id="nobody"),
+                ask.join_group(member_id="nobody", group_instance_id="seat-x"),
+                expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id="nobody"),
             ),
             (
-                join_group(member_id=bob.member_id),
-                join_group_response(error_code="NONE", generation_id=bob.generation_id),
+                ask.join_group(member_id=bob.member_id),
+                expect.join_group(error_code="NONE", generation_id=bob.generation_id),
             ),
         ]
     )

@@ -1,22 +1,6 @@
 """Who a member is: its member id, its instance id, and what of the two must agree."""
 
-from harness.scenario import (
-    ANY,
-    Conversation,
-    containing,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    scenario,
-    starting_with,
-    sync_group,
-    sync_group_response,
-)
+from harness.scenario import ANY, Conversation, ask, containing, expect, scenario, starting_with
 
 VALIDATES = "ClassicGroup#validateMember"
 
@@ -30,9 +14,9 @@ def a_static_member_joins_in_one_step(conversation: Conversation) -> None:
     """A static member without member id is let in at once, under an id made from its instance id."""
     ana = conversation.actor("ana", group_instance_id="seat-a")
 
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=1,
             leader=ana.member_id,
@@ -51,16 +35,15 @@ def a_static_member_need_not_name_its_instance_id(conversation: Conversation) ->
     """A static member that speaks by member id alone is served and stays static."""
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
 
-    bob.sends(heartbeat(group_instance_id=None))
-    bob.receives(heartbeat_response(error_code="NONE"))
-    bob.sends(sync_group(group_instance_id=None))
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
-    bob.sends(join_group(group_instance_id=None))
-    bob.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
+    bob.asks(ask.heartbeat(group_instance_id=None), error_code="NONE")
+    bob.sends(ask.sync_group(group_instance_id=None))
+    bob.receives(expect.sync_group(error_code="NONE", assignment=bob.part))
+    bob.sends(ask.join_group(group_instance_id=None))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=bob.generation_id))
 
     bob.repeats(
-        describe_groups(),
-        until=describe_groups_response(
+        ask.describe_groups(),
+        until=expect.describe_groups(
             members=containing({"member_id": bob.member_id, "group_instance_id": "seat-b"})
         ),
     )
@@ -78,15 +61,12 @@ def a_known_id_with_an_unmapped_instance_cannot_rejoin(conversation: Conversatio
     """
     _, bob = conversation.stable_group("ana", "bob")
 
-    bob.sends(heartbeat(group_instance_id="seat-x"))
-    bob.receives(heartbeat_response(error_code=ANY))
-    bob.sends(sync_group(group_instance_id="seat-x"))
-    bob.receives(sync_group_response(error_code=ANY))
-    bob.sends(join_group(group_instance_id="seat-x"))
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
+    bob.asks(ask.heartbeat(group_instance_id="seat-x"), error_code=ANY)
+    bob.asks(ask.sync_group(group_instance_id="seat-x"), error_code=ANY)
+    bob.sends(ask.join_group(group_instance_id="seat-x"))
+    bob.receives(expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id=bob.member_id))
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
+    bob.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -101,17 +81,13 @@ def a_member_that_claims_anothers_seat_is_fenced(conversation: Conversation) -> 
         conversation.actor("bob", group_instance_id="seat-b"),
     )
 
-    bob.sends(join_group(group_instance_id="seat-a"))
-    bob.receives(join_group_response(error_code="FENCED_INSTANCE_ID", member_id=bob.member_id))
-    bob.sends(heartbeat(group_instance_id="seat-a"))
-    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
-    bob.sends(sync_group(group_instance_id="seat-a"))
-    bob.receives(sync_group_response(error_code="FENCED_INSTANCE_ID"))
+    bob.sends(ask.join_group(group_instance_id="seat-a"))
+    bob.receives(expect.join_group(error_code="FENCED_INSTANCE_ID", member_id=bob.member_id))
+    bob.asks(ask.heartbeat(group_instance_id="seat-a"), error_code="FENCED_INSTANCE_ID")
+    bob.asks(ask.sync_group(group_instance_id="seat-a"), error_code="FENCED_INSTANCE_ID")
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
+    bob.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -123,9 +99,9 @@ def an_unchanged_static_follower_rejoins_without_a_rebalance(conversation: Conve
     """A static follower that rejoins with its id and unchanged is answered at once, and keeps its id."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
 
-    bob.sends(join_group())
+    bob.sends(ask.join_group())
     bob.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=ana.generation_id,
             leader=ana.member_id,
@@ -134,8 +110,7 @@ def an_unchanged_static_follower_rejoins_without_a_rebalance(conversation: Conve
         )
     )
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -150,14 +125,13 @@ def a_static_leader_that_rejoins_with_its_id_starts_a_rebalance(conversation: Co
         conversation.actor("bob", group_instance_id="seat-b"),
     )
 
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
     ana.stays_parked(for_ms=300)
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
 
-    bob.sends(join_group())
-    bob.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id, members=()))
-    ana.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+    bob.sends(ask.join_group())
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id, members=()))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id))
 
 
 @scenario(
@@ -168,14 +142,13 @@ def a_static_leader_that_rejoins_with_its_id_starts_a_rebalance(conversation: Co
 def a_pending_id_may_not_become_static(conversation: Conversation) -> None:
     """A pending member that brings an instance id with its second JoinGroup gets UNKNOWN_SERVER_ERROR."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(version=5))
-    asked = ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    asked = ana.asks(ask.join_group(version=5), error_code="MEMBER_ID_REQUIRED")
 
-    ana.sends(join_group(version=5, group_instance_id="seat-a"))
-    ana.receives(join_group_response(error_code="UNKNOWN_SERVER_ERROR", member_id=""))
+    ana.sends(ask.join_group(version=5, group_instance_id="seat-a"))
+    ana.receives(expect.join_group(error_code="UNKNOWN_SERVER_ERROR", member_id=""))
 
-    ana.sends(join_group(version=5))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1, member_id=asked["member_id"]))
+    ana.sends(ask.join_group(version=5))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=1, member_id=asked["member_id"]))
 
 
 @scenario("static_membership/identity/empty-instance-id", source="KIP-345", clauses=("VF-18",))
@@ -183,17 +156,15 @@ def an_empty_instance_id_is_an_instance_id(conversation: Conversation) -> None:
     """An empty instance id makes a static member like any other: let in in one step, replaced, and fenced."""
     ana = conversation.actor("ana", group_instance_id="")
     ana_again = conversation.actor("ana-again", group_instance_id="")
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=1, member_id=starting_with("-")))
+    ana.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=1, member_id=starting_with("-")))
     ana.syncs_as_leader((ana,))
 
-    ana_again.sends(join_group())
-    ana_again.receives(join_group_response(error_code="NONE", generation_id=1, member_id=starting_with("-")))
+    ana_again.sends(ask.join_group())
+    ana_again.receives(expect.join_group(error_code="NONE", generation_id=1, member_id=starting_with("-")))
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
-    ana_again.sends(heartbeat())
-    ana_again.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="FENCED_INSTANCE_ID")
+    ana_again.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario("static_membership/identity/odd-instance-id", source="KIP-345", clauses=("VF-18",))
@@ -202,13 +173,12 @@ def an_instance_id_is_not_validated(conversation: Conversation) -> None:
     odd = "häuser / 北 " + "x" * 300
     ana = conversation.actor("ana", group_instance_id=odd)
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", member_id=starting_with(odd)))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", member_id=starting_with(odd)))
     ana.syncs_as_leader((ana,))
 
     ana.repeats(
-        describe_groups(),
-        until=describe_groups_response(group_state="Stable", members=({"group_instance_id": odd},)),
+        ask.describe_groups(),
+        until=expect.describe_groups(group_state="Stable", members=({"group_instance_id": odd},)),
     )
-    ana.sends(leave_group(members=(("", odd),)))
-    ana.receives(leave_group_response(error_code="NONE", members=({"error_code": "NONE"},)))
+    ana.sends(ask.leave_group(members=(("", odd),)))
+    ana.receives(expect.leave_group(error_code="NONE", members=({"error_code": "NONE"},)))

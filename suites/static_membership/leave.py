@@ -1,17 +1,6 @@
 """LeaveGroup of static members: by their own word or an administrator's, one by one and in batches."""
 
-from harness.scenario import (
-    ANY,
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    scenario,
-    subscription,
-)
+from harness.scenario import ANY, Conversation, ask, expect, scenario, subscription
 
 LEAVES = "GroupMetadataManager#classicGroupLeaveToClassicGroup"
 
@@ -21,18 +10,16 @@ def a_static_member_leaves_by_its_own_word(conversation: Conversation) -> None:
     """A static member that leaves with both its ids is gone at once, and the others rebalance."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
 
-    bob.sends(leave_group())
+    bob.sends(ask.leave_group())
     bob.receives(
-        leave_group_response(
+        expect.leave_group(
             error_code="NONE",
             members=({"member_id": bob.member_id, "group_instance_id": "seat-b", "error_code": "NONE"},),
         )
     )
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
+    bob.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario("static_membership/leave/by-an-administrator", source=LEAVES, clauses=("LV-05", "VF-12"))
@@ -41,18 +28,16 @@ def an_administrator_removes_a_seat(conversation: Conversation) -> None:
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     admin = conversation.actor("admin")
 
-    admin.sends(leave_group(members=(("", "seat-b"),)))
+    admin.sends(ask.leave_group(members=(("", "seat-b"),)))
     admin.receives(
-        leave_group_response(
+        expect.leave_group(
             error_code="NONE",
             members=({"member_id": "", "group_instance_id": "seat-b", "error_code": "NONE"},),
         )
     )
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
+    ana.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
 
 
 @scenario("static_membership/leave/removed-while-joining", source=LEAVES, clauses=("LV-16", "LV-05"))
@@ -60,12 +45,12 @@ def an_administrator_ends_a_parked_join(conversation: Conversation) -> None:
     """When a seat is removed, its parked JoinGroup is told UNKNOWN_MEMBER_ID without an id."""
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     admin = conversation.actor("admin")
-    bob.sends(join_group(protocols=(("range", subscription("payments")),)))
+    bob.sends(ask.join_group(protocols=(("range", subscription("payments")),)))
     bob.stays_parked(for_ms=200)
 
-    admin.sends(leave_group(members=(("", "seat-b"),)))
-    admin.receives(leave_group_response(error_code="NONE", members=({"error_code": "NONE"},)))
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", generation_id=-1, member_id=""))
+    admin.sends(ask.leave_group(members=(("", "seat-b"),)))
+    admin.receives(expect.leave_group(error_code="NONE", members=({"error_code": "NONE"},)))
+    bob.receives(expect.join_group(error_code="UNKNOWN_MEMBER_ID", generation_id=-1, member_id=""))
 
 
 @scenario("static_membership/leave/fenced", source=LEAVES, clauses=("LV-08",))
@@ -73,12 +58,11 @@ def a_former_id_cannot_leave_for_its_successor(conversation: Conversation) -> No
     """A replaced member that leaves with its instance id is fenced, and its successor stays."""
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE"))
+    bob_again.asks(ask.join_group(), error_code="NONE")
 
-    bob.sends(leave_group())
+    bob.sends(ask.leave_group())
     bob.receives(
-        leave_group_response(
+        expect.leave_group(
             error_code="NONE",
             members=(
                 {
@@ -90,8 +74,7 @@ def a_former_id_cannot_leave_for_its_successor(conversation: Conversation) -> No
         )
     )
 
-    bob_again.sends(heartbeat())
-    bob_again.receives(heartbeat_response(error_code="NONE"))
+    bob_again.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -103,15 +86,11 @@ def a_low_version_leaves_by_member_id_alone(conversation: Conversation) -> None:
     """LeaveGroup v2 has its one error on top, and a static member leaves by its member id alone."""
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE"))
+    bob_again.asks(ask.join_group(), error_code="NONE")
 
-    bob.sends(leave_group(version=2))
-    bob.receives(leave_group_response(error_code="UNKNOWN_MEMBER_ID"))
-    bob_again.sends(leave_group(version=2))
-    bob_again.receives(leave_group_response(error_code="NONE"))
-    bob_again.sends(heartbeat())
-    bob_again.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    bob.asks(ask.leave_group(version=2), error_code="UNKNOWN_MEMBER_ID")
+    bob_again.asks(ask.leave_group(version=2), error_code="NONE")
+    bob_again.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario("static_membership/leave/twice-in-a-batch", source=LEAVES, clauses=("LV-14",))
@@ -120,9 +99,9 @@ def the_same_seat_cannot_leave_twice(conversation: Conversation) -> None:
     conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     admin = conversation.actor("admin")
 
-    admin.sends(leave_group(members=(("", "seat-b"), ("", "seat-b"))))
+    admin.sends(ask.leave_group(members=(("", "seat-b"), ("", "seat-b"))))
     admin.receives(
-        leave_group_response(
+        expect.leave_group(
             error_code="NONE",
             members=(
                 {"group_instance_id": "seat-b", "error_code": "NONE"},
@@ -142,7 +121,7 @@ def each_of_a_batch_is_judged_alone(conversation: Conversation) -> None:
     admin = conversation.actor("admin")
 
     admin.sends(
-        leave_group(
+        ask.leave_group(
             members=(
                 ("nobody", "seat-a"),
                 ("nobody", "seat-x"),
@@ -154,7 +133,7 @@ def each_of_a_batch_is_judged_alone(conversation: Conversation) -> None:
         )
     )
     admin.receives(
-        leave_group_response(
+        expect.leave_group(
             error_code="NONE",
             members=(
                 {"member_id": "nobody", "error_code": "FENCED_INSTANCE_ID"},
@@ -167,10 +146,8 @@ def each_of_a_batch_is_judged_alone(conversation: Conversation) -> None:
         )
     )
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    bob.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
+    ana.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
 
 
 @scenario("static_membership/leave/unmapped-instance", source=LEAVES, clauses=("LV-09",))
@@ -181,16 +158,14 @@ def a_valid_id_with_an_unmapped_instance_may_not_count(conversation: Conversatio
     """
     ana, bob = conversation.stable_group("ana", "bob")
 
-    bob.sends(leave_group(group_instance_id="seat-x"))
+    bob.sends(ask.leave_group(group_instance_id="seat-x"))
     bob.receives(
-        leave_group_response(
+        expect.leave_group(
             error_code="NONE", members=({"member_id": bob.member_id, "group_instance_id": "seat-x"},)
         )
     )
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code=ANY))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    bob.asks(ask.heartbeat(), error_code=ANY)
+    ana.asks(ask.heartbeat(), error_code=ANY)
 
 
 @scenario(
@@ -202,23 +177,22 @@ def a_leave_is_checked_from_the_group_to_the_member(conversation: Conversation) 
     nowhere = conversation.group("nowhere")
     former = bob.member_id
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE"))
+    bob_again.asks(ask.join_group(), error_code="NONE")
 
     bob_again.climbs(
         [
             (
-                leave_group(group_id="", members=(("nobody", "seat-b"),)),
-                leave_group_response(error_code="INVALID_GROUP_ID", members=()),
+                ask.leave_group(group_id="", members=(("nobody", "seat-b"),)),
+                expect.leave_group(error_code="INVALID_GROUP_ID", members=()),
             ),
             (
-                leave_group(group_id=nowhere, members=(("nobody", "seat-b"),)),
-                leave_group_response(error_code="NONE", members=({"error_code": "UNKNOWN_MEMBER_ID"},)),
+                ask.leave_group(group_id=nowhere, members=(("nobody", "seat-b"),)),
+                expect.leave_group(error_code="NONE", members=({"error_code": "UNKNOWN_MEMBER_ID"},)),
             ),
             *(
                 (
-                    leave_group(members=((member_id, instance),)),
-                    leave_group_response(error_code="NONE", members=({"error_code": error},)),
+                    ask.leave_group(members=((member_id, instance),)),
+                    expect.leave_group(error_code="NONE", members=({"error_code": error},)),
                 )
                 for member_id, instance, error in (
                     ("nobody", "seat-b", "FENCED_INSTANCE_ID"),
@@ -227,6 +201,6 @@ def a_leave_is_checked_from_the_group_to_the_member(conversation: Conversation) 
                     (former, None, "UNKNOWN_MEMBER_ID"),
                 )
             ),
-            (leave_group(), leave_group_response(error_code="NONE", members=({"error_code": "NONE"},))),
+            (ask.leave_group(), expect.leave_group(error_code="NONE", members=({"error_code": "NONE"},))),
         ]
     )

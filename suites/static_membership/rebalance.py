@@ -3,18 +3,12 @@
 from harness.scenario import (
     Actor,
     Conversation,
-    heartbeat,
-    heartbeat_response,
+    ask,
+    expect,
     in_any_order,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
     scenario,
     starting_with,
     subscription,
-    sync_group,
-    sync_group_response,
 )
 
 REPLACES = "GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin"
@@ -26,16 +20,14 @@ def _hasty_group(conversation: Conversation) -> tuple[Actor, Actor]:
     """Form a group of two static members, the first its leader, whose rebalances last at most 1500 ms."""
     ana = conversation.actor("ana", group_instance_id="seat-a")
     bob = conversation.actor("bob", group_instance_id="seat-b")
-    ana.sends(join_group(rebalance_timeout_ms=1_500))
-    ana.receives(join_group_response(error_code="NONE"))
+    ana.asks(ask.join_group(rebalance_timeout_ms=1_500), error_code="NONE")
     ana.syncs_as_leader((ana,))
-    bob.sends(join_group(rebalance_timeout_ms=1_500))
-    ana.sends(join_group(rebalance_timeout_ms=1_500))
-    ana.receives(join_group_response(error_code="NONE", generation_id=2))
-    bob.receives(join_group_response(error_code="NONE", generation_id=2, leader=ana.member_id))
+    bob.sends(ask.join_group(rebalance_timeout_ms=1_500))
+    ana.sends(ask.join_group(rebalance_timeout_ms=1_500))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=2))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=2, leader=ana.member_id))
     ana.syncs_as_leader((ana, bob))
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=bob.part))
     return ana, bob
 
 
@@ -47,18 +39,17 @@ def a_parked_sync_is_fenced_by_a_restart(conversation: Conversation) -> None:
     """
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    ana.sends(join_group())
-    bob.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob.sends(sync_group())
+    ana.sends(ask.join_group())
+    bob.sends(ask.join_group())
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
+    bob.sends(ask.sync_group())
 
-    bob_again.sends(join_group())
-    bob.receives(sync_group_response(error_code="FENCED_INSTANCE_ID", assignment=b""))
+    bob_again.sends(ask.join_group())
+    bob.receives(expect.sync_group(error_code="FENCED_INSTANCE_ID", assignment=b""))
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", leader=ana.member_id))
-    bob_again.receives(join_group_response(error_code="NONE", leader=ana.member_id, members=()))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", leader=ana.member_id))
+    bob_again.receives(expect.join_group(error_code="NONE", leader=ana.member_id, members=()))
 
 
 @scenario("static_membership/rebalance/restart-while-joining", source=REPLACES, clauses=("ST-15",))
@@ -66,16 +57,15 @@ def a_parked_join_is_fenced_by_a_restart(conversation: Conversation) -> None:
     """When a follower restarts while its JoinGroup is parked, that one is fenced and the new one parked."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob.sends(join_group(protocols=CHANGED))
+    bob.sends(ask.join_group(protocols=CHANGED))
     bob.stays_parked(for_ms=200)
 
-    bob_again.sends(join_group(protocols=CHANGED))
-    bob.receives(join_group_response(error_code="FENCED_INSTANCE_ID", member_id=bob.member_id))
+    bob_again.sends(ask.join_group(protocols=CHANGED))
+    bob.receives(expect.join_group(error_code="FENCED_INSTANCE_ID", member_id=bob.member_id))
     bob_again.stays_parked(for_ms=300)
 
-    ana.sends(join_group())
-    ana.receives(join_group_response(error_code="NONE", generation_id=3))
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+    ana.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=3))
+    bob_again.receives(expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id))
 
 
 @scenario("static_membership/rebalance/restart-counts-as-rejoining", source=REPLACES, clauses=("ST-16",))
@@ -83,21 +73,20 @@ def a_restart_completes_the_join_phase(conversation: Conversation) -> None:
     """A restarted member counts as rejoined: if only it was missing, the rebalance is completed."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    ana.sends(join_group())
+    ana.sends(ask.join_group())
     ana.stays_parked(for_ms=300)
 
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=3, leader=ana.member_id))
+    bob_again.sends(ask.join_group())
+    bob_again.receives(expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id))
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=3,
             members=in_any_order({"member_id": ana.member_id}, {"member_id": bob_again.member_id}),
         )
     )
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    bob.asks(ask.heartbeat(), error_code="FENCED_INSTANCE_ID")
 
 
 @scenario(
@@ -110,12 +99,12 @@ def a_restart_in_the_initial_delay_replaces_the_first_join(conversation: Convers
     """Of two joins with one instance id in the initial delay the first is fenced at once."""
     bob = conversation.actor("bob", group_instance_id="seat-b")
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
-    bob.sends(join_group())
+    bob.sends(ask.join_group())
 
-    bob_again.sends(join_group())
-    bob.receives(join_group_response(error_code="FENCED_INSTANCE_ID", member_id=starting_with("seat-b-")))
+    bob_again.sends(ask.join_group())
+    bob.receives(expect.join_group(error_code="FENCED_INSTANCE_ID", member_id=starting_with("seat-b-")))
     bob_again.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=1,
             leader=bob_again.member_id,
@@ -129,9 +118,9 @@ def an_absent_static_follower_is_kept(conversation: Conversation) -> None:
     """A static member that does not rejoin in time stays in the group, though its generation is past."""
     ana, bob = _hasty_group(conversation)
 
-    ana.sends(join_group(rebalance_timeout_ms=1_500))
+    ana.sends(ask.join_group(rebalance_timeout_ms=1_500))
     ana.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=3,
             leader=ana.member_id,
@@ -141,10 +130,8 @@ def an_absent_static_follower_is_kept(conversation: Conversation) -> None:
     )
     ana.syncs_as_leader((ana, bob))
 
-    bob.sends(heartbeat(generation_id=2))
-    bob.receives(heartbeat_response(error_code="ILLEGAL_GENERATION"))
-    bob.sends(heartbeat(generation_id=3))
-    bob.receives(heartbeat_response(error_code="NONE"))
+    bob.asks(ask.heartbeat(generation_id=2), error_code="ILLEGAL_GENERATION")
+    bob.asks(ask.heartbeat(generation_id=3), error_code="NONE")
 
 
 @scenario(
@@ -153,13 +140,13 @@ def an_absent_static_follower_is_kept(conversation: Conversation) -> None:
 def an_absent_static_follower_may_sync(conversation: Conversation) -> None:
     """A static member that did not rejoin is given its assignment of the generation that it never joined."""
     ana, bob = _hasty_group(conversation)
-    ana.sends(join_group(rebalance_timeout_ms=1_500))
-    ana.receives(join_group_response(error_code="NONE", generation_id=3), due_ms=1_500)
+    ana.sends(ask.join_group(rebalance_timeout_ms=1_500))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3), due_ms=1_500)
 
-    bob.sends(sync_group(generation_id=3))
+    bob.sends(ask.sync_group(generation_id=3))
     bob.stays_parked(for_ms=200)
     ana.syncs_as_leader((ana, bob))
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.receives(expect.sync_group(error_code="NONE", assignment=bob.part))
 
 
 @scenario("static_membership/rebalance/absent-leader-is-succeeded", source=COMPLETES, clauses=("RB-16",))
@@ -167,9 +154,9 @@ def an_absent_static_leader_is_succeeded(conversation: Conversation) -> None:
     """When a static leader does not rejoin in time, a member that did leads, and it stays a member."""
     ana, bob = _hasty_group(conversation)
 
-    bob.sends(join_group(rebalance_timeout_ms=1_500, protocols=CHANGED))
+    bob.sends(ask.join_group(rebalance_timeout_ms=1_500, protocols=CHANGED))
     bob.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=3,
             leader=bob.member_id,
@@ -179,8 +166,7 @@ def an_absent_static_leader_is_succeeded(conversation: Conversation) -> None:
     )
 
     bob.syncs_as_leader((ana, bob))
-    ana.sends(sync_group(generation_id=3))
-    ana.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    ana.asks(ask.sync_group(generation_id=3), expect.sync_group(error_code="NONE", assignment=ana.part))
 
 
 @scenario(
@@ -193,21 +179,19 @@ def a_rebalance_that_nobody_joined_is_prolonged(conversation: Conversation) -> N
     ana = conversation.actor("ana", group_instance_id="seat-a")
     ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
     bob = conversation.actor("bob", group_instance_id="seat-b")
-    ana.sends(join_group(rebalance_timeout_ms=1_500))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.sends(ask.join_group(rebalance_timeout_ms=1_500))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=1))
     ana.syncs_as_leader((ana,))
-    bob.sends(join_group(rebalance_timeout_ms=1_500))
-    bob.aside.sends(leave_group(members=(("", "seat-b"),)))
-    bob.aside.receives(leave_group_response(error_code="NONE"))
-    bob.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID", member_id=""))
+    bob.sends(ask.join_group(rebalance_timeout_ms=1_500))
+    bob.aside.asks(ask.leave_group(members=(("", "seat-b"),)), error_code="NONE")
+    bob.receives(expect.join_group(error_code="UNKNOWN_MEMBER_ID", member_id=""))
 
     conversation.elapses(2_500)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="REBALANCE_IN_PROGRESS"))
+    ana.asks(ask.heartbeat(), error_code="REBALANCE_IN_PROGRESS")
 
-    ana_again.sends(join_group(rebalance_timeout_ms=1_500))
+    ana_again.sends(ask.join_group(rebalance_timeout_ms=1_500))
     ana_again.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=2,
             leader=ana_again.member_id,
@@ -228,8 +212,6 @@ def a_full_group_lets_no_static_member_restart(conversation: Conversation) -> No
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
 
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
+    bob_again.asks(ask.join_group(), expect.join_group(error_code="GROUP_MAX_SIZE_REACHED", member_id=""))
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
+    bob.asks(ask.heartbeat(), error_code="NONE")

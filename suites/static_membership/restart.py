@@ -6,21 +6,13 @@ from harness.scenario import (
     ROUND_ROBIN,
     SHORT_SESSIONS,
     Conversation,
+    ask,
     containing,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
+    expect,
     in_any_order,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
     scenario,
     starting_with,
     subscription,
-    sync_group,
-    sync_group_response,
 )
 
 REPLACES = "GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin"
@@ -32,9 +24,9 @@ def a_restarted_follower_is_let_in_without_a_rebalance(conversation: Conversatio
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
 
-    bob_again.sends(join_group())
+    bob_again.sends(ask.join_group())
     bob_again.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=bob.generation_id,
             protocol_name="range",
@@ -44,10 +36,8 @@ def a_restarted_follower_is_let_in_without_a_rebalance(conversation: Conversatio
         )
     )
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    bob_again.sends(heartbeat())
-    bob_again.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
+    bob_again.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario("static_membership/restart/follower-may-not-skip", source="KIP-814", clauses=("ST-04", "LD-05"))
@@ -59,9 +49,9 @@ def a_restarted_follower_has_no_assignment_to_skip(conversation: Conversation) -
     )
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
 
-    bob_again.sends(join_group(version=9))
+    bob_again.sends(ask.join_group(version=9))
     bob_again.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=bob.generation_id,
             protocol_type="consumer",
@@ -78,9 +68,9 @@ def a_restarted_leader_is_reported_its_dead_id(conversation: Conversation) -> No
     ana, _ = conversation.stable_group(conversation.actor("ana", group_instance_id="seat-a"), "bob")
     ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
 
-    ana_again.sends(join_group(version=5))
+    ana_again.sends(ask.join_group(version=5))
     ana_again.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=ana.generation_id,
             leader=ana.member_id,
@@ -89,8 +79,7 @@ def a_restarted_leader_is_reported_its_dead_id(conversation: Conversation) -> No
         )
     )
 
-    ana_again.sends(sync_group())
-    ana_again.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    ana_again.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=ana.part))
 
 
 @scenario("static_membership/restart/leader-skips-assignment", source="KIP-814", clauses=("ST-05",))
@@ -102,9 +91,9 @@ def a_restarted_leader_skips_the_assignment(conversation: Conversation) -> None:
     )
     ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
 
-    ana_again.sends(join_group(version=9))
+    ana_again.sends(ask.join_group(version=9))
     ana_again.receives(
-        join_group_response(
+        expect.join_group(
             error_code="NONE",
             generation_id=ana.generation_id,
             leader=ana_again.member_id,
@@ -116,8 +105,7 @@ def a_restarted_leader_skips_the_assignment(conversation: Conversation) -> None:
         )
     )
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
+    bob.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -132,16 +120,14 @@ def a_restarted_leader_inherits_its_assignment(conversation: Conversation) -> No
         conversation.actor("bob", group_instance_id="seat-b"),
     )
     ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
-    ana_again.sends(join_group())
-    ana_again.receives(join_group_response(error_code="NONE"))
+    ana_again.asks(ask.join_group(), error_code="NONE")
 
     ana_again.sends(
-        sync_group(assignments=((ana_again.member_id, b"all of it"), (bob.member_id, b"nothing")))
+        ask.sync_group(assignments=((ana_again.member_id, b"all of it"), (bob.member_id, b"nothing")))
     )
-    ana_again.receives(sync_group_response(error_code="NONE", assignment=ana.part))
+    ana_again.receives(expect.sync_group(error_code="NONE", assignment=ana.part))
 
-    bob.sends(sync_group())
-    bob.receives(sync_group_response(error_code="NONE", assignment=bob.part))
+    bob.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=bob.part))
 
 
 @scenario("static_membership/restart/changed-subscription", source=REPLACES, clauses=("ST-09",))
@@ -151,14 +137,13 @@ def a_changed_subscription_does_not_rebalance(conversation: Conversation) -> Non
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     payments = subscription("payments")
 
-    bob_again.sends(join_group(protocols=(("range", payments),)))
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
+    bob_again.sends(ask.join_group(protocols=(("range", payments),)))
+    bob_again.receives(expect.join_group(error_code="NONE", generation_id=bob.generation_id))
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
     ana.repeats(
-        describe_groups(),
-        until=describe_groups_response(
+        ask.describe_groups(),
+        until=expect.describe_groups(
             group_state="Stable",
             members=containing(
                 {
@@ -184,13 +169,11 @@ def a_restart_that_changes_the_selected_protocol_is_let_in(conversation: Convers
     )
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
 
-    bob_again.sends(join_group(protocols=ROUND_ROBIN))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    bob_again.sends(ask.join_group(protocols=ROUND_ROBIN))
+    ana.asks(ask.heartbeat(), error_code=ANY)
+    ana.asks(ask.leave_group(), error_code="NONE")
 
-    bob_again.receives(join_group_response(error_code="NONE", member_id=starting_with("seat-b-")))
+    bob_again.receives(expect.join_group(error_code="NONE", member_id=starting_with("seat-b-")))
 
 
 @scenario("static_membership/restart/twice", source=REPLACES, clauses=("ST-07", "ST-20"))
@@ -199,17 +182,12 @@ def every_restart_fences_all_former_ids(conversation: Conversation) -> None:
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     second = conversation.actor("bob-second", group_instance_id="seat-b")
     third = conversation.actor("bob-third", group_instance_id="seat-b")
-    second.sends(join_group())
-    second.receives(join_group_response(error_code="NONE"))
-    third.sends(join_group())
-    third.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
+    second.asks(ask.join_group(), error_code="NONE")
+    third.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=bob.generation_id))
 
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
-    second.sends(heartbeat())
-    second.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
-    third.sends(heartbeat())
-    third.receives(heartbeat_response(error_code="NONE"))
+    bob.asks(ask.heartbeat(), error_code="FENCED_INSTANCE_ID")
+    second.asks(ask.heartbeat(), error_code="FENCED_INSTANCE_ID")
+    third.asks(ask.heartbeat(), error_code="NONE")
 
 
 @scenario(
@@ -223,14 +201,12 @@ def a_restart_may_bring_a_shorter_session(conversation: Conversation) -> None:
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
 
-    bob_again.sends(join_group(session_timeout_ms=1_000))
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    bob_again.sends(ask.join_group(session_timeout_ms=1_000))
+    bob_again.receives(expect.join_group(error_code="NONE", generation_id=bob.generation_id))
+    ana.asks(ask.heartbeat(), error_code="NONE")
     conversation.elapses(1_800)
 
-    bob_again.sends(heartbeat())
-    bob_again.receives(heartbeat_response(error_code=ANY))
+    bob_again.asks(ask.heartbeat(), error_code=ANY)
 
 
 @scenario(
@@ -242,18 +218,14 @@ def a_restart_may_bring_a_shorter_session(conversation: Conversation) -> None:
 def an_expired_static_member_is_unknown_and_not_fenced(conversation: Conversation) -> None:
     """A static member whose session expired loses its seat: its old id is unknown with and without it."""
     ana = conversation.actor("ana", group_instance_id="seat-a")
-    ana.sends(join_group(session_timeout_ms=2_000))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.asks(ask.join_group(session_timeout_ms=2_000), expect.join_group(error_code="NONE", generation_id=1))
     ana.syncs_as_leader((ana,))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
 
     conversation.elapses(2_600)
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
-    ana.sends(heartbeat(group_instance_id=None))
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
+    ana.asks(ask.heartbeat(group_instance_id=None), error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario(
@@ -265,15 +237,11 @@ def a_seat_in_an_empty_group_is_taken_anew(conversation: Conversation) -> None:
     """A static member that left is a plain new member when it comes back, two generations later."""
     (ana,) = conversation.stable_group(conversation.actor("ana", group_instance_id="seat-a"))
     ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
+    ana.asks(ask.leave_group(), error_code="NONE")
 
-    ana_again.sends(join_group())
+    ana_again.sends(ask.join_group())
     ana_again.receives(
-        join_group_response(
-            error_code="NONE", generation_id=ana.generation_id + 2, leader=ana_again.member_id
-        )
+        expect.join_group(error_code="NONE", generation_id=ana.generation_id + 2, leader=ana_again.member_id)
     )
 
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="FENCED_INSTANCE_ID"))
+    ana.asks(ask.heartbeat(), error_code="FENCED_INSTANCE_ID")

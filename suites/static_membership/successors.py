@@ -1,19 +1,6 @@
 """Static members that restart: what becomes of them afterwards, and of those who are refused."""
 
-from harness.scenario import (
-    ANY,
-    SHORT_SESSIONS,
-    Conversation,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    leave_group,
-    leave_group_response,
-    scenario,
-)
+from harness.scenario import ANY, SHORT_SESSIONS, Conversation, ask, expect, scenario
 
 REPLACES = "GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin"
 
@@ -28,15 +15,14 @@ def a_successor_that_falls_silent_is_dropped(conversation: Conversation) -> None
     """A static member that restarts in Stable has a session from then on, and is dropped at its end."""
     ana = conversation.actor("ana", group_instance_id="seat-a")
     ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
-    ana.sends(join_group(session_timeout_ms=1_500))
-    ana.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana.asks(ask.join_group(session_timeout_ms=1_500), expect.join_group(error_code="NONE", generation_id=1))
     ana.syncs_as_leader((ana,))
-    ana_again.sends(join_group(session_timeout_ms=1_500))
-    ana_again.receives(join_group_response(error_code="NONE", generation_id=1))
+    ana_again.sends(ask.join_group(session_timeout_ms=1_500))
+    ana_again.receives(expect.join_group(error_code="NONE", generation_id=1))
 
     conversation.elapses(2_400)
-    ana_again.sends(describe_groups())
-    ana_again.receives(describe_groups_response(error_code="NONE", group_state="Empty", members=()))
+    ana_again.sends(ask.describe_groups())
+    ana_again.receives(expect.describe_groups(error_code="NONE", group_state="Empty", members=()))
 
 
 @scenario(
@@ -53,15 +39,15 @@ def the_successor_of_a_new_member(conversation: Conversation) -> None:
     """
     ana = conversation.actor("ana", group_instance_id="seat-a")
     ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
-    ana.sends(join_group(session_timeout_ms=400))
+    ana.sends(ask.join_group(session_timeout_ms=400))
 
-    ana_again.sends(join_group(session_timeout_ms=400))
-    ana.receives(join_group_response(error_code="FENCED_INSTANCE_ID"))
-    ana_again.receives(join_group_response(error_code=ANY))
+    ana_again.sends(ask.join_group(session_timeout_ms=400))
+    ana.receives(expect.join_group(error_code="FENCED_INSTANCE_ID"))
+    ana_again.receives(expect.join_group(error_code=ANY))
 
     conversation.elapses(2_500)
-    ana_again.sends(describe_groups())
-    ana_again.receives(describe_groups_response(error_code="NONE", group_state=ANY, members=ANY))
+    ana_again.sends(ask.describe_groups())
+    ana_again.receives(expect.describe_groups(error_code="NONE", group_state=ANY, members=ANY))
 
 
 @scenario(
@@ -76,15 +62,14 @@ def a_rebalance_is_prolonged_by_its_timeout(conversation: Conversation) -> None:
     conversation.stable_group(ana, bob, rebalance_timeout_ms=1_500)
     carol = conversation.actor("carol")
     carol.obtains_member_id()
-    carol.sends(join_group(rebalance_timeout_ms=1_500))
-    carol.aside.sends(leave_group())
-    carol.aside.receives(leave_group_response(error_code="NONE"))
-    carol.receives(join_group_response(error_code="UNKNOWN_MEMBER_ID"))
+    carol.sends(ask.join_group(rebalance_timeout_ms=1_500))
+    carol.aside.asks(ask.leave_group(), error_code="NONE")
+    carol.receives(expect.join_group(error_code="UNKNOWN_MEMBER_ID"))
 
     conversation.elapses(1_900)
-    ana.sends(join_group(rebalance_timeout_ms=1_500))
+    ana.sends(ask.join_group(rebalance_timeout_ms=1_500))
     ana.receives(
-        join_group_response(error_code="NONE", leader=ana.member_id), not_before_ms=600, not_after_ms=1_450
+        expect.join_group(error_code="NONE", leader=ana.member_id), not_before_ms=600, not_after_ms=1_450
     )
 
 
@@ -99,13 +84,10 @@ def a_refused_restart_and_the_seat(conversation: Conversation) -> None:
     ana = conversation.actor("ana", group_instance_id="seat-a")
     ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
     conversation.stable_group(ana, "bob")
-    ana_again.sends(join_group())
-    ana_again.receives(join_group_response(error_code="GROUP_MAX_SIZE_REACHED"))
+    ana_again.asks(ask.join_group(), error_code="GROUP_MAX_SIZE_REACHED")
 
-    ana.sends(leave_group(members=(("", "seat-a"),)))
-    ana.receives(leave_group_response(error_code="NONE"))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", members=ANY))
+    ana.asks(ask.leave_group(members=(("", "seat-a"),)), error_code="NONE")
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", members=ANY))
 
 
 @scenario(
@@ -120,10 +102,8 @@ def a_pending_id_leaves_with_the_seat_of_another(conversation: Conversation) -> 
     conversation.stable_group(ana)
     eve.obtains_member_id()
 
-    eve.sends(leave_group(members=((eve.member_id, "seat-a"),)))
-    eve.receives(leave_group_response(error_code=ANY))
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    eve.asks(ask.leave_group(members=((eve.member_id, "seat-a"),)), error_code=ANY)
+    ana.asks(ask.heartbeat(), error_code=ANY)
 
 
 @scenario(
@@ -134,8 +114,7 @@ def a_pending_id_leaves_with_the_seat_of_another(conversation: Conversation) -> 
 def a_pending_id_may_not_become_static_in_v7(conversation: Conversation) -> None:
     """A pending member that brings an instance id with a JoinGroup v7 is told UNKNOWN_SERVER_ERROR."""
     ana = conversation.actor("ana")
-    ana.sends(join_group(version=7))
-    ana.receives(join_group_response(error_code="MEMBER_ID_REQUIRED"))
+    ana.asks(ask.join_group(version=7), error_code="MEMBER_ID_REQUIRED")
 
-    ana.sends(join_group(version=7, group_instance_id="seat-a"))
-    ana.receives(join_group_response(error_code="UNKNOWN_SERVER_ERROR", member_id=""))
+    ana.sends(ask.join_group(version=7, group_instance_id="seat-a"))
+    ana.receives(expect.join_group(error_code="UNKNOWN_SERVER_ERROR", member_id=""))

@@ -2,19 +2,7 @@
 
 from typing import Final
 
-from harness.scenario import (
-    ANY,
-    SHORT_SESSIONS,
-    Conversation,
-    describe_groups,
-    describe_groups_response,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    scenario,
-    subscription,
-)
+from harness.scenario import ANY, SHORT_SESSIONS, Conversation, ask, expect, scenario, subscription
 
 SMALL_LOG: Final = {**SHORT_SESSIONS, "message.max.bytes": "1000", "offsets.commit.timeout.ms": "2000"}
 """Room for a group of two."""
@@ -38,17 +26,13 @@ def an_undone_restart_counts_as_a_heartbeat(conversation: Conversation) -> None:
     bob = conversation.actor("bob", group_instance_id="seat-b")
     again = conversation.actor("bob-again", group_instance_id="seat-b")
     conversation.stable_group(ana, bob, session_timeout_ms=SESSION_MS)
-    bob.sends(heartbeat())
-    bob.receives(heartbeat_response(error_code="NONE"))
+    bob.asks(ask.heartbeat(), error_code="NONE")
 
     conversation.elapses(2_500)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="NONE"))
-    again.sends(join_group(session_timeout_ms=SESSION_MS, protocols=(("range", MANY_TOPICS),)))
-    again.receives(join_group_response(error_code=ANY, generation_id=2, members=()))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Stable"))
+    ana.asks(ask.heartbeat(), error_code="NONE")
+    again.sends(ask.join_group(session_timeout_ms=SESSION_MS, protocols=(("range", MANY_TOPICS),)))
+    again.receives(expect.join_group(error_code=ANY, generation_id=2, members=()))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Stable"))
 
     conversation.elapses(2_500)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code=ANY))
+    ana.asks(ask.heartbeat(), error_code=ANY)

@@ -1,22 +1,6 @@
 """TxnOffsetCommit to groups without members: what is taken, and what is refused before that matters."""
 
-from harness.scenario import (
-    Conversation,
-    Pattern,
-    Value,
-    add_offsets_to_txn_response,
-    describe_groups,
-    describe_groups_response,
-    offset_commit,
-    offset_commit_response,
-    offset_fetch,
-    offset_fetch_response,
-    one_of,
-    response,
-    scenario,
-    sweep,
-    txn_offset_commit_response,
-)
+from harness.scenario import Conversation, Pattern, Value, ask, expect, one_of, scenario, sweep
 from suites.transactions.producers import (
     ONE_ANSWER,
     ORDER_0,
@@ -40,11 +24,9 @@ def a_transactional_commit_makes_a_group(conversation: Conversation) -> None:
     """A transactional commit makes a group, Empty and without type, and nobody sees its offset yet."""
     ana = pending(conversation).actor
 
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1, 1: -1}}))
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({}))
-    ana.repeats(describe_groups(), until=describe_groups_response(group_state="Empty", protocol_type=""))
+    ana.asks(ask.offset_fetch(topics={"orders": (0, 1)}), expect.offset_fetch({"orders": {0: -1, 1: -1}}))
+    ana.asks(ask.offset_fetch(), expect.offset_fetch({}))
+    ana.repeats(ask.describe_groups(), until=expect.describe_groups(group_state="Empty", protocol_type=""))
 
 
 @scenario("transactions/commit/unannounced", source="KIP-890", clauses=("TC-02", "TC-05"))
@@ -53,11 +35,9 @@ def an_unannounced_commit_may_not_count(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(ONE_ANSWER)
+    ana.asks(producer.commits(ORDER_0), ONE_ANSWER)
     conversation.elapses(100)
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", protocol_type=""))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", protocol_type=""))
 
 
 @scenario("transactions/commit/unannounced-v4", source="KIP-890", clauses=("TC-03", "TC-05"))
@@ -70,10 +50,9 @@ def version_4_is_reported_to_abort(conversation: Conversation) -> None:
     # Asked together with others the transaction coordinator may say it as lower versions are told.
     reported = one_of("TRANSACTION_ABORTABLE", "INVALID_TXN_STATE")
     refused: Pattern = {"partition_index": 0, "error_code": reported}
-    ana.receives(response("TxnOffsetCommit", topics=({"name": "orders", "partitions": (refused,)},)))
+    ana.receives(expect.response("TxnOffsetCommit", topics=({"name": "orders", "partitions": (refused,)},)))
     conversation.elapses(100)
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", protocol_type=""))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", protocol_type=""))
 
 
 @scenario("transactions/commit/unannounced-v5", source="KIP-890", clauses=("TC-04", "OF-20"))
@@ -82,12 +61,11 @@ def version_5_announces_by_itself(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
-    ana.sends(producer.commits(ORDER_0, version=5))
-    ana.receives(TAKEN)
+    ana.asks(producer.commits(ORDER_0, version=5), TAKEN)
     ana.sends(producer.commits({"orders": {1: 43}}, version=5))
-    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+    ana.receives(expect.txn_offset_commit({"orders": {1: "NONE"}}))
     ana.sends(producer.ends(committed=True, version=5))
-    ana.receives(response("EndTxn", error_code="NONE", producer_epoch=1))
+    ana.receives(expect.response("EndTxn", error_code="NONE", producer_epoch=1))
     sees(ana, {"orders": {0: 42, 1: 43}})
 
 
@@ -97,8 +75,7 @@ def a_producer_that_nobody_knows_may_not_count(conversation: Conversation) -> No
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
-    ana.sends(producer.commits(ORDER_0, producer_id=producer.producer_id + 1_000_000))
-    ana.receives(ONE_ANSWER)
+    ana.asks(producer.commits(ORDER_0, producer_id=producer.producer_id + 1_000_000), ONE_ANSWER)
 
 
 @scenario("transactions/commit/no-such-transaction", source="KIP-890", clauses=("TC-02", "AO-04"))
@@ -107,12 +84,9 @@ def a_transaction_that_nobody_knows_may_not_count(conversation: Conversation) ->
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
-    ana.sends(producer.commits(ORDER_0, transactional_id=conversation.group("nobody's")))
-    ana.receives(ONE_ANSWER)
-    ana.sends(producer.commits(ORDER_0, transactional_id=""))
-    ana.receives(ONE_ANSWER)
-    ana.sends(producer.commits(ORDER_0, version=0, producer_id=-1, producer_epoch=-1))
-    ana.receives(ONE_ANSWER)
+    ana.asks(producer.commits(ORDER_0, transactional_id=conversation.group("nobody's")), ONE_ANSWER)
+    ana.asks(producer.commits(ORDER_0, transactional_id=""), ONE_ANSWER)
+    ana.asks(producer.commits(ORDER_0, version=0, producer_id=-1, producer_epoch=-1), ONE_ANSWER)
 
 
 @scenario(
@@ -140,8 +114,8 @@ def a_missing_group_is_judged_by_release(conversation: Conversation) -> None:
         )
         ana.receives(ONE_ANSWER)
         conversation.elapses(100)
-        ana.sends(describe_groups(groups=(group,)))
-        ana.receives(describe_groups_response(error_code="NONE", protocol_type=""))
+        ana.sends(ask.describe_groups(groups=(group,)))
+        ana.receives(expect.describe_groups(error_code="NONE", protocol_type=""))
 
 
 @scenario(
@@ -157,7 +131,7 @@ def the_group_without_a_name_is_refused(conversation: Conversation, version: int
     announces(producer, group_id="")
 
     ana.sends(producer.commits({"orders": {0: 1, 2: 3}}, version=version, group_id=""))
-    ana.receives(txn_offset_commit_response({"orders": {0: "INVALID_GROUP_ID", 2: "INVALID_GROUP_ID"}}))
+    ana.receives(expect.txn_offset_commit({"orders": {0: "INVALID_GROUP_ID", 2: "INVALID_GROUP_ID"}}))
 
 
 @scenario("transactions/commit/unknown-topic", source=HANDLES, clauses=("TC-11",))
@@ -168,15 +142,14 @@ def an_unknown_topic_never_reaches_the_coordinator(conversation: Conversation) -
 
     ana.sends(producer.commits({"no-such-topic": {0: 1}, "orders": {99: 1}}, group_id="", producer_id=-1))
     ana.receives(
-        txn_offset_commit_response(
+        expect.txn_offset_commit(
             {
                 "no-such-topic": {0: "UNKNOWN_TOPIC_OR_PARTITION"},
                 "orders": {99: "UNKNOWN_TOPIC_OR_PARTITION"},
             }
         )
     )
-    ana.sends(producer.commits({}))
-    ana.receives(txn_offset_commit_response({}))
+    ana.asks(producer.commits({}), expect.txn_offset_commit({}))
 
 
 @scenario("transactions/commit/unknown-partition", source=HANDLES, clauses=("TC-11", "OF-20"))
@@ -186,7 +159,7 @@ def known_and_unknown_partitions_are_answered_each(conversation: Conversation) -
     producer = announced(ana)
 
     ana.sends(producer.commits({"orders": {99: 1, 0: 7}}))
-    ana.receives(txn_offset_commit_response({"orders": {99: "UNKNOWN_TOPIC_OR_PARTITION", 0: "NONE"}}))
+    ana.receives(expect.txn_offset_commit({"orders": {99: "UNKNOWN_TOPIC_OR_PARTITION", 0: "NONE"}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 7}})
 
@@ -203,13 +176,11 @@ def large_metadata_costs_its_own_partition(conversation: Conversation) -> None:
     producer = announced(ana)
 
     ana.sends(producer.commits({"orders": {0: (7, "fits"), 1: (8, "eleven long"), 2: (9, "fits")}}))
-    ana.receives(
-        txn_offset_commit_response({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE", 2: "NONE"}})
-    )
+    ana.receives(expect.txn_offset_commit({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE", 2: "NONE"}}))
     ends(producer, committed=True)
     conversation.elapses(500)
-    ana.sends(offset_fetch(topics={"orders": (0, 1, 2)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.sends(ask.offset_fetch(topics={"orders": (0, 1, 2)}))
+    ana.receives(expect.response("OffsetFetch", error_code="NONE"))
 
 
 @scenario(
@@ -224,11 +195,10 @@ def large_metadata_alone_leaves_nothing_pending(conversation: Conversation) -> N
     producer = announced(ana)
 
     ana.sends(producer.commits({"orders": {0: (7, "eleven long")}}))
-    ana.receives(txn_offset_commit_response({"orders": {0: "OFFSET_METADATA_TOO_LARGE"}}))
+    ana.receives(expect.txn_offset_commit({"orders": {0: "OFFSET_METADATA_TOO_LARGE"}}))
     ends(producer, committed=True)
     conversation.elapses(500)
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({}))
+    ana.asks(ask.offset_fetch(), expect.offset_fetch({}))
 
 
 @scenario("transactions/commit/plain-commit-after", source=COMMITS, clauses=("TC-26",))
@@ -236,13 +206,12 @@ def a_later_plain_commit_stands(conversation: Conversation) -> None:
     """A plain commit that comes after a pending one stands when the transaction commits."""
     producer = pending(conversation)
     ana = producer.actor
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 99}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 99}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
     ends(producer, committed=True)
     conversation.elapses(500)
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: 99}}))
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.offset_fetch({"orders": {0: 99}}))
 
 
 @scenario("transactions/commit/plain-commit-after-others", source=COMMITS, clauses=("TC-26",))
@@ -250,17 +219,15 @@ def a_later_plain_commit_stands_in_a_longer_log(conversation: Conversation) -> N
     """A plain commit stands against a pending one that is not the first record of the log either."""
     ana = conversation.actor("ana")
     producer = announced(ana)
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 7}}))
-    ana.receives(offset_commit_response({"orders": {1: "NONE"}}))
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 99}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 7}}))
+    ana.receives(expect.offset_commit({"orders": {1: "NONE"}}))
+    ana.asks(producer.commits(ORDER_0), TAKEN)
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 99}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
     ends(producer, committed=True)
     conversation.elapses(500)
-    ana.sends(offset_fetch(topics={"orders": (0, 1)}))
-    ana.receives(offset_fetch_response({"orders": {0: 99, 1: 7}}))
+    ana.asks(ask.offset_fetch(topics={"orders": (0, 1)}), expect.offset_fetch({"orders": {0: 99, 1: 7}}))
 
 
 @scenario("transactions/commit/plain-commit-before", source=COMMITS, clauses=("OF-20", "TC-26"))
@@ -268,10 +235,9 @@ def an_earlier_plain_commit_is_replaced(conversation: Conversation) -> None:
     """A plain commit that came before a pending one is replaced when the transaction commits."""
     ana = conversation.actor("ana")
     producer = announced(ana)
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7, 1: 8}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7, 1: 8}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
+    ana.asks(producer.commits(ORDER_0), TAKEN)
 
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42, 1: 8}})
@@ -282,10 +248,9 @@ def a_plain_commit_just_before_is_replaced(conversation: Conversation) -> None:
     """Of a plain commit and a pending one that comes right after it, the pending one counts."""
     ana = conversation.actor("ana")
     producer = announced(ana)
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
+    ana.asks(producer.commits(ORDER_0), TAKEN)
 
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
@@ -307,14 +272,14 @@ def leader_epoch_and_metadata_are_kept(conversation: Conversation) -> None:
     )
     orders: Value = {"name": "orders", "partitions": partitions}
     ana.sends(producer.commits({}, topics=(orders,)))
-    ana.receives(txn_offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+    ana.receives(expect.txn_offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
     ends(producer, committed=True)
 
     for partition, offset, epoch, metadata in ((0, 8, 3, "mine"), (1, 9, -1, "")):
         kept: Pattern = {"committed_offset": offset, "committed_leader_epoch": epoch, "metadata": metadata}
         ana.repeats(
-            offset_fetch(topics={"orders": (partition,)}),
-            until=response("OffsetFetch", error_code="NONE", topics=({"partitions": (kept,)},)),
+            ask.offset_fetch(topics={"orders": (partition,)}),
+            until=expect.response("OffsetFetch", error_code="NONE", topics=({"partitions": (kept,)},)),
         )
 
 
@@ -324,18 +289,15 @@ def one_transaction_serves_several_groups(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     producer = announced(ana)
     other = conversation.group("other")
-    ana.sends(producer.adds(group_id=other))
-    ana.receives(add_offsets_to_txn_response(error_code="NONE"))
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
-    ana.sends(producer.commits({"orders": {0: 43}}, group_id=other))
-    ana.receives(TAKEN)
+    ana.asks(producer.adds(group_id=other), error_code="NONE")
+    ana.asks(producer.commits(ORDER_0), TAKEN)
+    ana.asks(producer.commits({"orders": {0: 43}}, group_id=other), TAKEN)
 
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
     ana.repeats(
-        offset_fetch(group_id=other, topics={"orders": (0,)}),
-        until=offset_fetch_response({"orders": {0: 43}}),
+        ask.offset_fetch(group_id=other, topics={"orders": (0,)}),
+        until=expect.offset_fetch({"orders": {0: 43}}),
     )
 
 
@@ -346,14 +308,11 @@ def of_two_producers_the_later_writer_wins(conversation: Conversation) -> None:
         announced(conversation.actor("ana")),
         announced(conversation.actor("bob"), conversation.group("txn-of-bob")),
     )
-    early.actor.sends(early.commits(ORDER_0))
-    early.actor.receives(TAKEN)
-    late.actor.sends(late.commits({"orders": {0: 43}}))
-    late.actor.receives(TAKEN)
+    early.actor.asks(early.commits(ORDER_0), TAKEN)
+    late.actor.asks(late.commits({"orders": {0: 43}}), TAKEN)
 
     ends(late, committed=True)
     sees(late.actor, {"orders": {0: 43}})
     ends(early, committed=True)
     conversation.elapses(500)
-    early.actor.sends(offset_fetch(topics={"orders": (0,)}))
-    early.actor.receives(offset_fetch_response({"orders": {0: 43}}))
+    early.actor.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.offset_fetch({"orders": {0: 43}}))

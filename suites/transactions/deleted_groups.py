@@ -1,18 +1,6 @@
 """Groups that are deleted while a transaction has offsets of theirs, and what a restart makes of them."""
 
-from harness.scenario import (
-    Capability,
-    Conversation,
-    delete_groups,
-    delete_groups_response,
-    describe_groups,
-    describe_groups_response,
-    leave_group,
-    leave_group_response,
-    offset_fetch,
-    response,
-    scenario,
-)
+from harness.scenario import Capability, Conversation, ask, expect, scenario
 from suites.transactions.producers import ORDER_0, TAKEN, announced, ends
 
 
@@ -30,16 +18,12 @@ def a_deleted_group_may_come_back_for_its_offset(conversation: Conversation) -> 
     """
     (ana,) = conversation.stable_group("ana")
     producer = announced(ana)
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
-    ana.sends(leave_group())
-    ana.receives(leave_group_response(error_code="NONE"))
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(producer.commits(ORDER_0), TAKEN)
+    ana.asks(ask.leave_group(), error_code="NONE")
+    ana.asks(ask.delete_groups(), expect.delete_groups("NONE"))
     ends(producer, committed=True)
     conversation.elapses(500)
     conversation.restarts_coordinator()
 
-    ana.repeats(describe_groups(), until=describe_groups_response(error_code="NONE"))
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.repeats(ask.describe_groups(), until=expect.describe_groups(error_code="NONE"))
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.response("OffsetFetch", error_code="NONE"))

@@ -3,18 +3,7 @@
 AddOffsetsToTxn is swept by the scenarios of `transactions/add`, refused commits by `group-without-name`.
 """
 
-from harness.scenario import (
-    Conversation,
-    Pattern,
-    end_txn,
-    end_txn_response,
-    init_producer_id,
-    init_producer_id_response,
-    offset_fetch,
-    response,
-    scenario,
-    sweep,
-)
+from harness.scenario import Conversation, Pattern, ask, expect, scenario, sweep
 from suites.transactions.producers import (
     ORDER_0,
     TAKEN,
@@ -39,8 +28,7 @@ def an_announced_commit_counts_in_the_end(conversation: Conversation, version: i
     """TxnOffsetCommit v{version} of an announced group is taken, and seen once its transaction commits."""
     producer = announced(conversation.actor("ana"))
 
-    producer.actor.sends(producer.commits(ORDER_0, version=version))
-    producer.actor.receives(TAKEN)
+    producer.actor.asks(producer.commits(ORDER_0, version=version), TAKEN)
     sees(producer.actor, {"orders": {0: -1}})
     ends(producer, committed=True)
     sees(producer.actor, {"orders": {0: 42}})
@@ -51,8 +39,7 @@ def a_transaction_is_committed(conversation: Conversation, version: int) -> None
     """EndTxn v{version} commits what is pending."""
     producer = pending(conversation)
 
-    producer.actor.sends(producer.ends(committed=True, version=version))
-    producer.actor.receives(end_txn_response(error_code="NONE"))
+    producer.actor.asks(producer.ends(committed=True, version=version), error_code="NONE")
     sees(producer.actor, {"orders": {0: 42}})
 
 
@@ -77,9 +64,9 @@ def _ends_in_the_past(conversation: Conversation, version: int, error_code: str)
     producer = pending(conversation)
     past = producer.producer_epoch - 1
     producer.actor.sends(
-        end_txn(version=version, producer_id=producer.producer_id, producer_epoch=past, committed=True)
+        ask.end_txn(version=version, producer_id=producer.producer_id, producer_epoch=past, committed=True)
     )
-    producer.actor.receives(end_txn_response(error_code=error_code))
+    producer.actor.receives(expect.end_txn(error_code=error_code))
 
 
 @scenario(
@@ -92,10 +79,10 @@ def a_pending_offset_is_unstable_in_a_batch(conversation: Conversation, version:
     """OffsetFetch v{version} tells who requires stable offsets that a pending one is not; v7 does as well."""
     ana = pending(conversation).actor
 
-    ana.sends(offset_fetch(version=version, topics={"orders": (0,)}, require_stable=True))
+    ana.sends(ask.offset_fetch(version=version, topics={"orders": (0,)}, require_stable=True))
     unstable: Pattern = {"committed_offset": -1, "error_code": "UNSTABLE_OFFSET_COMMIT"}
     group: Pattern = {"error_code": "NONE", "topics": ({"name": "orders", "partitions": (unstable,)},)}
-    ana.receives(response("OffsetFetch", groups=(group,)))
+    ana.receives(expect.response("OffsetFetch", groups=(group,)))
 
 
 @scenario(
@@ -109,9 +96,9 @@ def a_producer_is_made(conversation: Conversation, version: int) -> None:
     finds_its_coordinator(ana)
 
     ana.repeats(
-        init_producer_id(version=version),
-        until=init_producer_id_response(error_code="NONE", producer_epoch=0),
+        ask.init_producer_id(version=version),
+        until=expect.init_producer_id(error_code="NONE", producer_epoch=0),
         within_ms=WITHIN_MS,
     )
-    ana.sends(init_producer_id(version=version))
-    ana.receives(init_producer_id_response(error_code="NONE", producer_epoch=1))
+    ana.sends(ask.init_producer_id(version=version))
+    ana.receives(expect.init_producer_id(error_code="NONE", producer_epoch=1))

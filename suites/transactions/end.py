@@ -1,23 +1,6 @@
 """InitProducerId, AddOffsetsToTxn and EndTxn, as far as offsets hang on them."""
 
-from harness.scenario import (
-    Conversation,
-    add_offsets_to_txn,
-    add_offsets_to_txn_response,
-    describe_groups,
-    describe_groups_response,
-    end_txn,
-    end_txn_response,
-    init_producer_id,
-    init_producer_id_response,
-    offset_fetch,
-    offset_fetch_response,
-    one_of,
-    response,
-    scenario,
-    sweep,
-    txn_offset_commit_response,
-)
+from harness.scenario import Conversation, ask, expect, one_of, scenario, sweep
 from suites.transactions.producers import (
     ORDER_0,
     TAKEN,
@@ -40,10 +23,8 @@ def any_group_may_be_announced(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     producer = announced(ana)
 
-    ana.sends(producer.adds())
-    ana.receives(add_offsets_to_txn_response(error_code="NONE"))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
+    ana.asks(producer.adds(), error_code="NONE")
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Dead"))
 
 
 @scenario(
@@ -56,15 +37,14 @@ def a_wrong_epoch_is_an_old_error_in_low_versions(conversation: Conversation, ve
 
     for addend in (1, -1):
         ana.sends(
-            add_offsets_to_txn(
+            ask.add_offsets_to_txn(
                 version=version,
                 producer_id=producer.producer_id,
                 producer_epoch=producer.producer_epoch + addend,
             )
         )
-        ana.receives(add_offsets_to_txn_response(error_code="INVALID_PRODUCER_EPOCH"))
-    ana.sends(producer.adds(version=version))
-    ana.receives(add_offsets_to_txn_response(error_code="NONE"))
+        ana.receives(expect.add_offsets_to_txn(error_code="INVALID_PRODUCER_EPOCH"))
+    ana.asks(producer.adds(version=version), error_code="NONE")
 
 
 @scenario("transactions/add/fenced", source=ADDS, clauses=("AO-03",), sweep=sweep("AddOffsetsToTxn", 2, 4))
@@ -74,13 +54,12 @@ def a_wrong_epoch_is_fenced_in_high_versions(conversation: Conversation, version
     producer = initialised(ana)
 
     ana.sends(
-        add_offsets_to_txn(
+        ask.add_offsets_to_txn(
             version=version, producer_id=producer.producer_id, producer_epoch=producer.producer_epoch + 1
         )
     )
-    ana.receives(add_offsets_to_txn_response(error_code="PRODUCER_FENCED"))
-    ana.sends(producer.adds(version=version))
-    ana.receives(add_offsets_to_txn_response(error_code="NONE"))
+    ana.receives(expect.add_offsets_to_txn(error_code="PRODUCER_FENCED"))
+    ana.asks(producer.adds(version=version), error_code="NONE")
 
 
 @scenario("transactions/add/ladder", source=ADDS, clauses=("AO-04", "AO-02"))
@@ -97,20 +76,20 @@ def the_transactional_id_is_checked_before_the_producer(conversation: Conversati
         (producer.transactional_id, producer.producer_id, "INVALID_PRODUCER_EPOCH"),
     ):
         ana.sends(
-            add_offsets_to_txn(
+            ask.add_offsets_to_txn(
                 transactional_id=transactional_id, producer_id=producer_id, producer_epoch=past
             )
         )
-        ana.receives(add_offsets_to_txn_response(error_code=error))
+        ana.receives(expect.add_offsets_to_txn(error_code=error))
         ana.sends(
-            end_txn(
+            ask.end_txn(
                 transactional_id=transactional_id,
                 producer_id=producer_id,
                 producer_epoch=past,
                 committed=True,
             )
         )
-        ana.receives(end_txn_response(error_code=error))
+        ana.receives(expect.end_txn(error_code=error))
 
 
 @scenario("transactions/end/future-epoch", source=ENDS, clauses=("AO-02",))
@@ -120,14 +99,14 @@ def an_end_with_a_future_epoch_is_refused(conversation: Conversation) -> None:
     ana = producer.actor
 
     ana.sends(
-        end_txn(producer_id=producer.producer_id, producer_epoch=producer.producer_epoch + 1, committed=True)
+        ask.end_txn(
+            producer_id=producer.producer_id, producer_epoch=producer.producer_epoch + 1, committed=True
+        )
     )
-    ana.receives(end_txn_response(error_code="INVALID_PRODUCER_EPOCH"))
-    ana.sends(producer.ends(committed=True))
-    ana.receives(response("EndTxn"))
+    ana.receives(expect.end_txn(error_code="INVALID_PRODUCER_EPOCH"))
+    ana.asks(producer.ends(committed=True), expect.response("EndTxn"))
     conversation.elapses(500)
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.response("OffsetFetch", error_code="NONE"))
 
 
 @scenario("transactions/end/twice", source=ENDS, clauses=("OF-20",))
@@ -135,18 +114,14 @@ def what_is_decided_stays_decided(conversation: Conversation) -> None:
     """Up to v4 EndTxn may be repeated, but not turned round; what never began cannot be ended."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
-    ana.sends(producer.ends(committed=True))
-    ana.receives(end_txn_response(error_code="INVALID_TXN_STATE"))
-    ana.sends(producer.adds())
-    ana.receives(add_offsets_to_txn_response(error_code="NONE"))
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
+    ana.asks(producer.ends(committed=True), error_code="INVALID_TXN_STATE")
+    ana.asks(producer.adds(), error_code="NONE")
+    ana.asks(producer.commits(ORDER_0), TAKEN)
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
 
-    ana.repeats(producer.ends(committed=True), until=end_txn_response(error_code="NONE"))
-    ana.sends(producer.ends(committed=False))
-    ana.receives(end_txn_response(error_code="INVALID_TXN_STATE"))
+    ana.repeats(producer.ends(committed=True), until=expect.end_txn(error_code="NONE"))
+    ana.asks(producer.ends(committed=False), error_code="INVALID_TXN_STATE")
 
 
 @scenario("transactions/end/next-transaction", source=ENDS, clauses=("OF-20", "OF-21"))
@@ -156,9 +131,8 @@ def transactions_follow_each_other(conversation: Conversation) -> None:
     ana = producer.actor
     ends(producer, committed=False)
 
-    ana.repeats(producer.adds(), until=add_offsets_to_txn_response(error_code="NONE"))
-    ana.sends(producer.commits({"orders": {1: 43}}))
-    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+    ana.repeats(producer.adds(), until=expect.add_offsets_to_txn(error_code="NONE"))
+    ana.asks(producer.commits({"orders": {1: 43}}), expect.txn_offset_commit({"orders": {1: "NONE"}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {0: -1, 1: 43}})
 
@@ -169,35 +143,32 @@ def version_5_gives_a_new_epoch_each_time(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     producer = initialised(ana)
     ana.sends(producer.ends(committed=True, version=5))
-    ana.receives(end_txn_response(error_code="INVALID_TXN_STATE", producer_id=-1, producer_epoch=-1))
-    ana.sends(producer.commits(ORDER_0, version=5))
-    ana.receives(TAKEN)
+    ana.receives(expect.end_txn(error_code="INVALID_TXN_STATE", producer_id=-1, producer_epoch=-1))
+    ana.asks(producer.commits(ORDER_0, version=5), TAKEN)
     ana.sends(producer.ends(committed=True, version=5))
-    ended = ana.receives(end_txn_response(error_code="NONE", producer_epoch=1))
+    ended = ana.receives(expect.end_txn(error_code="NONE", producer_epoch=1))
     sees(ana, {"orders": {0: 42}})
 
     ana.repeats(
         producer.ends(committed=True, version=5),
-        until=end_txn_response(error_code="NONE", producer_epoch=1),
+        until=expect.end_txn(error_code="NONE", producer_epoch=1),
     )
-    ana.sends(producer.ends(committed=False, version=5))
-    ana.receives(end_txn_response(error_code="INVALID_TXN_STATE"))
+    ana.asks(producer.ends(committed=False, version=5), error_code="INVALID_TXN_STATE")
     ana.sends(producer.commits({"orders": {0: 43}}, version=5))
-    ana.receives(txn_offset_commit_response({"orders": {0: "INVALID_PRODUCER_EPOCH"}}))
-    ana.sends(producer.commits({"orders": {0: 44}}, version=5, producer_epoch=ended["producer_epoch"]))
-    ana.receives(TAKEN)
+    ana.receives(expect.txn_offset_commit({"orders": {0: "INVALID_PRODUCER_EPOCH"}}))
+    ana.asks(producer.commits({"orders": {0: 44}}, version=5, producer_epoch=ended["producer_epoch"]), TAKEN)
     ana.sends(
-        end_txn(
+        ask.end_txn(
             version=5,
             producer_id=ended["producer_id"],
             producer_epoch=ended["producer_epoch"],
             committed=False,
         )
     )
-    ana.receives(end_txn_response(error_code="NONE", producer_epoch=2))
+    ana.receives(expect.end_txn(error_code="NONE", producer_epoch=2))
     ana.repeats(
-        offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True),
-        until=offset_fetch_response({"orders": {0: 42}}),
+        ask.offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True),
+        until=expect.offset_fetch({"orders": {0: 42}}),
     )
 
 
@@ -208,14 +179,12 @@ def version_5_aborts_what_never_began(conversation: Conversation) -> None:
     producer = initialised(ana)
 
     ana.sends(producer.ends(committed=False, version=5))
-    ended = ana.receives(end_txn_response(error_code="NONE", producer_epoch=1))
-    again = end_txn(
+    ended = ana.receives(expect.end_txn(error_code="NONE", producer_epoch=1))
+    again = ask.end_txn(
         version=5, producer_id=ended["producer_id"], producer_epoch=ended["producer_epoch"], committed=False
     )
-    ana.repeats(again, until=end_txn_response(error_code="NONE", producer_epoch=2))
-    ana.repeats(
-        producer.ends(committed=False, version=5), until=end_txn_response(error_code="PRODUCER_FENCED")
-    )
+    ana.repeats(again, until=expect.end_txn(error_code="NONE", producer_epoch=2))
+    ana.repeats(producer.ends(committed=False, version=5), until=expect.end_txn(error_code="PRODUCER_FENCED"))
 
 
 @scenario("transactions/init/fences", source=INITIALISES, clauses=("OF-21",))
@@ -224,15 +193,13 @@ def a_new_producer_aborts_the_former_ones_transaction(conversation: Conversation
     producer = pending(conversation)
     ana, bob = producer.actor, conversation.actor("bob")
 
-    bob.sends(init_producer_id())
-    bob.receives(init_producer_id_response(error_code="CONCURRENT_TRANSACTIONS", producer_id=-1))
-    bob.repeats(init_producer_id(), until=init_producer_id_response(error_code="NONE"))
-    ana.sends(producer.ends(committed=True))
-    ana.receives(end_txn_response(error_code="INVALID_PRODUCER_EPOCH"))
+    bob.sends(ask.init_producer_id())
+    bob.receives(expect.init_producer_id(error_code="CONCURRENT_TRANSACTIONS", producer_id=-1))
+    bob.repeats(ask.init_producer_id(), until=expect.init_producer_id(error_code="NONE"))
+    ana.asks(producer.ends(committed=True), error_code="INVALID_PRODUCER_EPOCH")
     ana.sends(producer.commits({"orders": {1: 43}}))
-    ana.receives(response("TxnOffsetCommit", topics=({"partitions": ({"partition_index": 1},)},)))
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1}}))
+    ana.receives(expect.response("TxnOffsetCommit", topics=({"partitions": ({"partition_index": 1},)},)))
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.offset_fetch({"orders": {0: -1}}))
 
 
 @scenario("transactions/init/again", source=INITIALISES, clauses=("AO-02",))
@@ -241,15 +208,14 @@ def each_start_gives_a_new_epoch(conversation: Conversation) -> None:
     ana, bob = conversation.actors("ana", "bob")
     producer = initialised(ana)
 
-    ana.sends(init_producer_id())
+    ana.sends(ask.init_producer_id())
     ana.receives(
-        init_producer_id_response(error_code="NONE", producer_id=producer.producer_id, producer_epoch=1)
+        expect.init_producer_id(error_code="NONE", producer_id=producer.producer_id, producer_epoch=1)
     )
-    ana.sends(producer.adds())
-    ana.receives(add_offsets_to_txn_response(error_code="INVALID_PRODUCER_EPOCH"))
+    ana.asks(producer.adds(), error_code="INVALID_PRODUCER_EPOCH")
     initialised(bob, conversation.group("txn-of-bob"))
-    bob.sends(init_producer_id(transactional_id=None))
-    bob.receives(init_producer_id_response(error_code="NONE", producer_epoch=0))
+    bob.sends(ask.init_producer_id(transactional_id=None))
+    bob.receives(expect.init_producer_id(error_code="NONE", producer_epoch=0))
 
 
 @scenario("transactions/init/continued", source="KIP-360", clauses=("AO-03",))
@@ -257,23 +223,23 @@ def a_producer_that_names_itself_goes_on(conversation: Conversation) -> None:
     """From v3 on a producer that names id and epoch gets the next one, and a repeated request the same."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
-    named = init_producer_id(
+    named = ask.init_producer_id(
         version=3, producer_id=producer.producer_id, producer_epoch=producer.producer_epoch
     )
 
     for _ in range(2):
         ana.sends(named)
         ana.receives(
-            init_producer_id_response(error_code="NONE", producer_id=producer.producer_id, producer_epoch=1)
+            expect.init_producer_id(error_code="NONE", producer_id=producer.producer_id, producer_epoch=1)
         )
     ana.sends(
-        init_producer_id(
+        ask.init_producer_id(
             version=3, producer_id=producer.producer_id, producer_epoch=producer.producer_epoch + 7
         )
     )
-    ana.receives(init_producer_id_response(error_code="INVALID_PRODUCER_EPOCH"))
-    ana.sends(init_producer_id(version=3, producer_id=producer.producer_id, producer_epoch=-1))
-    ana.receives(init_producer_id_response(error_code="INVALID_REQUEST", producer_id=-1, producer_epoch=-1))
+    ana.receives(expect.init_producer_id(error_code="INVALID_PRODUCER_EPOCH"))
+    ana.sends(ask.init_producer_id(version=3, producer_id=producer.producer_id, producer_epoch=-1))
+    ana.receives(expect.init_producer_id(error_code="INVALID_REQUEST", producer_id=-1, producer_epoch=-1))
 
 
 @scenario(
@@ -286,16 +252,13 @@ def a_fenced_producer_may_come_back(conversation: Conversation, version: int) ->
     """A producer whose transaction another aborted goes on by InitProducerId v{version} in 4.x alone."""
     ana, bob = conversation.actors("ana", "bob")
     producer = announced(ana)
-    bob.sends(init_producer_id())
-    bob.receives(init_producer_id_response(error_code="CONCURRENT_TRANSACTIONS"))
+    bob.asks(ask.init_producer_id(), error_code="CONCURRENT_TRANSACTIONS")
 
     ana.repeats(
-        init_producer_id(
+        ask.init_producer_id(
             version=version, producer_id=producer.producer_id, producer_epoch=producer.producer_epoch
         ),
-        until=init_producer_id_response(
-            error_code=one_of("NONE", "INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED")
-        ),
+        until=expect.init_producer_id(error_code=one_of("NONE", "INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED")),
     )
 
 
@@ -311,5 +274,5 @@ def a_producer_needs_a_name_and_a_timeout(conversation: Conversation) -> None:
         (conversation.group("txn"), 0, "INVALID_TRANSACTION_TIMEOUT"),
         (conversation.group("txn"), 900_001, "INVALID_TRANSACTION_TIMEOUT"),
     ):
-        ana.sends(init_producer_id(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms))
-        ana.receives(init_producer_id_response(error_code=error, producer_id=-1, producer_epoch=-1))
+        ana.sends(ask.init_producer_id(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms))
+        ana.receives(expect.init_producer_id(error_code=error, producer_id=-1, producer_epoch=-1))

@@ -1,12 +1,6 @@
 """TxnOffsetCommit by producers of another epoch, or in another transaction's name."""
 
-from harness.scenario import (
-    Conversation,
-    offset_fetch,
-    response,
-    scenario,
-    txn_offset_commit_response,
-)
+from harness.scenario import Conversation, ask, expect, scenario
 from suites.transactions.producers import (
     ONE_ANSWER,
     ORDER_0,
@@ -23,10 +17,8 @@ def a_first_commit_with_a_future_epoch_may_not_count(conversation: Conversation)
     ana = conversation.actor("ana")
     producer = announced(ana)
 
-    ana.sends(producer.commits(ORDER_0, producer_epoch=producer.producer_epoch + 1))
-    ana.receives(ONE_ANSWER)
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(ONE_ANSWER)
+    ana.asks(producer.commits(ORDER_0, producer_epoch=producer.producer_epoch + 1), ONE_ANSWER)
+    ana.asks(producer.commits(ORDER_0), ONE_ANSWER)
 
 
 @scenario("transactions/epoch/too-high-later", source="KIP-890", clauses=("TC-22",))
@@ -35,16 +27,13 @@ def a_later_commit_with_a_future_epoch_may_not_count(conversation: Conversation)
     producer = pending(conversation)
     ana = producer.actor
 
-    ana.sends(producer.commits({"orders": {0: 43}}, producer_epoch=producer.producer_epoch + 1))
-    ana.receives(ONE_ANSWER)
-    ana.sends(producer.commits({"orders": {0: 44}}))
-    ana.receives(ONE_ANSWER)
+    ana.asks(producer.commits({"orders": {0: 43}}, producer_epoch=producer.producer_epoch + 1), ONE_ANSWER)
+    ana.asks(producer.commits({"orders": {0: 44}}), ONE_ANSWER)
     ends(producer, committed=True)
     conversation.elapses(500)
-    ana.sends(offset_fetch(version=6, topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
-    ana.sends(producer.ends(committed=True))
-    ana.receives(response("EndTxn"))
+    ana.sends(ask.offset_fetch(version=6, topics={"orders": (0,)}))
+    ana.receives(expect.response("OffsetFetch", error_code="NONE"))
+    ana.asks(producer.ends(committed=True), expect.response("EndTxn"))
 
 
 @scenario("transactions/epoch/negative", source="KIP-890", clauses=("TC-23",))
@@ -53,8 +42,7 @@ def a_commit_without_epoch_breaks_old_brokers(conversation: Conversation) -> Non
     producer = pending(conversation)
     ana = producer.actor
 
-    ana.sends(producer.commits({"orders": {0: 43}}, producer_epoch=-1))
-    ana.receives(ONE_ANSWER)
+    ana.asks(producer.commits({"orders": {0: 43}}, producer_epoch=-1), ONE_ANSWER)
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
 
@@ -66,7 +54,7 @@ def the_transactional_id_is_looked_at_once(conversation: Conversation) -> None:
     ana = producer.actor
 
     ana.sends(producer.commits({"orders": {1: 43}}, transactional_id=conversation.group("nobody's")))
-    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+    ana.receives(expect.txn_offset_commit({"orders": {1: "NONE"}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42, 1: 43}})
 
@@ -76,12 +64,11 @@ def a_commit_with_an_epoch_below_none_is_refused(conversation: Conversation) -> 
     """Within a transaction epoch -2 is INVALID_PRODUCER_EPOCH: only -1 stands for none."""
     producer = pending(conversation)
     ana = producer.actor
-    ana.sends(producer.commits({"orders": {1: 50}}))
-    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+    ana.asks(producer.commits({"orders": {1: 50}}), expect.txn_offset_commit({"orders": {1: "NONE"}}))
 
     ana.sends(producer.commits({"orders": {0: 43}}, producer_epoch=-2))
-    ana.receives(txn_offset_commit_response({"orders": {0: "INVALID_PRODUCER_EPOCH"}}))
+    ana.receives(expect.txn_offset_commit({"orders": {0: "INVALID_PRODUCER_EPOCH"}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {1: 50}})
-    ana.sends(offset_fetch(version=6, topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.sends(ask.offset_fetch(version=6, topics={"orders": (0,)}))
+    ana.receives(expect.response("OffsetFetch", error_code="NONE"))

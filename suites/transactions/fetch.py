@@ -2,26 +2,7 @@
 
 from collections.abc import Mapping
 
-from harness.scenario import (
-    GONE,
-    Conversation,
-    Pattern,
-    delete_groups,
-    delete_groups_response,
-    describe_groups,
-    describe_groups_response,
-    list_groups,
-    list_groups_response,
-    offset_commit,
-    offset_commit_response,
-    offset_delete,
-    offset_delete_response,
-    offset_fetch,
-    offset_fetch_response,
-    response,
-    scenario,
-    txn_offset_commit_response,
-)
+from harness.scenario import GONE, Conversation, Pattern, ask, expect, scenario
 from suites.transactions.producers import ORDER_0, TAKEN, announced, ends, pending, sees
 
 FETCHES = "OffsetMetadataManager#fetchOffsets"
@@ -40,14 +21,16 @@ def a_pending_offset_makes_its_partition_unstable(conversation: Conversation) ->
     """Who requires stable offsets is told UNSTABLE_OFFSET_COMMIT for the pending partition and no other."""
     ana = pending(conversation).actor
 
-    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
+    ana.sends(ask.offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
     ana.receives(
-        response("OffsetFetch", error_code="NONE", topics=({"name": "orders", "partitions": (UNSTABLE,)},))
+        expect.response(
+            "OffsetFetch", error_code="NONE", topics=({"name": "orders", "partitions": (UNSTABLE,)},)
+        )
     )
-    ana.sends(offset_fetch(version=7, topics={"orders": (1,)}, require_stable=True))
-    ana.receives(offset_fetch_response({"orders": {1: -1}}))
-    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=False))
-    ana.receives(offset_fetch_response({"orders": {0: -1}}))
+    ana.sends(ask.offset_fetch(version=7, topics={"orders": (1,)}, require_stable=True))
+    ana.receives(expect.offset_fetch({"orders": {1: -1}}))
+    ana.sends(ask.offset_fetch(version=7, topics={"orders": (0,)}, require_stable=False))
+    ana.receives(expect.offset_fetch({"orders": {0: -1}}))
 
 
 @scenario("transactions/fetch/unstable-v8", source="KIP-709", clauses=("OF-17", "OF-12"))
@@ -57,11 +40,11 @@ def stability_is_required_for_a_whole_batch(conversation: Conversation) -> None:
 
     for group in (None, conversation.group("missing")):
         ana.sends(
-            offset_fetch(version=8, topics={"orders": (0,)}, require_stable=True)
+            ask.offset_fetch(version=8, topics={"orders": (0,)}, require_stable=True)
             if group is None
-            else offset_fetch(version=8, group_id=group, topics={"orders": (0,)}, require_stable=True)
+            else ask.offset_fetch(version=8, group_id=group, topics={"orders": (0,)}, require_stable=True)
         )
-        ana.receives(response("OffsetFetch", groups=({"error_code": "NONE"},)))
+        ana.receives(expect.response("OffsetFetch", groups=({"error_code": "NONE"},)))
 
 
 @scenario(
@@ -72,8 +55,7 @@ def what_is_pending_alone_is_not_listed(conversation: Conversation) -> None:
     ana = pending(conversation).actor
 
     for require_stable in (True, False):
-        ana.sends(offset_fetch(version=7, require_stable=require_stable))
-        ana.receives(offset_fetch_response({}))
+        ana.asks(ask.offset_fetch(version=7, require_stable=require_stable), expect.offset_fetch({}))
 
 
 @scenario("transactions/fetch/hides-committed", source=FETCHES, clauses=("OF-19", "OF-20"))
@@ -81,21 +63,20 @@ def a_pending_offset_hides_the_committed_one(conversation: Conversation) -> None
     """A committed offset is hidden by a pending one from who requires stable offsets, and only then."""
     ana = conversation.actor("ana")
     producer = announced(ana)
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 10, 1: 11}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 10, 1: 11}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
+    ana.asks(producer.commits(ORDER_0), TAKEN)
 
-    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
-    ana.receives(response("OffsetFetch", topics=({"partitions": (UNSTABLE,)},)))
-    ana.sends(offset_fetch(version=7, require_stable=True))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
-    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=False))
-    ana.receives(offset_fetch_response({"orders": {0: 10}}))
+    ana.sends(ask.offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
+    ana.receives(expect.response("OffsetFetch", topics=({"partitions": (UNSTABLE,)},)))
+    ana.sends(ask.offset_fetch(version=7, require_stable=True))
+    ana.receives(expect.response("OffsetFetch", error_code="NONE"))
+    ana.sends(ask.offset_fetch(version=7, topics={"orders": (0,)}, require_stable=False))
+    ana.receives(expect.offset_fetch({"orders": {0: 10}}))
     ends(producer, committed=True)
     ana.repeats(
-        offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True),
-        until=offset_fetch_response({"orders": {0: 42}}),
+        ask.offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True),
+        until=expect.offset_fetch({"orders": {0: 42}}),
     )
 
 
@@ -109,8 +90,7 @@ def a_committed_transaction_brings_its_offsets(conversation: Conversation) -> No
 
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({"orders": {0: 42}}))
+    ana.asks(ask.offset_fetch(), expect.offset_fetch({"orders": {0: 42}}))
 
 
 @scenario(
@@ -120,15 +100,15 @@ def an_aborted_transaction_brings_back_what_was(conversation: Conversation) -> N
     """After its transaction aborts an offset is gone, and what was committed before is stable again."""
     ana = conversation.actor("ana")
     producer = announced(ana)
-    ana.sends(offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 10}}))
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 10}}))
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
     ana.sends(producer.commits({"orders": {0: 42, 1: 43}}))
-    ana.receives(txn_offset_commit_response({"orders": {0: "NONE", 1: "NONE"}}))
+    ana.receives(expect.txn_offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
 
     ends(producer, committed=False)
     ana.repeats(
-        offset_fetch(version=7, topics={"orders": (0, 1)}, require_stable=True),
-        until=response(
+        ask.offset_fetch(version=7, topics={"orders": (0, 1)}, require_stable=True),
+        until=expect.response(
             "OffsetFetch",
             topics=(
                 {
@@ -149,17 +129,15 @@ def a_deleted_partition_loses_what_is_pending(conversation: Conversation) -> Non
     """OffsetDelete drops what is pending: the partition is stable at once, and the commit brings nothing."""
     producer = pending(conversation)
     ana = producer.actor
-    ana.sends(producer.commits({"orders": {1: 43}}))
-    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+    ana.asks(producer.commits({"orders": {1: 43}}), expect.txn_offset_commit({"orders": {1: "NONE"}}))
 
-    ana.sends(offset_delete(topics={"orders": (0,)}))
-    ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
-    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
-    ana.receives(offset_fetch_response({"orders": {0: -1}}))
+    ana.sends(ask.offset_delete(topics={"orders": (0,)}))
+    ana.receives(expect.offset_delete(error_code="NONE", errors={"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
+    ana.receives(expect.offset_fetch({"orders": {0: -1}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {1: 43}})
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({"orders": {1: 43}}))
+    ana.asks(ask.offset_fetch(), expect.offset_fetch({"orders": {1: 43}}))
 
 
 @scenario(
@@ -170,15 +148,13 @@ def a_group_outlives_the_loss_of_its_pending_offset(conversation: Conversation) 
     producer = pending(conversation)
     ana = producer.actor
 
-    ana.sends(offset_delete(topics={"orders": (0,)}))
-    ana.receives(offset_delete_response(error_code="NONE", errors={"orders": {0: "NONE"}}))
+    ana.sends(ask.offset_delete(topics={"orders": (0,)}))
+    ana.receives(expect.offset_delete(error_code="NONE", errors={"orders": {0: "NONE"}}))
     conversation.elapses(100)
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Empty"))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Empty"))
     ends(producer, committed=True)
     conversation.elapses(500)
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({}))
+    ana.asks(ask.offset_fetch(), expect.offset_fetch({}))
 
 
 @scenario(
@@ -191,15 +167,12 @@ def a_deleted_group_loses_what_is_pending(conversation: Conversation) -> None:
     producer = pending(conversation)
     ana = producer.actor
 
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
-    ana.repeats(describe_groups(), until=GONE)
+    ana.asks(ask.delete_groups(), expect.delete_groups("NONE"))
+    ana.repeats(ask.describe_groups(), until=GONE)
     ends(producer, committed=True)
     conversation.elapses(500)
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(offset_fetch_response({"orders": {0: -1}}))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Dead"))
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.offset_fetch({"orders": {0: -1}}))
 
 
 @scenario(
@@ -211,15 +184,12 @@ def a_group_made_anew_does_not_inherit_what_is_pending(conversation: Conversatio
     """A group that is deleted and made anew within a transaction gets only what came since."""
     producer = pending(conversation)
     ana = producer.actor
-    ana.sends(delete_groups())
-    ana.receives(delete_groups_response("NONE"))
+    ana.asks(ask.delete_groups(), expect.delete_groups("NONE"))
 
-    ana.sends(producer.commits({"orders": {1: 43}}))
-    ana.receives(txn_offset_commit_response({"orders": {1: "NONE"}}))
+    ana.asks(producer.commits({"orders": {1: 43}}), expect.txn_offset_commit({"orders": {1: "NONE"}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {1: 43}})
-    ana.sends(offset_fetch())
-    ana.receives(offset_fetch_response({"orders": {1: 43}}))
+    ana.asks(ask.offset_fetch(), expect.offset_fetch({"orders": {1: 43}}))
 
 
 @scenario(
@@ -236,12 +206,10 @@ def a_group_with_pending_offsets_is_kept(conversation: Conversation) -> None:
     ana.repeats(producer.commits(ORDER_0), until=TAKEN)
 
     conversation.elapses(1_600)
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", protocol_type=""))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", protocol_type=""))
     ends(producer, committed=True)
     conversation.elapses(300)
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.response("OffsetFetch", error_code="NONE"))
 
 
 @scenario(
@@ -255,16 +223,14 @@ def a_committed_offset_below_a_pending_one_may_stay(conversation: Conversation) 
     ana = conversation.actor("ana")
     producer = announced(ana)
     ana.sends(
-        offset_commit(
+        ask.offset_commit(
             version=2, generation_id=-1, member_id="", retention_time_ms=700, topics={"orders": {0: 7}}
         )
     )
-    ana.receives(offset_commit_response({"orders": {0: "NONE"}}))
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
+    ana.asks(producer.commits(ORDER_0), TAKEN)
 
     conversation.elapses(2_000)
-    ana.sends(offset_fetch(topics={"orders": (0,)}))
-    ana.receives(response("OffsetFetch", error_code="NONE"))
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.response("OffsetFetch", error_code="NONE"))
     ends(producer, committed=False)
-    ana.repeats(list_groups(), until=list_groups_response(error_code="NONE"), within_ms=1_000)
+    ana.repeats(ask.list_groups(), until=expect.list_groups(error_code="NONE"), within_ms=1_000)

@@ -1,12 +1,6 @@
 """What a transaction is left with when its end has to wait."""
 
-from harness.scenario import (
-    Breakpoint,
-    Capability,
-    Conversation,
-    add_offsets_to_txn_response,
-    scenario,
-)
+from harness.scenario import Breakpoint, Capability, Conversation, expect, scenario
 from suites.transactions.producers import (
     WITHIN_MS,
     ends,
@@ -33,4 +27,4 @@ def a_transaction_ends_when_its_log_is_loaded(conversation: Conversation) -> Non
     conversation.releases(Breakpoint.LOADING)
 
     sees(ana, {"orders": {0: 42}})
-    ana.repeats(producer.adds(), until=add_offsets_to_txn_response(error_code="NONE"), within_ms=WITHIN_MS)
+    ana.repeats(producer.adds(), until=expect.add_offsets_to_txn(error_code="NONE"), within_ms=WITHIN_MS)

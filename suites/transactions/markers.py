@@ -2,20 +2,7 @@
 
 from dataclasses import replace
 
-from harness.scenario import (
-    Conversation,
-    Value,
-    containing,
-    init_producer_id,
-    init_producer_id_response,
-    offset_fetch,
-    offset_fetch_response,
-    request,
-    response,
-    scenario,
-    write_txn_markers,
-    write_txn_markers_response,
-)
+from harness.scenario import Conversation, Value, ask, containing, expect, scenario
 from suites.transactions.producers import (
     ORDER_0,
     TAKEN,
@@ -39,14 +26,14 @@ def a_client_may_write_the_end_itself(conversation: Conversation) -> None:
     ana = producer.actor
 
     ana.sends(
-        write_txn_markers(
+        ask.write_txn_markers(
             producer_id=producer.producer_id,
             producer_epoch=producer.producer_epoch,
             committed=True,
             topics={OFFSETS: (0,)},
         )
     )
-    ana.receives(write_txn_markers_response({OFFSETS: {0: "NONE"}}))
+    ana.receives(expect.write_txn_markers({OFFSETS: {0: "NONE"}}))
     sees(ana, {"orders": {0: 42}})
 
 
@@ -57,7 +44,7 @@ def a_client_may_write_the_end_in_the_first_version(conversation: Conversation) 
     ana = producer.actor
 
     ana.sends(
-        write_txn_markers(
+        ask.write_txn_markers(
             version=0,
             producer_id=producer.producer_id,
             producer_epoch=producer.producer_epoch,
@@ -65,7 +52,7 @@ def a_client_may_write_the_end_in_the_first_version(conversation: Conversation) 
             topics={OFFSETS: (0,)},
         )
     )
-    ana.receives(write_txn_markers_response({OFFSETS: {0: "NONE"}}))
+    ana.receives(expect.write_txn_markers({OFFSETS: {0: "NONE"}}))
     sees(ana, {"orders": {0: 42}})
 
 
@@ -76,20 +63,19 @@ def a_client_may_abort_itself(conversation: Conversation) -> None:
     ana = producer.actor
 
     ana.sends(
-        write_txn_markers(
+        ask.write_txn_markers(
             producer_id=producer.producer_id,
             producer_epoch=producer.producer_epoch,
             committed=False,
             topics={OFFSETS: (0,)},
         )
     )
-    ana.receives(write_txn_markers_response({OFFSETS: {0: "NONE"}}))
+    ana.receives(expect.write_txn_markers({OFFSETS: {0: "NONE"}}))
     ana.repeats(
-        offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True),
-        until=offset_fetch_response({"orders": {0: -1}}),
+        ask.offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True),
+        until=expect.offset_fetch({"orders": {0: -1}}),
     )
-    ana.sends(producer.commits({"orders": {0: 43}}))
-    ana.receives(TAKEN)
+    ana.asks(producer.commits({"orders": {0: 43}}), TAKEN)
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 43}})
 
@@ -100,7 +86,7 @@ def a_marker_of_the_past_is_refused(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     finds_its_coordinator(ana)
     producer = initialised(ana)
-    ana.repeats(init_producer_id(), until=init_producer_id_response(error_code="NONE"), within_ms=WITHIN_MS)
+    ana.repeats(ask.init_producer_id(), until=expect.init_producer_id(error_code="NONE"), within_ms=WITHIN_MS)
 
     for producer_epoch, coordinator_epoch, topics, error in (
         (producer.producer_epoch, 0, {"no-such-topic": (0,)}, "UNKNOWN_TOPIC_OR_PARTITION"),
@@ -112,7 +98,7 @@ def a_marker_of_the_past_is_refused(conversation: Conversation) -> None:
         (producer.producer_epoch + 1, 7, {OFFSETS: (0,)}, "NONE"),
     ):
         ana.sends(
-            write_txn_markers(
+            ask.write_txn_markers(
                 producer_id=producer.producer_id,
                 producer_epoch=producer_epoch,
                 committed=False,
@@ -121,7 +107,7 @@ def a_marker_of_the_past_is_refused(conversation: Conversation) -> None:
             )
         )
         ana.receives(
-            write_txn_markers_response(
+            expect.write_txn_markers(
                 {topic: dict.fromkeys(partitions, error) for topic, partitions in topics.items()}
             )
         )
@@ -132,30 +118,28 @@ def a_marker_elsewhere_ends_nothing_here(conversation: Conversation) -> None:
     """A marker for another topic's partition, or one that is refused, leaves pending offsets pending."""
     ana = conversation.actor("ana")
     former = initialised(ana)
-    ana.sends(init_producer_id())
-    answer = ana.receives(init_producer_id_response(error_code="NONE", producer_epoch=1))
+    answer = ana.asks(ask.init_producer_id(), expect.init_producer_id(error_code="NONE", producer_epoch=1))
     producer = replace(former, producer_epoch=answer["producer_epoch"])
     announces(producer)
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
+    ana.asks(producer.commits(ORDER_0), TAKEN)
 
     for producer_epoch, topic, error in (
         (producer.producer_epoch, "orders", "NONE"),
         (former.producer_epoch, OFFSETS, "INVALID_PRODUCER_EPOCH"),
     ):
         ana.sends(
-            write_txn_markers(
+            ask.write_txn_markers(
                 producer_id=producer.producer_id,
                 producer_epoch=producer_epoch,
                 committed=True,
                 topics={topic: (0,)},
             )
         )
-        ana.receives(write_txn_markers_response({topic: {0: error}}))
+        ana.receives(expect.write_txn_markers({topic: {0: error}}))
     conversation.elapses(300)
-    ana.sends(offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
+    ana.sends(ask.offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
     ana.receives(
-        response("OffsetFetch", topics=({"partitions": ({"error_code": "UNSTABLE_OFFSET_COMMIT"},)},))
+        expect.response("OffsetFetch", topics=({"partitions": ({"error_code": "UNSTABLE_OFFSET_COMMIT"},)},))
     )
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
@@ -177,7 +161,7 @@ def a_marker_of_version_2_has_a_newer_epoch(conversation: Conversation) -> None:
         (2, "NONE"),
     ):
         ana.sends(
-            write_txn_markers(
+            ask.write_txn_markers(
                 version=2,
                 producer_id=producer.producer_id,
                 producer_epoch=producer.producer_epoch + addend,
@@ -186,7 +170,7 @@ def a_marker_of_version_2_has_a_newer_epoch(conversation: Conversation) -> None:
                 transaction_version=2,
             )
         )
-        ana.receives(write_txn_markers_response({OFFSETS: {0: error}}))
+        ana.receives(expect.write_txn_markers({OFFSETS: {0: error}}))
     sees(ana, {"orders": {0: 42}})
 
 
@@ -201,8 +185,8 @@ def a_producer_is_answered_once(conversation: Conversation) -> None:
         (_marker(8),),
         (),
     ):
-        ana.sends(request("WriteTxnMarkers", 1, markers=markers))
-        ana.receives(response("WriteTxnMarkers", markers=containing()))
+        ana.sends(ask.request("WriteTxnMarkers", 1, markers=markers))
+        ana.receives(expect.response("WriteTxnMarkers", markers=containing()))
 
 
 def _marker(producer_id: int, *partitions: int) -> Value:

@@ -1,15 +1,6 @@
 """TxnOffsetCommit to groups with members: whom it is checked against, and that it is no sign of life."""
 
-from harness.scenario import (
-    SHORT_SESSIONS,
-    Conversation,
-    heartbeat,
-    heartbeat_response,
-    join_group,
-    join_group_response,
-    scenario,
-    txn_offset_commit_response,
-)
+from harness.scenario import SHORT_SESSIONS, Conversation, ask, expect, scenario
 from suites.transactions.producers import ONE_ANSWER, ORDER_0, TAKEN, announced, ends, sees
 
 VALIDATES = "ClassicGroup#validateOffsetCommit"
@@ -38,10 +29,8 @@ def an_anonymous_commit_is_checked_against_nobody(conversation: Conversation) ->
     (ana,) = conversation.stable_group("ana")
     producer = announced(ana)
 
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
-    ana.sends(producer.commits({"orders": {0: 43}}, version=3))
-    ana.receives(TAKEN)
+    ana.asks(producer.commits(ORDER_0), TAKEN)
+    ana.asks(producer.commits({"orders": {0: 43}}, version=3), TAKEN)
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 43}})
 
@@ -53,8 +42,7 @@ def instance_member_and_generation_are_checked_in_turn(conversation: Conversatio
     former, past = bob.member_id, bob.generation_id - 1
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     producer = announced(bob_again)
-    bob_again.sends(join_group())
-    bob_again.receives(join_group_response(error_code="NONE", generation_id=bob.generation_id))
+    bob_again.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=bob.generation_id))
 
     bob_again.climbs(
         [
@@ -66,7 +54,7 @@ def instance_member_and_generation_are_checked_in_turn(conversation: Conversatio
                     group_instance_id=instance,
                     generation_id=generation_id,
                 ),
-                txn_offset_commit_response({"orders": {0: error}}),
+                expect.txn_offset_commit({"orders": {0: error}}),
             )
             for member_id, instance, generation_id, error in (
                 (former, "seat-b", past, "FENCED_INSTANCE_ID"),
@@ -87,7 +75,7 @@ def generation_0_is_a_generation(conversation: Conversation) -> None:
     producer = announced(ana)
 
     ana.sends(producer.commits(ORDER_0, version=3, member_id=ana.member_id, generation_id=0))
-    ana.receives(txn_offset_commit_response({"orders": {0: "ILLEGAL_GENERATION"}}))
+    ana.receives(expect.txn_offset_commit({"orders": {0: "ILLEGAL_GENERATION"}}))
 
 
 @scenario(
@@ -125,8 +113,7 @@ def a_commit_before_the_assignments_is_taken(conversation: Conversation) -> None
     producer = announced(ana)
     ana.joins()
 
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
+    ana.asks(producer.commits(ORDER_0), TAKEN)
     ana.sends(
         producer.commits(
             {"orders": {0: 43}}, version=3, generation_id=ana.generation_id, member_id=ana.member_id
@@ -149,13 +136,10 @@ def a_transactional_commit_is_no_heartbeat(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     producer = announced(ana)
     ana.obtains_member_id()
-    ana.sends(join_group(session_timeout_ms=3_000))
-    ana.receives(join_group_response(error_code="NONE"))
+    ana.asks(ask.join_group(session_timeout_ms=3_000), error_code="NONE")
     ana.syncs_as_leader((ana,))
 
     conversation.elapses(1_700)
-    ana.sends(producer.commits(ORDER_0))
-    ana.receives(TAKEN)
+    ana.asks(producer.commits(ORDER_0), TAKEN)
     conversation.elapses(1_900)
-    ana.sends(heartbeat())
-    ana.receives(heartbeat_response(error_code="UNKNOWN_MEMBER_ID"))
+    ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")

@@ -2,19 +2,7 @@
 
 from typing import Final
 
-from harness.scenario import (
-    ANY,
-    Conversation,
-    add_offsets_to_txn,
-    add_offsets_to_txn_response,
-    end_txn,
-    end_txn_response,
-    init_producer_id,
-    init_producer_id_response,
-    scenario,
-    write_txn_markers,
-    write_txn_markers_response,
-)
+from harness.scenario import ANY, Conversation, ask, expect, scenario
 from suites.transactions.producers import Producer, ends, pending
 
 REFUSES: Final = "TransactionMarkerRequestCompletionHandler#onComplete"
@@ -27,14 +15,14 @@ def _refused_for_good(conversation: Conversation) -> Producer:
     """Return a producer with a pending offset, whose markers the log will not take."""
     producer = pending(conversation)
     producer.actor.sends(
-        write_txn_markers(
+        ask.write_txn_markers(
             producer_id=producer.producer_id,
             producer_epoch=producer.producer_epoch + _NEWER,
             committed=False,
             topics={OFFSETS: (0,)},
         )
     )
-    producer.actor.receives(write_txn_markers_response({OFFSETS: {0: "NONE"}}))
+    producer.actor.receives(expect.write_txn_markers({OFFSETS: {0: "NONE"}}))
     return producer
 
 
@@ -46,19 +34,17 @@ def a_transaction_that_never_ends_is_asked_for(conversation: Conversation) -> No
     ends(producer, committed=True)
     conversation.elapses(300)
 
-    ana.sends(producer.adds())
-    ana.receives(add_offsets_to_txn_response(error_code=UNFINISHED))
+    ana.asks(producer.adds(), error_code=UNFINISHED)
     for producer_id, producer_epoch in (
         (producer.producer_id, producer.producer_epoch + 1),
         (producer.producer_id + 1_000_000, producer.producer_epoch),
     ):
-        ana.sends(add_offsets_to_txn(producer_id=producer_id, producer_epoch=producer_epoch))
-        ana.receives(add_offsets_to_txn_response(error_code=ANY))
+        ana.asks(
+            ask.add_offsets_to_txn(producer_id=producer_id, producer_epoch=producer_epoch), error_code=ANY
+        )
     for committed in (True, False):
-        ana.sends(producer.ends(committed=committed))
-        ana.receives(end_txn_response(error_code=UNFINISHED))
-    ana.sends(init_producer_id())
-    ana.receives(init_producer_id_response(error_code=UNFINISHED))
+        ana.asks(producer.ends(committed=committed), error_code=UNFINISHED)
+    ana.asks(ask.init_producer_id(), error_code=UNFINISHED)
 
 
 @scenario("transactions/never-ends/named", source=REFUSES, clauses=("AO-06",))
@@ -70,8 +56,7 @@ def a_stranger_to_a_transaction_that_never_ends(conversation: Conversation) -> N
     conversation.elapses(300)
 
     stranger = producer.producer_id + 1_000_000
-    ana.sends(init_producer_id(version=3, producer_id=stranger, producer_epoch=0))
-    ana.receives(init_producer_id_response(error_code=UNFINISHED))
+    ana.asks(ask.init_producer_id(version=3, producer_id=stranger, producer_epoch=0), error_code=UNFINISHED)
 
 
 @scenario("transactions/never-ends/version-5", source=REFUSES, clauses=("AO-06", "TC-04"))
@@ -79,18 +64,15 @@ def version_5_asks_first_whether_a_transaction_has_ended(conversation: Conversat
     """EndTxn v5 of another producer is refused for its id, and while nothing can end, for that."""
     producer = _refused_for_good(conversation)
     ana = producer.actor
-    stranger = end_txn(
+    stranger = ask.end_txn(
         version=5,
         producer_id=producer.producer_id + 1_000_000,
         producer_epoch=producer.producer_epoch,
         committed=True,
     )
-    ana.sends(stranger)
-    ana.receives(end_txn_response(error_code="INVALID_PRODUCER_ID_MAPPING"))
-    ana.sends(producer.ends(committed=True, version=5))
-    ana.receives(end_txn_response(error_code="NONE"))
+    ana.asks(stranger, error_code="INVALID_PRODUCER_ID_MAPPING")
+    ana.asks(producer.ends(committed=True, version=5), error_code="NONE")
     conversation.elapses(300)
 
     for asked in (stranger, producer.ends(committed=True, version=5)):
-        ana.sends(asked)
-        ana.receives(end_txn_response(error_code=UNFINISHED))
+        ana.asks(asked, error_code=UNFINISHED)

@@ -3,37 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.scenario import (
-    OWN,
-    TRANSACTION,
-    Actor,
-    AnswerRef,
-    Conversation,
-    GroupRef,
-    Value,
-    add_offsets_to_txn,
-    add_offsets_to_txn_response,
-    end_txn,
-    end_txn_response,
-    find_coordinator,
-    find_coordinator_response,
-    init_producer_id,
-    init_producer_id_response,
-    offset_fetch,
-    offset_fetch_response,
-    request,
-    response,
-    txn_offset_commit,
-    txn_offset_commit_response,
-)
+from harness.scenario import OWN, TRANSACTION, Actor, AnswerRef, Conversation, GroupRef, Value, ask, expect
 from harness.scenario.messages import Group, Own, Request
 
 WITHIN_MS = 20_000
 """The first producer of a broker waits until the log of transactions is made."""
 ORDER_0 = {"orders": {0: 42}}
-ONE_ANSWER = response("TxnOffsetCommit", topics=({"partitions": ({"partition_index": 0},)},))
+ONE_ANSWER = expect.response("TxnOffsetCommit", topics=({"partitions": ({"partition_index": 0},)},))
 """To a commit of one partition; what it says hangs on the version, and is the reference's to know."""
-TAKEN = txn_offset_commit_response({"orders": {0: "NONE"}})
+TAKEN = expect.txn_offset_commit({"orders": {0: "NONE"}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +25,7 @@ class Producer:
 
     def adds(self, *, version: int = 1, group_id: Group | Own = OWN) -> Request:
         """Announce offsets of a group."""
-        return add_offsets_to_txn(
+        return ask.add_offsets_to_txn(
             version=version,
             transactional_id=self.transactional_id,
             producer_id=self.producer_id,
@@ -65,7 +43,7 @@ class Producer:
         **others: Value,
     ) -> Request:
         """Commit offsets in the transaction; `others` says differently what a producer would say itself."""
-        asked = txn_offset_commit(
+        asked = ask.txn_offset_commit(
             version=version,
             transactional_id=self.transactional_id,
             group_id=group_id,
@@ -73,11 +51,11 @@ class Producer:
             producer_epoch=self.producer_epoch,
             topics=topics,
         )
-        return request(asked.api, asked.version, **{**asked.fields, **others})
+        return ask.request(asked.api, asked.version, **{**asked.fields, **others})
 
     def ends(self, *, committed: bool, version: int = 1) -> Request:
         """Commit or abort the transaction."""
-        return end_txn(
+        return ask.end_txn(
             version=version,
             transactional_id=self.transactional_id,
             producer_id=self.producer_id,
@@ -89,8 +67,8 @@ class Producer:
 def finds_its_coordinator(actor: Actor, transactional_id: GroupRef = TRANSACTION) -> None:
     """Await the coordinator of transactions, which the first question brings into being."""
     actor.repeats(
-        find_coordinator(key=transactional_id, key_type=1),
-        until=find_coordinator_response(error_code="NONE"),
+        ask.find_coordinator(key=transactional_id, key_type=1),
+        until=expect.find_coordinator(error_code="NONE"),
         within_ms=WITHIN_MS,
     )
 
@@ -99,8 +77,8 @@ def initialised(actor: Actor, transactional_id: GroupRef = TRANSACTION) -> Produ
     """Make an actor a producer of a transactional id that is new."""
     finds_its_coordinator(actor, transactional_id)
     answer = actor.repeats(
-        init_producer_id(transactional_id=transactional_id),
-        until=init_producer_id_response(error_code="NONE", producer_epoch=0),
+        ask.init_producer_id(transactional_id=transactional_id),
+        until=expect.init_producer_id(error_code="NONE", producer_epoch=0),
         within_ms=WITHIN_MS,
     )
     return Producer(
@@ -120,25 +98,22 @@ def announced(actor: Actor, transactional_id: GroupRef = TRANSACTION) -> Produce
 
 def announces(producer: Producer, *, group_id: Group | Own = OWN) -> None:
     """Announce offsets of a group."""
-    producer.actor.sends(producer.adds(group_id=group_id))
-    producer.actor.receives(add_offsets_to_txn_response(error_code="NONE"))
+    producer.actor.asks(producer.adds(group_id=group_id), error_code="NONE")
 
 
 def pending(conversation: Conversation, name: str = "ana") -> Producer:
     """Return a producer whose open transaction has offset 42 of partition 0 of `orders`."""
     producer = announced(conversation.actor(name))
-    producer.actor.sends(producer.commits(ORDER_0))
-    producer.actor.receives(TAKEN)
+    producer.actor.asks(producer.commits(ORDER_0), TAKEN)
     return producer
 
 
 def ends(producer: Producer, *, committed: bool) -> None:
     """Let a producer commit or abort, and be told that it is decided."""
-    producer.actor.sends(producer.ends(committed=committed))
-    producer.actor.receives(end_txn_response(error_code="NONE"))
+    producer.actor.asks(producer.ends(committed=committed), error_code="NONE")
 
 
 def sees(actor: Actor, offsets: dict[str, dict[int, int]]) -> None:
     """Await that the group's offsets are these; what is committed takes a while to show."""
     topics = {topic: tuple(partitions) for topic, partitions in offsets.items()}
-    actor.repeats(offset_fetch(topics=topics), until=offset_fetch_response(offsets))
+    actor.repeats(ask.offset_fetch(topics=topics), until=expect.offset_fetch(offsets))

@@ -1,14 +1,6 @@
 """TxnOffsetCommit v6, which names topics by their ids."""
 
-from harness.scenario import (
-    Conversation,
-    Pattern,
-    describe_groups,
-    describe_groups_response,
-    response,
-    scenario,
-    sweep,
-)
+from harness.scenario import Conversation, Pattern, ask, expect, scenario, sweep
 from suites.offsets.topics import NO_ID, UNKNOWN_ID, committed_by_id, id_of
 from suites.transactions.producers import Producer, initialised, sees
 
@@ -25,8 +17,7 @@ def version_6_commits_by_topic_id(conversation: Conversation) -> None:
     orders = id_of(ana, "orders")
 
     topics = (committed_by_id(orders, 0, 99), committed_by_id(UNKNOWN_ID, 0), committed_by_id(NO_ID, 1))
-    ana.sends(producer.commits({}, version=BY_ID, topics=topics))
-    ana.receives(response("TxnOffsetCommit"))
+    ana.asks(producer.commits({}, version=BY_ID, topics=topics), expect.response("TxnOffsetCommit"))
     sees(ana, {"orders": {0: -1}})
     _commits(producer)
     sees(ana, {"orders": {0: 7, 1: -1}})
@@ -40,9 +31,8 @@ def an_unknown_id_never_reaches_the_coordinator(conversation: Conversation) -> N
 
     ana.sends(producer.commits({}, version=BY_ID, generation_id=3, topics=(committed_by_id(UNKNOWN_ID, 0),)))
     refused: Pattern = {"topic_id": UNKNOWN_ID, "partitions": ({"error_code": "UNKNOWN_TOPIC_ID"},)}
-    ana.receives(response("TxnOffsetCommit", topics=(refused,)))
-    ana.sends(describe_groups())
-    ana.receives(describe_groups_response(error_code="NONE", group_state="Dead"))
+    ana.receives(expect.response("TxnOffsetCommit", topics=(refused,)))
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Dead"))
 
 
 @scenario("transactions/topic-id/commit-to-missing-group", source=VALIDATES, clauses=("TC-40",))
@@ -56,7 +46,7 @@ def version_6_names_a_missing_group(conversation: Conversation) -> None:
         topics = (committed_by_id(orders, 0),)
         ana.sends(producer.commits({}, version=BY_ID, generation_id=generation_id, topics=topics))
         reported: Pattern = {"topic_id": orders, "partitions": ({"partition_index": 0, "error_code": error},)}
-        ana.receives(response("TxnOffsetCommit", topics=(reported,)))
+        ana.receives(expect.response("TxnOffsetCommit", topics=(reported,)))
     _commits(producer)
     sees(ana, {"orders": {0: 7}})
 
@@ -85,7 +75,7 @@ def a_member_commits_by_topic_id(conversation: Conversation, version: int) -> No
             )
         )
         reported: Pattern = {"topic_id": orders, "partitions": ({"partition_index": 0, "error_code": error},)}
-        ana.receives(response("TxnOffsetCommit", topics=(reported,)))
+        ana.receives(expect.response("TxnOffsetCommit", topics=(reported,)))
     sees(ana, {"orders": {0: -1}})
     _commits(producer)
     sees(ana, {"orders": {0: 7}})
@@ -94,4 +84,4 @@ def a_member_commits_by_topic_id(conversation: Conversation, version: int) -> No
 def _commits(producer: Producer) -> None:
     """Let a producer commit that announced nothing, which raises its epoch."""
     producer.actor.sends(producer.ends(committed=True, version=5))
-    producer.actor.receives(response("EndTxn", error_code="NONE", producer_epoch=1))
+    producer.actor.receives(expect.response("EndTxn", error_code="NONE", producer_epoch=1))

@@ -4,14 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
+from harness.apis.table import descriptor
 from harness.report.model.conversation import StepRows, lone_steps
 from harness.report.model.page_limit import PageLimit
 from harness.spark.rows import AlignedStep
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import TraceError, parsed_json
 
-_CHATTER: Final = frozenset(("ApiVersions", "Fetch", "Metadata", "OffsetForLeaderEpoch"))
-"""What clients say all the time; it is left out where it was answered without an error."""
 NO_ERROR: Final = "NONE"
 _UNREADABLE: Final = "unreadable"
 EVENT_COUNT_MAX: Final = 3_000
@@ -24,7 +23,7 @@ def heard(events: Iterable[Event]) -> tuple[tuple[Event, ...], str]:
     small_conversation = {
         (event.connection, event.correlation_id, event.api)
         for event in everything
-        if event.kind == EventKind.RESPONSE and event.api in _CHATTER and not _has_error(event)
+        if event.kind == EventKind.RESPONSE and descriptor(event.api).is_frequent and not _has_error(event)
     }
     reported = [
         each

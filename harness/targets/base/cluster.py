@@ -11,6 +11,7 @@ from typing import Final
 from harness.targets.base.dialogue import Answer, Dialogue, NotYet
 from harness.targets.base.interface import CONFORMANCE_TOPICS, Role, Stage, TargetError
 from harness.targets.base.prepare import ask_once, ask_until, create_topics
+from harness.targets.base.tcp import TcpStage, new_connect_slots
 from harness.wire.codec import Fields
 
 GROUPS_TOPIC: Final = "__consumer_offsets"
@@ -205,6 +206,42 @@ class Cluster:
             )
         except TargetError as error:
             raise TargetError(f"broker {node_id}: {error}") from error
+
+
+def node_in(role: Role, *, coordinator: int, up: Sequence[int], former: int | None) -> int:
+    """Return the id of the broker that has a role where all that is up is known.
+
+    Raises:
+        TargetError: none has it.
+    """
+    match role:
+        case Role.COORDINATOR:
+            return coordinator
+        case Role.FORMER:
+            if former is None:
+                raise TargetError("nobody coordinated before")
+            return former
+        case Role.OTHER:
+            others = [each for each in up if each != coordinator]
+            if not others:
+                raise TargetError("no other broker is up")
+            return next((each for each in others if each > coordinator), others[0])
+
+
+async def settled_cluster(
+    addresses: Mapping[int, tuple[str, int]], *, failure: Callable[[], str | None], timeout_ms: float
+) -> Cluster | None:
+    """Wait until several brokers are one cluster, the first of them coordinating; one alone is none."""
+    if len(addresses) == 1:
+        return None
+    slots = new_connect_slots()
+    cluster = Cluster(
+        stages={node_id: TcpStage(*each, connect_slots=slots) for node_id, each in addresses.items()},
+        failure=failure,
+        timeout_ms=timeout_ms,
+    )
+    await cluster.settle()
+    return cluster
 
 
 def _knowing_versions(ask: _Ask) -> _Ask:

@@ -1,38 +1,65 @@
-"""Stages of brokers that we started ourselves and can do things to."""
+"""Brokers that we started ourselves and can do things to, and their stages."""
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from typing_extensions import override
 
 from harness.targets.base.appending import append_records
-from harness.targets.base.interface import Breakpoint, BrokerAction, Connection, Role
+from harness.targets.base.interface import (
+    Breakpoint,
+    Broker,
+    BrokerAction,
+    BrokerDescription,
+    Connection,
+    Role,
+    Stage,
+    TargetError,
+)
 from harness.targets.base.long_log import lengthen_log
-from harness.targets.base.tcp import TcpStage
+from harness.targets.base.tcp import TcpStage, new_connect_slots
 from harness.wire.log_records import EncodedRecord
 
 
-class Controls(Protocol):
-    """What can be done to a broker, or to the brokers of a cluster. See `Stage` for each of them."""
+class ControlledBroker(Broker):
+    """A broker of ours, or a cluster of them. See `Stage` for what can be done to it."""
 
+    def __init__(self, description: BrokerDescription) -> None:
+        self._description = description
+        self._connect_slots = new_connect_slots()
+
+    @property
+    @override
+    def description(self) -> BrokerDescription:
+        return self._description
+
+    @override
+    def open_stage(self, scenario_id: str) -> Stage:
+        return ControlledStage(self, connect_slots=self._connect_slots)
+
+    @abstractmethod
     def address(self, role: Role) -> tuple[str, int]:
         """Return the host and port of a broker, as things stand; `TargetError` when there is none."""
 
+    @abstractmethod
     async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
-        """Do something to the coordinator's broker."""
+        """Do something to the coordinator's broker, and wait until whoever coordinates then can be asked."""
 
     async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
         """Hold whoever coordinates when it next comes to a point, in some partitions or in any."""
+        where = f" in partitions {sorted(partitions)}" if partitions else ""
+        raise TargetError(f"{self._description.spec} cannot be held at {point.value}{where}")
 
     async def release(self, point: Breakpoint) -> None:
         """Let it go on, and hold nobody there any more."""
+        raise TargetError(f"{self._description.spec} is not held at {point.value}")
 
 
 class ControlledStage(TcpStage):
     """A stage over the network whose broker obeys."""
 
-    def __init__(self, controls: Controls, *, connect_slots: asyncio.Semaphore) -> None:
+    def __init__(self, controls: ControlledBroker, *, connect_slots: asyncio.Semaphore) -> None:
         super().__init__(*controls.address(Role.COORDINATOR), connect_slots=connect_slots)
         self._controls = controls
 

@@ -3,8 +3,8 @@
 import asyncio
 import struct
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from typing_extensions import override
@@ -225,3 +225,13 @@ class TcpStage(Stage):
     async def close(self) -> None:
         while self._connections:
             await self._connections.pop().close()
+
+
+@asynccontextmanager
+async def asking(host: str, port: int) -> AsyncIterator[TcpStage]:
+    """Give a stage on which to ask one broker."""
+    stage = TcpStage(host, port, connect_slots=new_connect_slots())
+    try:
+        yield stage
+    finally:
+        await stage.close()

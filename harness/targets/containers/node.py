@@ -9,6 +9,7 @@ from typing import Final, TypeVar, cast
 
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.network import Network
+from typing_extensions import override
 
 from harness.targets.base.interface import Breakpoint, TargetError
 from harness.targets.base.measured import MeasuredProcess, is_of_cgroup
@@ -21,6 +22,7 @@ from harness.targets.containers.log import LogFollower
 from harness.targets.containers.sdk import Container
 from harness.targets.containers.sdk import Network as EngineNetwork
 from harness.targets.debugger.jdwp import CodePoint
+from harness.targets.kafka.controlled import ControlledNode
 from harness.targets.kafka.properties import HOST
 
 T = TypeVar("T")
@@ -53,7 +55,7 @@ class ContainerPlan:
     """Where it may be held; with none its JVM has no debug agent."""
 
 
-class ContainerNode:
+class ContainerNode(ControlledNode):
     """A broker in a container, whether it runs or not."""
 
     def __init__(self, plan: ContainerPlan) -> None:
@@ -67,13 +69,13 @@ class ContainerNode:
         self._pid: int | None = None
 
     @property
+    @override
     def node_id(self) -> int:
-        """Its id in the cluster."""
         return self._plan.membership.node_id
 
     @property
+    @override
     def address(self) -> tuple[str, int]:
-        """Where it is reached."""
         port = self._plan.membership.port
         if port is None:
             raise TargetError(f"{self.name} is reached by brokers alone")
@@ -90,8 +92,8 @@ class ContainerNode:
         made = "" if self._made is None else f" {self._container.id[:_ID_LENGTH]}"
         return f"container{made} of {self._plan.start_image}"
 
+    @override
     def measured(self, *, is_paused: bool) -> MeasuredProcess | None:
-        """Return its process as this machine can measure it; None while it does not run here."""
         if self._pid is None or not self._is_up:
             return None
         return MeasuredProcess(pid=self._pid, is_paused=is_paused, in_container=True)
@@ -100,8 +102,8 @@ class ContainerNode:
         """Return in a line how it ended, then the end of its log; None while it runs or we ended it."""
         return None if self._follower is None else self._follower.failure()
 
+    @override
     def change(self, properties: Mapping[str, str]) -> None:
-        """Have other properties from the next start on."""
         if self._plan.image.kafka_version is None:
             raise TargetError(f"{self.name} cannot be given Kafka's properties")
         membership = self._plan.membership
@@ -109,8 +111,8 @@ class ContainerNode:
         self._plan = replace(self._plan, membership=replace(membership, broker_config=config))
         self._is_changed = True
 
+    @override
     async def start(self) -> None:
-        """Start it, for the first time or again; `PortTakenError` when its port is somebody else's by now."""
         options = "" if self._agent is None else self._agent.jvm_option()
         is_as_made = self._made is not None and not self._is_changed and options == self._jvm_options
         self._jvm_options = options
@@ -119,47 +121,43 @@ class ContainerNode:
         if self._agent is not None:
             self._agent.started()
 
+    @override
     async def stop(self) -> None:
-        """Ask it to stop, and wait until it has."""
         await self._end(lambda container: container.stop(timeout=STOP_GRACE_S))
 
+    @override
     async def kill(self) -> None:
-        """End it by SIGKILL."""
         await self._end(lambda container: container.kill())
 
+    @override
     async def pause(self) -> None:
-        """Let it stand still, with its connections open."""
         await self._engine_does("pause", self._container.pause)
 
+    @override
     async def resume(self) -> None:
-        """Let it go on."""
         await self._engine_does("resume", self._container.unpause)
 
+    @override
     async def disconnect(self) -> None:
-        """Take its network from it, and with that its published ports; it runs on."""
         await self._engine_does("disconnect", self._leave_network)
 
+    @override
     async def reconnect(self) -> None:
-        """Give it its network back, under the name that it had, and publish its ports again."""
         await self._engine_does("reconnect", self._enter_network)
 
+    @override
     async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
-        """Hold it when it next comes to a point, in some partitions or in any; it need not be running.
-
-        Raises:
-            TargetError: it has no such point, or was not started to be held.
-        """
         if self._agent is None:
             raise TargetError(f"{self.name} was not started to be held")
         await self._agent.pause_at(point, partitions, is_up=self._is_up)
 
+    @override
     async def reached(self, points: Collection[Breakpoint], *, timeout_s: float) -> None:
-        """Wait until it is held at each of some points that it was told of."""
         if self._agent is not None:
             await self._agent.reached(points, timeout_s=timeout_s)
 
+    @override
     async def release(self, point: Breakpoint) -> None:
-        """Let it go on, and hold it there no more."""
         if self._agent is not None:
             await self._agent.release(point)
 

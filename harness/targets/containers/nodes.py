@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from testcontainers.core.network import Network
+from typing_extensions import override
 
 from harness.targets.base.interface import Breakpoint
 from harness.targets.base.ports import free_port
@@ -15,16 +16,15 @@ from harness.targets.containers.image import FoundImage, ImageName
 from harness.targets.containers.interface import Membership
 from harness.targets.containers.node import ContainerNode, ContainerPlan, engine_telling, finished
 from harness.targets.debugger.jdwp import CodePoint
+from harness.targets.kafka.controlled import ControlledNodes
 from harness.targets.kafka.properties import CONTROLLER_ID, NODE_ID
 from harness.targets.kafka.storage import new_cluster_id
 
 
 @dataclass(slots=True, kw_only=True)
-class ContainerNodes:
+class ContainerNodes(ControlledNodes[ContainerNode]):
     """What was made in the engine."""
 
-    brokers: dict[int, ContainerNode] = field(default_factory=dict)
-    """By node id."""
     controller: ContainerNode | None = None
     network: Network | None = None
     cluster_id: str = field(default_factory=lambda: f"A{new_cluster_id()[1:]}")
@@ -35,12 +35,12 @@ class ContainerNodes:
         """The brokers and what runs beside them."""
         return (*self.brokers.values(), *(() if self.controller is None else (self.controller,)))
 
+    @override
     def failure(self) -> str | None:
-        """Return how something ended that nobody stopped, else None."""
         return next((lost for node in self.all if (lost := node.failure()) is not None), None)
 
+    @override
     async def end(self) -> None:
-        """Take everything away; logs outlive it. Idempotent."""
         await asyncio.gather(*(node.remove() for node in self.all))
         network, self.network = self.network, None
         if network is not None:

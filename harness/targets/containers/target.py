@@ -10,7 +10,7 @@ from typing import Final
 from typing_extensions import override
 
 from harness.capacity import start_slots
-from harness.targets.base.cluster import Cluster
+from harness.targets.base.cluster import settled_cluster
 from harness.targets.base.guess import guess_profile
 from harness.targets.base.interface import (
     CONFORMANCE_CONFIG,
@@ -25,8 +25,8 @@ from harness.targets.base.interface import (
     TargetError,
 )
 from harness.targets.base.prepare import Prepared, prepare
-from harness.targets.base.tcp import TcpStage, new_connect_slots
-from harness.targets.containers.broker import ContainerBroker, asking
+from harness.targets.base.tcp import asking
+from harness.targets.containers.broker import ContainerBroker
 from harness.targets.containers.engine import remove_leftovers
 from harness.targets.containers.image import FoundImage, ImageName, find_image
 from harness.targets.containers.node import PortTakenError
@@ -185,9 +185,13 @@ class ContainerTarget(Target):
             code_points={point: points[point] for point in wanted.holds & points.keys()},
             directory=wanted.directory,
         )
-        cluster = await self._clustered(nodes)
+        cluster = await settled_cluster(
+            {node_id: node.address for node_id, node in nodes.brokers.items()},
+            failure=nodes.failure,
+            timeout_ms=self._start_timeout_ms,
+        )
         first = nodes.brokers[NODE_ID]
-        async with asking(first) as stage:
+        async with asking(*first.address) as stage:
             prepared = await prepare(
                 stage, topics=CONFORMANCE_TOPICS, timeout_ms=self._start_timeout_ms, failure=nodes.failure
             )
@@ -195,19 +199,6 @@ class ContainerTarget(Target):
         if version and uses_kraft(version) and prepared.cluster_id != nodes.cluster_id:
             raise TargetError(f"on {HOST}:{first.address[1]} answers cluster {prepared.cluster_id}, not ours")
         return ContainerBroker(self._description(wanted, nodes, prepared), nodes, cluster)
-
-    async def _clustered(self, nodes: ContainerNodes) -> Cluster | None:
-        """Wait until several brokers are one cluster, the first of them coordinating."""
-        if self._node_count == 1:
-            return None
-        slots = new_connect_slots()
-        cluster = Cluster(
-            stages={id_: TcpStage(*node.address, connect_slots=slots) for id_, node in nodes.brokers.items()},
-            failure=nodes.failure,
-            timeout_ms=self._start_timeout_ms,
-        )
-        await cluster.settle()
-        return cluster
 
     def _description(self, wanted: _Wanted, nodes: ContainerNodes, prepared: Prepared) -> BrokerDescription:
         version = self._image.kafka_version

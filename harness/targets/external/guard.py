@@ -11,6 +11,8 @@ from typing import Final
 
 from typing_extensions import override
 
+from harness.apis.descriptor import Access
+from harness.apis.table import apis_where, descriptor, fields_of
 from harness.targets.base.interface import ApiRange, Connection, Frame
 from harness.targets.external.namespace import Namespace
 from harness.targets.external.wedges import wedges
@@ -18,72 +20,22 @@ from harness.wire.codec import Fields, FieldValue, decode_request, decode_respon
 from harness.wire.errors import CutShort, WireError
 from harness.wire.schema import API_NAMES, api_key
 
-_READS: Final = frozenset(
-    {
-        "ApiVersions",
-        "DescribeConfigs",
-        "DescribeGroups",
-        "FindCoordinator",
-        "ListGroups",
-        "ListTransactions",
-        "Metadata",
-        "OffsetFetch",
-    }
-)
-"""APIs that change nothing, but for topics that two of them may make."""
-_CHANGES: Final = frozenset(
-    {
-        "AddOffsetsToTxn",
-        "CreateTopics",
-        "DeleteGroups",
-        "EndTxn",
-        "Heartbeat",
-        "InitProducerId",
-        "JoinGroup",
-        "LeaveGroup",
-        "OffsetCommit",
-        "OffsetDelete",
-        "SyncGroup",
-        "TxnOffsetCommit",
-    }
-)
-"""APIs that change what they name, and nothing else."""
-_CLEANS: Final = frozenset({"DeleteTopics"})
-"""APIs that are for cleaning up alone."""
-_CLIENTS_READ: Final = frozenset(
-    {
-        "ConsumerGroupDescribe",
-        "DescribeCluster",
-        "DescribeTopicPartitions",
-        "Fetch",
-        "GetTelemetrySubscriptions",
-        "ListOffsets",
-        "OffsetForLeaderEpoch",
-    }
-)
+_READS: Final = apis_where(lambda api: api.access is Access.READS)
+_CHANGES: Final = apis_where(lambda api: api.access is Access.CHANGES)
+_CLEANS: Final = apis_where(lambda api: api.access is Access.CLEANS)
+_CLIENTS_READ: Final = apis_where(lambda api: api.client_access is Access.READS)
 """APIs by which client libraries read beside that; whatever they ask for, nothing changes."""
-_CLIENTS_CHANGE: Final = frozenset(
-    {"AddPartitionsToTxn", "ConsumerGroupHeartbeat", "CreatePartitions", "DeleteTopics", "Produce"}
-)
-"""APIs by which client libraries change what they name, and nothing else."""
-_CHANGE_TOPICS: Final = frozenset(
-    {"AddPartitionsToTxn", "CreatePartitions", "CreateTopics", "DeleteTopics", "Produce"}
-)
-"""Changes of the topics that they name; others keep something about a topic elsewhere."""
+_CLIENTS_CHANGE: Final = apis_where(lambda api: api.client_access is Access.CHANGES)
 PRODUCE_BY_NAME_MAX: Final = 12
 """The newest version of Produce that names topics; who knows a topic's id alone cannot tell whose it is.
 
 Source: ProduceRequest.json, KIP-516.
 """
-_NAMES_A_GROUP: Final = frozenset({"group_id", "groups_names"})
-_NAMES_A_TRANSACTION: Final = frozenset({"transactional_id", "v3_and_below_transactional_id"})
+_NAMES_AN_OWNER: Final = fields_of(
+    lambda api: (*api.groups, *api.transactions) if api.name in _CHANGES | _CLEANS | _CLIENTS_CHANGE else ()
+)
 _TOPIC_ROWS: Final = ("topics", "topic_data", "v3_and_below_topics")
 _NAMES_A_TOPIC: Final = frozenset({"topic_names"})
-_WRITES_FOR_NO_GROUP: Final = frozenset({"DeleteGroups", "OffsetCommit"})
-"""APIs that take the empty group id for a group.
-
-Source: GroupCoordinator#isValidGroupId (3.9.2), GroupCoordinatorService#isGroupIdNotEmpty.
-"""
 _SHARE: Final = 2
 """A key of share groups, for which FindCoordinator makes a topic. Source: CoordinatorType.SHARE, KIP-932."""
 _SHARE_SINCE: Final = 6
@@ -96,8 +48,6 @@ Source: KafkaApis#getCoordinator (3.9.2).
 _METADATA_ASKS_FIRST: Final = 4
 """The first version that says whether missing topics are to be made. Source: MetadataRequest.json."""
 _NO_PRODUCER: Final = -1
-TELL_EPOCHS: Final = frozenset({"EndTxn", "InitProducerId"})
-"""APIs whose answers bring a producer's epoch; EndTxn since v5 (KIP-890)."""
 _NAME_CHARACTERS: Final = 60
 _HEADER_BYTES: Final = 8
 """API key, version and correlation id."""
@@ -176,7 +126,7 @@ class Guard:
     def _note_request(self, api: str, fields: Fields) -> None:
         self.has_changed = self.has_changed or api not in _READS
         transactional_id = fields.get("transactional_id")
-        if api == "InitProducerId" and isinstance(transactional_id, str) and transactional_id:
+        if descriptor(api).gives_producer_id and isinstance(transactional_id, str) and transactional_id:
             self.transactional_ids.add(transactional_id)
 
     def note_answer(self, api: str, version: int, payload: bytes) -> None:
@@ -202,10 +152,10 @@ class Guard:
 
     def _refuse_names(self, api: str, fields: Fields) -> None:
         run_namespace = [name for name in self._names(fields) if not self.namespace.owns(name)]
-        nobody = api not in _WRITES_FOR_NO_GROUP
+        nobody = not descriptor(api).takes_no_group
         run_namespace = [name for name in run_namespace if not (nobody and not name)]
         # Offsets are kept for a group; the topics that they speak of are not touched.
-        if api in _CHANGE_TOPICS:
+        if descriptor(api).changes_topics:
             run_namespace += [name for name in self._topics(fields) if not self.namespace.owns(name)]
         if run_namespace:
             raise NotOurs(_reported(api, run_namespace))
@@ -230,12 +180,7 @@ class Guard:
 
     def _names(self, fields: Fields) -> list[str]:
         """Return the groups and transactional ids that a request names."""
-        return [
-            item
-            for name, value in _leaves(fields)
-            if name in _NAMES_A_GROUP | _NAMES_A_TRANSACTION
-            for item in _texts(value)
-        ]
+        return [item for name, value in _leaves(fields) if name in _NAMES_AN_OWNER for item in _texts(value)]
 
     def _topics(self, fields: Fields) -> list[str]:
         rows = [row for name in _TOPIC_ROWS for row in _items(fields.get(name))]
@@ -259,7 +204,7 @@ class GuardedConnection(Connection):
         self._guard.refuse_frame(payload)
         key, version = (int.from_bytes(payload[at : at + 2], signed=True) for at in (0, 2))
         api = API_NAMES.get(key, "")
-        if api in TELL_EPOCHS:
+        if descriptor(api).gives_epoch:
             self._asks_for_epoch[int.from_bytes(payload[4:8], signed=True)] = api, version
         await self._connection.send(payload)
 

@@ -5,8 +5,7 @@ a KRaft controller, or a ZooKeeper, beside them. A port that answers proves noth
 and the broker that answers must belong to the cluster whose id lies in our own directory.
 """
 
-import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -14,36 +13,29 @@ from typing import Final
 from typing_extensions import override
 
 from harness.capacity import start_slots
-from harness.targets.base.cluster import Cluster
-from harness.targets.base.controlled import ControlledStage
+from harness.targets.base.cluster import Cluster, settled_cluster
 from harness.targets.base.interface import (
     CONFORMANCE_TOPICS,
     Breakpoint,
-    Broker,
-    BrokerAction,
     BrokerDescription,
     Capability,
     Progress,
-    Role,
-    Stage,
     TargetError,
 )
-from harness.targets.base.measured import MeasuredProcess
 from harness.targets.base.prepare import Prepared, await_serving, prepare
-from harness.targets.base.tcp import TcpStage, new_connect_slots
+from harness.targets.base.tcp import asking
 from harness.targets.debugger.breakpoints import code_points, load_order
 from harness.targets.jars.java import require_java
 from harness.targets.jars.resolved import KafkaJars
 from harness.targets.kafka.class_archive import with_class_archive
+from harness.targets.kafka.controlled import KafkaBroker
 from harness.targets.kafka.local_nodes import LocalNodes, NodesPlan, start_nodes
-from harness.targets.kafka.network import CAN_TELL_PROCESSES, LoopbackNetwork
+from harness.targets.kafka.network import CAN_TELL_PROCESSES
 from harness.targets.kafka.node import Node
 from harness.targets.kafka.properties import (
-    AFTER_KILL,
     HELD_THREADS,
     HOST,
     NODE_ID,
-    after_shutdown,
     coordinator_properties,
     uses_kraft,
 )
@@ -95,22 +87,10 @@ def local_capabilities(version: str, *, java_coordinator: bool, node_count: int 
     return _OF_ALL | held | (_OF_SEVERAL if node_count > 1 else _OF_ONE)
 
 
-class LocalBroker(Broker):
+class LocalBroker(KafkaBroker[Node]):
     """A broker, or a cluster of them, with what each needs beside it, in JVMs of ours."""
 
-    def __init__(self, description: BrokerDescription, nodes: LocalNodes, cluster: Cluster | None) -> None:
-        self._description = description
-        self._nodes = nodes
-        self._cluster = cluster
-        self._held: set[Breakpoint] = set()
-        self._without_network: list[int] = []
-        self._still: list[Node] = []
-        self._connect_slots = new_connect_slots()
-
-    @property
-    @override
-    def description(self) -> BrokerDescription:
-        return self._description
+    _nodes: LocalNodes
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -123,137 +103,29 @@ class LocalBroker(Broker):
         return tuple(self._nodes.brokers.values())
 
     @override
-    def open_stage(self, scenario_id: str) -> Stage:
-        return ControlledStage(self, connect_slots=self._connect_slots)
-
-    @override
-    def measured(self) -> Sequence[MeasuredProcess]:
-        found = (node.measured(is_paused=node in self._still) for node in self._nodes.brokers.values())
-        return [each for each in found if each is not None]
-
-    @override
-    def failure(self) -> str | None:
-        return self._nodes.failure()
-
-    @override
     async def mend(self) -> None:
         for node in self._nodes.brokers.values():
             if self._cluster is not None and not node.is_up:
                 async with start_slots().taken():
                     await node.start()
-                    await _await_serving(node, self._nodes, timeout_ms=_MEND_TIMEOUT_MS)
+                    await self._await_serving(node, timeout_ms=_MEND_TIMEOUT_MS)
                 await self._cluster.found(node.node_id)
 
     @override
-    async def stop(self) -> None:
-        await self._nodes.end()
+    async def _await_serving(self, node: Node, *, timeout_ms: float = START_TIMEOUT_MS) -> None:
+        async with asking(*node.address) as stage:
+            await await_serving(
+                stage,
+                topics=CONFORMANCE_TOPICS,
+                timeout_ms=timeout_ms,
+                failure=self._nodes.failure,
+                signs=self._nodes.signs_of_work,
+            )
 
-    def address(self, role: Role) -> tuple[str, int]:
-        """Return where the coordinator listens, or a broker that is none."""
-        if role is Role.COORDINATOR:
-            return self._coordinator.address
-        return self._nodes.brokers[self._clustered.node_in(role)].address
-
-    @property
-    def _coordinator(self) -> Node:
-        return self._nodes.brokers[NODE_ID if self._cluster is None else self._cluster.coordinator]
-
-    async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
-        """Do something to the coordinator's broker, and wait until whoever coordinates then can be asked."""
-        node = self._coordinator
-        match action:
-            case BrokerAction.RESTART:
-                await self._nodes.stop(node)
-                node.change({**self._after_shutdown(), **broker_config})
-                await self._come_back(node)
-            case BrokerAction.KILL:
-                await self._nodes.kill(node)
-                await self._come_back_or_be_replaced(node)
-            case BrokerAction.MOVE:
-                await self._move()
-            case _:
-                await self._hinder(node, action)
-
-    async def _hinder(self, node: Node, action: BrokerAction) -> None:
-        """Do something to a broker that lives on."""
-        match action:
-            case BrokerAction.PAUSE:
-                self._still.append(node)
-                await node.program.pause()
-            case BrokerAction.RESUME:
-                while self._still:
-                    self._still.pop().program.resume()
-            case BrokerAction.DISCONNECT:
-                await self._disconnect(node)
-            case BrokerAction.RECONNECT:
-                await self._reconnect()
-            case _:
-                raise AssertionError("a stage does this by itself")
-
-    async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
-        """Hold every broker: any may come to be the coordinator."""
-        self._held.add(point)
-        for node in self._nodes.brokers.values():
-            await node.pause_at(point, partitions)
-
-    async def release(self, point: Breakpoint) -> None:
-        """Let all go on, and hold nobody there any more."""
-        self._held.discard(point)
-        for node in self._nodes.brokers.values():
-            await node.release(point)
-
-    def _after_shutdown(self) -> Mapping[str, str]:
-        return after_shutdown(self._description.version) if self._cluster is None else {}
-
-    async def _come_back(self, node: Node) -> None:
-        async with start_slots().taken():
-            await node.start()
-            await _await_serving(node, self._nodes)
-        if self._cluster is not None:
-            self._cluster.is_up(node.node_id)
-            # Others coordinated meanwhile; what was restarted is the coordinator, as if it were alone.
-            await self._cluster.move(to=node.node_id)
-        await self._reach_points()
-
-    async def _come_back_or_be_replaced(self, node: Node) -> None:
-        if self._cluster is None:
-            node.change(AFTER_KILL)
-            await self._come_back(node)
-            return
-        await self._cluster.lost(node.node_id)
-        await self._reach_points()
-
-    async def _move(self) -> None:
-        await self._clustered.move()
-        await self._reach_points()
-
-    async def _disconnect(self, node: Node) -> None:
-        self._network.disconnect(node.node_id)
-        self._without_network.append(node.node_id)
-        await self._clustered.lost(node.node_id)
-        await self._reach_points()
-
-    async def _reconnect(self) -> None:
-        while self._without_network:
-            node_id = self._without_network.pop()
-            await self._network.reconnect(node_id)
-            await self._clustered.found(node_id)
-
-    @property
-    def _clustered(self) -> Cluster:
-        if self._cluster is None:
-            raise TargetError(f"{self._description.spec} has one broker: nobody else can coordinate")
-        return self._cluster
-
-    @property
-    def _network(self) -> LoopbackNetwork:
-        if self._nodes.network is None:
-            raise TargetError(f"{self._description.spec} was not started to lose its network")
-        return self._nodes.network
-
-    async def _reach_points(self) -> None:
-        """Wait until whoever coordinates now is held in its load, if it is to be: it loads a moment later."""
-        await self._coordinator.reached(self._held & {Breakpoint.LOADING}, timeout_s=_REACHED_TIMEOUT_S)
+    @override
+    async def _coordinate_again(self, node: Node, cluster: Cluster) -> None:
+        # What was restarted is the coordinator, as if it were alone.
+        await cluster.move(to=node.node_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -328,8 +200,12 @@ def _process_count(plan: LocalPlan) -> int:
 
 async def _made_ready(plan: LocalPlan, nodes: LocalNodes) -> _Started:
     try:
-        cluster = await _clustered(plan, nodes)
-        async with _asking(nodes.brokers[NODE_ID]) as stage:
+        cluster = await settled_cluster(
+            {node_id: node.address for node_id, node in nodes.brokers.items()},
+            failure=nodes.failure,
+            timeout_ms=plan.start_timeout_ms,
+        )
+        async with asking(*nodes.brokers[NODE_ID].address) as stage:
             prepared = await prepare(
                 stage,
                 topics=CONFORMANCE_TOPICS,
@@ -341,40 +217,6 @@ async def _made_ready(plan: LocalPlan, nodes: LocalNodes) -> _Started:
         raise TargetError(f"{plan.spec}: {error} (its whole log: {nodes.log})") from error
     _require_own(plan, nodes, prepared)
     return _Started(nodes=nodes, cluster=cluster, prepared=prepared)
-
-
-async def _clustered(plan: LocalPlan, nodes: LocalNodes) -> Cluster | None:
-    """Wait until several brokers are one cluster, the first of them coordinating."""
-    if plan.node_count == 1:
-        return None
-    slots = new_connect_slots()
-    cluster = Cluster(
-        stages={id_: TcpStage(*node.address, connect_slots=slots) for id_, node in nodes.brokers.items()},
-        failure=nodes.failure,
-        timeout_ms=plan.start_timeout_ms,
-    )
-    await cluster.settle()
-    return cluster
-
-
-async def _await_serving(node: Node, nodes: LocalNodes, *, timeout_ms: float = START_TIMEOUT_MS) -> None:
-    async with _asking(node) as stage:
-        await await_serving(
-            stage,
-            topics=CONFORMANCE_TOPICS,
-            timeout_ms=timeout_ms,
-            failure=nodes.failure,
-            signs=nodes.signs_of_work,
-        )
-
-
-@contextlib.asynccontextmanager
-async def _asking(node: Node) -> AsyncIterator[TcpStage]:
-    stage = TcpStage(*node.address, connect_slots=new_connect_slots())
-    try:
-        yield stage
-    finally:
-        await stage.close()
 
 
 def _require_own(plan: LocalPlan, nodes: LocalNodes, prepared: Prepared) -> None:

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from typing_extensions import override
+
 from harness.targets.base.interface import Breakpoint, Progress
 from harness.targets.base.ports import free_port
 from harness.targets.base.program import Program
 from harness.targets.debugger.jdwp import CodePoint
 from harness.targets.jars.resolved import KafkaJars
+from harness.targets.kafka.controlled import ControlledNodes
 from harness.targets.kafka.network import LoopbackNetwork
 from harness.targets.kafka.node import BROKER_MAIN, Node, NodePlan, start_jvm
 from harness.targets.kafka.properties import (
@@ -30,13 +33,11 @@ _PORT_TAKEN: Final = ("Address already in use", "BindException")
 
 
 @dataclass(slots=True, kw_only=True)
-class LocalNodes:
+class LocalNodes(ControlledNodes[Node]):
     """What runs, and where it keeps its data and logs."""
 
     directory: Path
     storage: Path
-    brokers: dict[int, Node] = field(default_factory=dict)
-    """By node id."""
     zookeeper: ZooKeeper | None = None
     beside: list[Program] = field(default_factory=list)
     """What runs beside the brokers."""
@@ -58,8 +59,8 @@ class LocalNodes:
         """Return the directory that a node keeps its data in."""
         return self.storage / f"node-{node_id}"
 
+    @override
     def failure(self) -> str | None:
-        """Return how something ended that nobody stopped, else None."""
         failures = (*(p.failure() for p in self.beside), *(n.failure() for n in self.brokers.values()))
         return next((lost for lost in failures if lost is not None), None)
 
@@ -77,24 +78,23 @@ class LocalNodes:
             for program in running
         )
 
+    @override
     async def stop(self, node: Node) -> None:
-        """End a broker in the quickest way that keeps its log: what it acknowledged is in the system's hands.
-
-        Brokers with a ZooKeeper take five seconds when asked politely, so they are not.
-        """
+        # Brokers with a ZooKeeper take five seconds when asked politely, so they are not: what they
+        # acknowledged is in the system's hands.
         if self.zookeeper is None:
             await node.stop()
         else:
             await self.kill(node)
 
+    @override
     async def kill(self, node: Node) -> None:
-        """End a broker by force, and have whoever keeps the cluster miss it."""
         await node.kill()
         if self.zookeeper is not None:
             await self.zookeeper.forget(node.node_id)
 
+    @override
     async def end(self) -> None:
-        """Kill what runs; a log outlives it, storage does not."""
         for node in self.brokers.values():
             await node.kill()
         for program in reversed(self.beside):
@@ -200,5 +200,6 @@ def _node(nodes: LocalNodes, plan: NodesPlan, node_id: int, ports: Ports) -> Nod
             port=ports.reserved_port or ports.broker,
             directory=nodes.directory,
             code_points=plan.code_points,
+            network=nodes.network,
         )
     )

@@ -5,12 +5,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from typing_extensions import override
+
 from harness.targets.base.interface import Breakpoint, TargetError
 from harness.targets.base.measured import SAFEPOINT_LOGGING, MeasuredProcess
 from harness.targets.base.ports import free_port
 from harness.targets.base.program import Program
 from harness.targets.debugger.jdwp import CodePoint, Debugger, JvmBreakpoint
 from harness.targets.jars.resolved import KafkaJars
+from harness.targets.kafka.controlled import ControlledNode
+from harness.targets.kafka.network import LoopbackNetwork
 from harness.targets.kafka.properties import HOST, render_properties
 
 STOP_GRACE_S: Final = 20.0
@@ -64,9 +68,11 @@ class NodePlan:
     directory: Path
     code_points: Mapping[Breakpoint, CodePoint]
     """Where it may be held; with none its JVM has no debug agent."""
+    network: LoopbackNetwork | None = None
+    """Where it can lose it."""
 
 
-class Node:
+class Node(ControlledNode):
     """A broker, whether it runs or not."""
 
     def __init__(self, plan: NodePlan) -> None:
@@ -80,13 +86,13 @@ class Node:
         self._armed: dict[Breakpoint, JvmBreakpoint | None] = {}
 
     @property
+    @override
     def node_id(self) -> int:
-        """Its id in the cluster."""
         return self._plan.node_id
 
     @property
+    @override
     def address(self) -> tuple[str, int]:
-        """Where it listens."""
         return HOST, self._plan.port
 
     @property
@@ -106,8 +112,8 @@ class Node:
             raise TargetError(f"broker {self.node_id} is not running")
         return self._program
 
+    @override
     def measured(self, *, is_paused: bool) -> MeasuredProcess | None:
-        """Return its process as this machine can measure it; None while it does not run."""
         if self._program is None:
             return None
         log = _pause_log(self._plan.directory, self._plan.name)
@@ -117,12 +123,12 @@ class Node:
         """Return how it ended if nobody stopped it, else None."""
         return None if self._program is None else self._program.failure()
 
+    @override
     def change(self, properties: Mapping[str, str]) -> None:
-        """Have other properties from the next start on."""
         self._properties.update(properties)
 
+    @override
     async def start(self) -> None:
-        """Start its JVM; what is to be held is held from the first instruction on."""
         plan = self._plan
         jars = plan.jars
         if self._debug_port is not None:
@@ -141,26 +147,44 @@ class Node:
                 self._armed[point] = await debugger.break_at(self._code_points[point])
             await debugger.begin()
 
+    @override
     async def stop(self) -> None:
-        """Ask it to stop, and wait until it has."""
         await self.hang_up()
         program, self._program = self._program, None
         if program is not None:
             await program.stop(grace_s=STOP_GRACE_S)
 
+    @override
     async def kill(self) -> None:
-        """End it by force."""
         program, self._program = self._program, None
         if program is not None:
             program.kill()
         await self.hang_up()
 
-    async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
-        """Hold it when it next comes to a point, in some partitions or in any; it need not be running.
+    @override
+    async def pause(self) -> None:
+        await self.program.pause()
 
-        Raises:
-            TargetError: it has no such point, or was not started to be held.
-        """
+    @override
+    async def resume(self) -> None:
+        self.program.resume()
+
+    @override
+    async def disconnect(self) -> None:
+        self._network.disconnect(self.node_id)
+
+    @override
+    async def reconnect(self) -> None:
+        await self._network.reconnect(self.node_id)
+
+    @property
+    def _network(self) -> LoopbackNetwork:
+        if self._plan.network is None:
+            raise TargetError(f"broker {self.node_id} was not started to lose its network")
+        return self._plan.network
+
+    @override
+    async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
         if point not in self._code_points:
             raise TargetError(f"broker {self.node_id} cannot be held at {point.value}")
         code_point = self._code_points[point] = replace(self._code_points[point], partitions=partitions)
@@ -168,15 +192,15 @@ class Node:
         if self._program is not None:
             self._armed[point] = await (await self._attached()).break_at(code_point)
 
+    @override
     async def reached(self, points: Collection[Breakpoint], *, timeout_s: float) -> None:
-        """Wait until it is held at each of some points that it was told of."""
         for point in points:
             held = self._armed.get(point)
             if held is not None:
                 await held.reached(timeout_s=timeout_s)
 
+    @override
     async def release(self, point: Breakpoint) -> None:
-        """Let it go on, and hold it there no more."""
         held = self._armed.pop(point, None)
         if held is not None:
             await held.clear()

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.targets.base.interface import Breakpoint, BrokerAction, Role, TargetError
+from harness.targets.base.cluster import node_in
+from harness.targets.base.interface import BrokerAction, Role, TargetError
 
 _HOST: Final = "127.0.0.1"
 _ANSWER_TIMEOUT_S: Final = 20.0
@@ -24,7 +25,7 @@ class _Status:
 
 
 class ReferenceCluster:
-    """Controls of a cluster that is one process. See `Stage` for what it does."""
+    """A cluster that is one process."""
 
     def __init__(self, control_port: int, ports: Sequence[int]) -> None:
         self._control_port = control_port
@@ -37,15 +38,7 @@ class ReferenceCluster:
 
     def address(self, role: Role) -> tuple[str, int]:
         """Return where the coordinator listens, or a broker that is none."""
-        match role:
-            case Role.COORDINATOR:
-                return _HOST, self._ports[self._status.coordinator]
-            case Role.OTHER:
-                return _HOST, self._ports[self._next]
-            case Role.FORMER if self._former is not None:
-                return _HOST, self._ports[self._former]
-            case _:
-                raise TargetError("nobody coordinated before")
+        return _HOST, self._ports[self._node_in(role)]
 
     async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
         """Do something to the coordinator's broker; another one coordinates at once where it cannot."""
@@ -59,7 +52,7 @@ class ReferenceCluster:
                 await self._tell("kill", before)
                 self._killed.append(before)
             case BrokerAction.MOVE:
-                await self._tell("move", self._next)
+                await self._tell("move", self._node_in(Role.OTHER))
             case _:
                 await self._hinder(before, action)
         if self._status.coordinator != before:
@@ -69,15 +62,6 @@ class ReferenceCluster:
         """Start again what was killed; whoever took over goes on."""
         while self._killed:
             await self._tell("restart", self._killed.pop())
-
-    async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
-        """Refuse: nobody can."""
-        where = f" in partitions {sorted(partitions)}" if partitions else ""
-        raise TargetError(f"the reference's server cannot be held at {point.value}{where}")
-
-    async def release(self, point: Breakpoint) -> None:
-        """Refuse: it is not held."""
-        raise TargetError(f"the reference's server is not held at {point.value}")
 
     async def _hinder(self, node_id: int, action: BrokerAction) -> None:
         """Do something to a broker that lives on."""
@@ -97,13 +81,9 @@ class ReferenceCluster:
             case _:
                 raise AssertionError("a stage does this by itself")
 
-    @property
-    def _next(self) -> int:
-        """Who would coordinate after the one that does."""
-        others = [each for each in self._status.up if each != self._status.coordinator]
-        if not others:
-            raise TargetError("no other broker is up")
-        return next((each for each in others if each > self._status.coordinator), others[0])
+    def _node_in(self, role: Role) -> int:
+        status = self._status
+        return node_in(role, coordinator=status.coordinator, up=status.up, former=self._former)
 
     async def _tell(self, action: str, node_id: int, *rest: str) -> None:
         command = " ".join((action, str(node_id), *rest))

@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from harness.apis.table import descriptor
 from harness.targets.base.interface import CONFORMANCE_TOPICS, Broker, Connection, NoAnswer, Stage
 from harness.targets.reference.target import ReferenceTarget
 from harness.wire.codec import Fields, FieldValue, decode_response, encode_request
@@ -270,7 +271,7 @@ def _questions() -> list[Question]:
 
 
 def _generations(api: str) -> tuple[bool, ...]:
-    return (True,) if api in {"JoinGroup", "LeaveGroup"} else (True, False)
+    return (True, False) if descriptor(api).generation else (True,)
 
 
 def _chapter(profile: str, reported: dict[Question, str]) -> str:

@@ -13,6 +13,7 @@ from typing import Final
 
 from typing_extensions import override
 
+from harness.targets.base.cluster import node_in
 from harness.targets.base.interface import (
     CONFORMANCE_CONFIG,
     CONFORMANCE_TOPICS,
@@ -225,29 +226,14 @@ class ReferenceStage(Stage):
         return connection
 
     def _node_in(self, role: Role) -> int:
-        match role:
-            case Role.COORDINATOR:
-                return self._coordinator
-            case Role.OTHER:
-                return self._next
-            case Role.FORMER if self._former is None:
-                raise TargetError("nobody coordinated before")
-            case Role.FORMER:
-                return self._former
+        up = self._cluster.node_ids_up
+        return node_in(role, coordinator=self._coordinator, up=up, former=self._former)
 
     @property
     def _coordinator(self) -> int:
         """Who coordinates; before there are groups, who will."""
         found = self._cluster.coordinator_id
         return self._cluster.node_ids_up[0] if found is None else found
-
-    @property
-    def _next(self) -> int:
-        """Who would coordinate after the one that does."""
-        others = [each for each in self._cluster.node_ids_up if each != self._coordinator]
-        if not others:
-            raise TargetError("no other broker is up")
-        return next((each for each in others if each > self._coordinator), others[0])
 
     @override
     async def elapse(self, duration_ms: float) -> None:
@@ -282,7 +268,7 @@ class ReferenceStage(Stage):
             case BrokerAction.KILL:
                 self.deliver(cluster.kill(node_id, now_ms=now_ms))
             case BrokerAction.MOVE:
-                self.deliver(cluster.move(self._next, now_ms=now_ms))
+                self.deliver(cluster.move(self._node_in(Role.OTHER), now_ms=now_ms))
             case _:
                 self._hinder(node_id, action)
 

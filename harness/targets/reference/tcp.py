@@ -16,7 +16,7 @@ from typing import Final
 from typing_extensions import override
 
 from harness.capacity import start_slots
-from harness.targets.base.controlled import ControlledStage
+from harness.targets.base.controlled import ControlledBroker
 from harness.targets.base.interface import (
     CONFORMANCE_CONFIG,
     CONFORMANCE_TOPICS,
@@ -27,7 +27,6 @@ from harness.targets.base.interface import (
     Capability,
     Progress,
     Role,
-    Stage,
     Target,
     TargetError,
 )
@@ -36,7 +35,7 @@ from harness.targets.base.patience import Patience
 from harness.targets.base.ports import free_port
 from harness.targets.base.prepare import Prepared, await_serving, prepare
 from harness.targets.base.program import Program
-from harness.targets.base.tcp import TcpStage, new_connect_slots
+from harness.targets.base.tcp import asking
 from harness.targets.reference.cluster import ReferenceCluster
 from harness.targets.reference.target import DEFAULT_PROFILE, reference_profile
 
@@ -210,23 +209,13 @@ class _Server:
             self.program.kill()
 
 
-class ReferenceTcpBroker(Broker):
-    """A running server of the reference."""
+class _ServerBroker(ControlledBroker):
+    """What a running server is, however many brokers it has."""
 
     def __init__(self, description: BrokerDescription, server: _Server) -> None:
-        self._description = description
+        super().__init__(description)
         self._server = server
         self._is_paused = False
-        self._connect_slots = new_connect_slots()
-
-    @property
-    @override
-    def description(self) -> BrokerDescription:
-        return self._description
-
-    @override
-    def open_stage(self, scenario_id: str) -> Stage:
-        return ControlledStage(self, connect_slots=self._connect_slots)
 
     @override
     def measured(self) -> Sequence[MeasuredProcess]:
@@ -241,14 +230,18 @@ class ReferenceTcpBroker(Broker):
         self._server.program.resume()
         await self._server.program.stop(grace_s=_STOP_GRACE_S)
 
+
+class ReferenceTcpBroker(_ServerBroker):
+    """A running server of the reference."""
+
+    @override
     def address(self, role: Role) -> tuple[str, int]:
-        """Return where it listens; there is no other."""
         if role is not Role.COORDINATOR:
             raise TargetError(f"{self._description.spec} is no cluster")
         return _HOST, self._server.ports[0]
 
+    @override
     async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
-        """Do something to the process, and wait until it can be asked."""
         program = self._server.program
         match action:
             case BrokerAction.RESTART:
@@ -269,71 +262,43 @@ class ReferenceTcpBroker(Broker):
             case _:
                 raise TargetError(f"nobody can {action.value} {self._description.spec}")
 
-    async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
-        """Refuse: nobody can."""
-        where = f" in partitions {sorted(partitions)}" if partitions else ""
-        raise TargetError(f"{self._description.spec} cannot be held at {point.value}{where}")
-
-    async def release(self, point: Breakpoint) -> None:
-        """Refuse: it is not held."""
-        raise TargetError(f"{self._description.spec} is not held at {point.value}")
-
     def _throw_unless_kept(self) -> None:
         if not self._server.plan.keeps:
             raise TargetError(f"{self._description.spec} was not started to be started again")
 
     async def _come_back(self) -> None:
         await self._server.start()
-        stage = TcpStage(*self.address(Role.COORDINATOR), connect_slots=self._connect_slots)
-        try:
+        async with asking(*self.address(Role.COORDINATOR)) as stage:
             await await_serving(
                 stage,
                 topics=CONFORMANCE_TOPICS,
                 timeout_ms=_START_TIMEOUT_S * 1000,
                 failure=self._server.failure,
             )
-        finally:
-            await stage.close()
 
 
-class ReferenceTcpClusterBroker(Broker):
+class ReferenceTcpClusterBroker(_ServerBroker):
     """A running server of several brokers."""
 
     def __init__(self, description: BrokerDescription, server: _Server, cluster: ReferenceCluster) -> None:
-        self._description = description
-        self._server = server
+        super().__init__(description, server)
         self._cluster = cluster
-        self._connect_slots = new_connect_slots()
-
-    @property
-    @override
-    def description(self) -> BrokerDescription:
-        return self._description
 
     @override
-    def open_stage(self, scenario_id: str) -> Stage:
-        return ControlledStage(self._cluster, connect_slots=self._connect_slots)
+    def address(self, role: Role) -> tuple[str, int]:
+        return self._cluster.address(role)
 
     @override
-    def measured(self) -> Sequence[MeasuredProcess]:
-        return self._server.measured()
-
-    @override
-    def failure(self) -> str | None:
-        return self._server.failure()
+    async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
+        await self._cluster.carry_out(action, broker_config)
 
     @override
     async def mend(self) -> None:
         await self._cluster.mend()
 
-    @override
-    async def stop(self) -> None:
-        await self._server.program.stop(grace_s=_STOP_GRACE_S)
-
 
 async def _prepared(server: _Server) -> Prepared:
-    stage = TcpStage(_HOST, server.ports[0], connect_slots=new_connect_slots())
-    try:
+    async with asking(_HOST, server.ports[0]) as stage:
         return await prepare(
             stage,
             topics=CONFORMANCE_TOPICS,
@@ -341,8 +306,6 @@ async def _prepared(server: _Server) -> Prepared:
             failure=server.failure,
             signs=server.program.signs_of_work,
         )
-    finally:
-        await stage.close()
 
 
 async def _ports_of(program: Program) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
+from harness.scenario.ask import TopicT
 from harness.scenario.messages import (
     ANY,
     PinBytes,
@@ -13,9 +14,9 @@ from harness.scenario.messages import (
     PinNumber,
     PinText,
     Response,
+    builds_response,
     pinned,
 )
-from harness.scenario.requests import TopicT
 from harness.scenario.values import InAnyOrder, OneOf, Pattern
 
 Errors: TypeAlias = Mapping[TopicT, Mapping[int, str | OneOf]]
@@ -27,33 +28,25 @@ def response(api: str, **fields: Pattern) -> Response:
     return Response(api=api, fields=fields)
 
 
-def api_versions_response(*, error_code: PinText = ANY, api_keys: PinItems = ANY) -> Response:
+@builds_response("ApiVersions")
+def api_versions(*, error_code: PinText = ANY, api_keys: PinItems = ANY) -> None:
     """Expect an answer to ApiVersions."""
-    return pinned("ApiVersions", {"error_code": error_code, "api_keys": api_keys})
 
 
-def find_coordinator_response(
+@builds_response("FindCoordinator")
+def find_coordinator(
     *,
     error_code: PinText = ANY,
     error_message: PinText = ANY,
     node_id: PinNumber = ANY,
     host: PinText = ANY,
     coordinators: PinItems = ANY,
-) -> Response:
+) -> None:
     """Expect an answer to FindCoordinator; `coordinators` from v4 on, the others before."""
-    return pinned(
-        "FindCoordinator",
-        {
-            "error_code": error_code,
-            "error_message": error_message,
-            "node_id": node_id,
-            "host": host,
-            "coordinators": coordinators,
-        },
-    )
 
 
-def join_group_response(
+@builds_response("JoinGroup")
+def join_group(
     *,
     error_code: PinText = ANY,
     generation_id: PinNumber = ANY,
@@ -63,53 +56,33 @@ def join_group_response(
     skip_assignment: PinFlag = ANY,
     member_id: PinText = ANY,
     members: PinItems = ANY,
-) -> Response:
+) -> None:
     """Expect an answer to JoinGroup."""
-    return pinned(
-        "JoinGroup",
-        {
-            "error_code": error_code,
-            "generation_id": generation_id,
-            "protocol_type": protocol_type,
-            "protocol_name": protocol_name,
-            "leader": leader,
-            "skip_assignment": skip_assignment,
-            "member_id": member_id,
-            "members": members,
-        },
-    )
 
 
-def sync_group_response(
+@builds_response("SyncGroup")
+def sync_group(
     *,
     error_code: PinText = ANY,
     protocol_type: PinText = ANY,
     protocol_name: PinText = ANY,
     assignment: PinBytes = ANY,
-) -> Response:
+) -> None:
     """Expect an answer to SyncGroup."""
-    return pinned(
-        "SyncGroup",
-        {
-            "error_code": error_code,
-            "protocol_type": protocol_type,
-            "protocol_name": protocol_name,
-            "assignment": assignment,
-        },
-    )
 
 
-def heartbeat_response(*, error_code: PinText) -> Response:
+@builds_response("Heartbeat")
+def heartbeat(*, error_code: PinText) -> None:
     """Expect an answer to Heartbeat."""
-    return pinned("Heartbeat", {"error_code": error_code})
 
 
-def leave_group_response(*, error_code: PinText = ANY, members: PinItems = ANY) -> Response:
+@builds_response("LeaveGroup")
+def leave_group(*, error_code: PinText = ANY, members: PinItems = ANY) -> None:
     """Expect an answer to LeaveGroup; `members` from v3 on."""
-    return pinned("LeaveGroup", {"error_code": error_code, "members": members})
 
 
-def describe_groups_response(
+@builds_response("DescribeGroups", entry="groups")
+def describe_groups(
     *,
     error_code: PinText = ANY,
     error_message: PinText = ANY,
@@ -117,44 +90,32 @@ def describe_groups_response(
     protocol_type: PinText = ANY,
     protocol_data: PinText = ANY,
     members: PinItems = ANY,
-) -> Response:
+) -> None:
     """Expect an answer to DescribeGroups about exactly one group."""
-    group = pinned(
-        "DescribeGroups",
-        {
-            "error_code": error_code,
-            "error_message": error_message,
-            "group_state": group_state,
-            "protocol_type": protocol_type,
-            "protocol_data": protocol_data,
-            "members": members,
-        },
-    )
-    return Response(api="DescribeGroups", fields={"groups": (group.fields,)})
 
 
-GONE: Final = describe_groups_response(error_code="NONE", group_state="Dead", protocol_type="")
+GONE: Final = describe_groups(error_code="NONE", group_state="Dead", protocol_type="")
 """What DescribeGroups says of a group that is no more. A Scala coordinator that is just removing one still
 names its protocol type, so whoever waits for the end waits for that to go, too."""
 
 
-def list_groups_response(*, error_code: PinText = ANY, groups: PinItems = ANY) -> Response:
+@builds_response("ListGroups")
+def list_groups(*, error_code: PinText = ANY, groups: PinItems = ANY) -> None:
     """Expect an answer to ListGroups; other scenarios' groups are listed too, so use `containing`."""
-    return pinned("ListGroups", {"error_code": error_code, "groups": groups})
 
 
-def delete_groups_response(*error_codes: PinText) -> Response:
+def delete_groups(*error_codes: PinText) -> Response:
     """Expect an answer to DeleteGroups with these errors, one a group, in whatever order."""
-    results: tuple[Pattern, ...] = tuple(pinned("", {"error_code": code}).fields for code in error_codes)
+    results: tuple[Pattern, ...] = tuple(pinned("", error_code=code).fields for code in error_codes)
     return Response(api="DeleteGroups", fields={"results": InAnyOrder(results)})
 
 
-def offset_commit_response(errors: Errors[TopicT]) -> Response:
+def offset_commit(errors: Errors[TopicT]) -> Response:
     """Expect an answer to OffsetCommit: topic to partition to error, in whatever order."""
     return Response(api="OffsetCommit", fields={"topics": _partition_errors(errors)})
 
 
-def offset_fetch_response(
+def offset_fetch(
     offsets: Mapping[TopicT, Mapping[int, int | OneOf]],
     *,
     version: int = 6,
@@ -185,9 +146,9 @@ def offset_fetch_response(
     return Response(api="OffsetFetch", fields={"topics": topics, **top})
 
 
-def offset_delete_response(*, error_code: PinText = ANY, errors: Errors[TopicT] | None = None) -> Response:
+def offset_delete(*, error_code: PinText = ANY, errors: Errors[TopicT] | None = None) -> Response:
     """Expect an answer to OffsetDelete: an error on top, and topic to partition to error."""
-    fields: dict[str, Pattern] = dict(pinned("OffsetDelete", {"error_code": error_code}).fields)
+    fields: dict[str, Pattern] = dict(pinned("OffsetDelete", error_code=error_code).fields)
     if errors is not None:
         fields["topics"] = _partition_errors(errors)
     return Response(api="OffsetDelete", fields=fields)
@@ -210,53 +171,45 @@ def _partition_errors(errors: Errors[TopicT]) -> InAnyOrder:
 
 
 def partitions_of(topics: Mapping[str, Sequence[int]], error_code: str) -> Mapping[str, Mapping[int, str]]:
-    """Spread one error over partitions, for `offset_commit_response` and `offset_delete_response`."""
+    """Spread one error over partitions, for `offset_commit` and `offset_delete`."""
     return {topic: dict.fromkeys(indexes, error_code) for topic, indexes in topics.items()}
 
 
-def txn_offset_commit_response(errors: Errors[TopicT]) -> Response:
+def txn_offset_commit(errors: Errors[TopicT]) -> Response:
     """Expect an answer to TxnOffsetCommit: topic to partition to error, in whatever order."""
     return Response(api="TxnOffsetCommit", fields={"topics": _partition_errors(errors)})
 
 
-def init_producer_id_response(
+@builds_response("InitProducerId")
+def init_producer_id(
     *, error_code: PinText = ANY, producer_id: PinNumber = ANY, producer_epoch: PinNumber = ANY
-) -> Response:
+) -> None:
     """Expect an answer to InitProducerId."""
-    return pinned(
-        "InitProducerId",
-        {"error_code": error_code, "producer_id": producer_id, "producer_epoch": producer_epoch},
-    )
 
 
-def add_offsets_to_txn_response(*, error_code: PinText) -> Response:
+@builds_response("AddOffsetsToTxn")
+def add_offsets_to_txn(*, error_code: PinText) -> None:
     """Expect an answer to AddOffsetsToTxn."""
-    return pinned("AddOffsetsToTxn", {"error_code": error_code})
 
 
-def end_txn_response(
+@builds_response("EndTxn")
+def end_txn(
     *, error_code: PinText = ANY, producer_id: PinNumber = ANY, producer_epoch: PinNumber = ANY
-) -> Response:
+) -> None:
     """Expect an answer to EndTxn; producer and epoch from v5 on."""
-    return pinned(
-        "EndTxn",
-        {"error_code": error_code, "producer_id": producer_id, "producer_epoch": producer_epoch},
-    )
 
 
-def write_txn_markers_response(errors: Errors[TopicT]) -> Response:
+def write_txn_markers(errors: Errors[TopicT]) -> Response:
     """Expect an answer to WriteTxnMarkers for one producer: topic to partition to error."""
     marker: Mapping[str, Pattern] = {"topics": _partition_errors(errors)}
     return Response(api="WriteTxnMarkers", fields={"markers": (marker,)})
 
 
-def create_topic_response(*, error_code: PinText = ANY) -> Response:
+@builds_response("CreateTopics", entry="topics")
+def create_topic(*, error_code: PinText = ANY) -> None:
     """Expect an answer to a CreateTopics of one topic."""
-    topic = pinned("", {"error_code": error_code}).fields
-    return Response(api="CreateTopics", fields={"topics": (topic,)})
 
 
-def delete_topic_response(*, error_code: PinText = ANY) -> Response:
+@builds_response("DeleteTopics", entry="responses")
+def delete_topic(*, error_code: PinText = ANY) -> None:
     """Expect an answer to a DeleteTopics of one topic."""
-    topic = pinned("", {"error_code": error_code}).fields
-    return Response(api="DeleteTopics", fields={"responses": (topic,)})

@@ -1,0 +1,311 @@
+"""The APIs that the harness knows more of than their messages, in the order of Kafka's keys."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from harness.apis import impact
+from harness.apis.descriptor import Access, ApiDescriptor, OffsetUse, Subject, Unordered
+
+_HASH_OF_IDS: Final = "hash-map order over random ids"
+
+
+def _by_partition(parent: str = "") -> tuple[Unordered, ...]:
+    reason = "hash-map order until 3.9, request order in 4.x; a set keyed by topic and partition"
+    return (
+        Unordered(path=f"{parent}topics", key=("name", "topic_id"), reason=reason),
+        Unordered(path=f"{parent}topics[].partitions", key=("partition_index",), reason=reason),
+    )
+
+
+_TABLE: Final = (
+    ApiDescriptor(
+        name="Produce",
+        key=0,
+        transactions=("transactional_id",),
+        addresses_since=10,
+        addresses_last=True,
+        client_access=Access.CHANGES,
+        changes_topics=True,
+    ),
+    ApiDescriptor(
+        name="Fetch",
+        key=1,
+        is_frequent=True,
+        addresses_since=16,
+        addresses_last=True,
+        client_access=Access.READS,
+    ),
+    ApiDescriptor(name="ListOffsets", key=2, client_access=Access.READS),
+    ApiDescriptor(
+        name="Metadata",
+        key=3,
+        counts_partitions=True,
+        is_prompt=True,
+        is_frequent=True,
+        unordered=(
+            Unordered(path="topics", key=("name",), reason="order of the metadata cache"),
+            Unordered(path="topics[].partitions", key=("partition_index",), reason="as for its topics"),
+        ),
+        addresses_since=0,
+        access=Access.READS,
+    ),
+    ApiDescriptor(
+        name="OffsetCommit",
+        key=8,
+        subject=Subject.OFFSETS,
+        groups=("group_id",),
+        members=("member_id",),
+        generation=("generation_id_or_member_epoch",),
+        offsets=OffsetUse.COMMITS,
+        unordered=_by_partition(),
+        spoken_versions=(0, 10),
+        access=Access.CHANGES,
+        takes_no_group=True,
+        impact=impact.OFFSET_COMMIT,
+    ),
+    ApiDescriptor(
+        name="OffsetFetch",
+        key=9,
+        subject=Subject.OFFSETS,
+        groups=("group_id", "groups[].group_id"),
+        members=("groups[].member_id",),
+        group_entries="groups",
+        offsets=OffsetUse.FETCHES,
+        unordered=(
+            Unordered(path="groups", key=("group_id",), reason="map order until 3.4, then request order"),
+            *_by_partition(),
+            *_by_partition("groups[]."),
+        ),
+        spoken_versions=(0, 10),
+        access=Access.READS,
+        impact=impact.OFFSET_FETCH,
+    ),
+    ApiDescriptor(
+        name="FindCoordinator",
+        key=10,
+        groups=("key", "coordinator_keys"),
+        is_prompt=True,
+        addresses_since=0,
+        access=Access.READS,
+        impact=impact.FIND_COORDINATOR,
+    ),
+    ApiDescriptor(
+        name="JoinGroup",
+        key=11,
+        subject=Subject.MEMBERSHIP,
+        groups=("group_id",),
+        members=("member_id",),
+        learns=("member_id", "generation_id", "leader", "protocol_name", "protocol_type"),
+        unordered=(Unordered(path="members", key=("member_id",), reason=_HASH_OF_IDS),),
+        access=Access.CHANGES,
+        impact=impact.JOIN_GROUP,
+    ),
+    ApiDescriptor(
+        name="Heartbeat",
+        key=12,
+        subject=Subject.MEMBERSHIP,
+        groups=("group_id",),
+        members=("member_id",),
+        generation=("generation_id",),
+        is_prompt=True,
+        access=Access.CHANGES,
+        impact=impact.HEARTBEAT,
+    ),
+    ApiDescriptor(
+        name="LeaveGroup",
+        key=13,
+        subject=Subject.MEMBERSHIP,
+        groups=("group_id",),
+        members=("member_id", "members[].member_id"),
+        access=Access.CHANGES,
+        impact=impact.LEAVE_GROUP,
+    ),
+    ApiDescriptor(
+        name="SyncGroup",
+        key=14,
+        subject=Subject.MEMBERSHIP,
+        groups=("group_id",),
+        members=("member_id",),
+        generation=("generation_id",),
+        access=Access.CHANGES,
+        impact=impact.SYNC_GROUP,
+    ),
+    ApiDescriptor(
+        name="DescribeGroups",
+        key=15,
+        subject=Subject.GROUPS,
+        groups=("groups",),
+        group_entries="groups",
+        shows_groups=True,
+        unordered=(
+            Unordered(path="groups[].members", key=("member_id",), reason=_HASH_OF_IDS),
+            Unordered(
+                path="groups",
+                key=("group_id",),
+                reason="request order until 3.9, in 4.x partition by partition of the log",
+            ),
+        ),
+        access=Access.READS,
+        impact=impact.DESCRIBE_GROUPS,
+    ),
+    ApiDescriptor(
+        name="ListGroups",
+        key=16,
+        subject=Subject.GROUPS,
+        group_entries="groups",
+        shows_groups=True,
+        unordered=(Unordered(path="groups", key=("group_id",), reason="order of the coordinator's map"),),
+        access=Access.READS,
+        impact=impact.LIST_GROUPS,
+    ),
+    ApiDescriptor(
+        name="ApiVersions",
+        key=18,
+        is_prompt=True,
+        is_frequent=True,
+        unordered=(Unordered(path="api_keys", key=("api_key",), reason="a table that is looked up by key"),),
+        access=Access.READS,
+        impact=impact.API_VERSIONS,
+    ),
+    ApiDescriptor(
+        name="CreateTopics", key=19, counts_partitions=True, access=Access.CHANGES, changes_topics=True
+    ),
+    ApiDescriptor(
+        name="DeleteTopics",
+        key=20,
+        access=Access.CLEANS,
+        client_access=Access.CHANGES,
+        changes_topics=True,
+    ),
+    ApiDescriptor(
+        name="InitProducerId",
+        key=22,
+        subject=Subject.TRANSACTIONS,
+        transactions=("transactional_id",),
+        gives_producer_id=True,
+        gives_epoch=True,
+        access=Access.CHANGES,
+        impact=impact.INIT_PRODUCER_ID,
+    ),
+    ApiDescriptor(name="OffsetForLeaderEpoch", key=23, is_frequent=True, client_access=Access.READS),
+    ApiDescriptor(
+        name="AddPartitionsToTxn",
+        key=24,
+        subject=Subject.TRANSACTIONS,
+        transactions=("v3_and_below_transactional_id", "transactions[].transactional_id"),
+        client_access=Access.CHANGES,
+        changes_topics=True,
+    ),
+    ApiDescriptor(
+        name="AddOffsetsToTxn",
+        key=25,
+        subject=Subject.TRANSACTIONS,
+        groups=("group_id",),
+        transactions=("transactional_id",),
+        access=Access.CHANGES,
+        impact=impact.ADD_OFFSETS_TO_TXN,
+    ),
+    ApiDescriptor(
+        name="EndTxn",
+        key=26,
+        subject=Subject.TRANSACTIONS,
+        transactions=("transactional_id",),
+        gives_epoch=True,
+        access=Access.CHANGES,
+        impact=impact.END_TXN,
+    ),
+    ApiDescriptor(name="WriteTxnMarkers", key=27, unordered=_by_partition("markers[].")),
+    ApiDescriptor(
+        name="TxnOffsetCommit",
+        key=28,
+        subject=Subject.OFFSETS,
+        groups=("group_id",),
+        members=("member_id",),
+        generation=("generation_id",),
+        transactions=("transactional_id",),
+        offsets=OffsetUse.COMMITS_AT_END,
+        unordered=_by_partition(),
+        access=Access.CHANGES,
+        impact=impact.TXN_OFFSET_COMMIT,
+    ),
+    ApiDescriptor(name="DescribeConfigs", key=32, access=Access.READS),
+    ApiDescriptor(name="CreatePartitions", key=37, client_access=Access.CHANGES, changes_topics=True),
+    ApiDescriptor(
+        name="DeleteGroups",
+        key=42,
+        subject=Subject.GROUPS,
+        groups=("groups_names",),
+        group_entries="results",
+        offsets=OffsetUse.DELETES_ALL,
+        shows_groups=True,
+        unordered=(Unordered(path="results", key=("group_id",), reason="hash-map order in all but 4.0.0"),),
+        access=Access.CHANGES,
+        takes_no_group=True,
+        impact=impact.DELETE_GROUPS,
+    ),
+    ApiDescriptor(
+        name="OffsetDelete",
+        key=47,
+        subject=Subject.OFFSETS,
+        groups=("group_id",),
+        offsets=OffsetUse.DELETES,
+        shows_groups=True,
+        unordered=_by_partition(),
+        access=Access.CHANGES,
+        impact=impact.OFFSET_DELETE,
+    ),
+    ApiDescriptor(name="DescribeCluster", key=60, addresses_since=0, client_access=Access.READS),
+    ApiDescriptor(name="ListTransactions", key=66, access=Access.READS),
+    ApiDescriptor(
+        name="ConsumerGroupHeartbeat",
+        key=68,
+        subject=Subject.OTHER_GROUPS,
+        groups=("group_id",),
+        members=("member_id",),
+        client_access=Access.CHANGES,
+    ),
+    ApiDescriptor(
+        name="ConsumerGroupDescribe",
+        key=69,
+        subject=Subject.OTHER_GROUPS,
+        groups=("group_ids",),
+        group_entries="groups",
+        client_access=Access.READS,
+    ),
+    ApiDescriptor(name="GetTelemetrySubscriptions", key=71, client_access=Access.READS),
+    ApiDescriptor(name="DescribeTopicPartitions", key=75, client_access=Access.READS),
+    ApiDescriptor(
+        name="ShareGroupHeartbeat",
+        key=76,
+        subject=Subject.OTHER_GROUPS,
+        groups=("group_id",),
+        members=("member_id",),
+    ),
+    ApiDescriptor(name="ShareFetch", key=78, groups=("group_id",), addresses_since=1),
+    ApiDescriptor(name="ShareAcknowledge", key=79, groups=("group_id",), addresses_since=1),
+    ApiDescriptor(
+        name="StreamsGroupHeartbeat",
+        key=88,
+        subject=Subject.OTHER_GROUPS,
+        groups=("group_id",),
+        members=("member_id",),
+    ),
+)
+APIS: Final[Mapping[str, ApiDescriptor]] = MappingProxyType({each.name: each for each in _TABLE})
+_UNKNOWN: Final = ApiDescriptor(name="", key=-1)
+
+
+def descriptor(api: str | None) -> ApiDescriptor:
+    """Return the row of an API; for an API without one, a row that knows nothing."""
+    return APIS.get(api or "", _UNKNOWN)
+
+
+def apis_where(holds: Callable[[ApiDescriptor], bool]) -> frozenset[str]:
+    """Return the names of the APIs of which something holds."""
+    return frozenset(name for name, each in APIS.items() if holds(each))
+
+
+def fields_of(chosen: Callable[[ApiDescriptor], tuple[str, ...]]) -> frozenset[str]:
+    """Return the names, without their paths, of fields that rows list."""
+    return frozenset(path.rpartition(".")[2] for each in APIS.values() for path in chosen(each))

@@ -1,0 +1,327 @@
+"""What an actor may ask: builders of requests, one an API, with the values that most scenarios want.
+
+A builder states which fields may be named, with their types and defaults; how Kafka's schema has them, and
+which versions have them, it takes from there.
+
+What is left out is the speaking actor's own (its group, member id, generation, instance id) or a default that
+every Kafka since 2.4 accepts. The default version of each API is the highest that Kafka 2.4 served, so that a
+scenario which names none runs against every release. A producer's id and epoch come from an InitProducerId:
+`producer["producer_id"]` of what `asks` or `repeats` returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias, TypeVar
+
+from harness.scenario.messages import (
+    ANY,
+    OWN,
+    Group,
+    Number,
+    Own,
+    Request,
+    RequestFields,
+    RequestValue,
+    Text,
+    Unpinned,
+    builds_request,
+)
+from harness.scenario.values import GroupRef, Value
+
+SESSION_TIMEOUT_MS: Final = 30_000
+REBALANCE_TIMEOUT_MS: Final = 30_000
+
+
+SHORT_SESSIONS: Final = {"group.min.session.timeout.ms": "100"}
+"""What a scenario states as its `broker_config` when its members ask for sessions of under 6 s."""
+SESSION_TIMEOUT_MIN_MS: Final = 6_000
+"""The shortest that Kafka grants where nobody has configured it. Source: GroupCoordinatorConfig (4.3.1)."""
+
+
+def subscription(*topics: str) -> bytes:
+    """Return ConsumerProtocolSubscription v0 bytes; coordinators parse them, so they must be valid."""
+    body = b"".join(len(topic).to_bytes(2, "big") + topic.encode() for topic in topics)
+    return (
+        (0).to_bytes(2, "big") + len(topics).to_bytes(4, "big") + body + (-1).to_bytes(4, "big", signed=True)
+    )
+
+
+ORDERS: Final = subscription("orders")
+RANGE: Final = (("range", ORDERS),)
+"""The protocols of a member that supports the range assignor and subscribes to `orders`."""
+ROUND_ROBIN: Final = (("roundrobin", ORDERS),)
+Protocols: TypeAlias = Sequence[tuple[str, bytes]]
+TopicT = TypeVar("TopicT", str, GroupRef)
+"""A topic's name; a scenario that deletes one has its own, by `conversation.group`."""
+Offsets: TypeAlias = Mapping[TopicT, Mapping[int, "int | tuple[int, str | None]"]]
+"""Topic to partition to offset, or to offset and metadata."""
+Partitions: TypeAlias = Mapping[TopicT, Sequence[int]]
+"""Topic to partitions."""
+
+
+TRANSACTION_TIMEOUT_MS: Final = 600_000
+"""Long enough that no broker ends a scenario's transactions of itself."""
+TRANSACTION: Final = GroupRef("txn")
+"""The transactional id of a scenario's only producer; one of another is a `conversation.group` too."""
+
+
+def request(api: str, version: int, **fields: RequestValue) -> Request:
+    """Build any request of any version; what is not named has Kafka's default."""
+    return Request(api=api, version=version, fields=fields)
+
+
+@builds_request("ApiVersions")
+def api_versions(
+    *,
+    version: int = 3,
+    client_software_name: str = "kafka-conformance",
+    client_software_version: str = "0",
+) -> None:
+    """Ask which versions of which APIs are served."""
+
+
+@builds_request("FindCoordinator")
+def find_coordinator(*, version: int = 2, key: Group | Own = OWN, key_type: int = 0) -> RequestFields:
+    """Ask where a group's coordinator is; from v4 on as a batch of one."""
+    return {"coordinator_keys": (key,), "key": ANY} if version >= 4 else {}
+
+
+@builds_request("JoinGroup")
+def join_group(
+    *,
+    version: int = 6,
+    group_id: Group | Own = OWN,
+    member_id: Text | Own = OWN,
+    group_instance_id: str | None | Own = OWN,
+    session_timeout_ms: int = SESSION_TIMEOUT_MS,
+    rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS,
+    protocol_type: str = "consumer",
+    protocols: Protocols = RANGE,
+) -> RequestFields:
+    """Ask to join. The actor's own member id is empty as long as it has none."""
+    return {"protocols": tuple({"name": name, "metadata": metadata} for name, metadata in protocols)}
+
+
+@builds_request("SyncGroup")
+def sync_group(
+    *,
+    version: int = 4,
+    group_id: Group | Own = OWN,
+    generation_id: Number | Own = OWN,
+    member_id: Text | Own = OWN,
+    group_instance_id: str | None | Own = OWN,
+    protocol_type: str | None = "consumer",
+    protocol_name: str | None = "range",
+    assignments: Sequence[tuple[Text, bytes]] = (),
+) -> RequestFields:
+    """Ask for an assignment; a leader brings everybody's. Protocol type and name travel from v5 on."""
+    return {"assignments": tuple({"member_id": each, "assignment": part} for each, part in assignments)}
+
+
+@builds_request("Heartbeat")
+def heartbeat(
+    *,
+    version: int = 4,
+    group_id: Group | Own = OWN,
+    generation_id: Number | Own = OWN,
+    member_id: Text | Own = OWN,
+    group_instance_id: str | None | Own = OWN,
+) -> None:
+    """Say that the member lives."""
+
+
+@builds_request("LeaveGroup")
+def leave_group(
+    *,
+    version: int = 4,
+    group_id: Group | Own = OWN,
+    members: Sequence[tuple[Text, str | None]] | None = None,
+    member_id: Text | Own = OWN,
+    group_instance_id: str | None | Own = OWN,
+) -> RequestFields:
+    """Leave: one member before v3, a batch of (member id, instance id) from v3 on."""
+    if version < 3:
+        return {"members": ANY, "group_instance_id": ANY}
+    batch = ((member_id, group_instance_id),) if members is None else members
+    return {
+        "members": tuple({"member_id": each, "group_instance_id": instance} for each, instance in batch),
+        "member_id": ANY,
+        "group_instance_id": ANY,
+    }
+
+
+@builds_request("DescribeGroups")
+def describe_groups(*, version: int = 5, groups: Sequence[Group | Own] = (OWN,)) -> None:
+    """Ask what the coordinator knows of some groups; of the actor's own if none is named."""
+
+
+@builds_request("ListGroups")
+def list_groups(
+    *, version: int = 3, states_filter: Sequence[str] = (), types_filter: Sequence[str] = ()
+) -> None:
+    """Ask for all groups; filters by state need v4, by type v5."""
+
+
+@builds_request("DeleteGroups")
+def delete_groups(*, version: int = 2, groups: Sequence[Group | Own] = (OWN,)) -> RequestFields:
+    """Ask that groups be forgotten; the actor's own if none is named."""
+    return {"groups_names": groups, "groups": ANY}
+
+
+@builds_request("OffsetCommit")
+def offset_commit(
+    *,
+    version: int = 8,
+    group_id: Group | Own = OWN,
+    generation_id: Number | Own = OWN,
+    member_id: Text | Own = OWN,
+    group_instance_id: str | None | Own = OWN,
+    retention_time_ms: int | None = None,
+    topics: Offsets[TopicT],
+) -> RequestFields:
+    """Commit offsets as a member; `generation_id=-1, member_id=""` commits for nobody in particular."""
+    return {
+        "generation_id_or_member_epoch": generation_id,
+        "generation_id": ANY,
+        "retention_time_ms": ANY if retention_time_ms is None else retention_time_ms,
+        "topics": _committed_topics(topics),
+    }
+
+
+def _committed_topics(topics: Offsets[TopicT]) -> Value:
+    return tuple(
+        {"name": topic, "partitions": tuple(_committed(*item) for item in partitions.items())}
+        for topic, partitions in topics.items()
+    )
+
+
+def _committed(partition: int, offset: int | tuple[int, str | None]) -> Mapping[str, Value]:
+    number, metadata = offset if isinstance(offset, tuple) else (offset, "")
+    return {"partition_index": partition, "committed_offset": number, "committed_metadata": metadata}
+
+
+@builds_request("OffsetFetch")
+def offset_fetch(
+    *,
+    version: int = 6,
+    group_id: Group | Own = OWN,
+    topics: Partitions[TopicT] | None = None,
+    require_stable: bool | Unpinned = ANY,
+) -> RequestFields:
+    """Ask for a group's committed offsets, all if no topics are named; from v8 on as a batch of one."""
+    wanted = None if topics is None else _partition_indexes(topics)
+    if version >= 8:
+        return {"groups": ({"group_id": group_id, "topics": wanted},), "group_id": ANY, "topics": ANY}
+    return {"topics": wanted}
+
+
+def _partition_indexes(topics: Partitions[TopicT]) -> Value:
+    return tuple(
+        {"name": topic, "partition_indexes": tuple(partitions)} for topic, partitions in topics.items()
+    )
+
+
+@builds_request("OffsetDelete")
+def offset_delete(
+    *, version: int = 0, group_id: Group | Own = OWN, topics: Partitions[TopicT]
+) -> RequestFields:
+    """Ask that a group forget some offsets."""
+    return {
+        "topics": tuple(
+            {"name": topic, "partitions": tuple({"partition_index": index} for index in partitions)}
+            for topic, partitions in topics.items()
+        )
+    }
+
+
+@builds_request("TxnOffsetCommit")
+def txn_offset_commit(
+    *,
+    version: int = 2,
+    transactional_id: Group = TRANSACTION,
+    group_id: Group | Own = OWN,
+    producer_id: Number,
+    producer_epoch: Number,
+    generation_id: Number | Own = -1,
+    member_id: Text | Own = "",
+    group_instance_id: str | None | Own = None,
+    topics: Offsets[TopicT],
+) -> RequestFields:
+    """Commit offsets as part of a transaction; who commits them for the group travels from v3 on."""
+    return {"topics": _committed_topics(topics)}
+
+
+@builds_request("InitProducerId")
+def init_producer_id(
+    *,
+    version: int = 1,
+    transactional_id: Group | None = TRANSACTION,
+    transaction_timeout_ms: int = TRANSACTION_TIMEOUT_MS,
+    producer_id: Number | Unpinned = ANY,
+    producer_epoch: Number | Unpinned = ANY,
+) -> None:
+    """Ask to be a producer; from v3 on as one that was a producer before, if that is named."""
+
+
+@builds_request("AddOffsetsToTxn")
+def add_offsets_to_txn(
+    *,
+    version: int = 1,
+    transactional_id: Group = TRANSACTION,
+    producer_id: Number,
+    producer_epoch: Number,
+    group_id: Group | Own = OWN,
+) -> None:
+    """Announce that a transaction will bring offsets for a group."""
+
+
+@builds_request("EndTxn")
+def end_txn(
+    *,
+    version: int = 1,
+    transactional_id: Group = TRANSACTION,
+    producer_id: Number,
+    producer_epoch: Number,
+    committed: bool,
+) -> None:
+    """Commit or abort a transaction."""
+
+
+def write_txn_markers(
+    *,
+    version: int = 1,
+    producer_id: Number,
+    producer_epoch: Number,
+    committed: bool,
+    topics: Partitions[TopicT],
+    coordinator_epoch: int = 0,
+    transaction_version: int | None = None,
+) -> Request:
+    """End a producer's transaction in the logs of some partitions, as only brokers usually do.
+
+    The version of the transaction travels from v2 on.
+    """
+    stated: Mapping[str, Value] = (
+        {} if transaction_version is None else {"transaction_version": transaction_version}
+    )
+    marker: Value = {
+        "producer_id": producer_id,
+        "producer_epoch": producer_epoch,
+        "transaction_result": committed,
+        "topics": _partition_indexes(topics),
+        "coordinator_epoch": coordinator_epoch,
+        **stated,
+    }
+    return request("WriteTxnMarkers", version, markers=(marker,))
+
+
+def create_topic(name: Group, *, version: int = 4, num_partitions: int = 1) -> Request:
+    """Create one topic; a scenario that deletes it again names it by `group`, so that it is its own."""
+    topic: Value = {"name": name, "num_partitions": num_partitions, "replication_factor": 1}
+    return request("CreateTopics", version, topics=(topic,), timeout_ms=5_000)
+
+
+def delete_topic(name: Group, *, version: int = 4) -> Request:
+    """Delete one topic by its name."""
+    return request("DeleteTopics", version, topic_names=(name,), timeout_ms=5_000)
