@@ -5,7 +5,7 @@ from reference_coordinator.core.errors import Errors, IllegalStateError
 from reference_coordinator.core.ids import AppendId
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.profile.behaviours import Behaviour
-from reference_coordinator.runtime.appends import NobodyWaits, PendingAppend
+from reference_coordinator.runtime.appends import PendingAppend
 
 
 def complete_append(shard: CoordinatorShard, append: PendingAppend, error: Errors) -> None:
@@ -15,10 +15,12 @@ def complete_append(shard: CoordinatorShard, append: PendingAppend, error: Error
     """
     if error is Errors.NONE:
         shard.commit_creations(append)
-        if append.replays:
-            replay(shard, append.records, record_offset=append.record_offset)
+        if append.result.replay_records:
+            replay(shard, append.result.records, record_offset=append.record_offset)
     elif error is not Errors.MESSAGE_TOO_LARGE or not _keeps_new_groups(shard):
         shard.roll_back_creations(append)
+    if append.then is None:
+        return
     try:
         append.then.append_completed(error)
     except IllegalStateError:
@@ -31,10 +33,9 @@ def write_takes_too_long(shard: CoordinatorShard, append_id: AppendId) -> None:
 
     Decided in: CoordinatorRuntime.OperationTimeout#run (3.9.2).
     """
-    append = shard.pending_append(append_id)
-    if append is not None:
-        shard.continue_with(append_id, NobodyWaits())
-        append.then.append_completed(Errors.REQUEST_TIMED_OUT)
+    event = shard.give_up_append(append_id)
+    if event is not None:
+        event.append_completed(Errors.REQUEST_TIMED_OUT)
 
 
 def _keeps_new_groups(shard: CoordinatorShard) -> bool:

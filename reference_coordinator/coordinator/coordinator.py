@@ -33,11 +33,7 @@ from reference_coordinator.runtime.deadlines import (
     GroupDeadline,
     WriteTakesTooLong,
 )
-from reference_coordinator.runtime.open_batch import (
-    answer_takes_too_long,
-    linger_is_over,
-    wait_for_open_batch,
-)
+from reference_coordinator.runtime.open_batch import answer_takes_too_long, linger_is_over
 from reference_coordinator.runtime.partitions import Ownership
 
 
@@ -69,7 +65,6 @@ class GroupCoordinator:
         self._advance_to(now_ms)
         self._shard.accept(token)
         service.handle(self._shard, request, context, token)
-        wait_for_open_batch(self._shard, request, token)
         return self._shard.take_effects()
 
     def advance(self, *, now_ms: Millis) -> tuple[Effect, ...]:
@@ -207,7 +202,7 @@ class GroupCoordinator:
     def _fall_due(self, deadline: Deadline) -> None:
         match deadline:
             case GroupDeadline():
-                dispatch.fall_due(self._shard, deadline)
+                self._shard.append(deadline.group_id, dispatch.fall_due(self._shard, deadline))
             case CleanUpOffsets():
                 cleanup_all_group_metadata(self._shard, deadline.partition)
             case WriteTakesTooLong():

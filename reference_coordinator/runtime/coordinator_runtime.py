@@ -1,6 +1,5 @@
 """What all handlers of the coordinator share: the clock, who waits, and what goes out."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -21,7 +20,8 @@ from reference_coordinator.messages import GroupResponse, OffsetFetchRequest
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
-from reference_coordinator.runtime.appends import Continuation, OpenBatch, ParkedFetch, PendingAppend
+from reference_coordinator.runtime.appends import OpenBatch, ParkedFetch, PendingAppend
+from reference_coordinator.runtime.coordinator_result import Continuation, CoordinatorResult
 from reference_coordinator.runtime.deadlines import (
     BatchKey,
     Deadline,
@@ -99,15 +99,6 @@ class CoordinatorRuntime:
         self._open.remove(token)
         self._effects.append(Respond(token=token, response=response, permitted=permitted))
 
-    def take_back(self, token: ResponseToken, is_wanted: Callable[[object], bool]) -> Respond[object] | None:
-        """Leave a request open that was just answered so, and return the answer; None if it was not."""
-        for effect in self._effects:
-            if isinstance(effect, Respond) and effect.token == token and is_wanted(effect.response):
-                self._effects.remove(effect)
-                self._open.add(token)
-                return effect
-        return None
-
     def fail(self, token: ResponseToken, response: GroupResponse | None) -> None:
         """End a request that ran into an exception of Kafka's, with an answer or with silence.
 
@@ -123,17 +114,18 @@ class CoordinatorRuntime:
     def append(
         self,
         group_id: GroupId,
-        records: tuple[CoordinatorRecord, ...],
-        then: Continuation,
+        result: CoordinatorResult[object],
+        event: Continuation | None = None,
         *,
-        replays: bool = False,
         producer: Producer | None = None,
         required_acks: int = ALL_REPLICAS,
     ) -> None:
-        """Write records to the group's partition.
+        """Write what an operation returned to the group's partition, for a request's event or for nobody.
 
-        Decided in: CoordinatorRuntime#scheduleWriteOperation (4.3.1).
+        Source: CoordinatorRuntime.CoordinatorContext#append (4.1.0).
         """
+        if not result.records:
+            return
         self._last_append_id += 1
         append_id = AppendId(self._last_append_id)
         partition = self.partition_for(group_id)
@@ -141,16 +133,15 @@ class CoordinatorRuntime:
         self._appends[append_id] = PendingAppend(
             append_id=append_id,
             partition=partition,
-            records=records,
+            result=result,
             record_offset=known.log_end_offset,
-            replays=replays,
-            then=then,
+            then=event or result.append_future,
         )
-        known.log_end_offset += len(records)
+        known.log_end_offset += len(result.records)
         write = AppendRecords(
             append_id=append_id,
             partition=partition,
-            records=records,
+            records=result.records,
             producer=producer,
             required_acks=required_acks,
         )
@@ -222,10 +213,6 @@ class CoordinatorRuntime:
         """The newest write."""
         return AppendId(self._last_append_id)
 
-    def continue_with(self, append_id: AppendId, then: Continuation) -> None:
-        """Go on otherwise when a write is through than its writer meant to."""
-        self._appends[append_id] = replace(self._appends[append_id], then=then)
-
     def log_end_offset(self, group_id: GroupId) -> int:
         """Where in the log of the group's partition the next record will stand."""
         return self.partitions.of(self.partition_for(group_id)).log_end_offset
@@ -259,9 +246,13 @@ class CoordinatorRuntime:
         self._parked_fetches = [each for each in self._parked_fetches if each not in ready]
         return ready
 
-    def pending_append(self, append_id: AppendId) -> PendingAppend | None:
-        """A write that is still under way."""
-        return self._appends.get(append_id)
+    def give_up_append(self, append_id: AppendId) -> Continuation | None:
+        """Let nobody wait for a write any more that is still under way, and return who did."""
+        append = self._appends.get(append_id)
+        if append is None:
+            return None
+        self._appends[append_id] = replace(append, then=None)
+        return append.then
 
     def take_append(self, append_id: AppendId) -> PendingAppend | None:
         """The write that is through, or None if nobody cares any more."""
