@@ -14,11 +14,11 @@ def complete_append(shard: CoordinatorShard, append: PendingAppend, error: Error
     Decided in: CoordinatorRuntime.CoordinatorWriteEvent#complete (4.3.1).
     """
     if error is Errors.NONE:
-        shard.commit_creations(append)
+        shard.update_last_committed_offset(append)
         if append.result.replay_records:
             replay(shard, append.result.records, record_offset=append.record_offset)
     elif error is not Errors.MESSAGE_TOO_LARGE or not _keeps_new_groups(shard):
-        shard.roll_back_creations(append)
+        shard.revert_uncommitted(append)
     if append.then is None:
         return
     try:

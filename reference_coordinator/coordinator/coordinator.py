@@ -99,7 +99,7 @@ class GroupCoordinator:
         partition = self._shard.partitions.of(marker.partition)
         if partition.ownership is Ownership.OWNED:
             self._shard.flush_current_batch(marker.partition)
-            partition.log_end_offset += 1
+            partition.last_written_offset += 1
             replay_end_transaction_marker(self._shard, marker)
         return self._shard.take_effects()
 

@@ -87,7 +87,8 @@ class Lifecycle:
         GroupMetadataManager#loadGroupsAndOffsets (3.9.2).
         """
         loader = self._loaders.pop(partition)
-        self.shard.partitions.of(partition).ownership = Ownership.OWNED
+        known = self.shard.partitions.of(partition)
+        known.ownership, known.last_committed_offset = Ownership.OWNED, known.last_written_offset
         loader.finish()
         schedule_group_metadata_expiration(self.shard, partition)
         self._work_off_tasks()
@@ -183,7 +184,8 @@ class Lifecycle:
 
     def _begin(self, partition: int) -> None:
         known = self.shard.partitions.of(partition)
-        known.ownership, known.log_end_offset = Ownership.LOADING, 0
+        known.ownership = Ownership.LOADING
+        known.last_written_offset = known.last_committed_offset = 0
         self._loaders[partition] = Loader(shard=self.shard, partition=partition)
 
 

@@ -38,8 +38,8 @@ class Loader:
         """Take in records in the order of the log."""
         known = self.shard.partitions.of(self.partition)
         for record in records:
-            self._replay(record, record_offset=known.log_end_offset)
-            known.log_end_offset += 1
+            self._replay(record, record_offset=known.last_written_offset)
+            known.last_written_offset += 1
 
     def _replay(self, record: CoordinatorRecord, *, record_offset: int) -> None:
         match record:

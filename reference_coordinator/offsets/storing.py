@@ -133,7 +133,7 @@ def store_offsets(shard: CoordinatorShard, commit: Commit) -> CoordinatorResult[
                 response=response,
                 offsets=last,
                 producer_id=producer_id,
-                record_offset=shard.log_end_offset(group_id),
+                record_offset=shard.partition_of(group_id).last_written_offset,
             )
             return CoordinatorResult(records=records, append_future=offsets_stored, replay_records=False)
 

@@ -33,7 +33,7 @@ from reference_coordinator.runtime.deadlines import (
     WriteTakesTooLong,
 )
 from reference_coordinator.runtime.limits import is_too_large
-from reference_coordinator.runtime.partitions import Partitions
+from reference_coordinator.runtime.partitions import CoordinatorPartition, Partitions
 
 _START_OF_TIME_MS = Millis(0)
 
@@ -134,10 +134,10 @@ class CoordinatorRuntime:
             append_id=append_id,
             partition=partition,
             result=result,
-            record_offset=known.log_end_offset,
+            record_offset=known.last_written_offset,
             then=event or result.append_future,
         )
-        known.log_end_offset += len(result.records)
+        known.last_written_offset += len(result.records)
         write = AppendRecords(
             append_id=append_id,
             partition=partition,
@@ -208,14 +208,18 @@ class CoordinatorRuntime:
     def _is_too_large(self, records: tuple[CoordinatorRecord, ...]) -> bool:
         return is_too_large(records, self.config, self.profile)
 
-    @property
-    def last_append_id(self) -> AppendId:
-        """The newest write."""
-        return AppendId(self._last_append_id)
+    def partition_of(self, group_id: GroupId) -> CoordinatorPartition:
+        """What the broker knows of the group's partition."""
+        return self.partitions.of(self.partition_for(group_id))
 
-    def log_end_offset(self, group_id: GroupId) -> int:
-        """Where in the log of the group's partition the next record will stand."""
-        return self.partitions.of(self.partition_for(group_id)).log_end_offset
+    def update_last_committed_offset(self, append: PendingAppend) -> None:
+        """Let readers see what was written up to the end of a write.
+
+        Source: SnapshottableCoordinator#updateLastCommittedOffset (4.1.0).
+        """
+        known = self.partitions.of(append.partition)
+        end_offset = append.record_offset + len(append.result.records)
+        known.last_committed_offset = max(known.last_committed_offset, end_offset)
 
     def throw_if_not_active(self, group_id: GroupId) -> None:
         """Refuse a request for a group that is somebody else's or is being loaded.
@@ -223,7 +227,7 @@ class CoordinatorRuntime:
         Raises:
             CoordinatorError: COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR.
         """
-        self.partitions.of(self.partition_for(group_id)).throw_if_not_active()
+        self.partition_of(group_id).throw_if_not_active()
 
     def park_fetch(self, request: OffsetFetchRequest, token: ResponseToken) -> bool:
         """Let a fetch wait for the writes under way to its groups' partitions; whether there are any.
