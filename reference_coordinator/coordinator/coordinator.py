@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable
 from typing import assert_never
 
 from reference_coordinator.coordinator import service
-from reference_coordinator.coordinator.append_completion import complete_append, write_takes_too_long
 from reference_coordinator.coordinator.deletion import remove_held_groups
 from reference_coordinator.coordinator.lifecycle import Lifecycle
 from reference_coordinator.core.choices import Choices
@@ -83,7 +82,7 @@ class GroupCoordinator:
         self._shard.now_ms = now_ms
         append = self._shard.take_append(append_id)
         if append is not None:
-            complete_append(self._shard, append, error)
+            self._shard.complete_append(append, error)
             service.fetch_written(self._shard)
         return self._shard.take_effects()
 
@@ -206,7 +205,7 @@ class GroupCoordinator:
             case CleanUpOffsets():
                 cleanup_all_group_metadata(self._shard, deadline.partition)
             case WriteTakesTooLong():
-                write_takes_too_long(self._shard, deadline.append_id)
+                self._shard.write_takes_too_long(deadline.append_id)
             case AnswerTakesTooLong():
                 answer_takes_too_long(self._shard, deadline)
             case FlushBatch():

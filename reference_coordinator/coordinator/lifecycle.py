@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from reference_coordinator.coordinator.append_completion import complete_append
 from reference_coordinator.coordinator.loader import Loader
 from reference_coordinator.coordinator.service import fetch_written
 from reference_coordinator.core.errors import Errors
@@ -200,7 +199,7 @@ def unload_partition(shard: CoordinatorShard, partition: int) -> None:
     dispatch.on_unloaded(shard, partition)
     if shard.profile.coordinator is CoordinatorFamily.JAVA:
         for append in shard.take_appends(partition):
-            complete_append(shard, append, Errors.NOT_COORDINATOR)
+            shard.complete_append(append, Errors.NOT_COORDINATOR)
         fail_current_batch(shard, partition, Errors.NOT_COORDINATOR)
         fetch_written(shard)
     shard.forget_partition(partition)

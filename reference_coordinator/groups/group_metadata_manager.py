@@ -102,11 +102,9 @@ class GroupMetadataManager(CoordinatorRuntime):
         # A class with slots is made twice, and super() means the first.
         CoordinatorRuntime.forget_partition(self, partition)
 
+    @override
     def revert_uncommitted(self, append: PendingAppend) -> None:
-        """Undo the groups that stand or fall with a write that failed: those made before it.
-
-        Decided in: SnapshotRegistry#revertToSnapshot (4.1.0).
-        """
+        """Undo the groups that were made before a write that failed, and not written before it."""
         undone = [
             group_id
             for group_id, made in self._groups.items()

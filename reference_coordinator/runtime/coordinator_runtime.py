@@ -1,5 +1,6 @@
 """What all handlers of the coordinator share: the clock, who waits, and what goes out."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -12,6 +13,7 @@ from reference_coordinator.core.effects import (
     Producer,
     Respond,
 )
+from reference_coordinator.core.errors import Errors, IllegalStateError
 from reference_coordinator.core.ids import AppendId, GroupId, Millis, ResponseToken
 from reference_coordinator.core.map_order import partition_for
 from reference_coordinator.core.records import CoordinatorRecord
@@ -39,7 +41,7 @@ _START_OF_TIME_MS = Millis(0)
 
 
 @dataclass(slots=True, kw_only=True)
-class CoordinatorRuntime:
+class CoordinatorRuntime(ABC):
     """What one coordinator waits for and sends. Source: CoordinatorRuntime (4.3.1)."""
 
     config: GroupCoordinatorConfig
@@ -212,14 +214,55 @@ class CoordinatorRuntime:
         """What the broker knows of the group's partition."""
         return self.partitions.of(self.partition_for(group_id))
 
-    def update_last_committed_offset(self, append: PendingAppend) -> None:
-        """Let readers see what was written up to the end of a write.
+    @abstractmethod
+    def replay(self, record: CoordinatorRecord, *, record_offset: int) -> None:
+        """Let a record that stands at that offset of the log take effect.
 
-        Source: SnapshottableCoordinator#updateLastCommittedOffset (4.1.0).
+        Source: GroupCoordinatorShard#replay (4.3.1).
         """
-        known = self.partitions.of(append.partition)
-        end_offset = append.record_offset + len(append.result.records)
-        known.last_committed_offset = max(known.last_committed_offset, end_offset)
+
+    @abstractmethod
+    def revert_uncommitted(self, append: PendingAppend) -> None:
+        """Undo what stands or falls with a write that failed.
+
+        Decided in: SnapshotRegistry#revertToSnapshot (4.1.0).
+        """
+
+    def complete_append(self, append: PendingAppend, error: Errors) -> None:
+        """Let a write take effect, or undo what hangs on it, and go on with who waits.
+
+        Decided in: CoordinatorRuntime.CoordinatorWriteEvent#complete,
+        SnapshottableCoordinator#updateLastCommittedOffset (4.3.1).
+        """
+        if error is Errors.NONE:
+            known, records = self.partitions.of(append.partition), append.result.records
+            end_offset = append.record_offset + len(records)
+            known.last_committed_offset = max(known.last_committed_offset, end_offset)
+            if append.result.replay_records:
+                for record_offset, record in enumerate(records, append.record_offset):
+                    self.replay(record, record_offset=record_offset)
+        elif error is not Errors.MESSAGE_TOO_LARGE or not self._keeps_new_groups:
+            self.revert_uncommitted(append)
+        if append.then is not None:
+            try:
+                append.then.append_completed(error)
+            except IllegalStateError:
+                # Kafka's callback throws, and nobody is told.
+                return
+
+    @property
+    def _keeps_new_groups(self) -> bool:
+        return self.profile.has(Behaviour.TOO_LARGE_WRITE_KEEPS_NEW_GROUP)
+
+    def write_takes_too_long(self, append_id: AppendId) -> None:
+        """Tell who waits for a write that it took too long, though it may still come to pass.
+
+        Decided in: CoordinatorRuntime.OperationTimeout#run (3.9.2).
+        """
+        append = self._appends.get(append_id)
+        if append is not None and append.then is not None:
+            self._appends[append_id] = replace(append, then=None)
+            append.then.append_completed(Errors.REQUEST_TIMED_OUT)
 
     def throw_if_not_active(self, group_id: GroupId) -> None:
         """Refuse a request for a group that is somebody else's or is being loaded.
@@ -249,14 +292,6 @@ class CoordinatorRuntime:
         ready = [each for each in self._parked_fetches if each.awaited.isdisjoint(self._appends)]
         self._parked_fetches = [each for each in self._parked_fetches if each not in ready]
         return ready
-
-    def give_up_append(self, append_id: AppendId) -> Continuation | None:
-        """Let nobody wait for a write any more that is still under way, and return who did."""
-        append = self._appends.get(append_id)
-        if append is None:
-            return None
-        self._appends[append_id] = replace(append, then=None)
-        return append.then
 
     def take_append(self, append_id: AppendId) -> PendingAppend | None:
         """The write that is through, or None if nobody cares any more."""

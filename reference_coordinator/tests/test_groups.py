@@ -202,11 +202,11 @@ def test_readers_see_a_group_when_a_write_after_its_creation_is_through(shard: C
     group_id = get_or_maybe_create_classic_group(shard, MISSING, create_if_not_exists=True).group_id
     after = written(shard)
 
-    shard.update_last_committed_offset(before)
+    shard.complete_append(before, Errors.NONE)
     assert shard.find_group(group_id) is not None
     assert shard.find_group(group_id, committed=True) is None
 
-    shard.update_last_committed_offset(after)
+    shard.complete_append(after, Errors.NONE)
     assert shard.find_group(group_id, committed=True) is not None
 
 
@@ -215,8 +215,8 @@ def test_only_a_write_after_its_creation_undoes_a_group(shard: CoordinatorShard)
     group_id = get_or_maybe_create_classic_group(shard, MISSING, create_if_not_exists=True).group_id
     after = written(shard)
 
-    shard.revert_uncommitted(before)
+    shard.complete_append(before, Errors.NOT_ENOUGH_REPLICAS)
     assert shard.find_group(group_id) is not None
 
-    shard.revert_uncommitted(after)
+    shard.complete_append(after, Errors.NOT_ENOUGH_REPLICAS)
     assert shard.find_group(group_id) is None
