@@ -28,8 +28,9 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.groups.classic import heartbeat
 from reference_coordinator.groups.classic.group import ClassicGroup
 from reference_coordinator.groups.classic.state import ClassicGroupState
-from reference_coordinator.messages import HeartbeatRequest
+from reference_coordinator.messages import HeartbeatRequest, HeartbeatResponse
 from reference_coordinator.offsets.shard import CoordinatorShard
+from reference_coordinator.runtime.coordinator_result import CoordinatorResult
 
 pytestmark = pytest.mark.broker
 pytest_plugins = ["harness.tests.spark_fixture"]
@@ -78,10 +79,13 @@ def _broken_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the reference refuse a heartbeat while assignments are awaited, as Kafka did until 2.6.0."""
     right = heartbeat.classic_group_heartbeat_to_classic_group
 
-    def wrong(shard: CoordinatorShard, group: ClassicGroup, request: HeartbeatRequest) -> Errors:
+    def wrong(
+        shard: CoordinatorShard, group: ClassicGroup, request: HeartbeatRequest
+    ) -> CoordinatorResult[HeartbeatResponse]:
         answer = right(shard, group, request)
         is_awaited = group.state is ClassicGroupState.COMPLETING_REBALANCE
-        return Errors.REBALANCE_IN_PROGRESS if is_awaited else answer
+        refusal = HeartbeatResponse(error_code=Errors.REBALANCE_IN_PROGRESS)
+        return CoordinatorResult(response=refusal) if is_awaited else answer
 
     monkeypatch.setattr(
         "reference_coordinator.groups.dispatch.classic_group_heartbeat_to_classic_group", wrong

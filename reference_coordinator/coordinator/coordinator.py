@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable
 from typing import assert_never
 
 from reference_coordinator.coordinator import service
-from reference_coordinator.coordinator.append_completion import complete_append, write_takes_too_long
 from reference_coordinator.coordinator.deletion import remove_held_groups
 from reference_coordinator.coordinator.lifecycle import Lifecycle
 from reference_coordinator.core.choices import Choices
@@ -33,11 +32,7 @@ from reference_coordinator.runtime.deadlines import (
     GroupDeadline,
     WriteTakesTooLong,
 )
-from reference_coordinator.runtime.open_batch import (
-    answer_takes_too_long,
-    linger_is_over,
-    wait_for_open_batch,
-)
+from reference_coordinator.runtime.open_batch import answer_takes_too_long, linger_is_over
 from reference_coordinator.runtime.partitions import Ownership
 
 
@@ -69,7 +64,6 @@ class GroupCoordinator:
         self._advance_to(now_ms)
         self._shard.accept(token)
         service.handle(self._shard, request, context, token)
-        wait_for_open_batch(self._shard, request, token)
         return self._shard.take_effects()
 
     def advance(self, *, now_ms: Millis) -> tuple[Effect, ...]:
@@ -88,7 +82,7 @@ class GroupCoordinator:
         self._shard.now_ms = now_ms
         append = self._shard.take_append(append_id)
         if append is not None:
-            complete_append(self._shard, append, error)
+            self._shard.complete_append(append, error)
             service.fetch_written(self._shard)
         return self._shard.take_effects()
 
@@ -104,7 +98,7 @@ class GroupCoordinator:
         partition = self._shard.partitions.of(marker.partition)
         if partition.ownership is Ownership.OWNED:
             self._shard.flush_current_batch(marker.partition)
-            partition.log_end_offset += 1
+            partition.last_written_offset += 1
             replay_end_transaction_marker(self._shard, marker)
         return self._shard.take_effects()
 
@@ -207,11 +201,11 @@ class GroupCoordinator:
     def _fall_due(self, deadline: Deadline) -> None:
         match deadline:
             case GroupDeadline():
-                dispatch.fall_due(self._shard, deadline)
+                self._shard.append(deadline.group_id, dispatch.fall_due(self._shard, deadline))
             case CleanUpOffsets():
                 cleanup_all_group_metadata(self._shard, deadline.partition)
             case WriteTakesTooLong():
-                write_takes_too_long(self._shard, deadline.append_id)
+                self._shard.write_takes_too_long(deadline.append_id)
             case AnswerTakesTooLong():
                 answer_takes_too_long(self._shard, deadline)
             case FlushBatch():

@@ -26,7 +26,7 @@ from reference_coordinator.offsets.expiration import (
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.profile.behaviours import CoordinatorFamily
 from reference_coordinator.runtime.append_errors import handle_operation_exception
-from reference_coordinator.runtime.appends import Continuation
+from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, Continuation, CoordinatorResult
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -58,20 +58,26 @@ class GroupsDeleted(Continuation):
             DeletableGroupResult(group_id=each, error_code=reported) for each in self.group_ids
         )
         self.deletion.outstanding -= 1
-        _answer_if_through(self.shard, self.deletion)
+        if self.deletion.outstanding == 0:
+            results = tuple(self.deletion.results)
+            self.shard.respond(self.deletion.token, DeleteGroupsResponse(results=results))
 
 
-def delete_groups(shard: CoordinatorShard, request: DeleteGroupsRequest, token: ResponseToken) -> None:
+def delete_groups(
+    shard: CoordinatorShard, request: DeleteGroupsRequest, token: ResponseToken
+) -> CoordinatorResult[DeleteGroupsResponse]:
     """Forget groups that nobody is in, with their offsets.
+
+    To the Java coordinator this is an operation a partition, and the last that ends answers.
 
     Source: GroupCoordinatorShard#deleteGroups (4.3.1), GroupCoordinator#handleDeleteGroups (3.9.2).
     """
     group_ids = tuple(dict.fromkeys(request.groups_names))
     match shard.profile.coordinator:
         case CoordinatorFamily.SCALA:
-            _delete_at_once(shard, group_ids, token)
+            return _delete_at_once(shard, group_ids, token)
         case CoordinatorFamily.JAVA:
-            _delete_when_written(shard, group_ids, token)
+            return _delete_when_written(shard, group_ids, token)
 
 
 def validate_delete_group(shard: CoordinatorShard, group_id: GroupId) -> Group:
@@ -88,7 +94,9 @@ def validate_delete_group(shard: CoordinatorShard, group_id: GroupId) -> Group:
     return group
 
 
-def _delete_at_once(shard: CoordinatorShard, group_ids: tuple[GroupId, ...], token: ResponseToken) -> None:
+def _delete_at_once(
+    shard: CoordinatorShard, group_ids: tuple[GroupId, ...], token: ResponseToken
+) -> CoordinatorResult[DeleteGroupsResponse]:
     """Let groups die, all of them before the first is removed."""
     refused: list[DeletableGroupResult] = []
     dead: list[ClassicGroup] = []
@@ -105,6 +113,7 @@ def _delete_at_once(shard: CoordinatorShard, group_ids: tuple[GroupId, ...], tok
         shard.pending_deletions.append(deletion)
     else:
         _remove_dead_groups(shard, deletion)
+    return EMPTY_RESULT
 
 
 def remove_held_groups(shard: CoordinatorShard) -> None:
@@ -132,7 +141,7 @@ def _remove_dead_groups(shard: CoordinatorShard, deletion: PendingDeletion) -> N
 
 def _delete_when_written(
     shard: CoordinatorShard, group_ids: tuple[GroupId, ...], token: ResponseToken
-) -> None:
+) -> CoordinatorResult[DeleteGroupsResponse]:
     deletion = Deletion(token=token, outstanding=0, results=[])
     records: dict[int, list[CoordinatorRecord]] = {}
     deletable: dict[int, list[GroupId]] = {}
@@ -158,10 +167,7 @@ def _delete_when_written(
     for partition, tombstones in records.items():
         named = tuple(deletable[partition])
         deleted = GroupsDeleted(shard=shard, deletion=deletion, group_ids=named)
-        shard.append(named[0], tuple(tombstones), deleted, replays=True)
-    _answer_if_through(shard, deletion)
-
-
-def _answer_if_through(shard: CoordinatorShard, deletion: Deletion) -> None:
-    if deletion.outstanding == 0:
-        shard.respond(deletion.token, DeleteGroupsResponse(results=tuple(deletion.results)))
+        shard.append(named[0], CoordinatorResult(records=tuple(tombstones), append_future=deleted))
+    if deletion.outstanding:
+        return EMPTY_RESULT
+    return CoordinatorResult(response=DeleteGroupsResponse(results=tuple(deletion.results)))

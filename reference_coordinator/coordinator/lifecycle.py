@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from reference_coordinator.coordinator.append_completion import complete_append
 from reference_coordinator.coordinator.loader import Loader
 from reference_coordinator.coordinator.service import fetch_written
 from reference_coordinator.core.errors import Errors
@@ -87,7 +86,8 @@ class Lifecycle:
         GroupMetadataManager#loadGroupsAndOffsets (3.9.2).
         """
         loader = self._loaders.pop(partition)
-        self.shard.partitions.of(partition).ownership = Ownership.OWNED
+        known = self.shard.partitions.of(partition)
+        known.ownership, known.last_committed_offset = Ownership.OWNED, known.last_written_offset
         loader.finish()
         schedule_group_metadata_expiration(self.shard, partition)
         self._work_off_tasks()
@@ -183,7 +183,8 @@ class Lifecycle:
 
     def _begin(self, partition: int) -> None:
         known = self.shard.partitions.of(partition)
-        known.ownership, known.log_end_offset = Ownership.LOADING, 0
+        known.ownership = Ownership.LOADING
+        known.last_written_offset = known.last_committed_offset = 0
         self._loaders[partition] = Loader(shard=self.shard, partition=partition)
 
 
@@ -198,7 +199,7 @@ def unload_partition(shard: CoordinatorShard, partition: int) -> None:
     dispatch.on_unloaded(shard, partition)
     if shard.profile.coordinator is CoordinatorFamily.JAVA:
         for append in shard.take_appends(partition):
-            complete_append(shard, append, Errors.NOT_COORDINATOR)
+            shard.complete_append(append, Errors.NOT_COORDINATOR)
         fail_current_batch(shard, partition, Errors.NOT_COORDINATOR)
         fetch_written(shard)
     shard.forget_partition(partition)

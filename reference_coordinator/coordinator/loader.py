@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from reference_coordinator.core.ids import NO_PRODUCER_ID, GroupId, TopicPartition
+from reference_coordinator.core.ids import GroupId
 from reference_coordinator.core.records import (
     CoordinatorRecord,
     EndTransactionMarker,
@@ -17,8 +17,7 @@ from reference_coordinator.groups import dispatch
 from reference_coordinator.groups.classic.lookups import new_classic_group
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.offsets.txn_completion import replay_end_transaction_marker
-from reference_coordinator.offsets.values import OffsetAndMetadata
-from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
+from reference_coordinator.profile.behaviours import Behaviour
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,8 +37,8 @@ class Loader:
         """Take in records in the order of the log."""
         known = self.shard.partitions.of(self.partition)
         for record in records:
-            self._replay(record, record_offset=known.log_end_offset)
-            known.log_end_offset += 1
+            self._replay(record, record_offset=known.last_written_offset)
+            known.last_written_offset += 1
 
     def _replay(self, record: CoordinatorRecord, *, record_offset: int) -> None:
         match record:
@@ -49,9 +48,9 @@ class Loader:
                 self._groups.pop(record.group_id, None)
             case OffsetCommitRecord():
                 self._groups.setdefault(record.group_id, None)
-                replay_offset(self.shard, record, record_offset=record_offset)
+                self.shard.replay(record, record_offset=record_offset)
             case OffsetCommitTombstone():
-                replay_offset_tombstone(self.shard, record)
+                self.shard.replay(record, record_offset=record_offset)
             case EndTransactionMarker():
                 replay_end_transaction_marker(self.shard, record)
             case _:
@@ -75,57 +74,3 @@ class Loader:
             elif stays or self.shard.offsets.has_offsets(group_id):
                 self.shard.put_group(new_classic_group(self.shard, group_id))
         dispatch.on_loaded(self.shard, self.partition)
-
-
-def replay(shard: CoordinatorShard, records: Iterable[CoordinatorRecord], *, record_offset: int) -> None:
-    """Let records that were written, the first of them at that offset of the log, take effect.
-
-    Source: GroupMetadataManager#replay and OffsetMetadataManager#replay (4.3.1).
-    """
-    for at, record in enumerate(records, record_offset):
-        match record:
-            case GroupMetadataRecord():
-                raise AssertionError("group metadata takes effect before it is written")
-            case GroupMetadataTombstone():
-                shard.remove_group(record.group_id)
-            case OffsetCommitRecord():
-                replay_offset(shard, record, record_offset=at)
-            case OffsetCommitTombstone():
-                replay_offset_tombstone(shard, record)
-            case EndTransactionMarker():
-                raise AssertionError("the shell tells of markers that it has written")
-            case _:
-                assert_never(record)
-
-
-def replay_offset(shard: CoordinatorShard, record: OffsetCommitRecord, *, record_offset: int) -> None:
-    """Let an offset be committed, or await the end of its transaction.
-
-    Decided in: OffsetMetadataManager#replay (4.3.1).
-    """
-    partition = TopicPartition(topic=record.topic, partition=record.partition)
-    offset = OffsetAndMetadata(
-        offset=record.offset,
-        leader_epoch=record.leader_epoch,
-        metadata=record.metadata,
-        commit_timestamp_ms=record.commit_timestamp_ms,
-        expire_timestamp_ms=record.expire_timestamp_ms,
-        record_offset=record_offset,
-    )
-    if record.producer_id == NO_PRODUCER_ID:
-        shard.offsets.put(record.group_id, partition, offset)
-    else:
-        shard.offsets.transactions.prepare_txn_offset_commit(
-            record.producer_id, record.group_id, {partition: offset}
-        )
-
-
-def replay_offset_tombstone(shard: CoordinatorShard, record: OffsetCommitTombstone) -> None:
-    """Let an offset be forgotten; to the Java coordinator, those of open transactions too.
-
-    Decided in: OffsetMetadataManager#replay (4.3.1), GroupMetadataManager#doLoadGroupsAndOffsets (3.9.2).
-    """
-    partition = TopicPartition(topic=record.topic, partition=record.partition)
-    shard.offsets.remove(record.group_id, partition)
-    if shard.profile.coordinator is CoordinatorFamily.JAVA:
-        shard.offsets.transactions.clear(record.group_id, partition)

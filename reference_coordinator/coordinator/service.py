@@ -1,7 +1,7 @@
 """The coordinator's front: what every request is checked for, in Kafka's order, and who handles it.
 
-A handler refuses by raising CoordinatorError, or answers by itself. What it refuses with, and what
-the checks here refuse with, becomes the answer of the API at hand in `error_response`.
+A handler refuses by raising CoordinatorError, or returns what is to be written and answered. What it refuses
+with, and what the checks here refuse with, becomes the answer of the API at hand in `error_response`.
 """
 
 from typing import Final, assert_never
@@ -21,8 +21,8 @@ from reference_coordinator.messages import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
     GroupRequest,
+    GroupResponse,
     HeartbeatRequest,
-    HeartbeatResponse,
     JoinGroupRequest,
     LeaveGroupRequest,
     ListGroupsRequest,
@@ -40,12 +40,15 @@ from reference_coordinator.offsets.commit import commit_offset
 from reference_coordinator.offsets.delete import delete_offsets
 from reference_coordinator.offsets.fetch import fetch_offsets
 from reference_coordinator.offsets.shard import CoordinatorShard
+from reference_coordinator.offsets.storing import CommitResponse
 from reference_coordinator.offsets.txn_commit import (
     commit_transactional_offset,
     other_verdicts,
+    producer_of,
 )
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.runtime.append_errors import handle_operation_exception
+from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult, VoidResult
 from reference_coordinator.runtime.error_responses import (
     error_response,
     fetch_error,
@@ -53,6 +56,7 @@ from reference_coordinator.runtime.error_responses import (
     txn_commit_error,
 )
 from reference_coordinator.runtime.parked import Join, Sync
+from reference_coordinator.runtime.write_event import complete_operation
 
 _LATE_JOIN_VERSION: Final = 6
 _LATE_SYNC_VERSION: Final = 4
@@ -63,39 +67,41 @@ def handle(
 ) -> None:
     """Answer or park a request; whatever Kafka throws meanwhile is answered too."""
     try:
-        _dispatch(shard, request, context, token)
+        result = _dispatch(shard, request, context, token)
     except CoordinatorError as refusal:
         shard.respond(token, error_response(shard, request, refusal.error))
     except IllegalStateError:
         _handle_error(shard, request, context, token)
+    else:
+        producer = producer_of(shard, request) if isinstance(request, TxnOffsetCommitRequest) else None
+        complete_operation(shard, request, token, result, producer=producer)
 
 
 def _dispatch(
     shard: CoordinatorShard, request: GroupRequest, context: RequestContext, token: ResponseToken
-) -> None:
+) -> CoordinatorResult[GroupResponse]:
     match request:
         case JoinGroupRequest():
-            join_group(shard, Join(request=request, context=context, token=token))
+            return join_group(shard, Join(request=request, context=context, token=token))
         case SyncGroupRequest():
             validate_group_status(shard, request.group_id, allows_empty=False)
-            classic_group_sync(shard, Sync(request=request, token=token))
+            return classic_group_sync(shard, Sync(request=request, token=token))
         case HeartbeatRequest():
             validate_group_status(shard, request.group_id, allows_empty=False)
-            error = classic_group_heartbeat(shard, request)
-            shard.respond(token, HeartbeatResponse(error_code=error))
+            return classic_group_heartbeat(shard, request)
         case LeaveGroupRequest():
             validate_group_status(shard, request.group_id, allows_empty=False)
-            classic_group_leave(shard, request, token)
+            return classic_group_leave(shard, request)
         case OffsetCommitRequest():
             validate_group_status(shard, request.group_id, allows_empty=True)
-            commit_offset(shard, request, api_version=context.api_version, token=token)
+            return commit_offset(shard, request, api_version=context.api_version, token=token)
         case TxnOffsetCommitRequest():
-            commit_transactional_offsets(shard, request, token, api_version=context.api_version)
+            return commit_transactional_offsets(shard, request, token, api_version=context.api_version)
         case OffsetDeleteRequest():
             validate_group_status(shard, request.group_id, allows_empty=False)
-            delete_offsets(shard, request, token)
+            return delete_offsets(shard, request)
         case _:
-            _dispatch_to_many_groups(shard, request, context, token)
+            return _dispatch_to_many_groups(shard, request, context, token)
 
 
 def _dispatch_to_many_groups(
@@ -103,20 +109,26 @@ def _dispatch_to_many_groups(
     request: OffsetFetchRequest | DescribeGroupsRequest | ListGroupsRequest | DeleteGroupsRequest,
     context: RequestContext,
     token: ResponseToken,
-) -> None:
+) -> CoordinatorResult[GroupResponse]:
+    """What only reads is answered at once, whatever is under way.
+
+    Decided in: CoordinatorRuntime#scheduleReadOperation (4.3.1).
+    """
     match request:
+        case DeleteGroupsRequest():
+            return delete_groups(shard, request, token)
+        case OffsetFetchRequest() if awaits_writes(shard, request):
+            return _fetch_when_written(shard, request, token)
         case OffsetFetchRequest():
-            if not (awaits_writes(shard, request) and shard.park_fetch(request, token)):
-                offset_fetch(shard, request, token)
+            shard.respond(token, offset_fetch(shard, request))
         case DescribeGroupsRequest():
             described = describe_groups(shard, request, api_version=context.api_version)
             shard.respond(token, DescribeGroupsResponse(groups=described))
         case ListGroupsRequest():
             shard.respond(token, list_groups(shard, request))
-        case DeleteGroupsRequest():
-            delete_groups(shard, request, token)
         case _:
             assert_never(request)
+    return EMPTY_RESULT
 
 
 def awaits_writes(shard: CoordinatorShard, request: OffsetFetchRequest) -> bool:
@@ -127,12 +139,22 @@ def awaits_writes(shard: CoordinatorShard, request: OffsetFetchRequest) -> bool:
     return request.require_stable and shard.profile.coordinator is CoordinatorFamily.JAVA
 
 
-def offset_fetch(shard: CoordinatorShard, request: OffsetFetchRequest, token: ResponseToken) -> None:
+def _fetch_when_written(
+    shard: CoordinatorShard, request: OffsetFetchRequest, token: ResponseToken
+) -> CoordinatorResult[OffsetFetchResponse]:
+    if shard.park_fetch(request, token):
+        return EMPTY_RESULT
+    return CoordinatorResult(response=offset_fetch(shard, request))
+
+
+def offset_fetch(shard: CoordinatorShard, request: OffsetFetchRequest) -> OffsetFetchResponse:
     """Answer an OffsetFetch group by group. Decided in: KafkaApis#handleOffsetFetchRequest (4.3.1)."""
-    groups = tuple(
-        _offset_fetch_of_group(shard, each, require_stable=request.require_stable) for each in request.groups
+    return OffsetFetchResponse(
+        groups=tuple(
+            _offset_fetch_of_group(shard, each, require_stable=request.require_stable)
+            for each in request.groups
+        )
     )
-    shard.respond(token, OffsetFetchResponse(groups=groups))
 
 
 def _offset_fetch_of_group(
@@ -148,10 +170,10 @@ def _offset_fetch_of_group(
 def fetch_written(shard: CoordinatorShard) -> None:
     """Answer the fetches whose awaited writes are through, be it that nobody coordinates any more."""
     for held in shard.take_ready_fetches():
-        offset_fetch(shard, held.request, held.token)
+        shard.respond(held.token, offset_fetch(shard, held.request))
 
 
-def join_group(shard: CoordinatorShard, join: Join) -> None:
+def join_group(shard: CoordinatorShard, join: Join) -> VoidResult:
     """Check a JoinGroup and hand it on.
 
     The Java coordinator judges the session timeout before it looks whose group it is.
@@ -164,21 +186,21 @@ def join_group(shard: CoordinatorShard, join: Join) -> None:
     request = join.request
     if not request.group_id:
         shard.respond(join.token, join_error(request.member_id, Errors.INVALID_GROUP_ID))
-        return
+        return EMPTY_RESULT
     if shard.profile.has(Behaviour.SESSION_TIMEOUT_CHECKED_BEFORE_COORDINATOR):
         if not _has_valid_session_timeout(shard, join):
-            return
+            return EMPTY_RESULT
         shard.throw_if_not_active(request.group_id)
     else:
         shard.throw_if_not_active(request.group_id)
         if not _has_valid_session_timeout(shard, join):
-            return
-    classic_group_join(shard, join)
+            return EMPTY_RESULT
+    return classic_group_join(shard, join)
 
 
 def commit_transactional_offsets(
     shard: CoordinatorShard, request: TxnOffsetCommitRequest, token: ResponseToken, *, api_version: int
-) -> None:
+) -> CoordinatorResult[CommitResponse]:
     """Check a TxnOffsetCommit, hand it on, and say what else may be told of its transaction.
 
     Source: GroupCoordinatorService#commitTransactionalOffsets (4.3.1),
@@ -186,10 +208,11 @@ def commit_transactional_offsets(
     """
     try:
         validate_transaction(shard, request)
-        commit_transactional_offset(shard, request, api_version=api_version, token=token)
+        return commit_transactional_offset(shard, request, api_version=api_version, token=token)
     except CoordinatorError as refusal:
         response = txn_commit_error(shard, request, refusal.error)
         shard.respond(token, response, other_verdicts(shard, request, refusal.error))
+        return EMPTY_RESULT
 
 
 def validate_transaction(shard: CoordinatorShard, request: TxnOffsetCommitRequest) -> None:

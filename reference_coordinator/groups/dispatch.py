@@ -6,7 +6,6 @@ Whom a request is for and the group id have been validated.
 from typing import assert_never
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.ids import ResponseToken
 from reference_coordinator.core.records import GroupMetadataRecord
 from reference_coordinator.groups.classic import expiry, loading
 from reference_coordinator.groups.classic.deadlines import ClassicGroupDeadline
@@ -22,26 +21,31 @@ from reference_coordinator.groups.classic.lookups import as_classic_group
 from reference_coordinator.groups.classic.sync import classic_group_sync_to_classic_group
 from reference_coordinator.groups.group import GroupType
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
-from reference_coordinator.messages import HeartbeatRequest, LeaveGroupRequest
+from reference_coordinator.messages import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+)
+from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult, VoidResult
 from reference_coordinator.runtime.deadlines import GroupDeadline
 from reference_coordinator.runtime.error_responses import sync_error
 from reference_coordinator.runtime.parked import Join, Sync
 
 
-def classic_group_join(shard: GroupMetadataManager, join: Join) -> None:
+def classic_group_join(shard: GroupMetadataManager, join: Join) -> VoidResult:
     """Answer or park a JoinGroup. Source: GroupMetadataManager#classicGroupJoin (4.3.1)."""
     group = shard.find_group(join.request.group_id)
     if group is None:
-        classic_group_join_to_classic_group(shard, join)
-        return
+        return classic_group_join_to_classic_group(shard, join)
     match group.type:
         case GroupType.CLASSIC:
-            classic_group_join_to_classic_group(shard, join)
+            return classic_group_join_to_classic_group(shard, join)
         case _:
             assert_never(group.type)
 
 
-def classic_group_sync(shard: GroupMetadataManager, sync: Sync) -> None:
+def classic_group_sync(shard: GroupMetadataManager, sync: Sync) -> VoidResult:
     """Answer or park a SyncGroup.
 
     Source: GroupMetadataManager#classicGroupSync (4.3.1), GroupCoordinator#handleSyncGroup (3.9.2).
@@ -49,15 +53,17 @@ def classic_group_sync(shard: GroupMetadataManager, sync: Sync) -> None:
     group = shard.find_group(sync.request.group_id)
     if group is None or group.is_empty:
         shard.respond(sync.token, sync_error(Errors.UNKNOWN_MEMBER_ID))
-        return
+        return EMPTY_RESULT
     match group.type:
         case GroupType.CLASSIC:
-            classic_group_sync_to_classic_group(shard, as_classic_group(group), sync)
+            return classic_group_sync_to_classic_group(shard, as_classic_group(group), sync)
         case _:
             assert_never(group.type)
 
 
-def classic_group_heartbeat(shard: GroupMetadataManager, request: HeartbeatRequest) -> Errors:
+def classic_group_heartbeat(
+    shard: GroupMetadataManager, request: HeartbeatRequest
+) -> CoordinatorResult[HeartbeatResponse]:
     """Judge a heartbeat.
 
     Raises:
@@ -76,30 +82,28 @@ def classic_group_heartbeat(shard: GroupMetadataManager, request: HeartbeatReque
 
 
 def classic_group_leave(
-    shard: GroupMetadataManager, request: LeaveGroupRequest, token: ResponseToken
-) -> None:
-    """Answer a LeaveGroup.
+    shard: GroupMetadataManager, request: LeaveGroupRequest
+) -> CoordinatorResult[LeaveGroupResponse]:
+    """Let members leave.
 
     Source: GroupMetadataManager#classicGroupLeave (4.3.1), GroupCoordinator#handleLeaveGroup (3.9.2).
     """
     group = shard.find_group(request.group_id)
     if group is None:
         unknown = tuple(left(each, Errors.UNKNOWN_MEMBER_ID) for each in request.members)
-        shard.respond(token, leave_result(unknown))
-        return
+        return CoordinatorResult(response=leave_result(unknown))
     match group.type:
         case GroupType.CLASSIC:
-            classic_group_leave_to_classic_group(shard, as_classic_group(group), request, token)
+            return classic_group_leave_to_classic_group(shard, as_classic_group(group), request)
         case _:
             assert_never(group.type)
 
 
-def fall_due(shard: GroupMetadataManager, deadline: GroupDeadline) -> None:
+def fall_due(shard: GroupMetadataManager, deadline: GroupDeadline) -> VoidResult:
     """Do what a group has waited for long enough, if there still is such a group."""
     assert isinstance(deadline, ClassicGroupDeadline), "no other type of group has deadlines"
     group = shard.find_group(deadline.group_id)
-    if isinstance(group, ClassicGroup):
-        expiry.fall_due(shard, group, deadline)
+    return expiry.fall_due(shard, group, deadline) if isinstance(group, ClassicGroup) else EMPTY_RESULT
 
 
 def replay(shard: GroupMetadataManager, record: GroupMetadataRecord) -> None:

@@ -1,4 +1,4 @@
-"""The registry of groups: which there are, and which of them readers see."""
+"""The registry of groups: those written, which handlers see, and those committed, which readers see."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing_extensions import override
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.ids import AppendId, GroupId, ResponseToken
+from reference_coordinator.core.ids import GroupId, ResponseToken
 from reference_coordinator.core.values import value
 from reference_coordinator.groups.group import Group
 from reference_coordinator.messages import DeletableGroupResult
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.runtime.appends import PendingAppend
 from reference_coordinator.runtime.coordinator_runtime import CoordinatorRuntime
+from reference_coordinator.runtime.partitions import CoordinatorPartition
 
 
 @value
@@ -26,26 +27,36 @@ class PendingDeletion:
     """Of the groups that could not be deleted."""
 
 
+@value
+class _Registered:
+    """A group, and after which offset of its partition's log it is there."""
+
+    group: Group
+    partition: CoordinatorPartition | None = None
+    """None where nothing has to be written for it."""
+    offset: int = 0
+
+    @property
+    def is_committed(self) -> bool:
+        return self.partition is None or self.offset < self.partition.last_committed_offset
+
+
 @dataclass(slots=True, kw_only=True)
 class GroupMetadataManager(CoordinatorRuntime):
     """The groups of one coordinator, of all types. Source: GroupMetadataManager (4.3.1)."""
 
-    _groups: dict[GroupId, Group] = field(default_factory=dict)
-    _uncommitted: dict[GroupId, AppendId] = field(default_factory=dict)
-    """Groups whose creation is not written yet, with the newest write when each was made."""
+    _groups: dict[GroupId, _Registered] = field(default_factory=dict)
     holds_dead: bool = False
     """Whether groups that are marked Dead are held before they are removed."""
     pending_deletions: list[PendingDeletion] = field(default_factory=list)
 
     def find_group(self, group_id: GroupId, *, committed: bool = False) -> Group | None:
-        """The group as writers see it, or else as readers do; None if there is none.
-
-        A group whose creation is not written yet does not exist for readers.
-        """
-        return None if committed and group_id in self._uncommitted else self._groups.get(group_id)
+        """The group as it is written, or as it is committed; None if there is none."""
+        found = self._groups.get(group_id)
+        return None if found is None or (committed and not found.is_committed) else found.group
 
     def group(self, group_id: GroupId, *, committed: bool = False) -> Group:
-        """The group as writers see it, or else as readers do.
+        """The group as it is written, or as it is committed.
 
         Raises:
             CoordinatorError: GROUP_ID_NOT_FOUND.
@@ -59,23 +70,25 @@ class GroupMetadataManager(CoordinatorRuntime):
 
     def groups(self, *, committed: bool = False) -> Iterator[Group]:
         """Every group, in the order in which they came; the registry may be changed meanwhile."""
-        unseen = self._uncommitted if committed else ()
-        return (each for each in tuple(self._groups.values()) if each.group_id not in unseen)
+        registered = tuple(self._groups.values())
+        return (each.group for each in registered if each.is_committed or not committed)
 
     def add_new_group(self, group: Group) -> None:
-        """Register a group that a request makes; where that is written, readers see it only then."""
-        self.put_group(group)
+        """Register a group that a request makes; one that has to be written is not committed yet."""
         if self.profile.has(Behaviour.GROUP_CREATION_IS_WRITTEN):
-            self._uncommitted[group.group_id] = self.last_append_id
+            known = self.partition_of(group.group_id)
+            made = _Registered(group=group, partition=known, offset=known.last_written_offset)
+            self._groups[group.group_id] = made
+        else:
+            self.put_group(group)
 
     def put_group(self, group: Group) -> None:
-        """Register a group in place of any other of its id."""
-        self._groups[group.group_id] = group
+        """Register a group in place of any other of its id, written and committed."""
+        self._groups[group.group_id] = _Registered(group=group)
 
     def remove_group(self, group_id: GroupId) -> None:
         """Forget a group; its offsets stay. Source: GroupMetadataManager#removeGroup (4.3.1)."""
         self._groups.pop(group_id, None)
-        self._uncommitted.pop(group_id, None)
 
     def groups_of(self, partition: int) -> tuple[Group, ...]:
         """Every group of a partition."""
@@ -89,22 +102,15 @@ class GroupMetadataManager(CoordinatorRuntime):
         # A class with slots is made twice, and super() means the first.
         CoordinatorRuntime.forget_partition(self, partition)
 
-    def commit_creations(self, append: PendingAppend) -> None:
-        """Let readers see the groups that were made before a write, now that it is through."""
-        for group_id in self._created_before(append):
-            del self._uncommitted[group_id]
-
-    def roll_back_creations(self, append: PendingAppend) -> None:
-        """Undo the groups that could not be written.
-
-        Decided in: SnapshotRegistry#revertToSnapshot (4.3.1).
-        """
-        for group_id in self._created_before(append):
-            self.remove_group(group_id)
-
-    def _created_before(self, append: PendingAppend) -> tuple[GroupId, ...]:
-        return tuple(
+    @override
+    def revert_uncommitted(self, append: PendingAppend) -> None:
+        """Undo the groups that were made before a write that failed, and not written before it."""
+        undone = [
             group_id
-            for group_id, newest in self._uncommitted.items()
-            if newest < append.append_id and self.partition_for(group_id) == append.partition
-        )
+            for group_id, made in self._groups.items()
+            if not made.is_committed
+            and made.offset <= append.record_offset
+            and self.partition_for(group_id) == append.partition
+        ]
+        for group_id in undone:
+            self.remove_group(group_id)

@@ -11,15 +11,16 @@ from reference_coordinator.groups.classic.state import ClassicGroupState
 from reference_coordinator.groups.group import Group, GroupType
 from reference_coordinator.messages import OffsetCommitRequest, OffsetCommitResponse
 from reference_coordinator.offsets.shard import CoordinatorShard
-from reference_coordinator.offsets.storing import Commit, store_offsets
+from reference_coordinator.offsets.storing import Commit, CommitResponse, store_offsets
 from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.runtime.coordinator_result import CoordinatorResult
 
 _MISSING_GROUP_NAMED_SINCE: Final = 9
 
 
 def commit_offset(
     shard: CoordinatorShard, request: OffsetCommitRequest, *, api_version: int, token: ResponseToken
-) -> None:
+) -> CoordinatorResult[CommitResponse]:
     """Take in offsets if who brings them may commit.
 
     Raises:
@@ -35,7 +36,7 @@ def commit_offset(
         retention_time_ms=request.retention_time_ms,
         respond_with=lambda topics: OffsetCommitResponse(topics=topics),
     )
-    store_offsets(shard, commit)
+    return store_offsets(shard, commit)
 
 
 def validate_offset_commit(

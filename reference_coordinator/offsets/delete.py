@@ -1,7 +1,7 @@
 """OffsetDelete: a group forgets some offsets."""
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import ResponseToken, TopicPartition
+from reference_coordinator.core.ids import TopicPartition
 from reference_coordinator.core.records import OffsetCommitTombstone
 from reference_coordinator.groups.classic.lookups import as_classic_group
 from reference_coordinator.groups.group import Group
@@ -15,12 +15,16 @@ from reference_coordinator.messages import (
 from reference_coordinator.offsets.expiration import cleanup_group_metadata
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.profile.behaviours import Behaviour
-from reference_coordinator.runtime.answer_stored import AnswerStored
+from reference_coordinator.runtime.coordinator_result import CoordinatorResult
 from reference_coordinator.runtime.partition_answers import each_partition_once
 
 
-def delete_offsets(shard: CoordinatorShard, request: OffsetDeleteRequest, token: ResponseToken) -> None:
+def delete_offsets(
+    shard: CoordinatorShard, request: OffsetDeleteRequest
+) -> CoordinatorResult[OffsetDeleteResponse]:
     """Forget offsets of topics that nobody in the group reads.
+
+    The Scala coordinator forgets them at once.
 
     Raises:
         CoordinatorError: there is no such group, or it is not one of consumers and has members.
@@ -44,19 +48,14 @@ def delete_offsets(shard: CoordinatorShard, request: OffsetDeleteRequest, token:
         # Where there is nothing to forget, an empty group is not looked at, and stays.
         if deletable:
             cleanup_group_metadata(shard, as_classic_group(group), deletable)
-        shard.respond(token, response)
-        return
+        return CoordinatorResult(response=response)
     committed = shard.offsets.of_group(group.group_id)
     records = tuple(
         OffsetCommitTombstone(group_id=group.group_id, topic=each.topic, partition=each.partition)
         for each in deletable
         if each in committed or shard.offsets.transactions.contains(group.group_id, each)
     )
-    if not records:
-        shard.respond(token, response)
-        return
-    stored = AnswerStored(shard=shard, token=token, request=request, response=response)
-    shard.append(group.group_id, records, stored, replays=True)
+    return CoordinatorResult(records=records, response=response)
 
 
 def validate_offset_delete(shard: CoordinatorShard, request: OffsetDeleteRequest) -> Group:

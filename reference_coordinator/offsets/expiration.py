@@ -18,7 +18,7 @@ from reference_coordinator.groups.group_metadata_manager import PendingDeletion
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.offsets.values import OffsetAndMetadata
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
-from reference_coordinator.runtime.appends import NobodyWaits
+from reference_coordinator.runtime.coordinator_result import CoordinatorResult, VoidResult
 from reference_coordinator.runtime.deadlines import CleanUpOffsets, OffsetExpirationKey
 
 
@@ -62,7 +62,8 @@ def cleanup_all_group_metadata(shard: CoordinatorShard, partition: int | None) -
         case CoordinatorFamily.JAVA:
             assert partition is not None, "each partition is looked at by itself"
             for group in shard.groups_of(partition):
-                _maybe_delete_group(shard, group, expired_offsets(shard, group))
+                result = _maybe_delete_group(shard, group, expired_offsets(shard, group))
+                shard.append(group.group_id, result)
     schedule_group_metadata_expiration(shard, partition)
 
 
@@ -75,8 +76,8 @@ def cleanup_group_metadata(
 ) -> None:
     """Forget offsets of a group at once, and the group if it is empty and has none left.
 
-    Whether the tombstones are written makes no difference, and no other replica has to have them. Expiry
-    leaves alone what transactions hold.
+    Whether the tombstones are written makes no difference, and no other replica has to have them: they are
+    appended in the middle of an operation, which does not wait. Expiry leaves alone what transactions hold.
 
     Source: GroupMetadataManager#cleanupGroupMetadata (3.9.2).
     """
@@ -97,8 +98,8 @@ def cleanup_group_metadata(
         shard.offsets.transactions.forget_group(group.group_id)
         if group.generation_id > BEFORE_FIRST_GENERATION:
             records.extend(group.create_group_tombstone_records())
-    if records:
-        shard.append(group.group_id, tuple(records), NobodyWaits(), required_acks=NO_REPLICAS)
+    result = VoidResult(records=tuple(records), replay_records=False)
+    shard.append(group.group_id, result, required_acks=NO_REPLICAS)
 
 
 def _forget_offset(
@@ -130,8 +131,7 @@ def on_topics_deleted(shard: CoordinatorShard, topics: Collection[str]) -> None:
                 cleanup_group_metadata(shard, as_classic_group(group), gone)
             case CoordinatorFamily.JAVA:
                 records = tuple(new_offset_commit_tombstone_record(group, each) for each in gone)
-                if records:
-                    shard.append(group.group_id, records, NobodyWaits(), replays=True)
+                shard.append(group.group_id, VoidResult(records=records))
 
 
 def expired_offsets(shard: CoordinatorShard, group: Group) -> list[TopicPartition]:
@@ -171,15 +171,14 @@ def is_offset_expired(
     return age_ms >= shard.config.offsets_retention_ms
 
 
-def _maybe_delete_group(shard: CoordinatorShard, group: Group, expired: list[TopicPartition]) -> None:
+def _maybe_delete_group(shard: CoordinatorShard, group: Group, expired: list[TopicPartition]) -> VoidResult:
     """Source: GroupMetadataManager#maybeDeleteGroup (4.3.1)."""
     records: list[CoordinatorRecord] = [new_offset_commit_tombstone_record(group, each) for each in expired]
     committed = shard.offsets.of_group(group.group_id)
     all_expired = len(expired) == len(committed)
     if all_expired and group.is_empty and not _is_kept_open(shard, group):
         records.extend(group.create_group_tombstone_records())
-    if records:
-        shard.append(group.group_id, tuple(records), NobodyWaits(), replays=True)
+    return CoordinatorResult(records=tuple(records))
 
 
 def _is_kept_open(shard: CoordinatorShard, group: Group) -> bool:

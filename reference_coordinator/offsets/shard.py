@@ -1,11 +1,23 @@
 """The state of one coordinator: its groups and their offsets."""
 
 from dataclasses import dataclass, field
+from typing import assert_never
 
 from typing_extensions import override
 
+from reference_coordinator.core.ids import NO_PRODUCER_ID, TopicPartition
+from reference_coordinator.core.records import (
+    CoordinatorRecord,
+    EndTransactionMarker,
+    GroupMetadataRecord,
+    GroupMetadataTombstone,
+    OffsetCommitRecord,
+    OffsetCommitTombstone,
+)
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.offsets.store import OffsetStore
+from reference_coordinator.offsets.values import OffsetAndMetadata
+from reference_coordinator.profile.behaviours import CoordinatorFamily
 
 
 @dataclass(slots=True, kw_only=True)
@@ -13,6 +25,53 @@ class CoordinatorShard(GroupMetadataManager):
     """The state of one coordinator. Source: GroupCoordinatorShard (4.3.1)."""
 
     offsets: OffsetStore = field(default_factory=OffsetStore)
+
+    @override
+    def replay(self, record: CoordinatorRecord, *, record_offset: int) -> None:
+        match record:
+            case GroupMetadataRecord():
+                raise AssertionError("group metadata takes effect before it is written")
+            case GroupMetadataTombstone():
+                self.remove_group(record.group_id)
+            case OffsetCommitRecord():
+                self._replay_offset(record, record_offset)
+            case OffsetCommitTombstone():
+                self._replay_offset_tombstone(record)
+            case EndTransactionMarker():
+                raise AssertionError("the shell tells of markers that it has written")
+            case _:
+                assert_never(record)
+
+    def _replay_offset(self, record: OffsetCommitRecord, record_offset: int) -> None:
+        """Let an offset be committed, or await the end of its transaction.
+
+        Decided in: OffsetMetadataManager#replay (4.3.1).
+        """
+        partition = TopicPartition(topic=record.topic, partition=record.partition)
+        offset = OffsetAndMetadata(
+            offset=record.offset,
+            leader_epoch=record.leader_epoch,
+            metadata=record.metadata,
+            commit_timestamp_ms=record.commit_timestamp_ms,
+            expire_timestamp_ms=record.expire_timestamp_ms,
+            record_offset=record_offset,
+        )
+        if record.producer_id == NO_PRODUCER_ID:
+            self.offsets.put(record.group_id, partition, offset)
+        else:
+            self.offsets.transactions.prepare_txn_offset_commit(
+                record.producer_id, record.group_id, {partition: offset}
+            )
+
+    def _replay_offset_tombstone(self, record: OffsetCommitTombstone) -> None:
+        """Let an offset be forgotten; to the Java coordinator, those of open transactions too.
+
+        Decided in: OffsetMetadataManager#replay (4.3.1), GroupMetadataManager#doLoadGroupsAndOffsets (3.9.2).
+        """
+        partition = TopicPartition(topic=record.topic, partition=record.partition)
+        self.offsets.remove(record.group_id, partition)
+        if self.profile.coordinator is CoordinatorFamily.JAVA:
+            self.offsets.transactions.clear(record.group_id, partition)
 
     @override
     def forget_partition(self, partition: int) -> None:

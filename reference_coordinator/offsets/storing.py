@@ -36,9 +36,8 @@ from reference_coordinator.messages.offsets import DEFAULT_RETENTION_TIME_MS, DE
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.offsets.values import OffsetAndMetadata
 from reference_coordinator.profile.profiles import Behaviour, CoordinatorFamily
-from reference_coordinator.runtime.answer_stored import AnswerStored
 from reference_coordinator.runtime.append_errors import maybe_convert_offset_commit_error
-from reference_coordinator.runtime.appends import Continuation
+from reference_coordinator.runtime.coordinator_result import Continuation, CoordinatorResult
 from reference_coordinator.runtime.partition_answers import (
     ResponseTopics,
     Verdicts,
@@ -95,8 +94,10 @@ class OffsetsStored(Continuation):
         self.shard.respond(self.token, response)
 
 
-def store_offsets(shard: CoordinatorShard, commit: Commit) -> None:
-    """Refuse what carries too much metadata, write the rest, and answer when it is written.
+def store_offsets(shard: CoordinatorShard, commit: Commit) -> CoordinatorResult[CommitResponse]:
+    """Refuse what carries too much metadata, and write the rest.
+
+    The Scala coordinator notes what is on its way, and answers each partition by how that went.
 
     Raises:
         IllegalStateError: the producer has no epoch, with which no batch is made.
@@ -109,8 +110,7 @@ def store_offsets(shard: CoordinatorShard, commit: Commit) -> None:
     verdicts, accepted = _judge_partitions(shard, topics, commit.retention_time_ms)
     response = commit.respond_with(commit_topics(shard.profile, topics, verdicts))
     if not accepted:
-        shard.respond(commit.token, response)
-        return
+        return CoordinatorResult(response=response)
     producer = commit.producer
     if producer is not None and producer.producer_epoch == NO_PRODUCER_EPOCH:
         raise IllegalStateError("a transactional batch has no producer epoch")
@@ -120,8 +120,7 @@ def store_offsets(shard: CoordinatorShard, commit: Commit) -> None:
         case CoordinatorFamily.JAVA:
             # A partition that is named twice is written twice.
             records = tuple(_record(group_id, producer_id, *each) for each in accepted)
-            stored = AnswerStored(shard=shard, token=commit.token, request=commit.request, response=response)
-            shard.append(group_id, records, stored, replays=True, producer=producer)
+            return CoordinatorResult(records=records, response=response)
         case CoordinatorFamily.SCALA:
             stays = shard.profile.has(Behaviour.REJECTED_COMMIT_STAYS_PENDING)
             last = dict(accepted)
@@ -134,9 +133,9 @@ def store_offsets(shard: CoordinatorShard, commit: Commit) -> None:
                 response=response,
                 offsets=last,
                 producer_id=producer_id,
-                record_offset=shard.log_end_offset(group_id),
+                record_offset=shard.partition_of(group_id).last_written_offset,
             )
-            shard.append(group_id, records, offsets_stored, producer=producer)
+            return CoordinatorResult(records=records, append_future=offsets_stored, replay_records=False)
 
 
 def prepare_offset_commit(

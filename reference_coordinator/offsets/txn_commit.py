@@ -9,9 +9,10 @@ from reference_coordinator.groups.classic.lookups import get_or_maybe_create_cla
 from reference_coordinator.groups.group import Group
 from reference_coordinator.messages import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from reference_coordinator.offsets.shard import CoordinatorShard
-from reference_coordinator.offsets.storing import Commit, store_offsets
+from reference_coordinator.offsets.storing import Commit, CommitResponse, store_offsets
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.runtime.append_errors import maybe_convert_offset_commit_error
+from reference_coordinator.runtime.coordinator_result import CoordinatorResult
 from reference_coordinator.runtime.error_responses import txn_commit_error
 
 _MISSING_GROUP_NAMED_SINCE: Final = 6
@@ -19,7 +20,7 @@ _MISSING_GROUP_NAMED_SINCE: Final = 6
 
 def commit_transactional_offset(
     shard: CoordinatorShard, request: TxnOffsetCommitRequest, *, api_version: int, token: ResponseToken
-) -> None:
+) -> CoordinatorResult[CommitResponse]:
     """Take in offsets that are to count when the producer's transaction is committed.
 
     Raises:
@@ -29,19 +30,26 @@ def commit_transactional_offset(
     GroupCoordinator#handleTxnCommitOffsets (3.9.2).
     """
     group = validate_transactional_offset_commit(shard, request, api_version=api_version)
-    is_plain = request.producer_id == NO_PRODUCER_ID and shard.profile.has(
-        Behaviour.NO_PRODUCER_ID_COMMITS_AT_ONCE
-    )
     commit = Commit(
         group=group,
         token=token,
         request=request,
-        producer=None
-        if is_plain
-        else Producer(producer_id=request.producer_id, producer_epoch=request.producer_epoch),
+        producer=producer_of(shard, request),
         respond_with=lambda topics: TxnOffsetCommitResponse(topics=topics),
     )
-    store_offsets(shard, commit)
+    return store_offsets(shard, commit)
+
+
+def producer_of(shard: CoordinatorShard, request: TxnOffsetCommitRequest) -> Producer | None:
+    """In whose name the offsets are written; None where they count at once.
+
+    Decided in: CoordinatorRuntime#scheduleTransactionalWriteOperation (4.3.1),
+    GroupCoordinator#handleTxnCommitOffsets (3.9.2).
+    """
+    commits_at_once = shard.profile.has(Behaviour.NO_PRODUCER_ID_COMMITS_AT_ONCE)
+    if request.producer_id == NO_PRODUCER_ID and commits_at_once:
+        return None
+    return Producer(producer_id=request.producer_id, producer_epoch=request.producer_epoch)
 
 
 def validate_transactional_offset_commit(

@@ -1,39 +1,13 @@
-"""What the coordinator does when a write to the log has succeeded or failed, and who waits for that.
+"""Writes that are under way, and who waits for them."""
 
-Kafka hangs a callback on the append; here it is a value that knows how to go on. A group is named by the
-object itself, as Kafka's closures do: one made anew under the same id is another group.
-"""
-
-from abc import ABC, abstractmethod
 from dataclasses import field
 
-from typing_extensions import override
-
 from reference_coordinator.core.effects import AppendRecords, Respond
-from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import AppendId, ResponseToken
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.core.values import value
 from reference_coordinator.messages import OffsetFetchRequest
-
-
-class Continuation(ABC):
-    """How to go on when an append is through."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def append_completed(self, error: Errors) -> None:
-        """Go on; NONE means that the records are in the log for good."""
-
-
-@value
-class NobodyWaits(Continuation):
-    """Whether it was written makes no difference to what the coordinator does."""
-
-    @override
-    def append_completed(self, error: Errors) -> None:
-        """Do nothing."""
+from reference_coordinator.runtime.coordinator_result import Continuation, CoordinatorResult
 
 
 @value
@@ -42,12 +16,11 @@ class PendingAppend:
 
     append_id: AppendId
     partition: int
-    records: tuple[CoordinatorRecord, ...]
+    result: CoordinatorResult[object]
     record_offset: int
-    """Where in the partition's log the first of them will stand."""
-    replays: bool
-    """Whether the records change the coordinator's state when they are written, or did so before."""
-    then: Continuation
+    """Where in the partition's log the first of its records will stand."""
+    then: Continuation | None
+    """Who learns how it ended."""
 
 
 @value

@@ -1,6 +1,6 @@
 """What all handlers of the coordinator share: the clock, who waits, and what goes out."""
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -13,6 +13,7 @@ from reference_coordinator.core.effects import (
     Producer,
     Respond,
 )
+from reference_coordinator.core.errors import Errors, IllegalStateError
 from reference_coordinator.core.ids import AppendId, GroupId, Millis, ResponseToken
 from reference_coordinator.core.map_order import partition_for
 from reference_coordinator.core.records import CoordinatorRecord
@@ -21,7 +22,8 @@ from reference_coordinator.messages import GroupResponse, OffsetFetchRequest
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
-from reference_coordinator.runtime.appends import Continuation, OpenBatch, ParkedFetch, PendingAppend
+from reference_coordinator.runtime.appends import OpenBatch, ParkedFetch, PendingAppend
+from reference_coordinator.runtime.coordinator_result import Continuation, CoordinatorResult
 from reference_coordinator.runtime.deadlines import (
     BatchKey,
     Deadline,
@@ -33,13 +35,13 @@ from reference_coordinator.runtime.deadlines import (
     WriteTakesTooLong,
 )
 from reference_coordinator.runtime.limits import is_too_large
-from reference_coordinator.runtime.partitions import Partitions
+from reference_coordinator.runtime.partitions import CoordinatorPartition, Partitions
 
 _START_OF_TIME_MS = Millis(0)
 
 
 @dataclass(slots=True, kw_only=True)
-class CoordinatorRuntime:
+class CoordinatorRuntime(ABC):
     """What one coordinator waits for and sends. Source: CoordinatorRuntime (4.3.1)."""
 
     config: GroupCoordinatorConfig
@@ -99,15 +101,6 @@ class CoordinatorRuntime:
         self._open.remove(token)
         self._effects.append(Respond(token=token, response=response, permitted=permitted))
 
-    def take_back(self, token: ResponseToken, is_wanted: Callable[[object], bool]) -> Respond[object] | None:
-        """Leave a request open that was just answered so, and return the answer; None if it was not."""
-        for effect in self._effects:
-            if isinstance(effect, Respond) and effect.token == token and is_wanted(effect.response):
-                self._effects.remove(effect)
-                self._open.add(token)
-                return effect
-        return None
-
     def fail(self, token: ResponseToken, response: GroupResponse | None) -> None:
         """End a request that ran into an exception of Kafka's, with an answer or with silence.
 
@@ -123,17 +116,18 @@ class CoordinatorRuntime:
     def append(
         self,
         group_id: GroupId,
-        records: tuple[CoordinatorRecord, ...],
-        then: Continuation,
+        result: CoordinatorResult[object],
+        event: Continuation | None = None,
         *,
-        replays: bool = False,
         producer: Producer | None = None,
         required_acks: int = ALL_REPLICAS,
     ) -> None:
-        """Write records to the group's partition.
+        """Write what an operation returned to the group's partition, for a request's event or for nobody.
 
-        Decided in: CoordinatorRuntime#scheduleWriteOperation (4.3.1).
+        Source: CoordinatorRuntime.CoordinatorContext#append (4.1.0).
         """
+        if not result.records:
+            return
         self._last_append_id += 1
         append_id = AppendId(self._last_append_id)
         partition = self.partition_for(group_id)
@@ -141,16 +135,15 @@ class CoordinatorRuntime:
         self._appends[append_id] = PendingAppend(
             append_id=append_id,
             partition=partition,
-            records=records,
-            record_offset=known.log_end_offset,
-            replays=replays,
-            then=then,
+            result=result,
+            record_offset=known.last_written_offset,
+            then=event or result.append_future,
         )
-        known.log_end_offset += len(records)
+        known.last_written_offset += len(result.records)
         write = AppendRecords(
             append_id=append_id,
             partition=partition,
-            records=records,
+            records=result.records,
             producer=producer,
             required_acks=required_acks,
         )
@@ -217,18 +210,59 @@ class CoordinatorRuntime:
     def _is_too_large(self, records: tuple[CoordinatorRecord, ...]) -> bool:
         return is_too_large(records, self.config, self.profile)
 
+    def partition_of(self, group_id: GroupId) -> CoordinatorPartition:
+        """What the broker knows of the group's partition."""
+        return self.partitions.of(self.partition_for(group_id))
+
+    @abstractmethod
+    def replay(self, record: CoordinatorRecord, *, record_offset: int) -> None:
+        """Let a record that stands at that offset of the log take effect.
+
+        Source: GroupCoordinatorShard#replay (4.3.1).
+        """
+
+    @abstractmethod
+    def revert_uncommitted(self, append: PendingAppend) -> None:
+        """Undo what stands or falls with a write that failed.
+
+        Decided in: SnapshotRegistry#revertToSnapshot (4.1.0).
+        """
+
+    def complete_append(self, append: PendingAppend, error: Errors) -> None:
+        """Let a write take effect, or undo what hangs on it, and go on with who waits.
+
+        Decided in: CoordinatorRuntime.CoordinatorWriteEvent#complete,
+        SnapshottableCoordinator#updateLastCommittedOffset (4.3.1).
+        """
+        if error is Errors.NONE:
+            known, records = self.partitions.of(append.partition), append.result.records
+            end_offset = append.record_offset + len(records)
+            known.last_committed_offset = max(known.last_committed_offset, end_offset)
+            if append.result.replay_records:
+                for record_offset, record in enumerate(records, append.record_offset):
+                    self.replay(record, record_offset=record_offset)
+        elif error is not Errors.MESSAGE_TOO_LARGE or not self._keeps_new_groups:
+            self.revert_uncommitted(append)
+        if append.then is not None:
+            try:
+                append.then.append_completed(error)
+            except IllegalStateError:
+                # Kafka's callback throws, and nobody is told.
+                return
+
     @property
-    def last_append_id(self) -> AppendId:
-        """The newest write."""
-        return AppendId(self._last_append_id)
+    def _keeps_new_groups(self) -> bool:
+        return self.profile.has(Behaviour.TOO_LARGE_WRITE_KEEPS_NEW_GROUP)
 
-    def continue_with(self, append_id: AppendId, then: Continuation) -> None:
-        """Go on otherwise when a write is through than its writer meant to."""
-        self._appends[append_id] = replace(self._appends[append_id], then=then)
+    def write_takes_too_long(self, append_id: AppendId) -> None:
+        """Tell who waits for a write that it took too long, though it may still come to pass.
 
-    def log_end_offset(self, group_id: GroupId) -> int:
-        """Where in the log of the group's partition the next record will stand."""
-        return self.partitions.of(self.partition_for(group_id)).log_end_offset
+        Decided in: CoordinatorRuntime.OperationTimeout#run (3.9.2).
+        """
+        append = self._appends.get(append_id)
+        if append is not None and append.then is not None:
+            self._appends[append_id] = replace(append, then=None)
+            append.then.append_completed(Errors.REQUEST_TIMED_OUT)
 
     def throw_if_not_active(self, group_id: GroupId) -> None:
         """Refuse a request for a group that is somebody else's or is being loaded.
@@ -236,7 +270,7 @@ class CoordinatorRuntime:
         Raises:
             CoordinatorError: COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR.
         """
-        self.partitions.of(self.partition_for(group_id)).throw_if_not_active()
+        self.partition_of(group_id).throw_if_not_active()
 
     def park_fetch(self, request: OffsetFetchRequest, token: ResponseToken) -> bool:
         """Let a fetch wait for the writes under way to its groups' partitions; whether there are any.
@@ -258,10 +292,6 @@ class CoordinatorRuntime:
         ready = [each for each in self._parked_fetches if each.awaited.isdisjoint(self._appends)]
         self._parked_fetches = [each for each in self._parked_fetches if each not in ready]
         return ready
-
-    def pending_append(self, append_id: AppendId) -> PendingAppend | None:
-        """A write that is still under way."""
-        return self._appends.get(append_id)
 
     def take_append(self, append_id: AppendId) -> PendingAppend | None:
         """The write that is through, or None if nobody cares any more."""

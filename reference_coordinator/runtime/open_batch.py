@@ -9,25 +9,17 @@ Source: CoordinatorRuntime#append and #maybeFlushCurrentBatch (3.9.2, 4.3.1).
 """
 
 from collections.abc import Iterable
-from typing import Final
 
+from reference_coordinator.core.effects import Respond
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, ResponseToken
 from reference_coordinator.messages import (
     DeleteGroupsRequest,
-    DeleteGroupsResponse,
     DescribeGroupsRequest,
     GroupRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    LeaveGroupResponse,
+    GroupResponse,
     ListGroupsRequest,
-    OffsetCommitResponse,
-    OffsetDeleteResponse,
     OffsetFetchRequest,
-    OffsetFetchResponse,
-    SyncGroupRequest,
-    TxnOffsetCommitResponse,
 )
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.runtime.append_errors import operation_error
@@ -36,31 +28,29 @@ from reference_coordinator.runtime.coordinator_runtime import CoordinatorRuntime
 from reference_coordinator.runtime.deadlines import AnswerTakesTooLong, BatchKey, FlushBatch, OperationKey
 from reference_coordinator.runtime.error_responses import error_response
 
-_RESULTS_OF_HEARTBEAT: Final = (Errors.NONE, Errors.REBALANCE_IN_PROGRESS)
 
+def respond_when_written(
+    shard: CoordinatorRuntime, request: GroupRequest, token: ResponseToken, response: GroupResponse | None
+) -> None:
+    """Answer a request when the batch that is open before it is written, or at once if there is none.
 
-def wait_for_open_batch(shard: CoordinatorRuntime, request: GroupRequest, token: ResponseToken) -> None:
-    """Hold the answer to a request back if a batch is open before it, for as long as a write may take.
+    One that answers by itself, as JoinGroup and SyncGroup do, waits for as long as a write may take too.
 
-    What Kafka throws is told at once. So is what JoinGroup and SyncGroup are told, which have futures of
-    their own; but while they have no answer they time out like everybody else.
+    Decided in: CoordinatorRuntime.CoordinatorContext#append (4.3.1).
     """
-    if not shard.open_batches or _reads(request):
-        return
-    batch = _batch_before(shard, _group_ids(request))
+    batch = _batch_before(shard, request) if shard.open_batches and shard.is_open(token) else None
     if batch is None or not (batch.writes or shard.profile.has(Behaviour.EMPTY_BATCH_HOLDS_ANSWERS)):
+        if response is not None:
+            shard.respond(token, response)
         return
-    if not isinstance(request, JoinGroupRequest | SyncGroupRequest):
-        answer = shard.take_back(token, _is_result)
-        if answer is not None:
-            batch.answers.append(answer)
-    if shard.is_open(token):
-        batch.waiting.append(token)
-        shard.timers.schedule(
-            OperationKey(awaited=token, is_write=False),
-            shard.now_ms + shard.config.offsets_commit_timeout_ms,
-            AnswerTakesTooLong(token=token, request=request),
-        )
+    if response is not None:
+        batch.answers.append(Respond(token=token, response=response))
+    batch.waiting.append(token)
+    shard.timers.schedule(
+        OperationKey(awaited=token, is_write=False),
+        shard.now_ms + shard.config.offsets_commit_timeout_ms,
+        AnswerTakesTooLong(token=token, request=request),
+    )
 
 
 def answer_takes_too_long(shard: CoordinatorRuntime, due: AnswerTakesTooLong) -> None:
@@ -106,45 +96,19 @@ def fail_current_batch(shard: CoordinatorRuntime, partition: int, error: Errors)
             end(token, error_response(shard, waits.request, reported))
 
 
-def _reads(request: GroupRequest) -> bool:
-    """Whether a request asks for what is written, and waits for nothing."""
-    match request:
-        case DescribeGroupsRequest() | ListGroupsRequest():
-            return True
-        case OffsetFetchRequest():
-            return not request.require_stable
-        case _:
-            return False
-
-
-def _group_ids(request: GroupRequest) -> Iterable[GroupId]:
+def group_ids_of(request: GroupRequest) -> Iterable[GroupId]:
+    """The groups whose partitions a request writes to, or waits for."""
     match request:
         case OffsetFetchRequest():
             return (each.group_id for each in request.groups)
         case DeleteGroupsRequest():
             return request.groups_names
         case DescribeGroupsRequest() | ListGroupsRequest():
-            raise AssertionError("these read what is written")
+            raise AssertionError("these read what is committed, and are answered at once")
         case _:
             return (request.group_id,)
 
 
-def _batch_before(shard: CoordinatorRuntime, group_ids: Iterable[GroupId]) -> OpenBatch | None:
-    batches = (shard.open_batches.get(shard.partition_for(each)) for each in group_ids)
+def _batch_before(shard: CoordinatorRuntime, request: GroupRequest) -> OpenBatch | None:
+    batches = (shard.open_batches.get(shard.partition_for(each)) for each in group_ids_of(request))
     return next((batch for batch in batches if batch is not None), None)
-
-
-def _is_result(response: object) -> bool:
-    """Whether an answer is an operation's result, and not what it threw."""
-    match response:
-        case HeartbeatResponse():
-            return response.error_code in _RESULTS_OF_HEARTBEAT
-        case LeaveGroupResponse() | OffsetDeleteResponse():
-            return response.error_code is Errors.NONE
-        case DeleteGroupsResponse() | OffsetFetchResponse():
-            return True
-        case OffsetCommitResponse() | TxnOffsetCommitResponse():
-            codes = {each.error_code for topic in response.topics for each in topic.partitions}
-            return codes <= {Errors.OFFSET_METADATA_TOO_LARGE}
-        case _:
-            return False

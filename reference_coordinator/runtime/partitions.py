@@ -36,8 +36,10 @@ class CoordinatorPartition:
     ownership: Ownership = Ownership.NOT_OWNED
     epoch: int = NO_EPOCH
     """The newest leader epoch in which it was loaded or unloaded."""
-    log_end_offset: int = 0
-    """Where the next record will stand."""
+    last_written_offset: int = 0
+    """Where the next record will stand. Source: SnapshottableCoordinator.lastWrittenOffset (4.1.0)."""
+    last_committed_offset: int = 0
+    """Up to where the log is there for good, which is all that readers see."""
 
     def throw_if_not_active(self) -> None:
         """Refuse everything while the groups are somebody else's or are being loaded.

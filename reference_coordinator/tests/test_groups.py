@@ -9,9 +9,10 @@ from typing_extensions import override
 from reference_coordinator.coordinator.admin import describe_groups, list_groups
 from reference_coordinator.coordinator.deletion import validate_delete_group
 from reference_coordinator.core.choices import DeterministicChoices
+from reference_coordinator.core.effects import AppendRecords
 from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.ids import AppendId, GenerationId, GroupId, GroupInstanceId, MemberId
-from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.core.ids import GenerationId, GroupId, GroupInstanceId, MemberId
+from reference_coordinator.core.records import CoordinatorRecord, GroupMetadataTombstone
 from reference_coordinator.groups.classic.lookups import (
     classic_group,
     get_or_maybe_create_classic_group,
@@ -32,7 +33,8 @@ from reference_coordinator.offsets.fetch import fetch_offsets
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import profile_for
-from reference_coordinator.runtime.appends import NobodyWaits, PendingAppend
+from reference_coordinator.runtime.appends import PendingAppend
+from reference_coordinator.runtime.coordinator_result import VoidResult
 from reference_coordinator.runtime.partitions import Ownership
 
 OTHER, MISSING = GroupId("other"), GroupId("missing")
@@ -186,8 +188,11 @@ def test_a_group_is_asked_for_its_offsets(shard: CoordinatorShard) -> None:
 
 
 def written(shard: CoordinatorShard) -> PendingAppend:
-    shard.append(OTHER, (), NobodyWaits())
-    pending = shard.pending_append(AppendId(shard.last_append_id))
+    tombstone = GroupMetadataTombstone(group_id=OTHER)
+    shard.append(OTHER, VoidResult(records=(tombstone,), replay_records=False))
+    (write,) = shard.take_effects()
+    assert isinstance(write, AppendRecords)
+    pending = shard.take_append(write.append_id)
     assert pending is not None
     return pending
 
@@ -197,11 +202,11 @@ def test_readers_see_a_group_when_a_write_after_its_creation_is_through(shard: C
     group_id = get_or_maybe_create_classic_group(shard, MISSING, create_if_not_exists=True).group_id
     after = written(shard)
 
-    shard.commit_creations(before)
+    shard.complete_append(before, Errors.NONE)
     assert shard.find_group(group_id) is not None
     assert shard.find_group(group_id, committed=True) is None
 
-    shard.commit_creations(after)
+    shard.complete_append(after, Errors.NONE)
     assert shard.find_group(group_id, committed=True) is not None
 
 
@@ -210,8 +215,8 @@ def test_only_a_write_after_its_creation_undoes_a_group(shard: CoordinatorShard)
     group_id = get_or_maybe_create_classic_group(shard, MISSING, create_if_not_exists=True).group_id
     after = written(shard)
 
-    shard.roll_back_creations(before)
+    shard.complete_append(before, Errors.NOT_ENOUGH_REPLICAS)
     assert shard.find_group(group_id) is not None
 
-    shard.roll_back_creations(after)
+    shard.complete_append(after, Errors.NOT_ENOUGH_REPLICAS)
     assert shard.find_group(group_id) is None

@@ -31,7 +31,7 @@ NOT_KAFKAS = {
     "groups/classic/lookups.py:new_classic_group",
     "groups/dispatch.py:fall_due",
     "runtime/error_responses.py:error_response",
-    "runtime/open_batch.py:wait_for_open_batch",
+    "runtime/open_batch.py:group_ids_of",
     "topic_logs/batch.py:timestamps",
 }
 """Public functions beside those that cite, which are ours."""

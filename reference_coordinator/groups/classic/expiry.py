@@ -21,55 +21,57 @@ from reference_coordinator.groups.classic.rebalance import (
 )
 from reference_coordinator.groups.classic.state import ClassicGroupState
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, VoidResult
 
 
-def fall_due(shard: GroupMetadataManager, group: ClassicGroup, deadline: ClassicGroupDeadline) -> None:
+def fall_due(shard: GroupMetadataManager, group: ClassicGroup, deadline: ClassicGroupDeadline) -> VoidResult:
     """Do what a group has waited for long enough."""
     match deadline:
         case ExpireMemberHeartbeat():
-            expire_classic_group_member_heartbeat(shard, group, deadline.member_id)
+            return expire_classic_group_member_heartbeat(shard, group, deadline.member_id)
         case TryCompleteInitialRebalance(delay_ms=delay_ms, remaining_ms=remaining_ms):
-            try_complete_initial_rebalance_else_schedule(
+            return try_complete_initial_rebalance_else_schedule(
                 shard, group, delay_ms=delay_ms, remaining_ms=remaining_ms
             )
         case CompleteJoin():
-            complete_classic_group_join(shard, group)
+            return complete_classic_group_join(shard, group)
         case ExpirePendingSync():
-            expire_pending_sync(shard, group, deadline.generation_id)
+            return expire_pending_sync(shard, group, deadline.generation_id)
         case _:
             assert_never(deadline)
 
 
 def expire_classic_group_member_heartbeat(
     shard: GroupMetadataManager, group: ClassicGroup, member_id: MemberId
-) -> None:
+) -> VoidResult:
     """Drop a member, or forget an id given out, whose session is over.
 
     Source: GroupMetadataManager#expireClassicGroupMemberHeartbeat (4.3.1),
     GroupCoordinator#onExpireHeartbeat (3.9.2).
     """
     if group.state is ClassicGroupState.DEAD:
-        return
+        return EMPTY_RESULT
     member = group.members.get(member_id)
     if member_id in group.pending_join_members:
-        remove_pending_member_and_update_classic_group(shard, group, member_id)
-    elif member is not None and not member.has_satisfied_heartbeat:
-        remove_member_and_update_classic_group(shard, group, member)
+        return remove_pending_member_and_update_classic_group(shard, group, member_id)
+    if member is not None and not member.has_satisfied_heartbeat:
+        return remove_member_and_update_classic_group(shard, group, member)
+    return EMPTY_RESULT
 
 
 def expire_pending_sync(
     shard: GroupMetadataManager, group: ClassicGroup, generation_id: GenerationId
-) -> None:
+) -> VoidResult:
     """Drop the members that did not sync in time and rebalance without them.
 
     Source: GroupMetadataManager#expirePendingSync (4.3.1), GroupCoordinator#onExpirePendingSync (3.9.2).
     """
     if group.generation_id != generation_id:
-        return
+        return EMPTY_RESULT
     awaits_sync = {ClassicGroupState.COMPLETING_REBALANCE, ClassicGroupState.STABLE}
     if group.state not in awaits_sync or group.has_received_sync_from_all_members:
-        return
+        return EMPTY_RESULT
     for member_id in tuple(group.pending_sync_members):
         group.remove(member_id)
         shard.timers.cancel(HeartbeatKey(group_id=group.group_id, member_id=member_id))
-    prepare_rebalance(shard, group)
+    return prepare_rebalance(shard, group)

@@ -7,13 +7,14 @@ from reference_coordinator.groups.classic.group import ClassicGroup
 from reference_coordinator.groups.classic.rebalance import reschedule_classic_group_member_heartbeat
 from reference_coordinator.groups.classic.state import ClassicGroupState
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
-from reference_coordinator.messages import HeartbeatRequest
+from reference_coordinator.messages import HeartbeatRequest, HeartbeatResponse
 from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.runtime.coordinator_result import CoordinatorResult
 
 
 def classic_group_heartbeat_to_classic_group(
     shard: GroupMetadataManager, group: ClassicGroup, request: HeartbeatRequest
-) -> Errors:
+) -> CoordinatorResult[HeartbeatResponse]:
     """Judge a heartbeat to a group that exists.
 
     Raises:
@@ -22,6 +23,10 @@ def classic_group_heartbeat_to_classic_group(
     Source: GroupMetadataManager#classicGroupHeartbeatToClassicGroup (4.3.1).
     """
     validate_classic_group_heartbeat(shard, group, request)
+    return CoordinatorResult(response=HeartbeatResponse(error_code=_heartbeat(shard, group, request)))
+
+
+def _heartbeat(shard: GroupMetadataManager, group: ClassicGroup, request: HeartbeatRequest) -> Errors:
     member = group.members[request.member_id]
     match group.state:
         case ClassicGroupState.EMPTY:

@@ -32,14 +32,19 @@ from reference_coordinator.groups.classic.static_members import (
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.runtime.append_errors import append_group_metadata_error_to_response_error
-from reference_coordinator.runtime.appends import Continuation
+from reference_coordinator.runtime.coordinator_result import (
+    EMPTY_RESULT,
+    Continuation,
+    CoordinatorResult,
+    VoidResult,
+)
 from reference_coordinator.runtime.error_responses import join_error
 from reference_coordinator.runtime.parked import Join
 
 _KNOWN_MEMBER_ID_REQUIRED_SINCE: Final = 4
 
 
-def classic_group_join_to_classic_group(shard: GroupMetadataManager, join: Join) -> None:
+def classic_group_join_to_classic_group(shard: GroupMetadataManager, join: Join) -> VoidResult:
     """Answer or park a JoinGroup to a classic group, or to one that it makes.
 
     Source: GroupMetadataManager#classicGroupJoinToClassicGroup (4.3.1),
@@ -54,27 +59,33 @@ def classic_group_join_to_classic_group(shard: GroupMetadataManager, join: Join)
         )
     except CoordinatorError:
         shard.respond(join.token, join_error(request.member_id, Errors.UNKNOWN_MEMBER_ID))
-        return
+        return EMPTY_RESULT
 
     if not accept_joining_member(shard, group, request.member_id, is_new_group=is_new_group):
-        _reject(shard, group, join)
+        result = _reject(shard, group, join)
     elif is_unknown_member:
-        classic_group_join_new_member(shard, group, join)
+        result = classic_group_join_new_member(shard, group, join)
     else:
-        classic_group_join_existing_member(shard, group, join)
-    _after_join(shard, group, join, is_new_group=is_new_group)
+        result = classic_group_join_existing_member(shard, group, join)
+    return result if result.records else _after_join(shard, group, join, is_new_group=is_new_group)
 
 
-def _after_join(shard: GroupMetadataManager, group: ClassicGroup, join: Join, *, is_new_group: bool) -> None:
+def _after_join(
+    shard: GroupMetadataManager, group: ClassicGroup, join: Join, *, is_new_group: bool
+) -> VoidResult:
     match shard.profile.coordinator:
         case CoordinatorFamily.JAVA:
-            if is_new_group:
-                # Nothing that a first join does is written, except by this.
-                record = new_empty_group_metadata_record(group)
-                shard.append(group.group_id, (record,), GroupCreated(shard=shard, join=join))
+            if not is_new_group:
+                return EMPTY_RESULT
+            return CoordinatorResult(
+                records=(new_empty_group_metadata_record(group),),
+                append_future=GroupCreated(shard=shard, join=join),
+                replay_records=False,
+            )
         case CoordinatorFamily.SCALA:
             if group.state is ClassicGroupState.PREPARING_REBALANCE:
-                maybe_complete_join_phase(shard, group)
+                return maybe_complete_join_phase(shard, group)
+            return EMPTY_RESULT
 
 
 def accept_joining_member(
@@ -123,7 +134,7 @@ class GroupCreated(Continuation):
         self.shard.fail(self.join.token, join_error(UNKNOWN_MEMBER_ID, reported))
 
 
-def _reject(shard: GroupMetadataManager, group: ClassicGroup, join: Join) -> None:
+def _reject(shard: GroupMetadataManager, group: ClassicGroup, join: Join) -> VoidResult:
     group.remove(join.request.member_id)
     instance_id = join.request.group_instance_id
     erases = shard.profile.has(Behaviour.REJECTION_ERASES_STATIC_MAPPING)
@@ -131,9 +142,10 @@ def _reject(shard: GroupMetadataManager, group: ClassicGroup, join: Join) -> Non
         group.static_members.pop(instance_id, None)
     error = join_error(UNKNOWN_MEMBER_ID, Errors.GROUP_MAX_SIZE_REACHED)
     shard.respond(join.token, error)
+    return EMPTY_RESULT
 
 
-def classic_group_join_new_member(shard: GroupMetadataManager, group: ClassicGroup, join: Join) -> None:
+def classic_group_join_new_member(shard: GroupMetadataManager, group: ClassicGroup, join: Join) -> VoidResult:
     """Let in somebody who has no member id.
 
     Source: GroupMetadataManager#classicGroupJoinNewMember (4.3.1),
@@ -148,10 +160,11 @@ def classic_group_join_new_member(shard: GroupMetadataManager, group: ClassicGro
         shard.respond(join.token, error)
     elif request.group_instance_id is not None:
         new_member_id = shard.choices.member_id(request.group_instance_id)
-        classic_group_join_new_static_member(shard, group, join, new_member_id)
+        return classic_group_join_new_static_member(shard, group, join, new_member_id)
     else:
         new_member_id = shard.choices.member_id(_client_id_prefix(shard, join.context.client_id))
-        classic_group_join_new_dynamic_member(shard, group, join, new_member_id)
+        return classic_group_join_new_dynamic_member(shard, group, join, new_member_id)
+    return EMPTY_RESULT
 
 
 def _client_id_prefix(shard: GroupMetadataManager, client_id: str | None) -> str:
@@ -166,7 +179,7 @@ def _client_id(shard: GroupMetadataManager, client_id: str | None) -> str | None
 
 def classic_group_join_new_static_member(
     shard: GroupMetadataManager, group: ClassicGroup, join: Join, new_member_id: MemberId
-) -> None:
+) -> VoidResult:
     """Let in a static member: in the place of the one before it, or as the first.
 
     Source: GroupMetadataManager#classicGroupJoinNewStaticMember (4.3.1),
@@ -176,16 +189,15 @@ def classic_group_join_new_static_member(
     assert instance_id is not None
     existing_member_id = group.static_members.get(instance_id)
     if existing_member_id is not None:
-        update_static_member_then_rebalance_or_complete_join(
+        return update_static_member_then_rebalance_or_complete_join(
             shard, group, join, old_member_id=existing_member_id, new_member_id=new_member_id
         )
-    else:
-        add_member_then_rebalance_or_complete_join(shard, group, join, new_member_id)
+    return add_member_then_rebalance_or_complete_join(shard, group, join, new_member_id)
 
 
 def classic_group_join_new_dynamic_member(
     shard: GroupMetadataManager, group: ClassicGroup, join: Join, new_member_id: MemberId
-) -> None:
+) -> VoidResult:
     """Give a dynamic member an id to come back with, or let it in.
 
     Source: GroupMetadataManager#classicGroupJoinNewDynamicMember (4.3.1),
@@ -199,11 +211,13 @@ def classic_group_join_new_dynamic_member(
             ExpireMemberHeartbeat(group_id=group.group_id, member_id=new_member_id),
         )
         shard.respond(join.token, join_error(new_member_id, Errors.MEMBER_ID_REQUIRED))
-    else:
-        add_member_then_rebalance_or_complete_join(shard, group, join, new_member_id)
+        return EMPTY_RESULT
+    return add_member_then_rebalance_or_complete_join(shard, group, join, new_member_id)
 
 
-def classic_group_join_existing_member(shard: GroupMetadataManager, group: ClassicGroup, join: Join) -> None:
+def classic_group_join_existing_member(
+    shard: GroupMetadataManager, group: ClassicGroup, join: Join
+) -> VoidResult:
     """Let in somebody who has a member id, from the last generation or from a moment ago.
 
     Source: GroupMetadataManager#classicGroupJoinExistingMember (4.3.1),
@@ -219,7 +233,7 @@ def classic_group_join_existing_member(shard: GroupMetadataManager, group: Class
     elif request.member_id in group.pending_join_members:
         if request.group_instance_id is not None:
             raise IllegalStateError("Received unexpected JoinGroup with groupInstanceId")
-        add_member_then_rebalance_or_complete_join(shard, group, join, request.member_id)
+        return add_member_then_rebalance_or_complete_join(shard, group, join, request.member_id)
     else:
         try:
             group.validate_member(
@@ -227,11 +241,14 @@ def classic_group_join_existing_member(shard: GroupMetadataManager, group: Class
             )
         except CoordinatorError as refusal:
             shard.respond(join.token, join_error(request.member_id, refusal.error))
-            return
-        _join_existing_member_by_state(shard, group, join)
+        else:
+            return _join_existing_member_by_state(shard, group, join)
+    return EMPTY_RESULT
 
 
-def _join_existing_member_by_state(shard: GroupMetadataManager, group: ClassicGroup, join: Join) -> None:
+def _join_existing_member_by_state(
+    shard: GroupMetadataManager, group: ClassicGroup, join: Join
+) -> VoidResult:
     request = join.request
     member = group.members[request.member_id]
     matches = member.matches(
@@ -240,31 +257,30 @@ def _join_existing_member_by_state(shard: GroupMetadataManager, group: ClassicGr
     )
     match group.state:
         case ClassicGroupState.PREPARING_REBALANCE:
-            update_member_then_rebalance_or_complete_join(shard, group, member, join)
+            return update_member_then_rebalance_or_complete_join(shard, group, member, join)
         case ClassicGroupState.COMPLETING_REBALANCE:
-            if matches:
-                # The answer to its JoinGroup may have been lost.
-                response = join_result_of_generation(group, member.member_id)
-                shard.respond(join.token, response, permitted_roles(group, member.member_id))
-            else:
-                update_member_then_rebalance_or_complete_join(shard, group, member, join)
+            if not matches:
+                return update_member_then_rebalance_or_complete_join(shard, group, member, join)
+            # The answer to its JoinGroup may have been lost.
+            response = join_result_of_generation(group, member.member_id)
+            shard.respond(join.token, response, permitted_roles(group, member.member_id))
         case ClassicGroupState.STABLE:
             # A leader may have seen what the members' metadata does not show, such as new partitions.
             if group.is_leader(member.member_id) or not matches:
-                update_member_then_rebalance_or_complete_join(shard, group, member, join)
-            else:
-                response = join_result(group, member.member_id, leader=group.leader_id)
-                shard.respond(join.token, response, permitted_leaders(group.leader_candidates))
+                return update_member_then_rebalance_or_complete_join(shard, group, member, join)
+            response = join_result(group, member.member_id, leader=group.leader_id)
+            shard.respond(join.token, response, permitted_leaders(group.leader_candidates))
         case ClassicGroupState.EMPTY | ClassicGroupState.DEAD:
             error = join_error(member.member_id, Errors.UNKNOWN_MEMBER_ID)
             shard.respond(join.token, error)
         case _:
             assert_never(group.state)
+    return EMPTY_RESULT
 
 
 def update_member_then_rebalance_or_complete_join(
     shard: GroupMetadataManager, group: ClassicGroup, member: ClassicGroupMember, join: Join
-) -> None:
+) -> VoidResult:
     """Park the JoinGroup of a member and rebalance.
 
     Source: GroupMetadataManager#updateMemberThenRebalanceOrCompleteJoin (4.3.1),
@@ -277,12 +293,12 @@ def update_member_then_rebalance_or_complete_join(
         session_timeout_ms=join.request.session_timeout_ms,
         awaiting_join=join.token,
     )
-    maybe_prepare_rebalance_or_complete_join(shard, group)
+    return maybe_prepare_rebalance_or_complete_join(shard, group)
 
 
 def add_member_then_rebalance_or_complete_join(
     shard: GroupMetadataManager, group: ClassicGroup, join: Join, member_id: MemberId
-) -> None:
+) -> VoidResult:
     """Park the JoinGroup of a new member and rebalance.
 
     Its session does not run yet, since it cannot heartbeat before it knows its id, and a client that
@@ -308,7 +324,7 @@ def add_member_then_rebalance_or_complete_join(
         group.new_member_added = True
     group.add(member)
     reschedule_classic_group_member_heartbeat(shard, group, member, timeout_ms=NEW_MEMBER_JOIN_TIMEOUT_MS)
-    maybe_prepare_rebalance_or_complete_join(shard, group)
+    return maybe_prepare_rebalance_or_complete_join(shard, group)
 
 
 def _extends_initial_delay(shard: GroupMetadataManager, group: ClassicGroup) -> bool:

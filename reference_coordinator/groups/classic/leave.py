@@ -3,7 +3,7 @@
 from typing import assert_never
 
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
-from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, GroupInstanceId, MemberId, ResponseToken
+from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, GroupInstanceId, MemberId
 from reference_coordinator.groups.classic.answers import member_left
 from reference_coordinator.groups.classic.deadlines import HeartbeatKey
 from reference_coordinator.groups.classic.group import ClassicGroup
@@ -22,59 +22,69 @@ from reference_coordinator.messages import (
     MemberResponse,
 )
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
-from reference_coordinator.runtime.answer_stored import AnswerStored
+from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult, VoidResult
 from reference_coordinator.runtime.error_responses import leave_error
 
 
 def classic_group_leave_to_classic_group(
-    shard: GroupMetadataManager, group: ClassicGroup, request: LeaveGroupRequest, token: ResponseToken
-) -> None:
+    shard: GroupMetadataManager, group: ClassicGroup, request: LeaveGroupRequest
+) -> CoordinatorResult[LeaveGroupResponse]:
     """Let members leave, each by its own merits.
 
-    The Scala coordinator rebalances after each who left, the Java one after all of them.
+    The Scala coordinator rebalances after each who left, and writes then; the Java one after all of them.
 
     Source: GroupMetadataManager#classicGroupLeaveToClassicGroup (4.3.1),
     GroupCoordinator#handleLeaveGroup (3.9.2).
     """
     if group.state is ClassicGroupState.DEAD:
-        shard.respond(token, leave_error(Errors.COORDINATOR_NOT_AVAILABLE))
-        return
-    appended_before = shard.last_append_id
-    members = tuple(_leave(shard, group, each) for each in request.members)
-    response = leave_result(members)
+        return CoordinatorResult(response=leave_error(Errors.COORDINATOR_NOT_AVAILABLE))
+    left_with = [_leave(shard, group, each) for each in request.members]
+    members = tuple(member for member, _ in left_with)
+    results = [result for _, result in left_with if result.records]
     any_left = any(each.error_code is Errors.NONE for each in members)
     if shard.profile.coordinator is CoordinatorFamily.JAVA and any_left:
-        _rebalance_after_leave(shard, group)
-    append_id = shard.last_append_id
-    if append_id == appended_before or not shard.profile.has(Behaviour.EMPTYING_AWAITS_APPEND):
-        shard.respond(token, response)
-    else:
-        # The only thing that leaving writes is that the group is empty.
-        stored = AnswerStored(shard=shard, token=token, request=request, response=response)
-        shard.continue_with(append_id, stored)
+        results.append(_unless_written(shard, group, _rebalance_after_leave(shard, group)))
+    # A group becomes empty only once, and nothing else is written.
+    result = results[-1] if results else EMPTY_RESULT
+    return CoordinatorResult(
+        records=result.records,
+        response=leave_result(members),
+        append_future=result.append_future,
+        replay_records=result.replay_records,
+    )
 
 
-def _leave(shard: GroupMetadataManager, group: ClassicGroup, leaver: MemberIdentity) -> MemberResponse:
+def _unless_written(shard: GroupMetadataManager, group: ClassicGroup, result: VoidResult) -> VoidResult:
+    """What is still to be written: the Scala coordinator writes at once, and answers without waiting."""
+    if shard.profile.has(Behaviour.EMPTYING_AWAITS_APPEND):
+        return result
+    shard.append(group.group_id, result)
+    return EMPTY_RESULT
+
+
+def _leave(
+    shard: GroupMetadataManager, group: ClassicGroup, leaver: MemberIdentity
+) -> tuple[MemberResponse, VoidResult]:
     member_id, instance_id = leaver.member_id, leaver.group_instance_id
     may_name_instance = shard.profile.has(Behaviour.LEAVING_PENDING_MEMBER_MAY_NAME_INSTANCE)
     try:
         if member_id == UNKNOWN_MEMBER_ID:
             named_id = _member_of_instance(group, instance_id)
-            remove_current_member_from_classic_group(shard, group, named_id)
+            result = remove_current_member_from_classic_group(shard, group, named_id)
         elif member_id in group.pending_join_members and may_name_instance:
-            remove_pending_member_from_classic_group(shard, group, member_id)
+            result = remove_pending_member_from_classic_group(shard, group, member_id)
         elif member_id in group.pending_join_members:
-            _leave_pending_before_3_0(shard, group, leaver)
+            result = _leave_pending_before_3_0(shard, group, leaver)
         else:
             group.validate_member(
                 member_id,
                 instance_id,
                 unknown_instance_is_refused=shard.profile.has(Behaviour.UNKNOWN_INSTANCE_ID_REFUSED),
             )
-            remove_current_member_from_classic_group(shard, group, member_id)
+            result = remove_current_member_from_classic_group(shard, group, member_id)
     except CoordinatorError as refusal:
-        return left(leaver, refusal.error)
-    return left(leaver, Errors.NONE)
+        return left(leaver, refusal.error), EMPTY_RESULT
+    return left(leaver, Errors.NONE), result
 
 
 def _member_of_instance(group: ClassicGroup, instance_id: GroupInstanceId | None) -> MemberId:
@@ -86,18 +96,18 @@ def _member_of_instance(group: ClassicGroup, instance_id: GroupInstanceId | None
 
 def _leave_pending_before_3_0(
     shard: GroupMetadataManager, group: ClassicGroup, leaver: MemberIdentity
-) -> None:
+) -> VoidResult:
     """Decided in: GroupCoordinator#handleLeaveGroup (2.8.2)."""
     if leaver.group_instance_id in group.static_members:
         raise CoordinatorError(Errors.FENCED_INSTANCE_ID)
     if leaver.group_instance_id is not None:
         raise IllegalStateError("the static member was not expected to be leaving")
-    remove_pending_member_from_classic_group(shard, group, leaver.member_id)
+    return remove_pending_member_from_classic_group(shard, group, leaver.member_id)
 
 
 def remove_pending_member_from_classic_group(
     shard: GroupMetadataManager, group: ClassicGroup, member_id: MemberId
-) -> None:
+) -> VoidResult:
     """Forget a pending member that leaves.
 
     Decided in: GroupMetadataManager#classicGroupLeaveToClassicGroup (4.3.1),
@@ -107,13 +117,15 @@ def remove_pending_member_from_classic_group(
     match shard.profile.coordinator:
         case CoordinatorFamily.JAVA:
             group.remove(member_id)
+            return EMPTY_RESULT
         case CoordinatorFamily.SCALA:
-            remove_pending_member_and_update_classic_group(shard, group, member_id)
+            result = remove_pending_member_and_update_classic_group(shard, group, member_id)
+            return _unless_written(shard, group, result)
 
 
 def remove_current_member_from_classic_group(
     shard: GroupMetadataManager, group: ClassicGroup, member_id: MemberId
-) -> None:
+) -> VoidResult:
     """Drop a member that leaves; a SyncGroup of it that is parked is never answered.
 
     Source: GroupMetadataManager#removeCurrentMemberFromClassicGroup (4.3.1),
@@ -125,18 +137,20 @@ def remove_current_member_from_classic_group(
         case CoordinatorFamily.JAVA:
             member_left(shard, member)
             group.remove(member_id)
+            return EMPTY_RESULT
         case CoordinatorFamily.SCALA:
-            remove_member_and_update_classic_group(shard, group, member)
+            result = remove_member_and_update_classic_group(shard, group, member)
+            return _unless_written(shard, group, result)
 
 
-def _rebalance_after_leave(shard: GroupMetadataManager, group: ClassicGroup) -> None:
+def _rebalance_after_leave(shard: GroupMetadataManager, group: ClassicGroup) -> VoidResult:
     match group.state:
         case ClassicGroupState.STABLE | ClassicGroupState.COMPLETING_REBALANCE:
-            maybe_prepare_rebalance_or_complete_join(shard, group)
+            return maybe_prepare_rebalance_or_complete_join(shard, group)
         case ClassicGroupState.PREPARING_REBALANCE:
-            maybe_complete_join_phase(shard, group)
+            return maybe_complete_join_phase(shard, group)
         case ClassicGroupState.EMPTY | ClassicGroupState.DEAD:
-            return
+            return EMPTY_RESULT
         case _:
             assert_never(group.state)
 

@@ -28,7 +28,7 @@ from reference_coordinator.groups.classic.member import ClassicGroupMember
 from reference_coordinator.groups.classic.state import ClassicGroupState
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
-from reference_coordinator.runtime.appends import NobodyWaits
+from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult, VoidResult
 from reference_coordinator.runtime.error_responses import sync_error
 
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = Millis(5 * 60 * 1000)
@@ -37,19 +37,18 @@ NEW_MEMBER_JOIN_TIMEOUT_MS: Final = Millis(5 * 60 * 1000)
 _TIMER_TICK_MS: Final = Millis(1)
 
 
-def maybe_prepare_rebalance_or_complete_join(shard: GroupMetadataManager, group: ClassicGroup) -> None:
+def maybe_prepare_rebalance_or_complete_join(shard: GroupMetadataManager, group: ClassicGroup) -> VoidResult:
     """Begin a rebalance, or end the join phase of the one under way if nobody is missing.
 
     Source: GroupMetadataManager#maybePrepareRebalanceOrCompleteJoin (4.3.1),
     GroupCoordinator#maybePrepareRebalance (3.9.2).
     """
     if group.can_rebalance:
-        prepare_rebalance(shard, group)
-    else:
-        maybe_complete_join_phase(shard, group)
+        return prepare_rebalance(shard, group)
+    return maybe_complete_join_phase(shard, group)
 
 
-def prepare_rebalance(shard: GroupMetadataManager, group: ClassicGroup) -> None:
+def prepare_rebalance(shard: GroupMetadataManager, group: ClassicGroup) -> VoidResult:
     """Enter PreparingRebalance; from Empty, that is the initial delay.
 
     Source: GroupMetadataManager#prepareRebalance (4.3.1), GroupCoordinator#prepareRebalance (3.9.2).
@@ -65,11 +64,10 @@ def prepare_rebalance(shard: GroupMetadataManager, group: ClassicGroup) -> None:
         _schedule_initial_rebalance(shard, group, delay_ms=delay_ms, remaining_ms=remaining_ms)
 
     group.transition_to(ClassicGroupState.PREPARING_REBALANCE, now_ms=shard.now_ms)
-    if not is_initial_rebalance:
-        maybe_complete_join_else_schedule(shard, group)
+    return EMPTY_RESULT if is_initial_rebalance else maybe_complete_join_else_schedule(shard, group)
 
 
-def maybe_complete_join_phase(shard: GroupMetadataManager, group: ClassicGroup) -> None:
+def maybe_complete_join_phase(shard: GroupMetadataManager, group: ClassicGroup) -> VoidResult:
     """End the join phase if nobody is missing and this is not the initial delay.
 
     The Scala coordinator asks the purgatory, which knows a phase only as long as it has a deadline:
@@ -80,49 +78,48 @@ def maybe_complete_join_phase(shard: GroupMetadataManager, group: ClassicGroup) 
     match shard.profile.coordinator:
         case CoordinatorFamily.JAVA:
             if group.state is not ClassicGroupState.PREPARING_REBALANCE:
-                return
+                return EMPTY_RESULT
             if group.previous_state is ClassicGroupState.EMPTY:
-                return
+                return EMPTY_RESULT
         case CoordinatorFamily.SCALA:
             deadline = shard.timers.deadline_of(JoinKey(group_id=group.group_id))
             if not isinstance(deadline, CompleteJoin):
-                return
-    if group.has_all_members_joined:
-        complete_classic_group_join(shard, group)
+                return EMPTY_RESULT
+    return complete_classic_group_join(shard, group) if group.has_all_members_joined else EMPTY_RESULT
 
 
-def maybe_complete_join_else_schedule(shard: GroupMetadataManager, group: ClassicGroup) -> None:
+def maybe_complete_join_else_schedule(shard: GroupMetadataManager, group: ClassicGroup) -> VoidResult:
     """End the join phase if nobody is missing, else wait for the rebalance timeout.
 
     Source: GroupMetadataManager#maybeCompleteJoinElseSchedule (4.3.1).
     """
     if group.has_all_members_joined:
-        complete_classic_group_join(shard, group)
-    else:
-        _schedule_join(shard, group, group.rebalance_timeout_ms)
+        return complete_classic_group_join(shard, group)
+    _schedule_join(shard, group, group.rebalance_timeout_ms)
+    return EMPTY_RESULT
 
 
 def try_complete_initial_rebalance_else_schedule(
     shard: GroupMetadataManager, group: ClassicGroup, *, delay_ms: Millis, remaining_ms: Millis
-) -> None:
+) -> VoidResult:
     """End the initial delay, or extend it for those who may come after a newcomer.
 
     Source: GroupMetadataManager#tryCompleteInitialRebalanceElseSchedule (4.3.1),
     InitialDelayedJoin#onComplete (3.9.2).
     """
-    if group.new_member_added and remaining_ms != 0:
-        group.new_member_added = False
-        _schedule_initial_rebalance(
-            shard,
-            group,
-            delay_ms=Millis(min(shard.config.group_initial_rebalance_delay_ms, remaining_ms)),
-            remaining_ms=Millis(max(remaining_ms - delay_ms, 0)),
-        )
-    else:
-        complete_classic_group_join(shard, group)
+    if not group.new_member_added or remaining_ms == 0:
+        return complete_classic_group_join(shard, group)
+    group.new_member_added = False
+    _schedule_initial_rebalance(
+        shard,
+        group,
+        delay_ms=Millis(min(shard.config.group_initial_rebalance_delay_ms, remaining_ms)),
+        remaining_ms=Millis(max(remaining_ms - delay_ms, 0)),
+    )
+    return EMPTY_RESULT
 
 
-def complete_classic_group_join(shard: GroupMetadataManager, group: ClassicGroup) -> None:
+def complete_classic_group_join(shard: GroupMetadataManager, group: ClassicGroup) -> VoidResult:
     """Drop dynamic members that did not join and go on with the next generation.
 
     Source: GroupMetadataManager#completeClassicGroupJoin (4.3.1), GroupCoordinator#onCompleteJoin (3.9.2).
@@ -134,19 +131,19 @@ def complete_classic_group_join(shard: GroupMetadataManager, group: ClassicGroup
             shard.timers.cancel(_heartbeat_key(group, failed_member.member_id))
 
     if group.state is ClassicGroupState.DEAD:
-        return
+        return EMPTY_RESULT
     if not group.maybe_elect_new_joined_leader() and group.members:
         # Only static members are left and none is back: wait until one is or their sessions end. A
         # timeout of 0 takes a tick of Kafka's timer, and would take no time at all on a virtual clock.
         _schedule_join(shard, group, Millis(max(group.rebalance_timeout_ms, _TIMER_TICK_MS)))
-        return
+        return EMPTY_RESULT
 
     group.init_next_generation(now_ms=shard.now_ms)
-    match group.state:
-        case ClassicGroupState.EMPTY:
-            shard.append(group.group_id, (new_group_metadata_record(group, {}),), NobodyWaits())
-        case _:
-            _answer_joined_members(shard, group)
+    if group.state is ClassicGroupState.EMPTY:
+        # Nobody waits for it: if it cannot be written, the log has members of old, whose sessions will end.
+        return CoordinatorResult(records=(new_group_metadata_record(group, {}),), replay_records=False)
+    _answer_joined_members(shard, group)
+    return EMPTY_RESULT
 
 
 def _answer_joined_members(shard: GroupMetadataManager, group: ClassicGroup) -> None:
@@ -246,7 +243,7 @@ def reschedule_classic_group_member_heartbeat(
 
 def remove_member_and_update_classic_group(
     shard: GroupMetadataManager, group: ClassicGroup, member: ClassicGroupMember
-) -> None:
+) -> VoidResult:
     """Drop a member and rebalance without it, or see whether it was the last one missing.
 
     Source: GroupMetadataManager#removeMemberAndUpdateClassicGroup (4.3.1),
@@ -256,18 +253,18 @@ def remove_member_and_update_classic_group(
     group.remove(member.member_id)
     match group.state:
         case ClassicGroupState.STABLE | ClassicGroupState.COMPLETING_REBALANCE:
-            maybe_prepare_rebalance_or_complete_join(shard, group)
+            return maybe_prepare_rebalance_or_complete_join(shard, group)
         case ClassicGroupState.PREPARING_REBALANCE:
-            complete_join_after_removal(shard, group)
+            return complete_join_after_removal(shard, group)
         case ClassicGroupState.EMPTY | ClassicGroupState.DEAD:
-            return
+            return EMPTY_RESULT
         case _:
             assert_never(group.state)
 
 
 def remove_pending_member_and_update_classic_group(
     shard: GroupMetadataManager, group: ClassicGroup, member_id: MemberId
-) -> None:
+) -> VoidResult:
     """Forget a pending member and see whether it was the last one missing.
 
     Source: GroupMetadataManager#removePendingMemberAndUpdateClassicGroup (4.3.1),
@@ -276,10 +273,11 @@ def remove_pending_member_and_update_classic_group(
     group.remove(member_id)
     group.remove_pending_member(member_id)
     if group.state is ClassicGroupState.PREPARING_REBALANCE:
-        complete_join_after_removal(shard, group)
+        return complete_join_after_removal(shard, group)
+    return EMPTY_RESULT
 
 
-def complete_join_after_removal(shard: GroupMetadataManager, group: ClassicGroup) -> None:
+def complete_join_after_removal(shard: GroupMetadataManager, group: ClassicGroup) -> VoidResult:
     """End the join phase if whoever was removed by a timer was the last one missing.
 
     The Java coordinator does so even in the initial delay.
@@ -288,10 +286,9 @@ def complete_join_after_removal(shard: GroupMetadataManager, group: ClassicGroup
     """
     match shard.profile.coordinator:
         case CoordinatorFamily.JAVA:
-            if group.has_all_members_joined:
-                complete_classic_group_join(shard, group)
+            return complete_classic_group_join(shard, group) if group.has_all_members_joined else EMPTY_RESULT
         case CoordinatorFamily.SCALA:
-            maybe_complete_join_phase(shard, group)
+            return maybe_complete_join_phase(shard, group)
 
 
 def _schedule_initial_rebalance(

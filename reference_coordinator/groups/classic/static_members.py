@@ -30,7 +30,12 @@ from reference_coordinator.groups.group_metadata_manager import GroupMetadataMan
 from reference_coordinator.messages import JoinGroupRequestProtocol
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.runtime.append_errors import append_group_metadata_error_to_response_error
-from reference_coordinator.runtime.appends import Continuation
+from reference_coordinator.runtime.coordinator_result import (
+    EMPTY_RESULT,
+    Continuation,
+    CoordinatorResult,
+    VoidResult,
+)
 from reference_coordinator.runtime.error_responses import join_error, sync_error
 from reference_coordinator.runtime.parked import Join
 
@@ -94,7 +99,7 @@ def update_static_member_then_rebalance_or_complete_join(
     *,
     old_member_id: MemberId,
     new_member_id: MemberId,
-) -> None:
+) -> VoidResult:
     """Put a restarted static member in its own place; without a rebalance, if the group is stable.
 
     Source: GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin (4.3.1),
@@ -103,15 +108,15 @@ def update_static_member_then_rebalance_or_complete_join(
     undo = _replace(shard, group, join, old_member_id=old_member_id, new_member_id=new_member_id)
     match group.state:
         case ClassicGroupState.STABLE:
-            _replace_in_stable(shard, group, undo)
+            return _replace_in_stable(shard, group, undo)
         case ClassicGroupState.COMPLETING_REBALANCE:
             # The leader may be at work with the old member id, which would leave the new one out.
             if shard.profile.has(Behaviour.STATIC_REPLACEMENT_IN_COMPLETING_REBALANCES):
-                prepare_rebalance(shard, group)
-            else:
-                _answer_replaced(shard, undo)
+                return prepare_rebalance(shard, group)
+            _answer_replaced(shard, undo)
+            return EMPTY_RESULT
         case ClassicGroupState.PREPARING_REBALANCE:
-            maybe_complete_join_phase(shard, group)
+            return maybe_complete_join_phase(shard, group)
         case ClassicGroupState.EMPTY | ClassicGroupState.DEAD:
             raise IllegalStateError("Group was not supposed to be in this state")
         case _:
@@ -162,14 +167,17 @@ def _replace(
     )
 
 
-def _replace_in_stable(shard: GroupMetadataManager, group: ClassicGroup, undo: StaticMemberStored) -> None:
+def _replace_in_stable(
+    shard: GroupMetadataManager, group: ClassicGroup, undo: StaticMemberStored
+) -> VoidResult:
     if not shard.profile.has(Behaviour.STATIC_REPLACEMENT_PERSISTED):
         _answer_replaced(shard, undo)
-    elif group.protocol_name == group.select_protocol():
-        assignments = {each.member_id: each.assignment for each in group.members.values()}
-        shard.append(group.group_id, (new_group_metadata_record(group, assignments),), undo)
-    else:
-        maybe_prepare_rebalance_or_complete_join(shard, group)
+        return EMPTY_RESULT
+    if group.protocol_name != group.select_protocol():
+        return maybe_prepare_rebalance_or_complete_join(shard, group)
+    assignments = {each.member_id: each.assignment for each in group.members.values()}
+    records = (new_group_metadata_record(group, assignments),)
+    return CoordinatorResult(records=records, append_future=undo, replay_records=False)
 
 
 def replace_static_member(

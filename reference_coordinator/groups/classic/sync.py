@@ -22,12 +22,19 @@ from reference_coordinator.groups.group_metadata_manager import GroupMetadataMan
 from reference_coordinator.messages import SyncGroupRequest
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.runtime.append_errors import append_group_metadata_error_to_response_error
-from reference_coordinator.runtime.appends import Continuation
+from reference_coordinator.runtime.coordinator_result import (
+    EMPTY_RESULT,
+    Continuation,
+    CoordinatorResult,
+    VoidResult,
+)
 from reference_coordinator.runtime.error_responses import sync_error
 from reference_coordinator.runtime.parked import Sync
 
 
-def classic_group_sync_to_classic_group(shard: GroupMetadataManager, group: ClassicGroup, sync: Sync) -> None:
+def classic_group_sync_to_classic_group(
+    shard: GroupMetadataManager, group: ClassicGroup, sync: Sync
+) -> VoidResult:
     """Answer or park a SyncGroup to a group that has members.
 
     Source: GroupMetadataManager#classicGroupSyncToClassicGroup (4.3.1),
@@ -37,12 +44,12 @@ def classic_group_sync_to_classic_group(shard: GroupMetadataManager, group: Clas
         validate_sync_group(shard, group, sync.request)
     except CoordinatorError as refusal:
         shard.respond(sync.token, sync_error(refusal.error))
-        return
+        return EMPTY_RESULT
     match group.state:
         case ClassicGroupState.PREPARING_REBALANCE:
             shard.respond(sync.token, sync_error(Errors.REBALANCE_IN_PROGRESS))
         case ClassicGroupState.COMPLETING_REBALANCE:
-            _sync_in_completing_rebalance(shard, group, sync)
+            return _sync_in_completing_rebalance(shard, group, sync)
         case ClassicGroupState.STABLE:
             remove_pending_sync_member(shard, group, sync.request.member_id)
             member = group.members[sync.request.member_id]
@@ -53,6 +60,7 @@ def classic_group_sync_to_classic_group(shard: GroupMetadataManager, group: Clas
             raise AssertionError("answered before")
         case _:
             assert_never(group.state)
+    return EMPTY_RESULT
 
 
 def validate_sync_group(shard: GroupMetadataManager, group: ClassicGroup, request: SyncGroupRequest) -> None:
@@ -90,20 +98,20 @@ def is_protocol_inconsistent(
     return of_request is not None and of_request != of_group
 
 
-def _sync_in_completing_rebalance(shard: GroupMetadataManager, group: ClassicGroup, sync: Sync) -> None:
+def _sync_in_completing_rebalance(shard: GroupMetadataManager, group: ClassicGroup, sync: Sync) -> VoidResult:
     request = sync.request
     # A SyncGroup of the same member that is parked already is never answered.
     group.members[request.member_id].awaiting_sync = sync.token
     remove_pending_sync_member(shard, group, request.member_id)
     if not group.is_leader(request.member_id):
-        return
+        return EMPTY_RESULT
     assignments = {each.member_id: each.assignment for each in request.assignments}
-    shard.append(
-        group.group_id,
-        (new_group_metadata_record(group, assignments),),
-        AssignmentStored(
+    return CoordinatorResult(
+        records=(new_group_metadata_record(group, assignments),),
+        append_future=AssignmentStored(
             shard=shard, group=group, generation_id=request.generation_id, assignments=assignments
         ),
+        replay_records=False,
     )
 
 
