@@ -15,7 +15,7 @@ from harness.diff.check import TargetTrace
 from harness.diff.model import Judgement
 from harness.diff.paths import is_within, unequal_leaves, unindexed
 from harness.diff.raw_difference import leaf_text
-from harness.gate.comparison_model import RIGHT, ClientChange, Comparison, LeftOut
+from harness.gate.comparison_model import ClientChange, Comparison, LeftOut
 from harness.gate.explanation import explained
 from harness.gate.sides import ComparedTarget
 from harness.report.model.phrases import links_in
@@ -27,11 +27,10 @@ from harness.targets.reference.target import reference_profile
 from harness.trace.embedded import canonical_fields
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import parsed_json
-from harness.verdict import Outcome
+from harness.verdict import COMPARABLE, RIGHT
 from harness.wire.schema import API_NAMES
 
 _API_ROW: Final = re.compile(r"api_keys\[(\d+)\]")
-_RAN: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.DIVERGES, Outcome.INDETERMINATE))
 
 
 def compare(
@@ -113,7 +112,7 @@ def _ran(side: ComparedTarget) -> frozenset[str]:
     return frozenset(
         name
         for name in side.loaded.scripts
-        if (judgement := side.judgement(name)) is not None and judgement.outcome in _RAN
+        if (judgement := side.judgement(name)) is not None and judgement.outcome in COMPARABLE
     )
 
 

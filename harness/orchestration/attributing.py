@@ -21,9 +21,7 @@ from harness.runner.drive import Drive, DriveSinks, Limits, Watcher
 from harness.scenario.script import Script
 from harness.targets.reference.variants import VariantTarget, behaviour_source, differing_behaviours, variant
 from harness.trace.events import ANSWER_KINDS, Event, EventKind
-from harness.verdict import Outcome
-
-_RAN: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.DIVERGES))
+from harness.verdict import COMPARABLE
 
 AnswerPosition = tuple[int, int]
 """Step, and from 0 which of its answers."""
@@ -146,7 +144,7 @@ def _where_references_part(
     oracles: dict[str, list[tuple[int, str]]] = {}
     for judgement in judgements:
         oracle = judgement.oracle
-        if oracle is not None and judgement.target in order and judgement.outcome in _RAN:
+        if oracle is not None and judgement.target in order and judgement.outcome in COMPARABLE:
             oracles.setdefault(judgement.scenario_id, []).append((order.index(judgement.target), oracle))
     found: dict[_Pair, dict[str, frozenset[AnswerPosition]]] = {}
     for scenario_id, in_turn in oracles.items():

@@ -12,15 +12,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from harness.spark.arrow_schemas import column_names
-from harness.spark.mart import aligned_steps
+from harness.spark.mart import aligned_steps, is_reference, outcome_among
 from harness.spark.rows import BehaviourChange
 from harness.spark.stage import Sources
 from harness.trace.events import ANSWER_KINDS
-from harness.verdict import Expectation, Outcome
+from harness.verdict import COMPARABLE, RIGHT, Expectation
 
-_HELD: Final = [Outcome.CONFORMS.value, Outcome.LENIENT.value, Outcome.DIVERGES.value]
-"""Outcomes of a conversation that came to its end."""
-_RIGHT: Final = [Outcome.CONFORMS.value, Outcome.LENIENT.value]
 _JUDGED: Final = ["target", "oracle", "outcome", "is_right"]
 _PAIR: Final = [
     "run_id",
@@ -77,11 +74,11 @@ def neighbours(runs: DataFrame, headers: DataFrame, judgements: DataFrame) -> Da
     Grain: run, scenario, target that has one before it. References stand outside the order.
     """
     named = runs.select("run_id", sf.posexplode("targets").alias("position", "target"))
-    brokers = headers.where((sf.col("broker_ordinal") == 0) & ~sf.startswith("spec", sf.lit("reference")))
-    is_right = sf.col("outcome").isin(_RIGHT) | (sf.col("expectation") == Expectation.EXPECTED.value)
+    brokers = headers.where((sf.col("broker_ordinal") == 0) & ~is_reference("spec"))
+    is_right = outcome_among(RIGHT) | (sf.col("expectation") == Expectation.EXPECTED.value)
     before = Window.partitionBy("run_id", "scenario_id").orderBy("position")
     return (
-        judgements.where(sf.col("outcome").isin(_HELD))
+        judgements.where(outcome_among(COMPARABLE))
         .join(named, on=["run_id", "target"], how="inner")
         .join(brokers.select("run_id", "target"), on=["run_id", "target"], how="left_semi")
         .withColumn("is_right", is_right)

@@ -4,7 +4,7 @@ A mart's last `select` is its contract: the columns of its row class, in their o
 what the checker has said is counted and laid side by side.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import and_
 from typing import Final
@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from harness.diff.model import Attempt, Judgement
+from harness.diff.target_pattern import REFERENCE
 from harness.spark.arrow_schemas import column_names
 from harness.spark.rows import (
     AlignedStep,
@@ -77,6 +78,16 @@ def _count_of(column: str, value: Outcome | Expectation) -> Column:
 def flaky_count() -> Column:
     """Count the unexpected results that did not show again."""
     return sf.count_if(is_flaky())
+
+
+def outcome_among(outcomes: Iterable[Outcome], *, of: str = "outcome") -> Column:
+    """Whether a column of outcomes is one of these."""
+    return sf.col(of).isin([outcome.value for outcome in outcomes])
+
+
+def is_reference(name: str) -> Column:
+    """Whether a column names the reference in process, as `harness.diff.target_pattern` defines it."""
+    return sf.col(name).rlike(f"^(?:{REFERENCE})$")
 
 
 def is_flaky() -> Column:
