@@ -40,6 +40,7 @@ def _compared(event: Event, oracle_event: Event) -> Iterator[RawDifference]:
     if event.kind != oracle_event.kind:
         yield RawDifference(
             step=event.step,
+            event_sequence=event.sequence,
             api=event.api,
             api_version=event.api_version,
             against=Against.REFERENCE,
@@ -68,6 +69,7 @@ def _fields_compared(event: Event, oracle_event: Event) -> Iterator[RawDifferenc
         if not any(_accepts(entry, actual, path) for entry in permitted):
             yield RawDifference(
                 step=event.step,
+                event_sequence=event.sequence,
                 api=event.api,
                 api_version=event.api_version,
                 against=Against.REFERENCE,

@@ -194,9 +194,7 @@ def _detail(events: Sequence[Event], finding: Difference) -> str:
     """Return what was measured or noted; it differs from run to run and is therefore in no difference."""
     if finding.field is not None:
         return ""
-    event = next(
-        (one for one in reversed(events) if one.step == finding.step and one.kind != EventKind.STARVED), None
-    )
+    event = next((one for one in events if one.sequence == finding.event_sequence), None)
     if event is None:
         return ""
     parts = [f"after {event.elapsed_ms:g} ms"] if event.elapsed_ms is not None else []

@@ -35,6 +35,8 @@ class Difference:
     """Hash of scenario, step, API, version, class, field, expected and actual: equal in every run."""
     is_lenient: bool
     """Whether no client should take notice of the field."""
+    event_sequence: int = -1
+    """`sequence` of the target's event that it is about; -1 where nothing is on record."""
 
     @property
     def cause(self) -> Cause:

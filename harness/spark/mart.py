@@ -32,7 +32,17 @@ _ALIKE: Final = ["api", "api_version", "difference_class", "field", "expected", 
 _PLACE: Final = ["run_id", "target", "scenario_id", "step", "occurrence", "actor", "connection"]
 """What target and oracle are aligned by."""
 _REPORTED_ONCE: Final = ["oracle", "api", "api_version"]
-_REPORTED_TWICE: Final = ["kind", "at_ms", "elapsed_ms", "raw", "fields", "canonical", "digest", "note"]
+_REPORTED_TWICE: Final = [
+    "sequence",
+    "kind",
+    "at_ms",
+    "elapsed_ms",
+    "raw",
+    "fields",
+    "canonical",
+    "digest",
+    "note",
+]
 _CLUSTER_DIGITS: Final = 16
 
 

@@ -78,6 +78,7 @@ class AlignedStep:
     actor: str | None
     api: str | None
     api_version: int | None
+    oracle_sequence: int | None
     oracle_kind: str | None
     oracle_at_ms: float | None
     oracle_elapsed_ms: float | None
@@ -86,6 +87,7 @@ class AlignedStep:
     oracle_canonical: str | None
     oracle_digest: str | None
     oracle_note: str | None
+    target_sequence: int | None
     target_kind: str | None
     target_at_ms: float | None
     target_elapsed_ms: float | None
