@@ -26,7 +26,7 @@ _PAIR: Final = [
     *(f"{s}_{n}" for s in ("from", "to") for n in _JUDGED),
 ]
 _ATTRIBUTED_BY: Final = ["run_id", "scenario_id", "from_oracle", "to_oracle"]
-_PLACE: Final = ["step", "occurrence", "actor"]
+_PLACE: Final = ["step", "answer", "actor"]
 _ALIGNED_BY: Final = ["api", "api_version"]
 _REPORTED: Final = ["kind", "raw", "canonical", "digest", "measure", "has_difference"]
 
@@ -34,8 +34,8 @@ _REPORTED: Final = ["kind", "raw", "canonical", "digest", "measure", "has_differ
 def behaviour_changes(of: Sources) -> DataFrame:
     """Find what neighbouring targets answer differently. Grain and columns: `BehaviourChange`."""
     pairs = neighbours(of.runs, of.headers, of.judgements)
-    answers = _answers(aligned_steps(of.headers, of.events), of.differences)
-    first = sf.struct("step", "occurrence")
+    answers = _answers(aligned_steps(of.alignments, of.events, of.first_events), of.differences)
+    first = sf.struct("step", "answer")
     reported = [
         "actor",
         *_ALIGNED_BY,
@@ -97,7 +97,7 @@ def neighbours(runs: DataFrame, headers: DataFrame, judgements: DataFrame) -> Da
 def _answers(aligned: DataFrame, differences: DataFrame) -> DataFrame:
     """Keep what targets answered, with what it is held against and whether that differs.
 
-    Grain: run, scenario, target, step, occurrence, actor.
+    Grain: run, scenario, target, step, answer, actor.
     """
     place = ["run_id", "scenario_id", "target", "step"]
     differing = differences.select(*place).distinct().withColumn("differing_step", sf.col("step"))
@@ -120,7 +120,7 @@ def _answers(aligned: DataFrame, differences: DataFrame) -> DataFrame:
 def _side_by_side(pairs: DataFrame, answers: DataFrame) -> DataFrame:
     """Lay the answers of neighbours side by side; where one has none, its side is null.
 
-    Grain: run, scenario, pair of targets, step, occurrence, actor.
+    Grain: run, scenario, pair of targets, step, answer, actor.
     """
     keys = [*_PAIR, *_PLACE]
     on = reduce(and_, [sf.col(f"from_side_{name}").eqNullSafe(sf.col(f"to_side_{name}")) for name in keys])

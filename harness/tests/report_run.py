@@ -166,6 +166,7 @@ def _aligned(scenario_id: str, target: str, acts: Sequence[Act], sequence: int) 
         scenario_id=scenario_id,
         step=act.step,
         occurrence=sum(each.step == act.step for each in acts[:sequence]),
+        answer=None,
         actor=act.actor,
         api=act.api,
         api_version=act.version,

@@ -85,6 +85,7 @@ def _row(event: Event, step: int, occurrence: int) -> AlignedStep:
         scenario_id=event.scenario_id,
         step=step,
         occurrence=occurrence,
+        answer=None,
         actor=event.actor,
         api=event.api,
         api_version=event.api_version,
