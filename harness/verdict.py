@@ -31,6 +31,14 @@ OUTCOME_ORDER: Final = (
     Outcome.HARNESS_ERROR,
 )
 """From best to worst: a composite takes the worst of its parts."""
+RIGHT: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT))
+"""Outcomes of a conversation in which the target does as its script and its reference say."""
+COMPARABLE: Final = RIGHT | {Outcome.DIVERGES}
+"""Outcomes of a conversation whose answers can be compared with another target's.
+
+Indeterminate is not among them: such a conversation broke off, the machine kept somebody from running, or the
+reference is no measure. What it lacks, or has otherwise, is no target's doing.
+"""
 
 
 class Expectation(StrEnum):

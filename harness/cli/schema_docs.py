@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from harness.diff.model import Attempt, Attribution, Difference, Judgement
+from harness.diff.model import Alignment, Attempt, Attribution, Difference, Judgement
 from harness.scenario.script_schema import script_schema
 from harness.spark.archive_rows import ClientVerdict
 from harness.trace.clause import Clause
@@ -54,6 +54,7 @@ SCHEMAS: Final = (
     _of_record("trace-header", TraceHeader, "each item of `traces/TARGET/header.json`"),
     _of_record("event", Event, "each line of `traces/TARGET/events.jsonl`"),
     _of_record("starvation", Starvation, "`fields` of each `starved` event"),
+    _of_record("alignment", Alignment, "each line of `alignments.jsonl`"),
     _of_record("judgement", Judgement, "each line of `judgements.jsonl`"),
     _of_record("difference", Difference, "each line of `differences.jsonl`"),
     _of_record("attempt", Attempt, "each line of `attempts.jsonl`"),

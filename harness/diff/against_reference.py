@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from harness.diff.answers import answers_by_step, kind_words
+from harness.diff.alignment import aligned
+from harness.diff.answers import kind_words
 from harness.diff.paths import ABSENT, Leaf, unequal_leaves, value_at
 from harness.diff.raw_difference import Against, RawDifference, field_class, leaf_text
 from harness.trace.canonical import Json, canonical_json
@@ -27,12 +28,11 @@ class _Permitted:
 
 def against_reference(events: Sequence[Event], oracle_events: Sequence[Event]) -> tuple[RawDifference, ...]:
     """Return everything that the reference did otherwise, as far as both conversations went."""
-    answers, oracle_answers = answers_by_step(events), answers_by_step(oracle_events)
     return tuple(
         seen
-        for step in sorted(answers.keys() & oracle_answers.keys())
-        for event, oracle_event in zip(answers[step], oracle_answers[step], strict=False)
-        for seen in _compared(event, oracle_event)
+        for pair in aligned(events, oracle_events)
+        if pair.answer is not None and pair.event is not None and pair.other is not None
+        for seen in _compared(pair.event, pair.other)
     )
 
 
@@ -40,6 +40,7 @@ def _compared(event: Event, oracle_event: Event) -> Iterator[RawDifference]:
     if event.kind != oracle_event.kind:
         yield RawDifference(
             step=event.step,
+            event_sequence=event.sequence,
             api=event.api,
             api_version=event.api_version,
             against=Against.REFERENCE,
@@ -68,6 +69,7 @@ def _fields_compared(event: Event, oracle_event: Event) -> Iterator[RawDifferenc
         if not any(_accepts(entry, actual, path) for entry in permitted):
             yield RawDifference(
                 step=event.step,
+                event_sequence=event.sequence,
                 api=event.api,
                 api_version=event.api_version,
                 against=Against.REFERENCE,

@@ -109,6 +109,7 @@ def _field_mismatches(
         )
         yield RawDifference(
             step=event.step,
+            event_sequence=event.sequence,
             api=event.api,
             api_version=event.api_version,
             against=Against.EXPECTATION,
@@ -137,6 +138,7 @@ def _out_of_time(step: Receive, event: Event) -> Iterator[RawDifference]:
 def _noted(event: Event, difference_class: DifferenceClass, expected: str, actual: str) -> RawDifference:
     return RawDifference(
         step=event.step,
+        event_sequence=event.sequence,
         api=event.api,
         api_version=event.api_version,
         against=Against.EXPECTATION,
@@ -156,6 +158,7 @@ def _holes(script: Script, events: Sequence[Event]) -> Iterator[RawDifference]:
             spoken = _spoken(script, step)
             yield RawDifference(
                 step=index,
+                event_sequence=-1,
                 api=spoken.api if spoken else None,
                 api_version=spoken.api_version if spoken else None,
                 against=Against.EXPECTATION,

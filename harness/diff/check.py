@@ -5,11 +5,12 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import islice
 
+from harness.diff.alignment import alignment
 from harness.diff.baseline import compared_with
 from harness.diff.compare import Departures
 from harness.diff.expectations import SourcedEntry, StaleEntry, apply_expectations
 from harness.diff.judge import Judged, TargetInfo, judge
-from harness.diff.model import Attempt, Difference, Judgement
+from harness.diff.model import Alignment, Attempt, Difference, Judgement
 from harness.diff.repeats import NO_FURTHER_ATTEMPT, Repeated, weigh
 from harness.diff.starved import Retell
 from harness.scenario.script import Script
@@ -39,6 +40,8 @@ class CheckedRun:
     """What the baseline judged and this run did not."""
     attempts: tuple[Attempt, ...] = ()
     """Of scenarios that were run more than once, or were to be; in the order of the judgements."""
+    alignments: tuple[Alignment, ...] = ()
+    """Of all conversations that are on record; in the order of the judgements."""
 
 
 def check_run(
@@ -108,6 +111,7 @@ def set_against(
         stale_entries=applied.stale_entries,
         removed=compared.removed,
         attempts=tuple(attempt for each in weighed for attempt in each.attempts),
+        alignments=tuple(each.judged.alignment for each in weighed if each.judged.alignment is not None),
     )
 
 
@@ -148,5 +152,8 @@ def _judged(
     departures: Departures,
     retell: Retell | None,
 ) -> Judged:
+    info, events = trace.info, trace.events.get(script.id, ())
     oracle_events = None if oracle is None else oracle.events.get(script.id, ())
-    return judge(script, trace.info, trace.events.get(script.id, ()), oracle_events, departures, retell)
+    judged = judge(script, info, events, oracle_events, departures, retell)
+    side_by_side = alignment(events, oracle_events or (), target=info.target, oracle=info.oracle)
+    return replace(judged, alignment=side_by_side)

@@ -10,7 +10,7 @@ from typing import Final
 
 from harness.diff.answers import awaits
 from harness.diff.compare import Departures, differences
-from harness.diff.model import Difference, Judgement
+from harness.diff.model import Alignment, Difference, Judgement
 from harness.diff.raw_difference import Against
 from harness.diff.starved import Retell, excused
 from harness.scenario.script import Script, step_text
@@ -43,6 +43,8 @@ class Judged:
 
     judgement: Judgement
     differences: tuple[Difference, ...] = ()
+    alignment: Alignment | None = None
+    """None where nothing is on record, or where nobody asked for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,9 +196,7 @@ def _detail(events: Sequence[Event], finding: Difference) -> str:
     """Return what was measured or noted; it differs from run to run and is therefore in no difference."""
     if finding.field is not None:
         return ""
-    event = next(
-        (one for one in reversed(events) if one.step == finding.step and one.kind != EventKind.STARVED), None
-    )
+    event = next((one for one in events if one.sequence == finding.event_sequence), None)
     if event is None:
         return ""
     parts = [f"after {event.elapsed_ms:g} ms"] if event.elapsed_ms is not None else []

@@ -1,4 +1,4 @@
-"""What a checker says: differences, a judgement for each scenario and target, and what explains a change."""
+"""What a checker says: what stands side by side, differences, judgements, and what explains a change."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -35,11 +35,34 @@ class Difference:
     """Hash of scenario, step, API, version, class, field, expected and actual: equal in every run."""
     is_lenient: bool
     """Whether no client should take notice of the field."""
+    event_sequence: int = -1
+    """`sequence` of the target's event that it is about; -1 where nothing is on record."""
 
     @property
     def cause(self) -> Cause:
         """What differs, without where: results of which it is equal most likely have one cause."""
         return (self.api, self.field, self.expected, self.actual)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alignment:
+    """Which events of a target stand beside which of its oracle's. Grain: run, target, scenario.
+
+    Of a scenario that was run more than once it is the attempt that the result is of, and the oracle's first.
+    """
+
+    run_id: str
+    target: str
+    oracle: str | None
+    """None for a reference, of which each event stands alone."""
+    scenario_id: str
+    rows: str
+    """JSON: a list of `[step, occurrence, answer, sequence, oracle sequence, is different]`, in their order.
+
+    `occurrence` numbers a step's rows and `answer` its answers, from 0; of what is no answer it is null. A
+    sequence is null on the side that has no such event. `is different` is 1 where there is an oracle, and
+    kind, digest or (of a request) canonical fields are not the same.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

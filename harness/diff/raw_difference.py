@@ -31,6 +31,8 @@ class RawDifference:
     """One difference at one step. Its texts are canonical, so that it reads alike in every run."""
 
     step: int
+    event_sequence: int
+    """Of the target's event that it is about; -1 where nothing is on record. No part of the signature."""
     api: str | None
     api_version: int | None
     against: Against
@@ -76,6 +78,7 @@ class RawDifference:
             actual=self.actual,
             signature=self.signature(event.scenario_id),
             is_lenient=self.is_lenient,
+            event_sequence=self.event_sequence,
         )
 
 

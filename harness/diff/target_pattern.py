@@ -1,6 +1,8 @@
-"""Which targets a pattern such as `kafka:>=3.9,<4.0` speaks of."""
+"""Which targets a pattern such as `kafka:>=3.9,<4.0` speaks of, and which are the reference."""
 
+import re
 from fnmatch import fnmatchcase
+from typing import Final
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
@@ -8,6 +10,16 @@ from packaging.version import InvalidVersion, Version
 from harness.diff.judge import TargetInfo
 
 _COMPARISONS = ("<", ">", "=", "!", "~")
+REFERENCE: Final = r"reference(?:[:-](?!tcp).*)?"
+"""Matches the whole spec, or the whole name, of the reference in process; in Python and in Java alike."""
+
+
+def is_reference(spec: str) -> bool:
+    """Tell whether a target's spec, or its name, is of the reference in process.
+
+    That one is a measure. Over TCP the reference is a server like others: it has an oracle, and is judged.
+    """
+    return re.fullmatch(REFERENCE, spec) is not None
 
 
 def is_target_pattern(pattern: str) -> bool:

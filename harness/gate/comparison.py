@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.diff.answers import answers_by_step
+from harness.diff.alignment import aligned
+from harness.diff.answers import AnswerPosition, answers_by_position
 from harness.diff.baseline import delta
-from harness.diff.check import TargetTrace
 from harness.diff.model import Judgement
 from harness.diff.paths import is_within, unequal_leaves, unindexed
 from harness.diff.raw_difference import leaf_text
-from harness.gate.comparison_model import RIGHT, ClientChange, Comparison, LeftOut
+from harness.gate.comparison_model import ClientChange, Comparison, LeftOut
 from harness.gate.explanation import explained
 from harness.gate.sides import ComparedTarget
 from harness.report.model.phrases import links_in
@@ -27,11 +27,10 @@ from harness.targets.reference.target import reference_profile
 from harness.trace.embedded import canonical_fields
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import parsed_json
-from harness.verdict import Outcome
+from harness.verdict import COMPARABLE, RIGHT
 from harness.wire.schema import API_NAMES
 
 _API_ROW: Final = re.compile(r"api_keys\[(\d+)\]")
-_RAN: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.DIVERGES, Outcome.INDETERMINATE))
 
 
 def compare(
@@ -113,7 +112,7 @@ def _ran(side: ComparedTarget) -> frozenset[str]:
     return frozenset(
         name
         for name in side.loaded.scripts
-        if (judgement := side.judgement(name)) is not None and judgement.outcome in _RAN
+        if (judgement := side.judgement(name)) is not None and judgement.outcome in COMPARABLE
     )
 
 
@@ -190,26 +189,17 @@ def _places(
     scenario_id: str,
     before: ComparedTarget,
     after: ComparedTarget,
-    chance: Mapping[tuple[int, int], Sequence[str]],
+    chance: Mapping[AnswerPosition, Sequence[str]],
 ) -> Iterator[_ChangedAnswer]:
-    reported = [_by_place(side.trace, scenario_id) for side in (before, after)]
-    for place in sorted(reported[0].keys() | reported[1].keys()):
-        one, other = reported[0].get(place), reported[1].get(place)
-        if one is not None and other is not None and (one.kind, one.digest) == (other.kind, other.digest):
+    sides = [side.trace.events.get(scenario_id, ()) for side in (before, after)]
+    for pair in aligned(*sides):
+        if pair.answer is None or pair.is_equal:
             continue
-        fields = tuple(_fields(one, other, chance.get(place, ())))
+        one, other = pair.event, pair.other
+        fields = tuple(_fields(one, other, chance.get((pair.step, pair.answer), ())))
         are_answers = one is not None and other is not None and one.kind == other.kind == EventKind.RESPONSE
         if fields or not are_answers:
             yield _ChangedAnswer(before=one, after=other, fields=fields)
-
-
-def _by_place(trace: TargetTrace, scenario_id: str) -> dict[tuple[int, int], Event]:
-    """Return what was answered, by step and by which of its answers it is."""
-    return {
-        (step, number): event
-        for step, events in answers_by_step(trace.events.get(scenario_id, ())).items()
-        for number, event in enumerate(events)
-    }
 
 
 def _fields(one: Event | None, other: Event | None, chance: Sequence[str]) -> Iterator[FieldChange]:
@@ -238,13 +228,13 @@ def _with_name(path: str, names: Sequence[str]) -> str:
 
 def _left_to_chance(
     scenario_id: str, before: ComparedTarget, after: ComparedTarget
-) -> dict[tuple[int, int], list[str]]:
-    """Return the fields that either reference declares to hang on chance, by place."""
-    found: dict[tuple[int, int], list[str]] = {}
+) -> dict[AnswerPosition, list[str]]:
+    """Return the fields that either reference declares to hang on chance, by the answer's position."""
+    found: dict[AnswerPosition, list[str]] = {}
     for side in (before, after):
         if side.oracle is None:
             continue
-        for place, event in _by_place(side.oracle, scenario_id).items():
+        for position, event in answers_by_position(side.oracle.events.get(scenario_id, ())).items():
             for declared in parsed_json(event.permitted or "[]", where=f"`permitted` of {scenario_id}"):
-                found.setdefault(place, []).append(unindexed(declared["field"]))
+                found.setdefault(position, []).append(unindexed(declared["field"]))
     return found

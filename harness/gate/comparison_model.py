@@ -7,7 +7,7 @@ from typing import Final
 from harness.gate.client_impact import client_impact, coordinators_way, is_slight
 from harness.results.answer_impact import Contrast, FieldChange, consequence, deviation
 from harness.targets.reference.variants import COORDINATOR
-from harness.verdict import Outcome
+from harness.verdict import RIGHT
 
 UNKNOWN: Final = "unknown"
 """The cause of a change of which nothing is known."""
@@ -15,7 +15,6 @@ ADVERTISED: Final = "advertised versions"
 """The cause where each side advertises the APIs that its release has."""
 FLAKY: Final = "flaky"
 """The cause where a side's result showed once and not again: no release need have changed."""
-RIGHT: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

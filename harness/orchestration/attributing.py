@@ -5,7 +5,6 @@ the two references differ. That takes no broker: the references are driven again
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,19 +13,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from harness.diff.answers import AnswerPosition, answers_by_position
 from harness.diff.check import TargetTrace
 from harness.diff.model import Attribution, Judgement
 from harness.orchestration.workers import workers
 from harness.runner.drive import Drive, DriveSinks, Limits, Watcher
 from harness.scenario.script import Script
 from harness.targets.reference.variants import VariantTarget, behaviour_source, differing_behaviours, variant
-from harness.trace.events import ANSWER_KINDS, Event, EventKind
-from harness.verdict import Outcome
+from harness.trace.events import Event, EventKind
+from harness.verdict import COMPARABLE
 
-_RAN: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.DIVERGES))
-
-AnswerPosition = tuple[int, int]
-"""Step, and from 0 which of its answers."""
 AnswerDigests = Mapping[AnswerPosition, str]
 """What was answered, as a digest."""
 ChangedAnswers = Mapping[str, frozenset[AnswerPosition]]
@@ -146,7 +142,7 @@ def _where_references_part(
     oracles: dict[str, list[tuple[int, str]]] = {}
     for judgement in judgements:
         oracle = judgement.oracle
-        if oracle is not None and judgement.target in order and judgement.outcome in _RAN:
+        if oracle is not None and judgement.target in order and judgement.outcome in COMPARABLE:
             oracles.setdefault(judgement.scenario_id, []).append((order.index(judgement.target), oracle))
     found: dict[_Pair, dict[str, frozenset[AnswerPosition]]] = {}
     for scenario_id, in_turn in oracles.items():
@@ -207,15 +203,11 @@ def _is_whole(events: Sequence[Event]) -> bool:
     return bool(events) and all(event.kind != EventKind.HARNESS_ERROR for event in events)
 
 
-def seen_in(events: Iterable[Event]) -> AnswerDigests:
+def seen_in(events: Sequence[Event]) -> AnswerDigests:
     """Return what was answered in a conversation, by step and place within the step."""
-    seen: dict[AnswerPosition, str] = {}
-    counts: Counter[int] = Counter()
-    for event in events:
-        if event.kind in ANSWER_KINDS:
-            seen[event.step, counts[event.step]] = f"{event.kind} {event.digest}"
-            counts[event.step] += 1
-    return seen
+    return {
+        position: f"{event.kind} {event.digest}" for position, event in answers_by_position(events).items()
+    }
 
 
 def unequal_places(one: AnswerDigests, other: AnswerDigests) -> frozenset[AnswerPosition]:

@@ -17,11 +17,11 @@ from harness.diff.compare import Departures
 from harness.diff.expectations import SourcedEntry
 from harness.diff.model import Judgement
 from harness.diff.repeats import NO_FURTHER_ATTEMPT, is_accusation
+from harness.diff.target_pattern import is_reference
 from harness.orchestration.judging import imposed_settings, read_traces
 from harness.orchestration.packings import packings
 from harness.orchestration.plan import RunPlan
 from harness.orchestration.starving import reteller
-from harness.report.model.phrases import is_reference_spec
 from harness.runner.drive import Drive, DriveSinks, Gate, Watcher
 from harness.runner.recorder import EventPosition, Recorder
 from harness.runner.sharing import Packing
@@ -155,7 +155,7 @@ class Rerun:
                 return
 
     def _real_targets(self) -> Iterator[Target]:
-        return (target for target in self.plan.targets if not is_reference_spec(target.spec))
+        return (target for target in self.plan.targets if not is_reference(target.spec))
 
     def _accused(self, checked: CheckedRun) -> tuple[Sequence[_Accused], ...]:
         """Choose what is run again: the first difference of each cause, other differences, and the rest."""

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from harness.capacity import machine
+from harness.diff.target_pattern import is_reference
 from harness.orchestration.background import AsideError, aside
 from harness.orchestration.fetching import Fetches, fetching
 from harness.orchestration.packings import packings
@@ -60,8 +61,8 @@ class RunDrive:
 
     async def run(self) -> DriveReport:
         """Drive the targets, then their oracles; losing one target does not stop the others."""
-        references = [target for target in self.plan.targets if _is_reference(target)]
-        others = [target for target in self.plan.targets if not _is_reference(target)]
+        references = [target for target in self.plan.targets if is_reference(target.spec)]
+        others = [target for target in self.plan.targets if not is_reference(target.spec)]
         for target in self.plan.targets:
             target.for_run(self.plan.run_id)
         interrupted = False
@@ -100,7 +101,7 @@ class RunDrive:
     @property
     def _is_aside(self) -> bool:
         """Whether references are driven in a process of their own, while brokers are."""
-        are_alone = all(map(_is_reference, self.plan.targets))
+        are_alone = all(is_reference(target.spec) for target in self.plan.targets)
         return not are_alone and len(self.plan.scripts) >= _ASIDE_FROM
 
     async def alone(
@@ -218,7 +219,7 @@ class RunDrive:
                 raise
 
     def _properties_of(self, target: Target) -> Mapping[str, str]:
-        is_ours = Capability.BROKER_CONFIG in target.capabilities and not _is_reference(target)
+        is_ours = Capability.BROKER_CONFIG in target.capabilities and not is_reference(target.spec)
         return self.plan.broker_properties if is_ours else {}
 
     def _abandon_rest(
@@ -277,7 +278,7 @@ class RunDrive:
 
     def _foresee_oracle(self, target: Target, record: TargetRecord) -> None:
         """Have the reference driven while its target is, if its first broker tells all that matters."""
-        is_known = self.plan.against is None and not target.is_external and not _is_reference(target)
+        is_known = self.plan.against is None and not target.is_external and not is_reference(target.spec)
         if self._is_aside and is_known and target.name not in self._oracles:
             self._oracles[target.name] = self._beside.create_task(self._oracle_of(target, record))
 
@@ -327,7 +328,7 @@ class RunDrive:
                 record = self._records.get(target.name)
                 if (
                     record
-                    and _is_reference(target)
+                    and is_reference(target.spec)
                     and is_same_profile(record.headers[0].profile, oracle.profile)
                 ):
                     return target.name
@@ -351,10 +352,6 @@ def _waves(targets: Sequence[Target], at_once: int | None) -> Iterator[Sequence[
     """Split targets, in their order, into those that are driven together: if nobody says, one a core."""
     size = at_once or machine().cores
     return (targets[start : start + size] for start in range(0, len(targets), size))
-
-
-def _is_reference(target: Target) -> bool:
-    return target.spec.startswith("reference") and not target.spec.startswith("reference-tcp")
 
 
 def _with_oracle(header: TraceHeader, oracle: str) -> TraceHeader:

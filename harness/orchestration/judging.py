@@ -67,6 +67,7 @@ def judge_run(
 
 def keep_judgements(folder: RunFolder, checked: CheckedRun) -> None:
     """Keep what was found beside a run's traces."""
+    write_records(folder.alignments, checked.alignments)
     write_records(folder.judgements, checked.judgements)
     write_records(folder.differences, checked.differences)
     if checked.attempts or folder.attempts.exists():

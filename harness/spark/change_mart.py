@@ -12,15 +12,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from harness.spark.arrow_schemas import column_names
-from harness.spark.mart import aligned_steps
+from harness.spark.mart import aligned_steps, is_reference, outcome_among
 from harness.spark.rows import BehaviourChange
 from harness.spark.stage import Sources
 from harness.trace.events import ANSWER_KINDS
-from harness.verdict import Expectation, Outcome
+from harness.verdict import COMPARABLE, RIGHT, Expectation
 
-_HELD: Final = [Outcome.CONFORMS.value, Outcome.LENIENT.value, Outcome.DIVERGES.value]
-"""Outcomes of a conversation that came to its end."""
-_RIGHT: Final = [Outcome.CONFORMS.value, Outcome.LENIENT.value]
 _JUDGED: Final = ["target", "oracle", "outcome", "is_right"]
 _PAIR: Final = [
     "run_id",
@@ -29,7 +26,7 @@ _PAIR: Final = [
     *(f"{s}_{n}" for s in ("from", "to") for n in _JUDGED),
 ]
 _ATTRIBUTED_BY: Final = ["run_id", "scenario_id", "from_oracle", "to_oracle"]
-_PLACE: Final = ["step", "occurrence", "actor"]
+_PLACE: Final = ["step", "answer", "actor"]
 _ALIGNED_BY: Final = ["api", "api_version"]
 _REPORTED: Final = ["kind", "raw", "canonical", "digest", "measure", "has_difference"]
 
@@ -37,8 +34,8 @@ _REPORTED: Final = ["kind", "raw", "canonical", "digest", "measure", "has_differ
 def behaviour_changes(of: Sources) -> DataFrame:
     """Find what neighbouring targets answer differently. Grain and columns: `BehaviourChange`."""
     pairs = neighbours(of.runs, of.headers, of.judgements)
-    answers = _answers(aligned_steps(of.headers, of.events), of.differences)
-    first = sf.struct("step", "occurrence")
+    answers = _answers(aligned_steps(of.alignments, of.events, of.first_events), of.differences)
+    first = sf.struct("step", "answer")
     reported = [
         "actor",
         *_ALIGNED_BY,
@@ -77,11 +74,11 @@ def neighbours(runs: DataFrame, headers: DataFrame, judgements: DataFrame) -> Da
     Grain: run, scenario, target that has one before it. References stand outside the order.
     """
     named = runs.select("run_id", sf.posexplode("targets").alias("position", "target"))
-    brokers = headers.where((sf.col("broker_ordinal") == 0) & ~sf.startswith("spec", sf.lit("reference")))
-    is_right = sf.col("outcome").isin(_RIGHT) | (sf.col("expectation") == Expectation.EXPECTED.value)
+    brokers = headers.where((sf.col("broker_ordinal") == 0) & ~is_reference("spec"))
+    is_right = outcome_among(RIGHT) | (sf.col("expectation") == Expectation.EXPECTED.value)
     before = Window.partitionBy("run_id", "scenario_id").orderBy("position")
     return (
-        judgements.where(sf.col("outcome").isin(_HELD))
+        judgements.where(outcome_among(COMPARABLE))
         .join(named, on=["run_id", "target"], how="inner")
         .join(brokers.select("run_id", "target"), on=["run_id", "target"], how="left_semi")
         .withColumn("is_right", is_right)
@@ -100,7 +97,7 @@ def neighbours(runs: DataFrame, headers: DataFrame, judgements: DataFrame) -> Da
 def _answers(aligned: DataFrame, differences: DataFrame) -> DataFrame:
     """Keep what targets answered, with what it is held against and whether that differs.
 
-    Grain: run, scenario, target, step, occurrence, actor.
+    Grain: run, scenario, target, step, answer, actor.
     """
     place = ["run_id", "scenario_id", "target", "step"]
     differing = differences.select(*place).distinct().withColumn("differing_step", sf.col("step"))
@@ -123,7 +120,7 @@ def _answers(aligned: DataFrame, differences: DataFrame) -> DataFrame:
 def _side_by_side(pairs: DataFrame, answers: DataFrame) -> DataFrame:
     """Lay the answers of neighbours side by side; where one has none, its side is null.
 
-    Grain: run, scenario, pair of targets, step, occurrence, actor.
+    Grain: run, scenario, pair of targets, step, answer, actor.
     """
     keys = [*_PAIR, *_PLACE]
     on = reduce(and_, [sf.col(f"from_side_{name}").eqNullSafe(sf.col(f"to_side_{name}")) for name in keys])

@@ -50,8 +50,8 @@ MARTS: Final[Mapping[str, Mart[Sources]]] = {
     ),
     "aligned_steps": Mart(
         row=AlignedStep,
-        order=("run_id", "scenario_id", "target", "step", "occurrence", "actor"),
-        build=lambda of: mart.aligned_steps(of.headers, of.events),
+        order=("run_id", "scenario_id", "target", "step", "occurrence"),
+        build=lambda of: mart.aligned_steps(of.alignments, of.events, of.first_events),
     ),
     "differences": Mart(
         row=ClusteredDifference,

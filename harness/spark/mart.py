@@ -4,15 +4,14 @@ A mart's last `select` is its contract: the columns of its row class, in their o
 what the checker has said is counted and laid side by side.
 """
 
-from collections.abc import Sequence
-from functools import reduce
-from operator import and_
+from collections.abc import Iterable
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from harness.diff.model import Attempt, Judgement
+from harness.diff.target_pattern import REFERENCE
 from harness.spark.arrow_schemas import column_names
 from harness.spark.rows import (
     AlignedStep,
@@ -28,10 +27,18 @@ from harness.verdict import Confirmation, Expectation, Outcome
 
 _TARGET: Final = ["run_id", "target"]
 _ALIKE: Final = ["api", "api_version", "difference_class", "field", "expected", "actual"]
-_PLACE: Final = ["run_id", "target", "scenario_id", "step", "occurrence", "actor", "connection"]
-"""What target and oracle are aligned by."""
-_REPORTED_ONCE: Final = ["oracle", "api", "api_version"]
-_REPORTED_TWICE: Final = ["kind", "at_ms", "elapsed_ms", "raw", "fields", "canonical", "digest", "note"]
+_REPORTED_ONCE: Final = ["actor", "api", "api_version"]
+_REPORTED_TWICE: Final = [
+    "sequence",
+    "kind",
+    "at_ms",
+    "elapsed_ms",
+    "raw",
+    "fields",
+    "canonical",
+    "digest",
+    "note",
+]
 _CLUSTER_DIGITS: Final = 16
 
 
@@ -79,6 +86,16 @@ def flaky_count() -> Column:
     return sf.count_if(is_flaky())
 
 
+def outcome_among(outcomes: Iterable[Outcome], *, of: str = "outcome") -> Column:
+    """Whether a column of outcomes is one of these."""
+    return sf.col(of).isin([outcome.value for outcome in outcomes])
+
+
+def is_reference(name: str) -> Column:
+    """Whether a column names the reference in process, as `harness.diff.target_pattern` defines it."""
+    return sf.col(name).rlike(f"^(?:{REFERENCE})$")
+
+
 def is_flaky() -> Column:
     """Whether a result is unexpected and did not show again."""
     is_unexpected = sf.col("expectation") == Expectation.UNEXPECTED.value
@@ -90,62 +107,35 @@ def attempts(of: DataFrame) -> DataFrame:
     return of.select(*column_names(Attempt))
 
 
-def aligned_steps(headers: DataFrame, events: DataFrame) -> DataFrame:
+def aligned_steps(alignments: DataFrame, events: DataFrame, first_events: DataFrame) -> DataFrame:
     """Lay a target's events beside its oracle's. Grain and columns: `AlignedStep`.
 
-    Polls are left out before the events of a step are numbered, and so are the requests that they answer:
-    their number is chance, so it must not shift what follows. What the witness of starvation told is numbered
-    last for the same reason, and is no difference. Where the two take turns in another order, or
-    one is shorter, a row has one side.
+    A row whose event is on no record is left out: a run that was cut short is judged as if there were one.
+
+    Args:
+        alignments: which events stand side by side, as the checker found.
+        events: of the attempts that results are of.
+        first_events: of the oracles: what results were compared with.
     """
-    in_step = Window.partitionBy("run_id", "target", "scenario_id", "step").orderBy("sequence")
-    so_far = (
-        Window.partitionBy("run_id", "target", "scenario_id", "step")
-        .orderBy(sf.col("kind") == EventKind.STARVED.value, "sequence")
-        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    )
-    is_poll = (sf.col("kind") == EventKind.POLL.value) | (
-        (sf.col("kind") == EventKind.REQUEST.value) & sf.col("next_kind").eqNullSafe(EventKind.POLL.value)
-    )
-    compared = (
-        events.withColumn("next_kind", sf.lead("kind").over(in_step))
-        .where(~is_poll)
-        .withColumn("occurrence", sf.row_number().over(so_far).cast("long") - 1)
-    )
-    pairs = headers.where(sf.col("broker_ordinal") == 0).select("run_id", "target", "oracle")
-    targets = _side(pairs.join(compared, on=_TARGET, how="inner"), "target")
-    oracles = _side(
-        pairs.join(compared.withColumnRenamed("target", "oracle"), on=["run_id", "oracle"], how="inner"),
-        "oracle",
-    )
+    targets, oracles = _side(events, "target"), _side(first_events, "oracle")
     return (
-        targets.join(oracles, on=_both_sides(_PLACE), how="full")
-        .withColumns(
-            {name: sf.coalesce(f"target_{name}", f"oracle_{name}") for name in (*_PLACE, *_REPORTED_ONCE)}
-        )
-        .withColumn("is_different", _is_compared() & ~_both_sides(["kind", "compared"]))
+        alignments.join(targets, on=["run_id", "target", "scenario_id", "target_sequence"], how="left")
+        .join(oracles, on=["run_id", "oracle", "scenario_id", "oracle_sequence"], how="left")
+        .where(sf.col("target_kind").isNotNull() | sf.col("oracle_kind").isNotNull())
+        .withColumns({name: sf.coalesce(f"target_{name}", f"oracle_{name}") for name in _REPORTED_ONCE})
+        .withColumns({f"{side}_sequence": _on_record(side) for side in ("target", "oracle")})
         .select(*column_names(AlignedStep))
     )
 
 
-def _is_compared() -> Column:
-    return sf.col("oracle").isNotNull() & ~sf.col("target_kind").eqNullSafe(EventKind.STARVED.value)
-
-
 def _side(events: DataFrame, side: str) -> DataFrame:
-    """Say of every column whose it is, and add what is compared: a request by its content alone."""
-    compared = sf.when(sf.col("kind") == EventKind.REQUEST.value, sf.col("canonical")).otherwise(
-        sf.col("digest")
-    )
-    names = [*_PLACE, *_REPORTED_ONCE, *_REPORTED_TWICE, "compared"]
-    return events.withColumn("compared", compared).select(
-        *[sf.col(name).alias(f"{side}_{name}") for name in names]
-    )
+    """Say of every column whose it is. Grain: as given."""
+    reported = [sf.col(name).alias(f"{side}_{name}") for name in (*_REPORTED_ONCE, *_REPORTED_TWICE)]
+    return events.select("run_id", sf.col("target").alias(side), "scenario_id", *reported)
 
 
-def _both_sides(names: Sequence[str]) -> Column:
-    """Whether the two sides agree in these columns; null agrees with null."""
-    return reduce(and_, [sf.col(f"target_{name}").eqNullSafe(sf.col(f"oracle_{name}")) for name in names])
+def _on_record(side: str) -> Column:
+    return sf.when(sf.col(f"{side}_kind").isNotNull(), sf.col(f"{side}_sequence"))
 
 
 def clustered_differences(differences: DataFrame) -> DataFrame:

@@ -64,8 +64,8 @@ class TargetSummary:
 class AlignedStep:
     """What target and oracle did, side by side.
 
-    Grain: run, target, scenario, step, occurrence, actor, connection. A side on which nothing corresponds
-    is None in all its columns, and its `kind` tells.
+    Grain: run, target, scenario, step, occurrence. A side on which nothing corresponds is None in all its
+    columns, and its `kind` tells.
     """
 
     run_id: str
@@ -74,10 +74,13 @@ class AlignedStep:
     scenario_id: str
     step: int
     occurrence: int
-    """From 0, in the order of the step's events; polls are not counted."""
+    """From 0, in the order of the step's events, both sides taken together; polls are not counted."""
+    answer: int | None
+    """From 0, which of the step's answers it is; None of what is no answer."""
     actor: str | None
     api: str | None
     api_version: int | None
+    oracle_sequence: int | None
     oracle_kind: str | None
     oracle_at_ms: float | None
     oracle_elapsed_ms: float | None
@@ -86,6 +89,7 @@ class AlignedStep:
     oracle_canonical: str | None
     oracle_digest: str | None
     oracle_note: str | None
+    target_sequence: int | None
     target_kind: str | None
     target_at_ms: float | None
     target_elapsed_ms: float | None

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
-from harness.diff.model import Attempt, Attribution, Difference, Judgement
+from harness.diff.model import Alignment, Attempt, Attribution, Difference, Judgement
 from harness.spark.archive_rows import BrokerHeader, RunClause
 from harness.spark.arrow_schemas import column_names
 from harness.spark.attempts import ruling_attempts
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 _GLOB: Final = re.compile(r"[\\{}\[\]*?]")
 """What Spark would take for a pattern in a path to be read."""
+_ROW: Final = ("step", "occurrence", "answer", "target_sequence", "oracle_sequence", "is_different")
+"""What `Alignment.rows` has, in its order."""
+ALIGNED_COLUMNS: Final = ("run_id", "target", "oracle", "scenario_id", *_ROW)
+"""Grain: run, target, scenario, step, occurrence."""
 _CORRUPT: Final = "_corrupt_record"
 _FILE: Final = "_file"
 _IS_RECORD: Final = "_is_record"
@@ -48,7 +52,11 @@ class Sources:
     headers: DataFrame
     """`BrokerHeader`."""
     events: DataFrame
-    """`Event`."""
+    """`Event`, of the attempts that results are of."""
+    first_events: DataFrame
+    """`Event`, of first attempts, which others are compared with."""
+    alignments: DataFrame
+    """`ALIGNED_COLUMNS`."""
     judgements: DataFrame
     """`Judgement`."""
     attempts: DataFrame
@@ -68,13 +76,25 @@ def stage(spark: SparkSession, folders: Sequence[RunFolder]) -> Sources:
         TraceError: a run has no header, two have the same id, or a line is no record.
     """
     with ThreadPoolExecutor(thread_name_prefix="stage") as pool:
-        runs, footers, headers, events, judgements, attempts, differences, attributions, clauses = [
+        (
+            runs,
+            footers,
+            headers,
+            first_events,
+            alignments,
+            judgements,
+            attempts,
+            differences,
+            attributions,
+            clauses,
+        ) = [
             pool.submit(read, spark, folders)
             for read in (
                 stage_runs,
                 stage_footers,
                 stage_headers,
-                stage_events,
+                stage_first_events,
+                stage_alignments,
                 stage_judgements,
                 stage_attempts,
                 stage_differences,
@@ -86,7 +106,9 @@ def stage(spark: SparkSession, folders: Sequence[RunFolder]) -> Sources:
         runs=runs.result(),
         footers=footers.result(),
         headers=headers.result(),
-        events=events.result(),
+        events=of_ruling_attempts(spark, folders, first_events.result()),
+        first_events=first_events.result(),
+        alignments=alignments.result(),
         judgements=judgements.result(),
         attempts=attempts.result(),
         differences=differences.result(),
@@ -136,13 +158,17 @@ def stage_headers(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFram
     return frame_of(spark, BrokerHeader, headers)
 
 
-def stage_events(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
-    """Read all that was exchanged. Grain: run, target, scenario, sequence.
-
-    Of a scenario that was run more than once they are the attempt's that its result is of.
-    """
+def stage_first_events(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
+    """Read all that was exchanged in first attempts. Grain: run, target, scenario, sequence."""
     paths = [folder.events(target) for folder in folders for target in folder.targets()]
-    events = read_lines(spark, Event, paths)
+    return read_lines(spark, Event, paths)
+
+
+def of_ruling_attempts(spark: SparkSession, folders: Sequence[RunFolder], events: DataFrame) -> DataFrame:
+    """Return the events of first attempts, but where a result is of a later one, those of that.
+
+    Grain: run, target, scenario, sequence.
+    """
     for folder in folders:
         for trace, scenario_ids in ruling_attempts(folder).items():
             is_replaced = (
@@ -153,6 +179,41 @@ def stage_events(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame
             later = read_lines(spark, Event, [folder.events(trace)]).where(is_replaced)
             events = events.where(~is_replaced).unionByName(later)
     return events
+
+
+def stage_alignments(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
+    """Read which events stand side by side. Grain: run, target, scenario, step, occurrence.
+
+    Raises:
+        TraceError: a run was judged by a harness that kept no alignments, or one is damaged.
+    """
+    for folder in folders:
+        if folder.judgements.exists() and not folder.alignments.exists():
+            raise TraceError(
+                f"{folder.alignments}: there is no such file, for an older harness judged the run; "
+                f"`kafka-conformance report {folder.path}` judges it again"
+            )
+    lines = read_lines(spark, Alignment, [folder.alignments for folder in folders])
+    is_whole = sf.forall(_rows(), lambda row: sf.size(row) == len(_ROW))
+    damaged = lines.where(~sf.coalesce(is_whole, sf.expr("false"))).limit(1).collect()
+    if damaged:
+        where = f"run {damaged[0]['run_id']}, {damaged[0]['target']}, {damaged[0]['scenario_id']}"
+        raise TraceError(f"alignments.jsonl of {where}: `rows` are no such rows")
+    return aligned_events(lines)
+
+
+def aligned_events(alignments: DataFrame) -> DataFrame:
+    """Give each row of alignments a row. Grain: run, target, scenario, step, occurrence."""
+    return (
+        alignments.withColumn("row", sf.explode(_rows()))
+        .withColumns({name: sf.col("row")[place] for place, name in enumerate(_ROW)})
+        .withColumn("is_different", sf.col("is_different") == 1)
+        .select(*ALIGNED_COLUMNS)
+    )
+
+
+def _rows() -> Column:
+    return sf.from_json("rows", "array<array<bigint>>")
 
 
 def stage_judgements(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:

@@ -9,8 +9,9 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
+from harness.diff.baseline import GOOD
 from harness.spark.arrow_schemas import column_names
-from harness.spark.mart import clustered_differences, flaky_count, is_flaky
+from harness.spark.mart import clustered_differences, flaky_count, is_flaky, is_reference, outcome_among
 from harness.spark.trend_rows import (
     FirstChangedVersion,
     FlakeRate,
@@ -20,12 +21,8 @@ from harness.spark.trend_rows import (
     SlowScenario,
     VerdictCell,
 )
-from harness.verdict import Delta, Expectation, Outcome
+from harness.verdict import COMPARABLE, RIGHT, Delta, Expectation, Outcome
 
-_GOOD: Final = [Outcome.CONFORMS.value, Outcome.LENIENT.value, Outcome.NOT_APPLICABLE.value]
-"""As `harness.diff.baseline` has it."""
-_MEASURED_BY_ORACLE: Final = [Outcome.CONFORMS.value, Outcome.LENIENT.value]
-_HELD: Final = [*_MEASURED_BY_ORACLE, Outcome.DIVERGES.value]
 _ALIKE: Final = ["api", "api_version", "difference_class", "field", "expected", "actual"]
 _RESULT: Final = ["target", "scenario_id"]
 _REPEATED: Final = ["expectation", "confirmation", "shown_count", "attempt_count"]
@@ -75,12 +72,9 @@ def driven_targets(headers: DataFrame, runs: DataFrame) -> DataFrame:
     Runs in which a target was held against another make a row of their own, by `measure`: they say nothing of
     how it stands to the reference.
     """
-    is_reference = sf.startswith("oracle", sf.lit("reference-")) & ~sf.startswith(
-        "oracle", sf.lit("reference-tcp")
-    )
     return (
         headers.where(sf.col("broker_ordinal") == 0)
-        .withColumn("measure", sf.when(~is_reference, sf.col("oracle")))
+        .withColumn("measure", sf.when(~is_reference("oracle"), sf.col("oracle")))
         .select("run_id", "target", "measure", "spec", "profile", "implementation", "broker_config")
         .join(
             runs.select("run_id", "started_at", "scenario_digest", "harness_version", "harness_commit"),
@@ -177,7 +171,7 @@ def run_deltas(of: DataFrame) -> DataFrame:
 
 def _delta() -> Column:
     """Say of a result what `harness.diff.baseline.delta` would."""
-    is_good, was_good = sf.col("outcome").isin(_GOOD), sf.col("prior.outcome").isin(_GOOD)
+    is_good, was_good = outcome_among(GOOD), outcome_among(GOOD, of="prior.outcome")
     return (
         sf.when(sf.col("prior").isNull(), Delta.ADDED.value)
         .when(is_good & ~was_good, Delta.NEWLY_CONFORMING.value)
@@ -205,7 +199,7 @@ def flake_rates(of: DataFrame) -> DataFrame:
         of.groupBy(*_RESULT)
         .agg(
             sf.count("*").alias("run_count"),
-            sf.count_if(~sf.col("outcome").isin(_GOOD)).alias("failing_count"),
+            sf.count_if(~outcome_among(GOOD)).alias("failing_count"),
             sf.count_if(is_pair).alias("pair_count"),
             sf.count_if(is_flip).alias("flip_count"),
             sf.max_by(sf.when(is_flip, sf.col("run_id")), sf.when(is_flip, sf.col("ordinal"))).alias(
@@ -267,7 +261,7 @@ def first_changed_versions(runs: DataFrame, headers: DataFrame, pairs: DataFrame
     """
     family = sf.concat_ws("", *[sf.split("target", _VERSION, 2)[at] for at in (0, 1)])
     named = (
-        headers.where((sf.col("broker_ordinal") == 0) & ~sf.startswith("spec", sf.lit("reference")))
+        headers.where((sf.col("broker_ordinal") == 0) & ~is_reference("spec"))
         .select("run_id", "target")
         .join(runs.select("run_id", "started_at"), on="run_id", how="inner")
         .select(
@@ -279,11 +273,9 @@ def first_changed_versions(runs: DataFrame, headers: DataFrame, pairs: DataFrame
         .where(sf.col("version") != "")
         .withColumn("family", family)
     )
-    measure = sf.when(sf.col("outcome").isin(_MEASURED_BY_ORACLE), sf.col("oracle_conversation")).otherwise(
-        sf.col("conversation")
-    )
+    measure = sf.when(outcome_among(RIGHT), sf.col("oracle_conversation")).otherwise(sf.col("conversation"))
     newest = (
-        pairs.where(sf.col("outcome").isin(_HELD))
+        pairs.where(outcome_among(COMPARABLE))
         .join(sf.broadcast(named), on=["run_id", "target"], how="inner")
         .groupBy("scenario_id", "family", "version", "target")
         .agg(

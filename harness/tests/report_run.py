@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -126,6 +126,7 @@ def difference(scenario_id: str, target: str, **changes: object) -> ClusteredDif
         actual="REBALANCE_IN_PROGRESS",
         signature="5b0f3a1c9d20",
         is_lenient=False,
+        event_sequence=3,
         cluster="c1",
     )
     return replace(made, **changes)  # type: ignore[arg-type] # the caller names fields
@@ -147,31 +148,29 @@ class Act:
     text: str = ""
 
 
-def aligned(scenario_id: str, target: str, acts: Iterable[Act]) -> list[AlignedStep]:
-    occurrences: Counter[int] = Counter()
-    rows = []
-    for index, act in enumerate(acts):
-        rows.append(_aligned(scenario_id, target, act, occurrences[act.step], 1.7 * index))
-        occurrences[act.step] += 1
-    return rows
+def aligned(scenario_id: str, target: str, acts: Sequence[Act]) -> list[AlignedStep]:
+    return [_aligned(scenario_id, target, acts, sequence) for sequence in range(len(acts))]
 
 
-def _aligned(scenario_id: str, target: str, act: Act, occurrence: int, at_ms: float) -> AlignedStep:
+def _aligned(scenario_id: str, target: str, acts: Sequence[Act], sequence: int) -> AlignedStep:
+    act = acts[sequence]
     has_oracle = not target.startswith("reference")
-    mine = act.content if act.otherwise is None else act.otherwise
+    at_ms = 1.7 * sequence
     elapsed_ms = 0.8 if act.kind == "response" else None
     oracle = _texts(act.content)
-    theirs = _texts(mine)
+    theirs = _texts(act.content if act.otherwise is None else act.otherwise)
     return AlignedStep(
         run_id=RUN_ID,
         target=target,
         oracle=REFERENCE if has_oracle else None,
         scenario_id=scenario_id,
         step=act.step,
-        occurrence=occurrence,
+        occurrence=sum(each.step == act.step for each in acts[:sequence]),
+        answer=None,
         actor=act.actor,
         api=act.api,
         api_version=act.version,
+        oracle_sequence=sequence if has_oracle else None,
         oracle_kind=act.kind if has_oracle else None,
         oracle_at_ms=at_ms if has_oracle else None,
         oracle_elapsed_ms=elapsed_ms if has_oracle else None,
@@ -180,6 +179,7 @@ def _aligned(scenario_id: str, target: str, act: Act, occurrence: int, at_ms: fl
         oracle_canonical=oracle[2] if has_oracle else None,
         oracle_digest="d" if has_oracle else None,
         oracle_note=act.note if has_oracle else None,
+        target_sequence=sequence,
         target_kind=act.other_kind or act.kind,
         target_at_ms=at_ms + 0.3,
         target_elapsed_ms=elapsed_ms,

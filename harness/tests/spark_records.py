@@ -7,12 +7,13 @@ from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from harness.diff.model import Attempt, Attribution, Difference, Judgement
+from harness.diff.alignment import alignment
+from harness.diff.model import Alignment, Attempt, Attribution, Difference, Judgement
 from harness.spark.archive_rows import BrokerHeader, RunClause
 from harness.spark.schemas import frame_of
-from harness.spark.stage import Sources
+from harness.spark.stage import Sources, aligned_events
 from harness.trace.events import Event, EventKind, RunFooter, RunHeader, TraceHeader
-from harness.trace.files import EventWriter, RunFolder, write_records
+from harness.trace.files import EventWriter, RunFolder, read_events, write_records
 
 RUN: Final = RunHeader(
     run_id="run-1",
@@ -118,6 +119,27 @@ DIFFERENCE: Final = Difference(
 )
 
 
+def alignments_of(headers: Iterable[TraceHeader], events: Sequence[Event]) -> list[Alignment]:
+    """Align all conversations as the checker does."""
+    found: dict[tuple[str, str, str], list[Event]] = {}
+    for event in sorted(events, key=lambda each: each.sequence):
+        found.setdefault((event.run_id, event.target, event.scenario_id), []).append(event)
+    pairs = dict.fromkeys((header.run_id, header.target, header.oracle) for header in headers)
+    scenarios = dict.fromkeys((run_id, scenario_id) for run_id, _, scenario_id in found)
+    records = [
+        alignment(
+            found.get((run_id, target, scenario_id), ()),
+            found.get((run_id, oracle or "", scenario_id), ()),
+            target=target,
+            oracle=oracle,
+        )
+        for run_id, target, oracle in pairs
+        for of_run, scenario_id in scenarios
+        if of_run == run_id
+    ]
+    return [record for record in records if record is not None]
+
+
 def sources(
     session: SparkSession,
     *,
@@ -131,11 +153,16 @@ def sources(
     attributions: Iterable[Attribution] = (),
     clauses: Iterable[RunClause] = (),
 ) -> Sources:
+    headers, events = list(headers), list(events)
+    happened = frame_of(session, Event, events)
+    alignments = alignments_of(headers, events)
     return Sources(
         runs=frame_of(session, RunHeader, runs),
         footers=frame_of(session, RunFooter, footers),
         headers=frame_of(session, BrokerHeader, headers),
-        events=frame_of(session, Event, events),
+        events=happened,
+        first_events=happened,
+        alignments=aligned_events(frame_of(session, Alignment, alignments)),
         judgements=frame_of(session, Judgement, judgements),
         attempts=frame_of(session, Attempt, attempts),
         differences=frame_of(session, Difference, differences),
@@ -174,7 +201,15 @@ def finish_run(
     judgements: Sequence[Judgement] = (JUDGEMENT,),
     differences: Sequence[Difference] = (),
 ) -> RunFolder:
-    write_records(folder.judgements, judgements)
+    write_records(align_run(folder).judgements, judgements)
     write_records(folder.differences, differences)
     folder.write_footer(FOOTER)
+    return folder
+
+
+def align_run(folder: RunFolder) -> RunFolder:
+    """Write the alignments of a run, as its judgement begins."""
+    events = [event for target in folder.targets() for event in read_events(folder.events(target)).events]
+    headers = [header for target in folder.targets() for header in folder.read_headers(target)]
+    write_records(folder.alignments, alignments_of(headers, events))
     return folder

@@ -53,6 +53,19 @@ def test_another_error_code_is_an_error_code_difference_reported_once() -> None:
     assert (finding.against, finding.ordinal, finding.is_consequence) == ("expectation", 0, False)
 
 
+def test_a_difference_names_the_event_that_it_is_about() -> None:
+    for events in (put("error_code", "NONE", HEARTBEAT), put("generation_id", 2, ANA_JOINS)):
+        (finding,) = found(events)
+        (event,) = (each for each in events if each.sequence == finding.event_sequence)
+        assert (event.step, event.kind) == (finding.step, EventKind.RESPONSE)
+
+
+def test_a_difference_of_what_is_not_on_record_names_no_event() -> None:
+    events = [event for event in trace() if event.step != HEARTBEAT]
+    (finding,) = found(events)
+    assert (finding.step, finding.event_sequence) == (HEARTBEAT, -1)
+
+
 def test_another_error_code_on_a_ladder_is_one_of_precedence() -> None:
     (finding,) = found(put("error_code", "UNKNOWN_MEMBER_ID", RUNG))
     assert finding.difference_class == DifferenceClass.ERROR_PRECEDENCE

@@ -16,7 +16,7 @@ from harness.diff.expectations import (
 )
 from harness.diff.judge import TargetInfo, judge
 from harness.diff.model import Judgement
-from harness.diff.target_pattern import is_target_pattern, matches_target
+from harness.diff.target_pattern import is_reference, is_target_pattern, matches_target
 from harness.tests.diff_traces import SCENARIO, info, reference_trace, script, trace
 from harness.verdict import Expectation, Outcome
 
@@ -256,3 +256,24 @@ def test_a_range_that_is_none_is_no_pattern() -> None:
     assert not is_target_pattern("kafka:>=3.9 and more")
     assert not is_target_pattern(" kafka:3.9.2")
     assert not is_target_pattern("")
+
+
+@pytest.mark.parametrize(
+    ("spec", "is_one"),
+    [
+        ("reference", True),
+        ("reference:3.9", True),
+        ("reference-3.9", True),
+        ("reference-3.9-as-external-10.0.0.1-9092", True),
+        ("reference-tcp", False),
+        ("reference-tcp:3.9*3", False),
+        ("reference-tcp-3.9-x3", False),
+        ("kafka:3.9.2", False),
+        ("external:reference:9092", False),
+        ("references", False),
+    ],
+)
+def test_the_reference_in_process_is_a_measure_and_over_tcp_it_is_a_target(
+    spec: str, *, is_one: bool
+) -> None:
+    assert is_reference(spec) is is_one

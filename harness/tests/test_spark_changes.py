@@ -105,6 +105,25 @@ def test_a_version_with_which_nothing_could_be_run_is_passed_over(spark: SparkSe
     assert (row["from_target"], row["to_target"]) == (OLD, NEW)
 
 
+def test_the_reference_is_no_neighbour_in_process_and_is_one_over_tcp(spark: SparkSession) -> None:
+    events = [*with_oracle(OLD, GRANTED), *with_oracle(NEW, REFUSED)]
+    judgements = [judged(OLD), judged(NEW)]
+
+    def pairs(spec: str) -> list[object]:
+        headers = [replace(HEADERS[0], spec=spec), *HEADERS[1:]]
+        frames = sources(
+            spark,
+            runs=[replace(RUN, targets=ORDER)],
+            headers=headers,
+            events=events,
+            judgements=judgements,
+        )
+        return [row["from_target"] for row in rows(behaviour_changes(frames))]
+
+    assert pairs("reference-tcp:2.8") == [OLD]
+    assert pairs("reference:2.8") == []
+
+
 def test_what_chance_decides_is_no_change(spark: SparkSession) -> None:
     events = [*with_oracle(OLD, GRANTED, oracle=GRANTED), *with_oracle(MIDDLE, REFUSED, oracle=GRANTED)]
 

@@ -10,11 +10,12 @@ from pathlib import Path
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no annotations
 import pytest
 
+from harness.diff.model import Alignment
 from harness.report.model.tables import read_rows
 from harness.spark.job import MARTS, build_tables
 from harness.tests.patience import awaited, completed
-from harness.tests.spark_records import DIFFERENCE, EVENT, JUDGEMENT, RUN, finish_run, write_run
-from harness.trace.files import RunFolder
+from harness.tests.spark_records import DIFFERENCE, EVENT, JUDGEMENT, RUN, align_run, finish_run, write_run
+from harness.trace.files import RunFolder, read_records, write_records
 from harness.trace.schema import TraceError
 
 pytest_plugins = ["harness.tests.spark_fixture"]
@@ -68,7 +69,8 @@ def test_a_run_that_was_killed_has_tables_without_its_torn_line(tmp_path: Path) 
     events.write_bytes(events.read_bytes()[:-20])
     counts = build_tables([folder.path], folder.tables)
 
-    assert (counts["aligned_steps"], counts["verdict_matrix"], counts["differences"]) == (1, 0, 0)
+    assert (counts["aligned_steps"], counts["verdict_matrix"], counts["differences"]) == (0, 0, 0)
+    assert column(folder.tables, "error_codes", "response_count") == [1]
     assert column(folder.tables, "target_summary", "drive_ms") == [None, None]
 
 
@@ -86,6 +88,34 @@ def test_lines_that_are_no_records_fail_the_job_and_are_counted(tmp_path: Path, 
         build_tables([folder.path], folder.tables)
 
 
+def test_a_run_that_an_older_harness_judged_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    folder = finish_run(write_run(tmp_path))
+    folder.alignments.unlink()
+
+    with pytest.raises(TraceError, match=f"`kafka-conformance report {folder.path}` judges it again"):
+        build_tables([folder.path], folder.tables)
+
+
+@pytest.mark.parametrize("rows", ["[[0,0", '"none"', "[[0,0,0,0,0]]", "[0]"])
+def test_alignments_that_are_none_fail_the_job(tmp_path: Path, rows: str) -> None:
+    folder = finish_run(write_run(tmp_path))
+    (one,) = read_records(Alignment, folder.alignments)
+    write_records(folder.alignments, [replace(one, rows=rows)])
+
+    with pytest.raises(TraceError, match=r"alignments\.jsonl of run run-1, kafka-3\.9\.2, .* no such rows"):
+        build_tables([folder.path], folder.tables)
+
+
+def test_a_conversation_that_is_judged_as_cut_short_and_is_on_no_record_has_no_row(tmp_path: Path) -> None:
+    folder = finish_run(write_run(tmp_path))
+    (one,) = read_records(Alignment, folder.alignments)
+    cut_short = replace(one, scenario_id="classic/heartbeat/never-begun")
+    write_records(folder.alignments, [one, cut_short])
+    build_tables([folder.path], folder.tables)
+
+    assert column(folder.tables, "aligned_steps", "scenario_id") == [one.scenario_id]
+
+
 def test_a_job_that_fails_leaves_the_tables_that_were_there(tmp_path: Path) -> None:
     folder = write_run(tmp_path)
     build_tables([folder.path], folder.tables)
@@ -99,7 +129,7 @@ def test_a_job_that_fails_leaves_the_tables_that_were_there(tmp_path: Path) -> N
 
 def test_tables_are_made_of_several_runs_each_counted_once(tmp_path: Path) -> None:
     first = finish_run(write_run(tmp_path), differences=[DIFFERENCE])
-    second = write_run(tmp_path, run=replace(RUN, run_id="run-2", started_at="2026-02"))
+    second = align_run(write_run(tmp_path, run=replace(RUN, run_id="run-2", started_at="2026-02")))
     counts = build_tables([second.path, first.path, tmp_path / "latest"], tmp_path / "tables")
 
     assert (counts["target_summary"], counts["aligned_steps"], counts["signature_clusters"]) == (4, 2, 1)

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 from harness.spark import mart
 from harness.spark.job import MARTS
 from harness.spark.schemas import struct_type
+from harness.spark.stage import Sources
 from harness.tests.spark_records import (
     DIFFERENCE,
     EVENT,
@@ -36,8 +37,12 @@ def test_a_mart_has_exactly_the_columns_of_its_row_class(spark: SparkSession, na
 
 
 def aligned(spark: SparkSession, *events: Event) -> list[dict[str, object]]:
-    frames = sources(spark, events=events)
-    return rows(mart.aligned_steps(frames.headers, frames.events).orderBy("target", "step", "occurrence"))
+    return steps(sources(spark, events=events))
+
+
+def steps(frames: Sources) -> list[dict[str, object]]:
+    found = mart.aligned_steps(frames.alignments, frames.events, frames.first_events)
+    return rows(found.orderBy("target", "step", "occurrence"))
 
 
 def theirs(event: Event) -> Event:
@@ -52,68 +57,6 @@ def test_equal_answers_are_aligned_and_not_different(spark: SparkSession) -> Non
     assert of_reference["target"] == "reference"
 
 
-def test_another_digest_is_different(spark: SparkSession) -> None:
-    row, _ = aligned(spark, replace(EVENT, digest="other"), theirs(EVENT))
-
-    assert row["is_different"] is True
-
-
-def test_another_kind_is_different_even_without_digests(spark: SparkSession) -> None:
-    silent = replace(EVENT, kind=EventKind.SILENCE.value, digest=None)
-    row, _ = aligned(spark, silent, theirs(replace(silent, kind=EventKind.CLOSED.value)))
-
-    assert row["is_different"] is True
-
-
-def test_requests_are_compared_by_their_canonical_fields_alone(spark: SparkSession) -> None:
-    request = replace(EVENT, kind=EventKind.REQUEST.value, digest="with member ids")
-    row, _ = aligned(spark, request, theirs(replace(request, digest="with other member ids")))
-    assert row["is_different"] is False
-
-    row, _ = aligned(spark, request, theirs(replace(request, canonical="{}")))
-    assert row["is_different"] is True
-
-
-def test_polls_are_left_out_and_shift_nothing(spark: SparkSession) -> None:
-    poll = replace(EVENT, kind=EventKind.POLL.value, digest="not yet")
-    row, _ = aligned(spark, poll, replace(poll, sequence=1), replace(EVENT, sequence=2), theirs(EVENT))
-
-    assert (row["occurrence"], row["is_different"]) == (0, False)
-
-
-def test_the_request_that_a_poll_answers_shifts_nothing_either(spark: SparkSession) -> None:
-    asks = replace(EVENT, kind=EventKind.REQUEST.value)
-    polls = [asks, replace(EVENT, sequence=1, kind=EventKind.POLL.value, digest="not yet")]
-    asked_again = [*polls, replace(asks, sequence=2), replace(EVENT, sequence=3)]
-    found = aligned(spark, *asked_again, theirs(asks), theirs(replace(EVENT, sequence=1)))
-
-    ours = [row for row in found if row["target"] == EVENT.target]
-    assert [(row["target_kind"], row["oracle_kind"], row["is_different"]) for row in ours] == [
-        ("request", "request", False),
-        ("response", "response", False),
-    ]
-
-
-def test_what_the_witness_of_starvation_reported_shifts_nothing_and_is_no_difference(
-    spark: SparkSession,
-) -> None:
-    starved = replace(EVENT, kind=EventKind.STARVED.value, digest="starved")
-    found = aligned(spark, starved, replace(EVENT, sequence=1), theirs(EVENT))
-    of_target = [row for row in found if row["target"] != "reference-3.9.2"]
-    assert [(row["target_kind"], row["is_different"]) for row in of_target[:2]] == [
-        ("response", False),
-        ("starved", False),
-    ]
-
-
-def test_events_of_a_step_are_numbered_in_their_sequence(spark: SparkSession) -> None:
-    found = aligned(
-        spark, replace(EVENT, sequence=11, note="second"), replace(EVENT, sequence=9, note="first")
-    )
-
-    assert [(row["occurrence"], row["target_note"]) for row in found] == [(0, "first"), (1, "second")]
-
-
 def test_what_only_one_side_did_stands_alone_and_is_different(spark: SparkSession) -> None:
     found = aligned(spark, EVENT, theirs(replace(EVENT, step=1)))[:2]
 
@@ -124,28 +67,9 @@ def test_what_only_one_side_did_stands_alone_and_is_different(spark: SparkSessio
     assert [row["api"] for row in found] == ["Heartbeat", "Heartbeat"]
 
 
-def test_events_of_no_actor_are_aligned_too(spark: SparkSession) -> None:
-    elapsed = replace(
-        EVENT,
-        kind=EventKind.ELAPSED.value,
-        actor=None,
-        connection=None,
-        api=None,
-        api_version=None,
-        digest=None,
-    )
-    row, _ = aligned(spark, elapsed, theirs(elapsed))
-
-    assert (row["oracle_kind"], row["is_different"]) == ("elapsed", False)
-
-
-def test_different_connections_of_an_actor_are_not_aligned(spark: SparkSession) -> None:
-    assert len(aligned(spark, EVENT, theirs(replace(EVENT, connection="aside")))) == 3
-
-
 def test_a_target_without_an_oracle_differs_from_nothing(spark: SparkSession) -> None:
     frames = sources(spark, headers=[REFERENCE], events=[theirs(EVENT)])
-    (row,) = rows(mart.aligned_steps(frames.headers, frames.events))
+    (row,) = steps(frames)
 
     assert (row["oracle"], row["oracle_kind"], row["is_different"]) == (None, None, False)
 
@@ -157,7 +81,7 @@ def test_two_brokers_of_a_target_do_not_double_its_events(spark: SparkSession) -
         events=[EVENT, theirs(EVENT)],
     )
 
-    assert mart.aligned_steps(frames.headers, frames.events).count() == 2
+    assert len(steps(frames)) == 2
 
 
 def test_one_oracle_stands_beside_each_of_its_targets(spark: SparkSession) -> None:
@@ -167,7 +91,7 @@ def test_one_oracle_stands_beside_each_of_its_targets(spark: SparkSession) -> No
         headers=[REFERENCE, KAFKA, newer],
         events=[EVENT, replace(EVENT, target="kafka-4.3.1"), theirs(EVENT)],
     )
-    found = rows(mart.aligned_steps(frames.headers, frames.events).where("oracle IS NOT NULL"))
+    found = [row for row in steps(frames) if row["oracle"] is not None]
 
     assert sorted((row["target"], row["oracle_kind"]) for row in found) == [
         ("kafka-3.9.2", "response"),

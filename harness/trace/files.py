@@ -5,6 +5,7 @@
     reports/RUN/footer.json                 RunFooter; absent from a run that was cut short
     reports/RUN/scripts.json                scenario id to script
     reports/RUN/clauses.jsonl               a Clause of the catalogue a line
+    reports/RUN/alignments.jsonl            an Alignment a line
     reports/RUN/judgements.jsonl            a Judgement a line
     reports/RUN/differences.jsonl           a Difference a line
     reports/RUN/attributions.jsonl          an Attribution a line; only where versions were compared
@@ -221,6 +222,11 @@ class RunFolder:
     def clauses(self) -> Path:
         """The catalogue that scenarios exercise; absent from a run of suites that keep none."""
         return self.path / "clauses.jsonl"
+
+    @property
+    def alignments(self) -> Path:
+        """Which events of targets and oracles stand side by side; absent from a run that format 3 judged."""
+        return self.path / "alignments.jsonl"
 
     @property
     def judgements(self) -> Path:

@@ -5,6 +5,7 @@
         the configuration; the footer counts events
     3   a trace may have `starved` events; a scenario may have several attempts, and a judgement says how
         often it showed
+    4   alignments are kept, and a difference names its event; `report` adds both to an older run
 
 A baseline may well be older than the harness that reads it, so what is new is filled in, and what was
 dropped is passed over. Of events nothing but that has changed since 1.
@@ -15,7 +16,7 @@ from typing import Final
 
 from harness.trace.schema import TraceError
 
-FORMAT_VERSION: Final = 3
+FORMAT_VERSION: Final = 4
 """What this harness writes."""
 _VERSION_KEY: Final = "format_version"
 _DIGEST_LENGTH: Final = 12

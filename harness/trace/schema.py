@@ -16,6 +16,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
+from threading import Lock
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_type_hints
 
@@ -28,6 +29,8 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 NESTED_MAX: Final = 100
 """How deep JSON may be nested; what we write comes to about a dozen."""
 _TOO_DEEP: Final = "JSON that is nested too deep"
+_ONE_PARSER: Final = Lock()
+"""Held to parse: where several threads do, CPython 3.11.7 was seen to raise a SystemError."""
 _NO_BRACKETS: Final = re.compile(r"[^\[\]{}]+")
 
 
@@ -108,7 +111,8 @@ def field_descriptions(cls: type) -> dict[str, str]:
     """Read the string under each field from the source of the class and of those that it extends."""
     descriptions = {}
     for part in reversed([part for part in cls.__mro__ if is_dataclass(part)]):
-        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(part))).body
+        with _ONE_PARSER:
+            (definition,) = ast.parse(textwrap.dedent(inspect.getsource(part))).body
         assert isinstance(definition, ast.ClassDef)
         for statement, below in pairwise(definition.body):
             match statement, below:

@@ -21,7 +21,6 @@ from harness.trace.events import EventKind
 from harness.trace.schema import TraceError, parsed_json
 from harness.verdict import Outcome
 
-_NO_ANSWERS: Final = frozenset((EventKind.REQUEST, EventKind.STARVED))
 FLOW_LENGTH_MAX: Final = 260
 """Fields that are equal on both sides and together no longer than this run on in one paragraph."""
 
@@ -199,22 +198,16 @@ def _steps(
 ) -> Iterable[StepRows]:
     texts = [step.text for step in script.steps] if script else []
     recorded = tuple(differences)
-    reported: set[int] = set()
-    for index, members in groupby(rows, key=lambda row: row.step):
+    by_step = {index: tuple(members) for index, members in groupby(rows, key=lambda row: row.step)}
+    for index in (*by_step, *sorted({each.step for each in recorded} - by_step.keys())):
         text = texts[index] if 0 <= index < len(texts) else ""
         here = [each for each in recorded if each.step == index]
-        reported.add(index)
-        yield StepRows(
-            index=index, text=text, rows=tuple(_events(tuple(members), here, differing=bool(recorded)))
-        )
-    for index in sorted({each.step for each in recorded} - reported):
-        missing = tuple(_finding(each) for each in recorded if each.step == index)
-        text = texts[index] if 0 <= index < len(texts) else ""
-        yield StepRows(index=index, text=text, rows=(_bare(missing),))
+        laid_out = _events(by_step.get(index, ()), here, differing=bool(recorded))
+        yield StepRows(index=index, text=text, rows=tuple(laid_out))
 
 
 def _bare(findings: tuple[DifferenceText, ...]) -> EventRow:
-    """Make a row for differences at a step of which neither side has an event."""
+    """Make a row for differences of which neither side has an event."""
     return EventRow(
         actor="",
         api="",
@@ -231,17 +224,22 @@ def _bare(findings: tuple[DifferenceText, ...]) -> EventRow:
 def _events(
     rows: Sequence[AlignedStep], differences: Sequence[Difference], *, differing: bool
 ) -> Iterable[EventRow]:
-    """Lay out a step's events; its differences are told at the event that they are about."""
-    concerned = _concerned(rows) if differences else -1
-    for index, row in enumerate(rows):
-        yield _event(row, differences if index == concerned else (), differing=differing)
+    """Lay out a step's events, each with the differences that are about it.
 
-
-def _concerned(rows: Sequence[AlignedStep]) -> int:
-    """Return which of a step's events the differences are about: the first unequal one that is no request."""
-    candidates = [index for index, row in enumerate(rows) if row.target_kind not in _NO_ANSWERS]
-    unequal = [index for index in candidates if rows[index].is_different]
-    return next(iter(unequal or candidates), 0)
+    What the target lacks is told beside what the oracle has in its place, if it has anything.
+    """
+    about: dict[int | None, list[Difference]] = {row.target_sequence: [] for row in rows}
+    lacking: list[Difference] = []
+    for each in differences:
+        about.get(each.event_sequence, lacking).append(each)
+    for row in rows:
+        if row.target_sequence is None:
+            here, lacking = lacking, []
+        else:
+            here = about[row.target_sequence]
+        yield _event(row, here, differing=differing)
+    if lacking:
+        yield _bare(tuple(map(_finding, lacking)))
 
 
 def _event(row: AlignedStep, differences: Sequence[Difference], *, differing: bool) -> EventRow:

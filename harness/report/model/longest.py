@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from harness.diff.model import Judgement
+from harness.diff.target_pattern import is_reference
 from harness.report.model.run_data import Run
 from harness.spark.rows import TargetSummary
 from harness.verdict import Outcome
@@ -51,6 +52,6 @@ def _longest(summary: TargetSummary, judgement: Judgement) -> Longest:
         target=summary.target,
         scenario_id=judgement.scenario_id,
         duration_ms=judgement.duration_ms,
-        is_virtual=summary.spec == "reference" or summary.spec.startswith("reference:"),
+        is_virtual=is_reference(summary.spec),
         drive_ms=summary.drive_ms,
     )

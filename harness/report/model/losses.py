@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.diff.model import Judgement
-from harness.report.model.phrases import counted, headline, is_reference_spec
+from harness.diff.target_pattern import is_reference
+from harness.report.model.phrases import counted, headline
 from harness.report.model.run_data import Run
 from harness.results.status import NEEDS_ATTENTION, ResultStatus, status_of
 from harness.trace.events import TARGET_LOST
@@ -67,5 +68,5 @@ def _has_lost(run: Run) -> bool:
 
 def has_verdict(run: Run) -> bool:
     """Tell whether any target has a result that says more than that it was lost; references alone do not."""
-    others = {each.target for each in run.targets if not is_reference_spec(each.spec)}
+    others = {each.target for each in run.targets if not is_reference(each.spec)}
     return not others or any(each.target in others and not is_lost(each) for each in run.judgements)

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import Final, Protocol
 
 from harness.diff.model import Difference, Judgement
+from harness.diff.target_pattern import is_reference
 from harness.report.model.field_rows import readable
 from harness.results.status import ResultStatus
 from harness.spark.rows import TargetSummary
@@ -95,12 +96,7 @@ def stands_for_reference(spec: str, command: str) -> bool:
         command: the command line of the run.
     """
     named = any(word.partition("=")[0] == "--against" for word in _words(command))
-    return named or not is_reference_spec(spec)
-
-
-def is_reference_spec(spec: str) -> bool:
-    """Tell whether a target's spec is of the reference in process; over TCP it is judged like any other."""
-    return spec.startswith("reference") and not spec.startswith("reference-tcp")
+    return named or not is_reference(spec)
 
 
 def property_options(added: Iterable[Mapping[str, str]]) -> tuple[str, ...]:

@@ -9,9 +9,9 @@ from typing import Final, Protocol, Self, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from harness.diff.model import Attempt, Judgement
+from harness.diff.target_pattern import is_reference
 from harness.report.model.page_limit import shortened
 from harness.report.model.phrases import (
-    is_reference_spec,
     repetition,
     stands_for_reference,
 )
@@ -217,7 +217,7 @@ def _references(summaries: Iterable[TargetSummary]) -> frozenset[str]:
     """Return what others are held against, and lone references; a target that was lost is neither."""
     found = tuple(summaries)
     measures = {each.oracle for each in found if each.oracle is not None}
-    alone = {each.target for each in found if each.oracle is None and is_reference_spec(each.spec)}
+    alone = {each.target for each in found if each.oracle is None and is_reference(each.spec)}
     return frozenset(measures | alone)
 
 

@@ -168,5 +168,5 @@ class StepTable:
         return {target: tuple(sorted(steps, key=_happening)) for target, steps in by_target.items()}
 
 
-def _happening(row: AlignedStep) -> tuple[bool, int, int, str]:
-    return (row.step < 0, row.step, row.occurrence, row.actor or "")
+def _happening(row: AlignedStep) -> tuple[bool, int, int]:
+    return (row.step < 0, row.step, row.occurrence)

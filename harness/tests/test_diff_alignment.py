@@ -1,0 +1,158 @@
+"""Which events of two conversations stand side by side."""
+
+import json
+from dataclasses import replace
+
+from harness.diff.alignment import aligned, alignment
+from harness.trace.events import Event, EventKind
+
+ANSWER = Event(
+    run_id="run-1",
+    target="kafka-3.9.2",
+    scenario_id="classic/heartbeat/works",
+    sequence=0,
+    step=0,
+    kind=EventKind.RESPONSE.value,
+    actor="ana",
+    connection="main",
+    api="Heartbeat",
+    api_version=4,
+    correlation_id=1,
+    at_ms=5.0,
+    elapsed_ms=2.0,
+    raw="0000",
+    fields='{"error_code":"NONE"}',
+    canonical='{"error_code":"NONE"}',
+    digest="same",
+    reencodes=True,
+    permitted=None,
+    note=None,
+)
+REQUEST = replace(ANSWER, kind=EventKind.REQUEST.value, digest="with member ids")
+POLL = replace(ANSWER, kind=EventKind.POLL.value, digest="not yet")
+CLOSED = replace(ANSWER, kind=EventKind.CLOSED.value, digest=None, canonical=None)
+UNASKED = replace(ANSWER, kind=EventKind.UNSOLICITED.value, digest="unasked")
+STARVED = replace(
+    ANSWER, kind=EventKind.STARVED.value, actor=None, connection=None, api=None, digest="starved"
+)
+ABANDONED = replace(STARVED, kind=EventKind.ABANDONED.value)
+
+
+def conversation(*events: Event) -> tuple[Event, ...]:
+    """Return events as one conversation, in their order."""
+    return tuple(replace(event, sequence=place) for place, event in enumerate(events))
+
+
+def sides(ours: tuple[Event, ...], theirs: tuple[Event, ...]) -> list[tuple[str | None, str | None]]:
+    return [(kind(each.event), kind(each.other)) for each in aligned(ours, theirs)]
+
+
+def kind(event: Event | None) -> str | None:
+    return None if event is None else event.kind
+
+
+def are_equal(one: Event, other: Event) -> bool:
+    (found,) = aligned((one,), (other,))
+    return found.is_equal
+
+
+def test_equal_answers_are_equal_whenever_they_came() -> None:
+    assert are_equal(ANSWER, replace(ANSWER, at_ms=1.0))
+
+
+def test_another_digest_is_not_equal() -> None:
+    assert not are_equal(ANSWER, replace(ANSWER, digest="other"))
+
+
+def test_another_kind_is_not_equal_even_without_digests() -> None:
+    assert not are_equal(CLOSED, replace(CLOSED, kind=EventKind.SILENCE.value))
+
+
+def test_requests_are_compared_by_their_canonical_fields_alone() -> None:
+    assert are_equal(REQUEST, replace(REQUEST, digest="with other member ids"))
+    assert not are_equal(REQUEST, replace(REQUEST, canonical="{}"))
+
+
+def test_polls_and_the_requests_that_they_answer_shift_nothing() -> None:
+    polled = conversation(REQUEST, POLL, REQUEST, POLL, REQUEST, ANSWER)
+    rows = list(aligned(polled, conversation(REQUEST, ANSWER)))
+    assert [(row.occurrence, row.answer, row.is_equal) for row in rows] == [(0, None, True), (1, 0, True)]
+    assert rows[1].event == polled[-1]
+    assert sides(conversation(POLL, ANSWER), conversation(ANSWER)) == [("response", "response")]
+
+
+def test_what_the_sampler_of_starvation_reported_comes_last_and_shifts_nothing() -> None:
+    assert sides(conversation(STARVED, ANSWER), conversation(ANSWER)) == [
+        ("response", "response"),
+        ("starved", None),
+    ]
+    assert sides(conversation(STARVED), conversation(STARVED)) == [("starved", "starved")]
+    assert sides(conversation(STARVED), conversation(REQUEST)) == [(None, "request"), ("starved", None)]
+
+
+def test_what_nobody_asked_for_shifts_no_answer() -> None:
+    assert sides(conversation(UNASKED, ANSWER), conversation(ANSWER)) == [
+        ("unsolicited", None),
+        ("response", "response"),
+    ]
+
+
+def test_answers_stand_beside_answers_where_one_side_could_not_even_ask() -> None:
+    ours, theirs = conversation(CLOSED), conversation(REQUEST, ANSWER)
+    assert sides(ours, theirs) == [(None, "request"), ("closed", "response")]
+    assert sides(theirs, ours) == [("request", None), ("response", "closed")]
+
+
+def test_what_only_one_side_did_stands_alone_at_its_step() -> None:
+    later = replace(ANSWER, step=1)
+    rows = list(aligned(conversation(ANSWER), conversation(later)))
+    assert [(row.step, row.event is None, row.other is None, row.is_equal) for row in rows] == [
+        (0, False, True, False),
+        (1, True, False, False),
+    ]
+
+
+def test_events_of_no_actor_stand_side_by_side_too() -> None:
+    elapsed = replace(ABANDONED, kind=EventKind.ELAPSED.value, digest=None)
+    assert are_equal(elapsed, elapsed)
+
+
+def test_different_connections_of_an_actor_do_not() -> None:
+    assert len(list(aligned(conversation(ANSWER), conversation(replace(ANSWER, connection="aside"))))) == 2
+    assert sides(conversation(ABANDONED), conversation(ANSWER)) == [("abandoned", None), (None, "response")]
+
+
+def test_events_that_came_the_other_way_round_are_paired_all_the_same() -> None:
+    ana, bob = ANSWER, replace(ANSWER, actor="bob", kind=EventKind.CONTROL.value)
+    rows = list(aligned(conversation(ana, bob), conversation(bob, ana)))
+    assert len(rows) == 2
+    assert all(row.is_equal for row in rows)
+
+
+def test_steps_come_in_their_order_and_each_place_is_there_once() -> None:
+    events = conversation(*(replace(ANSWER, step=step) for step in (2, 0, -1, 0)))
+    assert [(row.step, row.occurrence) for row in aligned(events, ())] == [(-1, 0), (0, 0), (0, 1), (2, 0)]
+
+
+def test_the_record_names_events_by_their_sequence() -> None:
+    record = alignment(
+        conversation(REQUEST, replace(ANSWER, digest="other"), STARVED),
+        conversation(REQUEST, ANSWER, UNASKED),
+        target="kafka-3.9.2",
+        oracle="reference",
+    )
+    assert record is not None
+    assert (record.run_id, record.scenario_id) == (ANSWER.run_id, ANSWER.scenario_id)
+    assert json.loads(record.rows) == [
+        [0, 0, None, 0, 0, 0],
+        [0, 1, 0, 1, 1, 1],
+        [0, 2, None, None, 2, 1],
+        [0, 3, None, 2, None, 0],
+    ]
+
+
+def test_without_an_oracle_nothing_is_different() -> None:
+    record = alignment(conversation(ANSWER), (), target="reference", oracle=None)
+    assert record is not None
+    assert json.loads(record.rows) == [[0, 0, 0, 0, None, 0]]
+    assert alignment((), (), target="reference", oracle=None) is None
