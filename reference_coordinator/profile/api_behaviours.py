@@ -76,7 +76,7 @@ OF_KAFKA_APIS: Final = (
     ),
     Row(
         behaviour=Behaviour.SHARE_KEY_MAY_HAVE_COLONS,
-        spans=since(4, 2, 0),
+        spans=since(4, 2, 1),
         meaning="The group's id in such a key may have colons.",
         source="SharePartitionKey#getInstance (4.2.1)",
     ),
