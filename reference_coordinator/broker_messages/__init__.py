@@ -229,7 +229,7 @@ class DeleteTopicsResponse:
 class FindCoordinatorRequest:
     """Asks who coordinates; up to v3 exactly one key."""
 
-    key_type: int
+    key_type: int = 0
     """0 a group, 1 a transaction, 2 a share group."""
     coordinator_keys: tuple[str, ...]
 

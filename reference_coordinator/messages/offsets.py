@@ -4,6 +4,8 @@ from typing import Final
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import (
+    UNKNOWN_GENERATION_ID,
+    UNKNOWN_MEMBER_ID,
     GenerationId,
     GroupId,
     GroupInstanceId,
@@ -36,7 +38,7 @@ class OffsetCommitRequestPartition:
 class OffsetCommitRequestTopic:
     """The offsets of one topic."""
 
-    name: str
+    name: str = ""
     partitions: tuple[OffsetCommitRequestPartition, ...]
     topic_id: TopicId | None = None
     """Version 10 and later, which name topics by it; KafkaApis keeps it, not the coordinator."""
@@ -47,8 +49,8 @@ class OffsetCommitRequest:
     """A member, or nobody in particular (generation -1), commits offsets."""
 
     group_id: GroupId
-    generation_id_or_member_epoch: GenerationId
-    member_id: MemberId
+    generation_id_or_member_epoch: GenerationId = UNKNOWN_GENERATION_ID
+    member_id: MemberId = UNKNOWN_MEMBER_ID
     group_instance_id: GroupInstanceId | None = None
     retention_time_ms: Millis = DEFAULT_RETENTION_TIME_MS
     """OffsetCommit v2 to v4; -1 leaves it to the broker's configuration."""
@@ -84,7 +86,7 @@ class OffsetCommitResponse:
 class OffsetFetchRequestTopic:
     """Partitions whose offsets are asked for."""
 
-    name: str
+    name: str = ""
     partition_indexes: tuple[int, ...]
     topic_id: TopicId | None = None
     """Version 10 and later, which name topics by it; KafkaApis keeps it, not the coordinator."""

@@ -25,8 +25,8 @@ class PartitionProduceData:
 class TopicProduceData:
     """Records for a topic."""
 
-    name: str
-    topic_id: TopicId | None
+    name: str = ""
+    topic_id: TopicId | None = None
     partition_data: tuple[PartitionProduceData, ...]
 
 
@@ -90,7 +90,7 @@ class FetchPartition:
     """What is wanted of a partition."""
 
     partition: int
-    current_leader_epoch: int
+    current_leader_epoch: int = -1
     fetch_offset: int
     partition_max_bytes: int
 
@@ -99,8 +99,8 @@ class FetchPartition:
 class FetchTopic:
     """What is wanted of a topic."""
 
-    topic: str
-    topic_id: TopicId | None
+    topic: str = ""
+    topic_id: TopicId | None = None
     partitions: tuple[FetchPartition, ...]
 
 
@@ -113,8 +113,8 @@ class FetchRequest(OfClients):
     max_bytes: int
     is_committed: bool
     """Whether records of open transactions are left out, and those that were aborted named."""
-    session_id: int
-    session_epoch: int
+    session_id: int = 0
+    session_epoch: int = -1
     topics: tuple[FetchTopic, ...]
 
 
@@ -163,7 +163,7 @@ class ListOffsetsPartition:
     """A time to look for; the negative ones are names of ends of the log."""
 
     partition_index: int
-    current_leader_epoch: int
+    current_leader_epoch: int = -1
     timestamp: Millis
 
 
@@ -343,7 +343,7 @@ class DescribeClusterRequest(OfClients):
     """Asks for the brokers; endpoint type 1 is theirs."""
 
     include_cluster_authorized_operations: bool
-    endpoint_type: int
+    endpoint_type: int = 1
 
 
 @value
