@@ -121,11 +121,16 @@ def run_headers(folders: Sequence[RunFolder]) -> list[RunHeader]:
     """Read what each run was, without Spark.
 
     Raises:
-        TraceError: a folder is no run's, or two are the same run's.
+        TraceError: a folder is no run's, or two are the same run's, or an older harness judged one.
     """
     seen: dict[str, RunFolder] = {}
     headers = []
     for folder in folders:
+        if folder.judgements.exists() and not folder.alignments.exists():
+            raise TraceError(
+                f"{folder.alignments}: there is no such file, for an older harness judged the run; "
+                f"`kafka-conformance report {folder.path}` judges it again"
+            )
         header = folder.read_run()
         other = seen.setdefault(header.run_id, folder)
         if other is not folder:
@@ -185,14 +190,8 @@ def stage_alignments(spark: SparkSession, folders: Sequence[RunFolder]) -> DataF
     """Read which events stand side by side. Grain: run, target, scenario, step, occurrence.
 
     Raises:
-        TraceError: a run was judged by a harness that kept no alignments, or one is damaged.
+        TraceError: an alignment is damaged.
     """
-    for folder in folders:
-        if folder.judgements.exists() and not folder.alignments.exists():
-            raise TraceError(
-                f"{folder.alignments}: there is no such file, for an older harness judged the run; "
-                f"`kafka-conformance report {folder.path}` judges it again"
-            )
     lines = read_lines(spark, Alignment, [folder.alignments for folder in folders])
     is_whole = sf.forall(_rows(), lambda row: sf.size(row) == len(_ROW))
     damaged = lines.where(~sf.coalesce(is_whole, sf.expr("false"))).limit(1).collect()
