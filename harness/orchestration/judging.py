@@ -22,6 +22,7 @@ from harness.scenario.errors import ScenarioError
 from harness.scenario.fitting import fitted
 from harness.scenario.script import Script, script_from_json
 from harness.trace.canonical import Canonicaliser
+from harness.trace.completeness import refuse_lost_events
 from harness.trace.events import Event, EventKind, RunFooter
 from harness.trace.files import RunFolder, read_events, read_records, write_records
 from harness.trace.schema import TraceError, json_object
@@ -218,7 +219,12 @@ def judge_run_again(
     catalogue: frozenset[str],
     baseline: Path | None,
 ) -> ExitCode:
-    """Judge a stored run with today's expectations, and say how a process that ran it would end."""
+    """Judge a stored run with today's expectations, and say how a process that ran it would end.
+
+    Raises:
+        TraceError: it had ended in order and has lost events since, or a file is damaged.
+    """
+    refuse_lost_events(folder)
     checked = judge_run(
         folder,
         expectation_files=expectation_files,

@@ -75,6 +75,16 @@ def test_a_scenario_without_a_trace_in_a_run_that_ended_is_our_fault(folder: Run
     assert code_of(folder, checked) == ExitCode.HARNESS_ERROR
 
 
+def test_a_run_that_ended_and_has_lost_events_since_is_not_judged_again(folder: RunFolder) -> None:
+    trace = folder.events("reference")
+    trace.write_bytes(b"")
+    with pytest.raises(TraceError, match="the trace of reference has 0 of its"):
+        judge_run_again(folder, expectation_files=[], catalogue=frozenset(catalogue()), baseline=None)
+    folder.footer_json.unlink()
+    code = judge_run_again(folder, expectation_files=[], catalogue=frozenset(catalogue()), baseline=None)
+    assert code == ExitCode.BAD_DATA
+
+
 def test_a_baseline_tells_what_changed(folder: RunFolder, tmp_path: Path) -> None:
     later = completed_run(tmp_path / "later", ["reference"], SUITE).folder
     checked = judged(later, baseline=folder.path)
