@@ -92,9 +92,9 @@ class ReferenceRuns:
 
     async def disturbs(self, script: Script, config: Mapping[str, str]) -> bool:
         """Tell whether another group on the same broker is answered otherwise while a script runs."""
-        return _takes_log_away(script) or await self._is_noticed(script, config)
+        return _takes_log_away(script) or await self._disturbs_others(script, config)
 
-    async def _is_noticed(self, script: Script, config: Mapping[str, str]) -> bool:
+    async def _disturbs_others(self, script: Script, config: Mapping[str, str]) -> bool:
         stage = (await self._broker(config)).open_stage(script.id)
         other = _Other(stage)
         try:
@@ -108,7 +108,7 @@ class ReferenceRuns:
 
     async def left(self, script: Script, config: Mapping[str, str]) -> Left:
         """Tell how others find a broker on which a script has run."""
-        if _takes_log_away(script) and not await self._is_noticed(script, config):
+        if _takes_log_away(script) and not await self._disturbs_others(script, config):
             return Left.SPOILT
         for left in (Left.CLEAN, Left.TO_CLEAR):
             cleared = left is Left.TO_CLEAR

@@ -129,7 +129,7 @@ def test_a_coordinator_that_rebalances_for_a_static_member_is_seen_by_its_client
         ignore=shutil.ignore_patterns("__pycache__", "tests"),
     )
     module = faulty / "groups" / "classic" / "static_members.py"
-    right, wrong = "elif group.protocol_name == group.select_protocol():", "elif group.protocol_name is None:"
+    right, wrong = "if group.protocol_name != group.select_protocol():", "if group.protocol_name is not None:"
     text = module.read_text()
     assert text.count(right) == 1
     module.write_text(text.replace(right, wrong))
