@@ -49,11 +49,13 @@ def _key(judgement: ClientJudgement) -> _Key:
 
 
 def _weighed(judgement: ClientJudgement, attempts: Sequence[ClientJudgement]) -> ClientJudgement:
+    """Judge by the worst of the attempts: nothing that differed is lost because another attempt broke off."""
     if not attempts:
         return judgement
+    ruling = next((each for each in attempts if each.outcome is Outcome.DIVERGES), judgement)
     return replace(
-        judgement,
-        confirmation=_confirmation(attempts),
+        ruling,
+        confirmation=_confirmation(attempts, ruling.outcome),
         attempts=tuple(
             ClientAttempt(number=number, outcome=each.outcome, says=_says(each))
             for number, each in enumerate(attempts, start=1)
@@ -61,11 +63,11 @@ def _weighed(judgement: ClientJudgement, attempts: Sequence[ClientJudgement]) ->
     )
 
 
-def _confirmation(attempts: Sequence[ClientJudgement]) -> Confirmation:
-    if any(each.outcome is Outcome.CONFORMS for each in attempts):
-        return Confirmation.FLAKY
-    shown = sum(each.outcome is attempts[0].outcome for each in attempts)
-    return Confirmation.CONFIRMED if shown > 1 else Confirmation.UNCONFIRMED
+def _confirmation(attempts: Sequence[ClientJudgement], outcome: Outcome) -> Confirmation:
+    if sum(each.outcome is outcome for each in attempts) > 1:
+        return Confirmation.CONFIRMED
+    conforms = any(each.outcome is Outcome.CONFORMS for each in attempts)
+    return Confirmation.FLAKY if conforms else Confirmation.UNCONFIRMED
 
 
 def _says(judgement: ClientJudgement) -> str:

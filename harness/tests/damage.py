@@ -27,6 +27,8 @@ SCENARIO: Final = "classic/heartbeat/empty-group"
 CLIENTS: Final = ("clients/position/seek", "--client", "confluent-kafka")
 REFUSED: Final = frozenset({ExitCode.BAD_DATA, ExitCode.NO_INPUT, ExitCode.CONFIGURATION, ExitCode.USAGE})
 _TIMES: Final = re.compile(r"\b\d+(\.\d+)? m?s\b|/tmp/\S+|\d{4}-\d\d-\d\d[T ]\S+")
+_PROGRESS: Final = re.compile(r"^report: .*$", re.MULTILINE)
+"""What is told of a report as it is made: how much hangs on how fast it goes."""
 _BEAT: Final = re.compile(r"[⠀-⣿]")
 """What a progress display turns, while a command works."""
 
@@ -221,7 +223,8 @@ def _answer(verb: Verb, run: Path, found: tuple[int, str]) -> tuple[int, str]:
     """Return the exit code, and all that a verb found, without times and places."""
     code, said = found
     written = [path.read_text(errors="replace") for each in verb.writes for path in run.parent.glob(each)]
-    return code, _BEAT.sub("", _TIMES.sub("", "\n".join([said, *sorted(written)])))
+    text = "\n".join([_PROGRESS.sub("", said).strip(), *sorted(written)])
+    return code, _BEAT.sub("", _TIMES.sub("", text))
 
 
 @contextlib.contextmanager

@@ -42,8 +42,10 @@ def test_real_clients_see_the_same_on_a_real_broker_and_on_the_reference(tmp_pat
     judgements = asyncio.run(drive(plan, lambda *_: None))
 
     assert len(judgements) == len(SCRIPTS) * len(libraries)
+    # Real clients race: what does not show again accuses nobody, and is rare.
+    flaky = [each.script_id for each in judgements if each.confirmation is Confirmation.FLAKY]
+    assert len(flaky) <= 1, flaky
     for each in judgements:
-        # Real clients race, and what does not show again accuses nobody.
         if each.confirmation is not Confirmation.FLAKY:
             found = (each.outcome, each.mismatches, each.differences)
             assert found == (Outcome.CONFORMS, (), ()), each.script_id

@@ -37,23 +37,29 @@ class Attempts:
 
 
 @pytest.mark.parametrize(
-    ("first", "later", "confirmation", "outcomes"),
+    ("first", "later", "outcome", "confirmation", "outcomes"),
     [
-        (BAD, [BAD, BAD], Confirmation.CONFIRMED, [BAD, BAD, BAD]),
-        (BAD, [GOOD], Confirmation.FLAKY, [BAD, GOOD]),
-        (BAD, [BAD, GOOD], Confirmation.FLAKY, [BAD, BAD, GOOD]),
-        (CUT, [GOOD], Confirmation.FLAKY, [CUT, GOOD]),
-        (BAD, [CUT, CUT], Confirmation.UNCONFIRMED, [BAD, CUT, CUT]),
-        (BAD, [None, None], Confirmation.UNCONFIRMED, [BAD]),
+        (BAD, [BAD, BAD], BAD, Confirmation.CONFIRMED, [BAD, BAD, BAD]),
+        (BAD, [GOOD], BAD, Confirmation.FLAKY, [BAD, GOOD]),
+        (BAD, [BAD, GOOD], BAD, Confirmation.CONFIRMED, [BAD, BAD, GOOD]),
+        (CUT, [GOOD], CUT, Confirmation.FLAKY, [CUT, GOOD]),
+        (CUT, [BAD, BAD], BAD, Confirmation.CONFIRMED, [CUT, BAD, BAD]),
+        (CUT, [BAD, GOOD], BAD, Confirmation.FLAKY, [CUT, BAD, GOOD]),
+        (BAD, [CUT, CUT], BAD, Confirmation.UNCONFIRMED, [BAD, CUT, CUT]),
+        (BAD, [None, None], BAD, Confirmation.UNCONFIRMED, [BAD]),
     ],
 )
 def test_nobody_is_accused_of_what_does_not_show_again(
-    first: Outcome, later: list[Outcome | None], confirmation: Confirmation, outcomes: list[Outcome]
+    first: Outcome,
+    later: list[Outcome | None],
+    outcome: Outcome,
+    confirmation: Confirmation,
+    outcomes: list[Outcome],
 ) -> None:
     attempts = Attempts(*later)
     (found,) = asyncio.run(confirmed([judgement(first)], attempts.again))
 
-    assert (found.outcome, found.confirmation) == (first, confirmation)
+    assert (found.outcome, found.confirmation) == (outcome, confirmation)
     assert [each.outcome for each in found.attempts] == outcomes
     assert attempts.later == []
 

@@ -41,8 +41,10 @@ def test_real_clients_see_in_a_container_what_the_scripts_say_and_the_reference_
     judgements = asyncio.run(drive(plan, lambda *_: None))
 
     assert len(judgements) == len(SCRIPTS) * len(LIBRARIES)
+    # Real clients race: what does not show again accuses nobody, and is rare.
+    flaky = [each.script_id for each in judgements if each.confirmation is Confirmation.FLAKY]
+    assert len(flaky) <= 1, flaky
     for each in judgements:
-        # Real clients race, and what does not show again accuses nobody.
         if each.confirmation is not Confirmation.FLAKY:
             found = (each.outcome, each.mismatches, each.differences, each.violations)
             assert found == (Outcome.CONFORMS, (), (), ()), each.script_id
