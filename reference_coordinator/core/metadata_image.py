@@ -1,0 +1,33 @@
+"""What the coordinator knows of the cluster's topics."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from types import MappingProxyType
+
+from reference_coordinator.core.ids import TopicId
+from reference_coordinator.core.values import value
+
+
+@value
+class TopicImage:
+    """A topic as the metadata image has it. Source: CoordinatorMetadataImage.TopicMetadata (4.3.1)."""
+
+    name: str
+    topic_id: TopicId
+    num_partitions: int
+    racks: tuple[frozenset[str], ...] = ()
+    """Of each partition's replicas; empty where brokers name no rack."""
+
+
+@value
+class MetadataImage:
+    """All topics at one point of the cluster's history. Source: CoordinatorMetadataImage (4.3.1)."""
+
+    version: int = 0
+    """Grows with every change, as the offset of a metadata record does."""
+    topics: Mapping[str, TopicImage] = field(default=MappingProxyType({}))
+    """By name."""
+
+    def by_id(self, topic_id: TopicId) -> TopicImage | None:
+        """The topic of that id; None where there is none any more."""
+        return next((each for each in self.topics.values() if each.topic_id == topic_id), None)

@@ -1,0 +1,132 @@
+"""ConsumerGroupHeartbeat and ConsumerGroupDescribe (KIP-848)."""
+
+from typing import Final
+
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId, Millis, TopicId
+from reference_coordinator.core.values import value
+
+LEAVE_GROUP_MEMBER_EPOCH: Final = -1
+"""What a member sends that leaves. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
+LEAVE_GROUP_STATIC_MEMBER_EPOCH: Final = -2
+"""What a static member sends that will be back. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
+JOIN_GROUP_MEMBER_EPOCH: Final = 0
+"""What a member sends that joins. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
+OPERATIONS_OMITTED: Final = -(2**31)
+"""The authorized operations of a description that was not asked for them."""
+
+
+@value
+class ConsumerGroupHeartbeatRequestTopicPartitions:
+    """Partitions that a member has, by the id of their topic."""
+
+    topic_id: TopicId
+    partitions: tuple[int, ...]
+
+
+@value
+class ConsumerGroupHeartbeatRequest:
+    """A member joins, tells what changed and what it has, or leaves; null means unchanged."""
+
+    group_id: GroupId
+    member_id: MemberId
+    member_epoch: int
+    instance_id: GroupInstanceId | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: Millis = Millis(-1)
+    subscribed_topic_names: tuple[str, ...] | None = None
+    subscribed_topic_regex: str | None = None
+    """Version 1 and later."""
+    server_assignor: str | None = None
+    topic_partitions: tuple[ConsumerGroupHeartbeatRequestTopicPartitions, ...] | None = None
+
+
+@value
+class ConsumerGroupHeartbeatResponseTopicPartitions:
+    """Partitions that a member is to have, by the id of their topic."""
+
+    topic_id: TopicId
+    partitions: tuple[int, ...]
+
+
+@value
+class ConsumerGroupHeartbeatResponseAssignment:
+    """All that a member is to have by now."""
+
+    topic_partitions: tuple[ConsumerGroupHeartbeatResponseTopicPartitions, ...]
+
+
+@value
+class ConsumerGroupHeartbeatResponse:
+    """The member's epoch, and its assignment where that changed; an error leaves the rest at its defaults."""
+
+    error_code: Errors
+    error_message: str | None = None
+    member_id: MemberId | None = None
+    member_epoch: int = 0
+    heartbeat_interval_ms: Millis = Millis(0)
+    assignment: ConsumerGroupHeartbeatResponseAssignment | None = None
+
+
+@value
+class ConsumerGroupDescribeRequest:
+    """Asks about consumer groups."""
+
+    group_ids: tuple[GroupId, ...]
+    include_authorized_operations: bool = False
+
+
+@value
+class ConsumerGroupDescribeResponseTopicPartitions:
+    """Partitions of one topic."""
+
+    topic_id: TopicId
+    topic_name: str
+    partitions: tuple[int, ...]
+
+
+@value
+class ConsumerGroupDescribeResponseAssignment:
+    """What a member has, or is to have."""
+
+    topic_partitions: tuple[ConsumerGroupDescribeResponseTopicPartitions, ...] = ()
+
+
+@value
+class ConsumerGroupDescribeResponseMember:
+    """A member as an administrator sees it."""
+
+    member_id: MemberId
+    instance_id: GroupInstanceId | None
+    rack_id: str | None
+    member_epoch: int
+    client_id: str
+    client_host: str
+    subscribed_topic_names: tuple[str, ...]
+    subscribed_topic_regex: str | None
+    assignment: ConsumerGroupDescribeResponseAssignment
+    target_assignment: ConsumerGroupDescribeResponseAssignment
+    member_type: int = -1
+    """0: speaks the classic protocol, 1: the consumer protocol; version 1 and later."""
+
+
+@value
+class ConsumerGroupDescribeResponseGroup:
+    """One group, or why it cannot be described."""
+
+    error_code: Errors
+    error_message: str | None = None
+    group_id: GroupId
+    group_state: str = ""
+    group_epoch: int = 0
+    assignment_epoch: int = 0
+    assignor_name: str = ""
+    members: tuple[ConsumerGroupDescribeResponseMember, ...] = ()
+    authorized_operations: int = OPERATIONS_OMITTED
+
+
+@value
+class ConsumerGroupDescribeResponse:
+    """One entry a group, in request order."""
+
+    groups: tuple[ConsumerGroupDescribeResponseGroup, ...]
