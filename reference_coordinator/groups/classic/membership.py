@@ -55,8 +55,16 @@ class ClassicGroupMembership(Group):
     """Who has not synced in this generation; a dict for its order."""
 
     def transition_to(self, state: ClassicGroupState, *, now_ms: Millis) -> None:
-        """Enter a state. Source: ClassicGroup#transitionTo (4.3.1)."""
-        assert self.state in VALID_PREVIOUS_STATES[state], f"{self.state} to {state}"
+        """Enter a state.
+
+        Raises:
+            IllegalStateError: the group cannot come from the state that it is in.
+
+        Source: ClassicGroup#transitionTo (4.3.1), GroupMetadata#transitionTo (3.9.2).
+        """
+        if self.state not in VALID_PREVIOUS_STATES[state]:
+            # A deadline that was set for another group of this id may bring this about.
+            raise IllegalStateError("Group should be in another state before moving")
         self.previous_state = self.state
         self.state = state
         self.current_state_timestamp_ms = now_ms
