@@ -52,7 +52,11 @@ class ClassicGroupMembership(Group):
     static_members: dict[GroupInstanceId, MemberId] = field(default_factory=dict)
     pending_join_members: set[MemberId] = field(default_factory=set)
     pending_sync_members: dict[MemberId, None] = field(default_factory=dict)
-    """Who has not synced in this generation; a dict for its order."""
+    """Who has not synced in this generation; a dict for its order.
+
+    A static member that is replaced stays in it with its old id, so that nobody can sync for it any more.
+    Releases that let no pending sync expire have no such set.
+    """
 
     def transition_to(self, state: ClassicGroupState, *, now_ms: Millis) -> None:
         """Enter a state.
