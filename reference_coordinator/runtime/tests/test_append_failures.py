@@ -3,11 +3,15 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
+from reference_coordinator.messages import JoinGroupRequest, OffsetCommitRequest
 from reference_coordinator.tests.kit import (
+    INITIAL_DELAY_MS,
     JAVA,
+    REBALANCE_MS,
     SCALA,
     Broker,
     both,
+    commit,
     heartbeat,
     join,
     leave,
@@ -103,3 +107,46 @@ def test_who_joined_meanwhile_goes_down_with_the_group_on_java() -> None:
     assert first.error is Errors.COORDINATOR_NOT_AVAILABLE
     assert second.is_parked
     assert broker.state() == "Dead"
+
+
+def unwritten_group(broker: Broker, *, is_complete: bool) -> None:
+    """Let a group be made and fail, in its initial delay or while members are missing."""
+    broker.holds_appends = True
+    (_,) = parked_members(broker, join())
+    if is_complete:
+        broker.elapse(INITIAL_DELAY_MS)
+        parked_members(broker, join())
+    broker.release(Errors.NOT_ENOUGH_REPLICAS)
+    assert broker.state() == "Dead"
+
+
+@pytest.mark.parametrize("is_complete", [False, True])
+@pytest.mark.parametrize("request_", [join(), commit({0: 1})], ids=["join", "commit"])
+def test_on_java_a_deadline_of_an_unwritten_group_counts_up_the_next_of_its_id(
+    request_: JoinGroupRequest | OffsetCommitRequest, *, is_complete: bool
+) -> None:
+    """The timer knows a group by its id: the next one is Empty and cannot become so, but has counted."""
+    broker = Broker(JAVA)
+    unwritten_group(broker, is_complete=is_complete)
+    broker.send(request_)
+    assert broker.state() == "Empty"
+
+    broker.elapse(REBALANCE_MS)
+
+    assert broker.state() == "Empty"
+    (call,) = parked_members(broker, join())
+    broker.elapse(INITIAL_DELAY_MS)
+    assert call.join.generation_id == 2
+
+
+def test_on_java_the_next_group_of_an_id_sets_the_deadline_anew() -> None:
+    broker = Broker(JAVA)
+    unwritten_group(broker, is_complete=False)
+    broker.elapse(INITIAL_DELAY_MS - 1)
+    (call,) = parked_members(broker, join())
+
+    broker.elapse(INITIAL_DELAY_MS - 1)
+    assert call.is_parked
+
+    broker.elapse(1)
+    assert call.join.generation_id == 1

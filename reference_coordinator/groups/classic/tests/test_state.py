@@ -3,6 +3,7 @@ from itertools import product
 import pytest
 
 from reference_coordinator.core.choices import DeterministicChoices
+from reference_coordinator.core.errors import IllegalStateError
 from reference_coordinator.core.ids import GroupId, Millis
 from reference_coordinator.groups.classic.group import ClassicGroup
 from reference_coordinator.groups.classic.state import VALID_PREVIOUS_STATES, ClassicGroupState
@@ -34,7 +35,7 @@ def test_a_group_changes_state_exactly_where_the_table_says(
         assert (group.previous_state, group.state) == (source, target)
         assert group.current_state_timestamp_ms == 5
     else:
-        with pytest.raises(AssertionError):
+        with pytest.raises(IllegalStateError):
             group.transition_to(target, now_ms=Millis(5))
 
 

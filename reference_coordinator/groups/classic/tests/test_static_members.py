@@ -6,6 +6,7 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.tests.kit import (
     INITIAL_DELAY_MS,
     JAVA,
+    REBALANCE_MS,
     SCALA,
     SESSION_MS,
     Broker,
@@ -164,6 +165,25 @@ def test_who_replaces_a_new_member_may_be_new_itself(profile: str, *, expires: b
     broker.elapse(SESSION_MS)
 
     assert second.is_parked is not expires
+
+
+@pytest.mark.parametrize(
+    ("profile", "error"),
+    [("2.7.2", Errors.NONE), ("2.8.2", Errors.REBALANCE_IN_PROGRESS), (JAVA, Errors.REBALANCE_IN_PROGRESS)],
+)
+def test_a_restart_before_the_sync_is_waited_for_under_the_old_id(profile: str, error: Errors) -> None:
+    """Nobody can sync for an id that is no more, so that the deadline brings a rebalance."""
+    broker = Broker(profile)
+    ana, _ = joined_members(broker, join(session_ms=60_000), join(instance="i", session_ms=60_000))
+    assert broker.send(sync(ana)).error is Errors.NONE
+    back = broker.send(join(instance="i", session_ms=60_000)).join.member_id
+    assert broker.send(sync(back, instance="i")).error is Errors.NONE
+
+    broker.elapse(REBALANCE_MS - 1)
+    assert broker.send(heartbeat(ana)).error is Errors.NONE
+    broker.elapse(1)
+
+    assert [broker.send(heartbeat(each)).error for each in (ana, back)] == [error, error]
 
 
 @both
