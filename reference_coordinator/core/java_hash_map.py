@@ -6,9 +6,7 @@ So these keep the table itself.
 
 from collections.abc import Callable, Collection, Iterator, MutableMapping, MutableSet
 from itertools import chain
-from typing import Final, Generic, TypeVar
-
-from typing_extensions import Self
+from typing import Final, Generic, Self, TypeVar
 
 _DEFAULT_CAPACITY: Final = 16
 _BIN_IS_LONG: Final = 8
@@ -66,11 +64,13 @@ class JavaHashMap(MutableMapping[KeyT, ValueT], Generic[KeyT, ValueT]):
     def compute_if_absent(self, key: KeyT, make: Callable[[], ValueT]) -> ValueT:
         """The key's value, or one that is made and put first in its bucket.
 
-        The table grows before that, and only if it was too small already. Source: HashMap#computeIfAbsent.
+        The table grows first, even for a key that is there, if it was too small already.
+
+        Source: HashMap#computeIfAbsent.
         """
+        if len(self._values) > self._threshold:
+            self._resize()
         if key not in self._values:
-            if len(self._values) > self._threshold:
-                self._resize()
             bucket = self._bucket(key)
             bucket.insert(0, key)
             self._values[key] = make()
@@ -106,7 +106,7 @@ class JavaHashSet(MutableSet[KeyT], Generic[KeyT]):
 
     @classmethod
     def copy_of(cls, items: Collection[KeyT], hash_code: HashCode[KeyT], *, size: int | None = None) -> Self:
-        """A set of what a collection has, which may claim another size than it has. Source: HashSet#HashSet."""
+        """A set of what a collection has, which may claim to have more. Source: HashSet#HashSet."""
         claimed = len(items) if size is None else size
         copied = cls(hash_code, capacity=max(capacity_for(claimed), _DEFAULT_CAPACITY))
         copied |= items
@@ -134,7 +134,7 @@ class JavaHashSet(MutableSet[KeyT], Generic[KeyT]):
 
 
 def capacity_for(size: int) -> int:
-    """The capacity at which Java's programs make a map that is to have so many keys: (int) (size / 0.75f) + 1."""
+    """The capacity of a map that is to have so many keys, as programs have it: (int) (size / 0.75f) + 1."""
     return size * 4 // 3 + 1
 
 

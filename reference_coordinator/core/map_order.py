@@ -38,9 +38,14 @@ def string_hash_code(text: str) -> int:
 
 @lru_cache(maxsize=_REMEMBERED_TOPICS)
 def uuid_hash_code(uuid: str) -> int:
-    """The hash of a UUID in its usual text form, as an unsigned 32-bit number. Source: Uuid#hashCode (4.3.1)."""
+    """The hash of a UUID in its usual text form, as for a string. Source: Uuid#hashCode (4.3.1)."""
     number = int(uuid.replace("-", ""), 16)
     return (number >> 96 ^ number >> 64 ^ number >> 32 ^ number) & _INT_MASK
+
+
+def int_hash_code(number: int) -> int:
+    """The hash of an `Integer`, as an unsigned 32-bit number. Source: Integer#hashCode."""
+    return number & _INT_MASK
 
 
 def uuid_order(uuid: str) -> tuple[int, int]:

@@ -1,5 +1,6 @@
 """What an assignor is told of a consumer group and its topics."""
 
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from enum import Enum, auto
 from typing import TypeAlias
@@ -59,3 +60,14 @@ class SubscribedTopic:
 
 class PartitionAssignorError(Exception):
     """An assignor cannot assign. Source: PartitionAssignorException (4.3.1)."""
+
+
+def unknown_topic(topic_id: TopicId) -> PartitionAssignorError:
+    """What `uniform` says of a subscribed topic that does not exist.
+
+    Decided in: UniformHomogeneousAssignmentBuilder#build (4.3.1), Uuid#toString (4.3.1).
+    """
+    text = urlsafe_b64encode(bytes.fromhex(topic_id.replace("-", ""))).decode().rstrip("=")
+    return PartitionAssignorError(
+        f"Members are subscribed to topic {text} which doesn't exist in the topic metadata."
+    )

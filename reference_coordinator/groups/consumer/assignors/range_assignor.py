@@ -53,7 +53,7 @@ def assign(spec: GroupSpec, topics: Mapping[TopicId, SubscribedTopic]) -> dict[M
 def _assign_homogeneous_group(
     spec: GroupSpec, topics: Mapping[TopicId, SubscribedTopic]
 ) -> dict[MemberId, Assignment]:
-    """Source: RangeAssignor#assignHomogeneousGroup (4.3.1), which asks the first member alone for its topics."""
+    """Ask the first member alone for its topics. Source: RangeAssignor#assignHomogeneousGroup (4.3.1)."""
     member_ids = _sort_member_ids(spec)
     metadata = {
         topic_id: _TopicMetadata(_num_partitions(topics, topic_id), len(member_ids))
@@ -85,7 +85,7 @@ def _assign_heterogeneous_group(
 
 
 def _sort_member_ids(spec: GroupSpec) -> list[MemberId]:
-    """Static members by instance id, then the others by member id. Source: RangeAssignor#sortMemberIds (4.3.1)."""
+    """Static members by instance id, then others by their ids. Source: RangeAssignor#sortMemberIds (4.3.1)."""
 
     def rank(member_id: MemberId) -> tuple[bool, bytes]:
         instance_id = spec.members[member_id].instance_id
