@@ -103,7 +103,9 @@ def earlier_assignments(
     }
 
 
-def a_group(random: Random, *, members_max: int = 40, topics_max: int = 30, partitions_max: int = 40) -> Group:
+def a_group(
+    random: Random, *, members_max: int = 40, topics_max: int = 30, partitions_max: int = 40
+) -> Group:
     """A group with any assignment before."""
     is_homogeneous = random.random() < 0.5
     num_partitions = {
