@@ -16,7 +16,7 @@ from harness.scenario.log_records import (
     with_value,
 )
 from harness.scenario.member import LEAVES_FOR_A_WHILE, Member
-from harness.scenario.messages import ANY, OWN
+from harness.scenario.messages import ANY, OWN, PinNumber
 from harness.scenario.registry import collect, record, record_each, scenario, scenario_functions
 from harness.scenario.script import Script, script_from_json, script_to_json, step_text
 from harness.scenario.sweep import Sweep, sweep
@@ -54,6 +54,7 @@ __all__ = (
     "GroupRef",
     "Member",
     "Pattern",
+    "PinNumber",
     "ScenarioError",
     "Script",
     "Sweep",

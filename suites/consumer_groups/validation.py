@@ -126,7 +126,7 @@ def assignors_are_known(conversation: Conversation) -> None:
 
 @scenario(
     "consumer_groups/validation/regular-expression",
-    source="GroupMetadataManager#throwIfRegularExpressionIsInvalid",
+    source="Utils#throwIfRegularExpressionIsInvalid",
     clauses=("CH-16",),
 )
 def regular_expressions_are_of_re2(conversation: Conversation) -> None:
