@@ -64,7 +64,7 @@ class Unordered:
 
     path: str
     key: tuple[str, ...]
-    """Fields to sort by; the whole item decides between equals."""
+    """Fields to sort by, none where items are no structures; the whole item decides between equals."""
     reason: str
 
 
@@ -120,6 +120,8 @@ class ApiDescriptor:
 
     learns: tuple[str, ...] = ()
     """Response fields that are the actor's own from then on."""
+    learns_from_errors: bool = True
+    """Whether a response with an error teaches them too; others then have zeros there."""
     gives_producer_id: bool = False
     """Whether a response makes the actor a producer, by `producer_id`."""
     gives_epoch: bool = False
@@ -158,3 +160,8 @@ class ApiDescriptor:
 
     impact: ClientImpact | None = None
     """What a client does about a response; None where nobody compares responses."""
+
+    @property
+    def learnt_names(self) -> tuple[str, ...]:
+        """What scripts call the fields that the actor learns: their names without their paths."""
+        return tuple(path.rpartition(".")[2] for path in self.learns)

@@ -18,6 +18,14 @@ def _by_partition(parent: str = "") -> tuple[Unordered, ...]:
     )
 
 
+def _assigned(parent: str) -> tuple[Unordered, ...]:
+    topics = f"{parent}.topic_partitions"
+    return (
+        Unordered(path=topics, key=("topic_id",), reason="hash-map order over random ids of topics"),
+        Unordered(path=f"{topics}[].partitions", key=(), reason="a set of partitions"),
+    )
+
+
 _TABLE: Final = (
     ApiDescriptor(
         name="Produce",
@@ -230,7 +238,7 @@ _TABLE: Final = (
         impact=impact.TXN_OFFSET_COMMIT,
     ),
     ApiDescriptor(name="DescribeConfigs", key=32, access=Access.READS),
-    ApiDescriptor(name="CreatePartitions", key=37, client_access=Access.CHANGES, changes_topics=True),
+    ApiDescriptor(name="CreatePartitions", key=37, access=Access.CHANGES, changes_topics=True),
     ApiDescriptor(
         name="DeleteGroups",
         key=42,
@@ -244,6 +252,7 @@ _TABLE: Final = (
         takes_no_group=True,
         impact=impact.DELETE_GROUPS,
     ),
+    ApiDescriptor(name="IncrementalAlterConfigs", key=44, groups=("resources[].resource_name",)),
     ApiDescriptor(
         name="OffsetDelete",
         key=47,
@@ -263,7 +272,12 @@ _TABLE: Final = (
         subject=Subject.OTHER_GROUPS,
         groups=("group_id",),
         members=("member_id",),
-        client_access=Access.CHANGES,
+        generation=("member_epoch",),
+        learns=("member_id", "member_epoch", "assignment.topic_partitions"),
+        learns_from_errors=False,
+        unordered=_assigned("assignment"),
+        access=Access.CHANGES,
+        impact=impact.CONSUMER_GROUP_HEARTBEAT,
     ),
     ApiDescriptor(
         name="ConsumerGroupDescribe",
@@ -271,7 +285,15 @@ _TABLE: Final = (
         subject=Subject.OTHER_GROUPS,
         groups=("group_ids",),
         group_entries="groups",
-        client_access=Access.READS,
+        unordered=(
+            Unordered(path="groups", key=("group_id",), reason="partition by partition of the log"),
+            Unordered(path="groups[].members", key=("member_id",), reason=_HASH_OF_IDS),
+            Unordered(path="groups[].members[].subscribed_topic_names", key=(), reason="a set of names"),
+            *_assigned("groups[].members[].assignment"),
+            *_assigned("groups[].members[].target_assignment"),
+        ),
+        access=Access.READS,
+        impact=impact.CONSUMER_GROUP_DESCRIBE,
     ),
     ApiDescriptor(name="GetTelemetrySubscriptions", key=71, client_access=Access.READS),
     ApiDescriptor(name="DescribeTopicPartitions", key=75, client_access=Access.READS),

@@ -21,6 +21,7 @@ from harness.scenario.values import (
     OneOf,
     Pattern,
     StartingWith,
+    TopicId,
     phrase,
 )
 from harness.trace.canonical import (
@@ -194,7 +195,7 @@ def _named_groups(scripted: Pattern, sent: object) -> Iterator[tuple[str, str]]:
 
 def _group_names(pattern: Pattern) -> Iterator[str]:
     match pattern:
-        case GroupRef(name):
+        case GroupRef(name) | TopicId(GroupRef(name)):
             yield name
         case OneOf(items) | InAnyOrder(items) | Containing(items):
             for item in items:

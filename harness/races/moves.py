@@ -11,7 +11,8 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from harness.scenario import ask
-from harness.scenario.conversation import Actor, Conversation
+from harness.scenario.actor import Actor
+from harness.scenario.conversation import Conversation
 from harness.scenario.messages import Number, Request, Text, pinned
 
 INSTANCE: Final = "instance-of-ana"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from harness.scenario.script import Repeat, Script, Send, SendBytes
-from harness.scenario.values import AnswerRef, GroupRef, Plus, Ref, Value
+from harness.scenario.values import AnswerRef, GroupRef, Plus, Ref, TopicId, Value
 from harness.targets.external.guard import NotOurs
 from harness.targets.external.namespace import Namespace
 from harness.targets.external.run_namespace import RunNamespace
@@ -12,6 +12,8 @@ from harness.wire.codec import FieldValue
 
 _LEARNT: Final = -1
 """Stands for a number that an answer to the script itself will bring."""
+_NO_ID: Final = "00000000-0000-0000-0000-000000000000"
+"""Stands for the id of a topic."""
 _LOWER: Final = -2
 """Stands for a number below one that was learnt; as an id it is nobody's."""
 _HIGHER: Final = (1 << 15) - 1
@@ -41,6 +43,8 @@ def _stood_in(value: Value, namespace: Namespace) -> FieldValue:
     match value:
         case GroupRef(name):
             return f"{namespace.prefix}{name}"
+        case TopicId():
+            return _NO_ID
         case Ref() | AnswerRef():
             return _LEARNT
         case Plus():

@@ -5,7 +5,7 @@ from itertools import chain, count, islice
 from typing import Final
 
 from harness.scenario.script import Append, PauseAt, Placement, Script, Step
-from harness.scenario.values import GroupRef, Pattern
+from harness.scenario.values import GroupRef, Pattern, TopicId
 from harness.targets.base.interface import BrokerDescription
 from harness.targets.base.java_hash import partition_of
 
@@ -110,6 +110,8 @@ def group_names(script: Script) -> tuple[str, ...]:
 def _named(value: Pattern) -> Iterator[str]:
     if isinstance(value, GroupRef):
         yield value.name
+    elif isinstance(value, TopicId):
+        yield from _named(value.name if isinstance(value.name, GroupRef) else None)
     elif isinstance(value, Mapping):
         for item in value.values():
             yield from _named(item)

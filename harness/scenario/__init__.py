@@ -1,8 +1,9 @@
 """The scenario language: all that a suite imports."""
 
 from harness.scenario import ask, expect
+from harness.scenario.actor import Actor, Answer
 from harness.scenario.ask import ORDERS, RANGE, ROUND_ROBIN, SHORT_SESSIONS, TRANSACTION, subscription
-from harness.scenario.conversation import Actor, Answer, Conversation
+from harness.scenario.conversation import Conversation
 from harness.scenario.errors import ScenarioError
 from harness.scenario.expect import GONE
 from harness.scenario.log_records import (
@@ -14,7 +15,8 @@ from harness.scenario.log_records import (
     record_of_type,
     with_value,
 )
-from harness.scenario.messages import ANY, OWN
+from harness.scenario.member import LEAVES_FOR_A_WHILE, Member
+from harness.scenario.messages import ANY, OWN, PinNumber
 from harness.scenario.registry import collect, record, record_each, scenario, scenario_functions
 from harness.scenario.script import Script, script_from_json, script_to_json, step_text
 from harness.scenario.sweep import Sweep, sweep
@@ -23,6 +25,7 @@ from harness.scenario.values import (
     AnswerRef,
     GroupRef,
     Pattern,
+    TopicId,
     Value,
     containing,
     in_any_order,
@@ -34,6 +37,7 @@ from harness.targets.base.interface import Breakpoint, Capability
 __all__ = (
     "ANY",
     "GONE",
+    "LEAVES_FOR_A_WHILE",
     "NON_EMPTY",
     "ORDERS",
     "OWN",
@@ -48,10 +52,13 @@ __all__ = (
     "Capability",
     "Conversation",
     "GroupRef",
+    "Member",
     "Pattern",
+    "PinNumber",
     "ScenarioError",
     "Script",
     "Sweep",
+    "TopicId",
     "Value",
     "ask",
     "collect",

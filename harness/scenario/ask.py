@@ -11,7 +11,7 @@ scenario which names none runs against every release. A producer's id and epoch 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias, TypeVar
 
 from harness.scenario.messages import (
@@ -27,7 +27,7 @@ from harness.scenario.messages import (
     Unpinned,
     builds_request,
 )
-from harness.scenario.values import GroupRef, Value
+from harness.scenario.values import AnswerRef, GroupRef, Ref, TopicId, Value
 
 SESSION_TIMEOUT_MS: Final = 30_000
 REBALANCE_TIMEOUT_MS: Final = 30_000
@@ -64,6 +64,9 @@ TRANSACTION_TIMEOUT_MS: Final = 600_000
 """Long enough that no broker ends a scenario's transactions of itself."""
 TRANSACTION: Final = GroupRef("txn")
 """The transactional id of a scenario's only producer; one of another is a `conversation.group` too."""
+_MAIN: Final = GroupRef("main")
+Owned: TypeAlias = "Mapping[TopicT, Sequence[int]] | Ref | AnswerRef | None"
+"""Topic to partitions, by name; or what an answer brought; None where nothing is said of it."""
 
 
 def request(api: str, version: int, **fields: RequestValue) -> Request:
@@ -206,13 +209,21 @@ def offset_fetch(
     *,
     version: int = 6,
     group_id: Group | Own = OWN,
+    member_id: Text | Own | None | Unpinned = ANY,
+    member_epoch: Number | Own | Unpinned = ANY,
     topics: Partitions[TopicT] | None = None,
     require_stable: bool | Unpinned = ANY,
 ) -> RequestFields:
-    """Ask for a group's committed offsets, all if no topics are named; from v8 on as a batch of one."""
+    """Ask for a group's committed offsets, all if no topics are named; from v8 on as a batch of one.
+
+    Who asks, and with which epoch, travels from v9 on; the coordinator looks at neither unless it is named.
+    """
     wanted = None if topics is None else _partition_indexes(topics)
     if version >= 8:
-        return {"groups": ({"group_id": group_id, "topics": wanted},), "group_id": ANY, "topics": ANY}
+        asker = {"member_id": member_id, "member_epoch": member_epoch}
+        named = {name: value for name, value in asker.items() if not isinstance(value, Unpinned)}
+        group = {"group_id": group_id, **named, "topics": wanted}
+        return {"groups": (group,), "group_id": ANY, "topics": ANY, **dict.fromkeys(asker, ANY)}
     return {"topics": wanted}
 
 
@@ -220,6 +231,48 @@ def _partition_indexes(topics: Partitions[TopicT]) -> Value:
     return tuple(
         {"name": topic, "partition_indexes": tuple(partitions)} for topic, partitions in topics.items()
     )
+
+
+@builds_request("ConsumerGroupHeartbeat")
+def consumer_group_heartbeat(
+    *,
+    version: int = 1,
+    group_id: Group | Own = OWN,
+    member_id: Text | Own = OWN,
+    member_epoch: Number | Own = OWN,
+    instance_id: str | None | Own = OWN,
+    rack_id: str | None = None,
+    rebalance_timeout_ms: int = -1,
+    subscribed_topic_names: Sequence[Group] | None = None,
+    subscribed_topic_regex: str | None | Unpinned = ANY,
+    server_assignor: str | None = None,
+    topic_partitions: Owned[TopicT] = None,
+) -> RequestFields:
+    """Say that a member of a consumer group lives; what is left out is as it was.
+
+    The regular expression travels from v1 on. Epoch 0 joins, -1 leaves, -2 leaves for a while.
+    """
+    names = None if subscribed_topic_names is None else tuple(subscribed_topic_names)
+    return {"topic_partitions": topic_ids(topic_partitions), "subscribed_topic_names": names}
+
+
+def topic_ids(partitions: Owned[TopicT]) -> Value:
+    """Return partitions as consumer groups name them: by the ids of their topics."""
+    if not isinstance(partitions, Mapping):
+        return partitions
+    return tuple(
+        {"topic_id": TopicId(topic), "partitions": tuple(indexes)} for topic, indexes in partitions.items()
+    )
+
+
+@builds_request("ConsumerGroupDescribe")
+def consumer_group_describe(
+    *,
+    version: int = 1,
+    group_ids: Sequence[Group | Own] = (OWN,),
+    include_authorized_operations: bool = False,
+) -> None:
+    """Ask what the coordinator knows of consumer groups; of the actor's own if none is named."""
 
 
 @builds_request("OffsetDelete")
@@ -314,6 +367,51 @@ def write_txn_markers(
         **stated,
     }
     return request("WriteTxnMarkers", version, markers=(marker,))
+
+
+GROUP_RESOURCE: Final = 32
+"""Source: ConfigResource.Type.GROUP."""
+SET: Final = 0
+DELETE: Final = 1
+"""What is done to a configuration. Source: AlterConfigOp.OpType."""
+
+
+def group_configs(
+    configs: Mapping[str, str | int | None], *, version: int = 1, group: Group = _MAIN
+) -> Request:
+    """Configure one group: values by name; None deletes one, so that the broker's holds again."""
+    changes: Value = tuple(
+        {
+            "name": name,
+            "config_operation": DELETE if value is None else SET,
+            "value": None if value is None else str(value),
+        }
+        for name, value in configs.items()
+    )
+    resource: Value = {"resource_type": GROUP_RESOURCE, "resource_name": group, "configs": changes}
+    return request("IncrementalAlterConfigs", version, resources=(resource,))
+
+
+def described_group_configs(*names: str, version: int = 4, group: Group = _MAIN) -> Request:
+    """Ask how a group is configured, by some names or, without any, altogether."""
+    resource: Value = {
+        "resource_type": GROUP_RESOURCE,
+        "resource_name": group,
+        "configuration_keys": names or None,
+    }
+    return request("DescribeConfigs", version, resources=(resource,))
+
+
+def metadata(topics: Iterable[Group], *, version: int = 12) -> Request:
+    """Ask for topics by name, and create none; from v10 on the answer has their ids."""
+    wanted: Value = tuple({"name": topic} for topic in topics)
+    return request("Metadata", version, topics=wanted, allow_auto_topic_creation=False)
+
+
+def create_partitions(name: Group, *, version: int = 2, count: int) -> Request:
+    """Have a topic of the scenario's own grow to so many partitions."""
+    topic: Value = {"name": name, "count": count, "assignments": None}
+    return request("CreatePartitions", version, topics=(topic,), timeout_ms=5_000)
 
 
 def create_topic(name: Group, *, version: int = 4, num_partitions: int = 1) -> Request:

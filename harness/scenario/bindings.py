@@ -19,10 +19,11 @@ from harness.scenario.values import (
     Pattern,
     Plus,
     Ref,
+    TopicId,
     phrase,
 )
 
-LEARNT_NAMES: Final = tuple(dict.fromkeys(name for api in APIS.values() for name in api.learns))
+LEARNT_NAMES: Final = tuple(dict.fromkeys(name for api in APIS.values() for name in api.learnt_names))
 """What responses teach an actor."""
 
 
@@ -33,15 +34,30 @@ class Bindings:
     groups: Mapping[str, str]
     """Symbolic group names to the ids that this conversation uses."""
     _learnt: dict[tuple[str, str], object] = field(default_factory=dict)
+    _topic_ids: dict[str, str] = field(default_factory=dict)
+    """By the name that a topic has on the broker, its newest id."""
     _answers: dict[int, Mapping[str, object]] = field(default_factory=dict)
 
     def learn(self, *, step: int, actor: str, api: str, fields: Mapping[str, object]) -> None:
         """Take note of a response. A JoinGroup teaches an actor its id even when it is an error."""
         self._answers[step] = fields
-        for name in descriptor(api).learns:
-            value = fields.get(name)
+        row = descriptor(api)
+        if api == "Metadata":
+            self._learn_topics(fields.get("topics"))
+        if not row.learns_from_errors and fields.get("error_code") != "NONE":
+            return
+        for name, path in zip(row.learnt_names, row.learns, strict=True):
+            value = _at(fields, path.split("."))
             if value not in (None, "", -1):
                 self._learnt[actor, name] = value
+
+    def _learn_topics(self, topics: object) -> None:
+        for topic in topics if isinstance(topics, list | tuple) else ():
+            match topic:
+                case {"name": str(name), "topic_id": str(topic_id), "error_code": "NONE"}:
+                    self._topic_ids[name] = topic_id
+                case _:
+                    pass
 
     def resolve(self, value: Pattern) -> Pattern:
         """Put learnt values where references stand.
@@ -56,6 +72,8 @@ class Bindings:
                 return self._sum(base, addend)
             case GroupRef(name):
                 return self.groups[name]
+            case TopicId(name):
+                return self._topic_id(value, self.groups[name.name] if isinstance(name, GroupRef) else name)
             case OneOf(values):
                 return OneOf(tuple(self.resolve(item) for item in values))
             case InAnyOrder(items):
@@ -82,19 +100,29 @@ class Bindings:
             raise UnboundReferenceError(f"{phrase(base)} is {number!r}, which is no number")
         return number + addend
 
-    def _value_of(self, ref: Ref | AnswerRef) -> str | int | bytes | bool:
+    def _topic_id(self, ref: TopicId, name: str) -> str:
+        try:
+            return self._topic_ids[name]
+        except KeyError:
+            raise UnboundReferenceError(f"no answer brought the id of {phrase(ref)}") from None
+
+    def _value_of(self, ref: Ref | AnswerRef) -> Pattern:
         value = self._learnt.get((ref.actor, ref.name)) if isinstance(ref, Ref) else self._answered(ref)
-        if not isinstance(value, str | int | bytes):
+        if not isinstance(value, str | int | bytes | list | tuple):
             raise UnboundReferenceError(f"no answer brought {phrase(ref)}")
         return value
 
     def _answered(self, ref: AnswerRef) -> object:
-        value: object = self._answers.get(ref.step)
-        for key in ref.path:
-            if isinstance(value, Mapping):
-                value = value.get(str(key))
-            elif isinstance(value, list | tuple) and isinstance(key, int) and key < len(value):
-                value = value[key]
-            else:
-                return None
-        return value
+        return _at(self._answers.get(ref.step), ref.path)
+
+
+def _at(value: object, path: Sequence[str | int]) -> object:
+    """Return what stands at a path; None where nothing does."""
+    for key in path:
+        if isinstance(value, Mapping):
+            value = value.get(str(key))
+        elif isinstance(value, list | tuple) and isinstance(key, int) and key < len(value):
+            value = value[key]
+        else:
+            return None
+    return value

@@ -15,6 +15,8 @@ class BrokerVerbs:
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.placements: dict[str, Placement] = {}
+        self.known_topics: set[str | GroupRef] = set()
+        """Topics of which somebody has learnt the id."""
 
     def group(
         self,

@@ -14,10 +14,11 @@ from harness.scenario.messages import (
     PinNumber,
     PinText,
     Response,
+    Unpinned,
     builds_response,
     pinned,
 )
-from harness.scenario.values import InAnyOrder, OneOf, Pattern
+from harness.scenario.values import InAnyOrder, OneOf, Pattern, TopicId
 
 Errors: TypeAlias = Mapping[TopicT, Mapping[int, str | OneOf]]
 """Topic to partition to error."""
@@ -144,6 +145,99 @@ def offset_fetch(
         return Response(api="OffsetFetch", fields={"groups": (group,)})
     top = {"error_code": error_code} if version >= 2 else {}
     return Response(api="OffsetFetch", fields={"topics": topics, **top})
+
+
+def assigned(partitions: Mapping[TopicT, Sequence[int]] | None) -> Pattern:
+    """Return an assignment as consumer groups have it: exactly these partitions, in whatever order."""
+    if partitions is None:
+        return None
+    return {
+        "topic_partitions": InAnyOrder(
+            tuple(
+                {"topic_id": TopicId(topic), "partitions": InAnyOrder(tuple(indexes))}
+                for topic, indexes in partitions.items()
+            )
+        )
+    }
+
+
+@builds_response("ConsumerGroupHeartbeat")
+def consumer_group_heartbeat(
+    *,
+    error_code: PinText = ANY,
+    error_message: PinText = ANY,
+    member_id: PinText = ANY,
+    member_epoch: PinNumber = ANY,
+    heartbeat_interval_ms: PinNumber = ANY,
+    assignment: Pattern | Unpinned = ANY,
+) -> None:
+    """Expect an answer to ConsumerGroupHeartbeat; `assigned(…)` says what an assignment is to be."""
+
+
+@builds_response("ConsumerGroupDescribe", entry="groups")
+def consumer_group_describe(
+    *,
+    error_code: PinText = ANY,
+    group_state: PinText = ANY,
+    group_epoch: PinNumber = ANY,
+    assignment_epoch: PinNumber = ANY,
+    assignor_name: PinText = ANY,
+    members: PinItems = ANY,
+    authorized_operations: PinNumber = ANY,
+) -> None:
+    """Expect an answer to ConsumerGroupDescribe about exactly one group."""
+
+
+def group_member(
+    member_id: PinText,
+    *,
+    epoch: PinNumber | Unpinned = ANY,
+    owned: Mapping[TopicT, Sequence[int]] | Unpinned = ANY,
+    target: Mapping[TopicT, Sequence[int]] | Unpinned = ANY,
+    instance_id: PinText = ANY,
+    topics: Sequence[str] | Unpinned = ANY,
+    regex: PinText = ANY,
+    member_type: PinNumber = ANY,
+) -> Mapping[str, Pattern]:
+    """Expect a member in an answer to ConsumerGroupDescribe, for its `members`.
+
+    Args:
+        member_id: whose entry it is.
+        epoch: the member's.
+        owned: topic to partitions, what it has.
+        target: topic to partitions, what it is to have.
+        instance_id: of a static member.
+        topics: to which it subscribes by name, in whatever order.
+        regex: by which it subscribes.
+        member_type: 1 for a member of the protocol, 0 for a classic one; from v1 on.
+    """
+    return pinned(
+        "",
+        member_id=member_id,
+        instance_id=instance_id,
+        member_epoch=epoch,
+        subscribed_topic_names=ANY if isinstance(topics, Unpinned) else InAnyOrder(tuple(topics)),
+        subscribed_topic_regex=regex,
+        assignment=ANY if isinstance(owned, Unpinned) else assigned(owned),
+        target_assignment=ANY if isinstance(target, Unpinned) else assigned(target),
+        member_type=member_type,
+    ).fields
+
+
+def metadata(errors: Mapping[TopicT, str]) -> Response:
+    """Expect an answer to Metadata: topic to error, in whatever order."""
+    topics = tuple({"name": topic, "error_code": error} for topic, error in errors.items())
+    return Response(api="Metadata", fields={"topics": InAnyOrder(topics)})
+
+
+@builds_response("CreatePartitions", entry="results")
+def create_partitions(*, error_code: PinText = ANY) -> None:
+    """Expect an answer to a CreatePartitions of one topic."""
+
+
+@builds_response("IncrementalAlterConfigs", entry="responses")
+def group_configs(*, error_code: PinText = ANY) -> None:
+    """Expect an answer to an IncrementalAlterConfigs of one group."""
 
 
 def offset_delete(*, error_code: PinText = ANY, errors: Errors[TopicT] | None = None) -> Response:

@@ -23,7 +23,7 @@ from harness.scenario.script import (
     Step,
 )
 from harness.scenario.sweep import Sweep
-from harness.scenario.values import AnswerRef, Ref, phrase, references
+from harness.scenario.values import AnswerRef, Ref, TopicId, phrase, references
 from harness.targets.base.interface import Breakpoint, BrokerAction, Capability
 from harness.wire.schema import has_version, response_shape
 
@@ -127,10 +127,10 @@ def _reference_faults(script: Script) -> Iterable[str]:
             if fault is not None:
                 yield f"step {index} refers to {phrase(ref)}, {fault}"
         if isinstance(step, Receive | Repeat):
-            learnt.update((step.actor, name) for name in descriptor(step.api).learns)
+            learnt.update((step.actor, name) for name in descriptor(step.api).learnt_names)
 
 
-def _references(step: Step) -> Iterable[Ref | AnswerRef]:
+def _references(step: Step) -> Iterable[Ref | AnswerRef | TopicId]:
     if isinstance(step, Send | Receive | Repeat):
         yield from references(step.fields)
     if isinstance(step, Repeat):
@@ -138,8 +138,15 @@ def _references(step: Step) -> Iterable[Ref | AnswerRef]:
 
 
 def _reference_fault(
-    ref: Ref | AnswerRef, index: int, actors: set[str], learnt: set[tuple[str, str]], steps: tuple[Step, ...]
+    ref: Ref | AnswerRef | TopicId,
+    index: int,
+    actors: set[str],
+    learnt: set[tuple[str, str]],
+    steps: tuple[Step, ...],
 ) -> str | None:
+    if isinstance(ref, TopicId):
+        is_known = any(isinstance(step, Repeat) and step.api == "Metadata" for step in steps[:index])
+        return None if is_known else "which nobody has looked up by then"
     if isinstance(ref, AnswerRef):
         answers = ref.step < index and isinstance(steps[ref.step], Receive | Repeat)
         return None if answers else "where no answer came before"
@@ -148,7 +155,7 @@ def _reference_fault(
     if ref.name not in LEARNT_NAMES:
         return f"but an actor only learns {', '.join(LEARNT_NAMES)}"
     # An expectation may speak of what its own answer will teach, e.g. `leader=ana.member_id`.
-    step, teachers = steps[index], apis_where(lambda api: ref.name in api.learns)
+    step, teachers = steps[index], apis_where(lambda api: ref.name in api.learnt_names)
     if (ref.actor, ref.name) in learnt or (isinstance(step, Receive) and step.api in teachers):
         return None
     return f"who has received no answer to a {' or '.join(sorted(teachers))} by then"

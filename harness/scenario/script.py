@@ -174,6 +174,8 @@ Step: TypeAlias = (
 Control: TypeAlias = DoToBroker | Append | PauseAt | Release
 """A step that concerns the broker, and with it everybody who talks to it."""
 _OWN_GROUP: Final = GroupRef("main")
+_SAY_SO_EMPTY: Final = ("subscribed_topic_names", "topic_partitions")
+"""Fields of a request in which no items are not the same as null."""
 _STRUCTURED: Final = ("actors", "steps", "placements")
 STEP_TYPES: Final[Mapping[str, type[Step]]] = {
     "Send": Send,
@@ -384,7 +386,13 @@ def _who(step: Send | SendBytes | Receive | StayParked | SeeClosed | Repeat | Di
 
 def _reported(values: Mapping[str, Value]) -> str:
     """Name a request's fields, but for those that say nothing: null, no items, the scenario's own group."""
-    return _named({name: value for name, value in values.items() if value not in (None, (), _OWN_GROUP)})
+    return _named(
+        {
+            name: value
+            for name, value in values.items()
+            if value not in (None, (), _OWN_GROUP) or (value == () and name in _SAY_SO_EMPTY)
+        }
+    )
 
 
 def _named(values: Mapping[str, Pattern]) -> str:

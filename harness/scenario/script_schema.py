@@ -52,12 +52,13 @@ _TYPES: Final[Mapping[object, Schema]] = {
     tuple[LogRecord, ...]: _list_of(_map_to(_named("Value"))),
     tuple[ActorSheet, ...]: _list_of(_named("ActorSheet")),
     tuple[Placement, ...]: _list_of(_named("Placement")),
+    "str | GroupRef": {"anyOf": [{"type": "string"}, _named("GroupRef")]},
     "Ref | AnswerRef": {"anyOf": [_named("Ref"), _named("AnswerRef")]},
     "tuple[Pattern, ...]": _list_of(_named("Pattern")),
 }
 """How JSON writes a field, by its annotation."""
 _STEPS: Final[Schema] = _list_of({"oneOf": [_named(name) for name in STEP_TYPES]})
-_IN_VALUES: Final = ("Ref", "AnswerRef", "Plus", "GroupRef")
+_IN_VALUES: Final = ("Ref", "AnswerRef", "Plus", "GroupRef", "TopicId")
 """Tagged values that a request may have; the other tags stand in expectations alone."""
 
 

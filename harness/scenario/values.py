@@ -57,6 +57,14 @@ class GroupRef:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicId:
+    """The id of a topic, as somebody learnt it from Metadata; brokers choose it."""
+
+    name: "str | GroupRef"
+    """The topic's; a group where the scenario has a topic of its own."""
+
+
+@dataclass(frozen=True, slots=True)
 class OneOf:
     """Any of these is right."""
 
@@ -92,13 +100,13 @@ class NonEmpty:
 NON_EMPTY: Final = NonEmpty()
 
 Value: TypeAlias = (
-    "bool | int | str | bytes | Ref | AnswerRef | Plus | GroupRef"
+    "bool | int | str | bytes | Ref | AnswerRef | Plus | GroupRef | TopicId"
     " | Sequence[Value] | Mapping[str, Value] | None"
 )
 """What may stand in a request."""
 Pattern: TypeAlias = (
-    "bool | int | str | bytes | Ref | AnswerRef | Plus | GroupRef | OneOf | InAnyOrder | Containing"
-    " | StartingWith | NonEmpty | Sequence[Pattern] | Mapping[str, Pattern] | None"
+    "bool | int | str | bytes | Ref | AnswerRef | Plus | GroupRef | TopicId | OneOf | InAnyOrder"
+    " | Containing | StartingWith | NonEmpty | Sequence[Pattern] | Mapping[str, Pattern] | None"
 )
 """What may stand in an expected response. A mapping pins the fields that it names and no others."""
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -108,6 +116,7 @@ TAGGED: Final[Mapping[str, type]] = {
     "$answer": AnswerRef,
     "$plus": Plus,
     "$group": GroupRef,
+    "$topic_id": TopicId,
     "$one_of": OneOf,
     "$in_any_order": InAnyOrder,
     "$containing": Containing,
@@ -182,9 +191,9 @@ def _from_object(data: Mapping[str, Json]) -> Pattern:
     return made
 
 
-def references(value: Pattern) -> tuple[Ref | AnswerRef, ...]:
+def references(value: Pattern) -> tuple[Ref | AnswerRef | TopicId, ...]:
     """Return every reference within a value or pattern, in reading order."""
-    if isinstance(value, Ref | AnswerRef):
+    if isinstance(value, Ref | AnswerRef | TopicId):
         return (value,)
     if isinstance(value, Plus):
         return (value.base,)
@@ -199,7 +208,7 @@ def references(value: Pattern) -> tuple[Ref | AnswerRef, ...]:
     return ()
 
 
-def phrase(value: Pattern) -> str:  # noqa: C901, PLR0911 - one flat case a kind of value
+def phrase(value: Pattern) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat case a kind of value
     """Write a value as a person would say it."""
     match value:
         case Ref(actor, name):
@@ -210,6 +219,8 @@ def phrase(value: Pattern) -> str:  # noqa: C901, PLR0911 - one flat case a kind
             return f"{phrase(base)} {'+' if addend >= 0 else '-'} {abs(addend)}"
         case GroupRef(name):
             return f"group:{name}"
+        case TopicId(name):
+            return f"topic:{name if isinstance(name, str) else phrase(name)}"
         case OneOf(values):
             return " or ".join(phrase(item) for item in values)
         case InAnyOrder(items):

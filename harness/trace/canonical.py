@@ -72,6 +72,7 @@ _ENVIRONMENT: Final[Mapping[tuple[str, str], Callable[[FieldValue], Json]]] = {
         for name, constant in (("node_id", 0), ("host", "coordinator"), ("port", 0))
     },
     ("DescribeGroups", "groups[].members[].client_host"): _constant("client"),
+    ("ConsumerGroupDescribe", "groups[].members[].client_host"): _constant("client"),
     ("Metadata", "brokers"): lambda value: (
         [{"host": "coordinator", "node_id": 0, "port": 0}] if value else []
     ),
@@ -145,6 +146,8 @@ class Canonicaliser:
             return self._members[text]
         if text in self._groups:
             return f"group:{self._groups[text]}"
+        if text in self._topics:
+            return self._topic(text)
         if _MINTED.fullmatch(text):
             return self._stranger(text)
         for real in _longest_first(self._members, text):

@@ -17,6 +17,7 @@ from harness.targets.base.layout import Endpoint, Layout
 from harness.targets.base.nonsense import checked_config
 from harness.targets.base.patience import Patience, SignsOfWork
 from harness.wire.codec import Fields
+from harness.wire.schema import api_key
 
 T = TypeVar("T")
 
@@ -29,6 +30,12 @@ _DEFAULT_REPLICATION_SINCE: Final = 4
 """Of CreateTopics: the broker's own replication factor can be asked for. Source: KIP-464."""
 _CREATED: Final = frozenset({"NONE", "TOPIC_ALREADY_EXISTS"})
 _SEVERAL: Final = 2
+_CONSUMER_GROUPS: Final = api_key("ConsumerGroupHeartbeat")
+_SPREADS_MS: Final = 500.0
+"""How long a coordinator that assigns partitions is given to learn of topics that Metadata has already.
+
+Source: BrokerMetadataPublisher#onMetadataUpdate (4.3.1), which tells the coordinator last.
+"""
 _TRANSACTION: Final = 1
 """Source: CoordinatorType.TRANSACTION."""
 _FORBIDDEN: Final = frozenset(
@@ -69,13 +76,16 @@ async def prepare(
     Raises:
         TargetError: the broker is gone or does not get ready.
     """
-    return await ask_until(
+    prepared = await ask_until(
         stage,
         lambda dialogue: _prepare_once(dialogue, groups, topics),
         timeout_ms=timeout_ms,
         failure=failure,
         signs=signs,
     )
+    if any(each.api_key == _CONSUMER_GROUPS for each in prepared.api_ranges):
+        await stage.elapse(_SPREADS_MS)
+    return prepared
 
 
 async def await_serving(

@@ -163,6 +163,8 @@ class Guard:
             raise NotOurs(f"{api} between brokers")
         if api == "TxnOffsetCommit":
             self._refuse_producer(fields)
+        if api == "ConsumerGroupHeartbeat" and fields.get("subscribed_topic_regex"):
+            raise NotOurs("a regular expression, which would match topics of others")
         if api == "JoinGroup" and wedges(fields):
             raise NotOurs("JoinGroup that some releases cannot undo, so that its group could not be deleted")
 

@@ -123,7 +123,7 @@ class TopicNames:
         match name:
             case "topics":
                 return [self._sent_topic(item) for item in value]
-            case "topic_names":
+            case "topic_names" | "subscribed_topic_names":
                 return [self._namespace.topic(item) if isinstance(item, str) else item for item in value]
             case _:
                 return [self._sent(name, item) for item in value]

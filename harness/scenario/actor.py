@@ -1,0 +1,353 @@
+"""An actor of a conversation: a client with a name, and what it may say and expect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Final, Self
+
+from harness.apis.table import descriptor, fields_of
+from harness.scenario import ask, expect
+from harness.scenario.ask import RANGE, Protocols
+from harness.scenario.bindings import LEARNT_NAMES
+from harness.scenario.broker_verbs import BrokerVerbs
+from harness.scenario.errors import ScenarioError
+from harness.scenario.messages import ANY, Own, PinText, Request, Response, Text, pinned
+from harness.scenario.script import (
+    ASIDE,
+    ELSEWHERE,
+    FORMERLY,
+    MAIN,
+    ActorSheet,
+    Disconnect,
+    Receive,
+    Repeat,
+    SeeClosed,
+    Send,
+    SendBytes,
+    StayParked,
+    Step,
+)
+from harness.scenario.values import AnswerRef, GroupRef, Ref, Value
+from harness.wire.schema import request_shape
+
+WITHIN_MS: Final = 5_000
+"""How long an answer is awaited where a scenario does not say otherwise."""
+EVERY_MS: Final = 50
+_NAME_GROUPS: Final = fields_of(lambda api: api.groups)
+_NAME_MEMBERS: Final = fields_of(lambda api: api.members)
+_NAME_GENERATIONS: Final = fields_of(lambda api: api.generation)
+_DUE_SHARE: Final = 0.15
+"""By what share of a timer an answer that it gives may be early or late.
+
+Half of the 30 % that a timer must not be off unnoticed: as much is left for a busy machine.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The response received at one step, to be referred to later whatever its actor learns since."""
+
+    step: int
+
+    def __getitem__(self, path: str | tuple[str | int, ...]) -> AnswerRef:
+        return AnswerRef(self.step, path if isinstance(path, tuple) else (path,))
+
+
+def due_bounds(due_ms: int) -> tuple[int, int]:
+    """Return when an answer comes at the earliest and at the latest that a timer of this length gives."""
+    return round(due_ms * (1 - _DUE_SHARE)), round(due_ms * (1 + _DUE_SHARE))
+
+
+class Actor:
+    """A client with a name, speaking on its main connection, or aside while a request is parked there."""
+
+    def __init__(self, conversation: BrokerVerbs, sheet: ActorSheet, connection: str = MAIN) -> None:
+        self._conversation = conversation
+        self._sheet = sheet
+        self._connection = connection
+
+    @property
+    def sheet(self) -> ActorSheet:
+        """What a script says of the actor."""
+        return self._sheet
+
+    @property
+    def name(self) -> str:
+        """The name that traces and references use."""
+        return self._sheet.name
+
+    @property
+    def aside(self) -> Self:
+        """The same actor on its second connection."""
+        return self._on(ASIDE)
+
+    @property
+    def elsewhere(self) -> Self:
+        """The same actor on a connection to a broker that does not coordinate."""
+        return self._on(ELSEWHERE)
+
+    @property
+    def formerly(self) -> Self:
+        """The same actor on a connection to the broker that coordinated before the one that does."""
+        return self._on(FORMERLY)
+
+    def _on(self, connection: str) -> Self:
+        """Return the same actor on another of its connections."""
+        other = copy(self)
+        other._connection = connection  # noqa: SLF001 - of its own class
+        return other
+
+    @property
+    def member_id(self) -> Text:
+        """The id that it was last given by a JoinGroup response."""
+        return Ref(self.name, "member_id")
+
+    @property
+    def generation_id(self) -> Ref:
+        """The generation that it last joined."""
+        return Ref(self.name, "generation_id")
+
+    @property
+    def leader(self) -> Ref:
+        """Whom it was last told to be the leader."""
+        return Ref(self.name, "leader")
+
+    @property
+    def protocol_name(self) -> Ref:
+        """The protocol that was last selected, as far as it was told."""
+        return Ref(self.name, "protocol_name")
+
+    @property
+    def group_instance_id(self) -> str | None:
+        """A static member's instance id."""
+        return self._sheet.group_instance_id
+
+    @property
+    def part(self) -> bytes:
+        """The assignment that helpers give it, recognisable in a trace."""
+        return f"part of {self.name}".encode()
+
+    def sends(self, request: Request) -> None:
+        """Send a request and await nothing yet."""
+        self._conversation.steps.append(
+            Send(
+                actor=self.name,
+                connection=self._connection,
+                api=request.api,
+                api_version=request.version,
+                fields=self._filled(request),
+            )
+        )
+
+    def sends_bytes(self, payload: bytes, *, says: str) -> None:
+        """Send a frame that may be no request at all; `says` tells people what is wrong with it."""
+        self._conversation.steps.append(
+            SendBytes(actor=self.name, connection=self._connection, payload=payload, says=says)
+        )
+
+    def receives(
+        self,
+        response: Response,
+        *,
+        within_ms: int = WITHIN_MS,
+        not_before_ms: int | None = None,
+        not_after_ms: int | None = None,
+        due_ms: int | None = None,
+    ) -> Answer:
+        """Expect the answer to the oldest request that still awaits one on this connection.
+
+        Args:
+            response: what it says.
+            within_ms: how long it is awaited.
+            not_before_ms: how long after its request it comes at the earliest.
+            not_after_ms: how long after its request it comes at the latest.
+            due_ms: the timer that gives the answer, if it starts with the request; in place of other bounds.
+        """
+        if due_ms is not None:
+            not_before_ms, not_after_ms = due_bounds(due_ms)
+        return self._receives(response, within_ms, not_before_ms, not_after_ms, rung=None)
+
+    def asks(
+        self, request: Request, response: Response | None = None, *, error_code: PinText = ANY
+    ) -> Answer:
+        """Send a request and expect its answer, at once or within 5 s.
+
+        Args:
+            request: no other one may still await an answer on this connection.
+            response: what the answer says, where that is more than an error.
+            error_code: its error.
+        """
+        self.sends(request)
+        if self._oldest_sent() != len(self._conversation.steps) - 1:
+            raise ScenarioError(f"{self.name} asks while it still awaits an answer on this connection")
+        return self.receives(response or pinned(request.api, error_code=error_code))
+
+    def may_receive(
+        self, response: Response, *, within_ms: int = WITHIN_MS, due_ms: int | None = None
+    ) -> Answer:
+        """Await an answer that some releases never give; which of them do is for the reference to say."""
+        bounds = (None, None) if due_ms is None else due_bounds(due_ms)
+        return self._receives(response, within_ms, *bounds, rung=None, is_optional=True)
+
+    def stays_parked(self, *, for_ms: int) -> None:
+        """Expect no answer for a while to the oldest request that still awaits one."""
+        step = StayParked(
+            actor=self.name, connection=self._connection, sent_at=self._oldest_sent(), for_ms=for_ms
+        )
+        self._conversation.steps.append(step)
+
+    def looks_up(self, *topics: str | GroupRef) -> Answer:
+        """Learn the ids of topics, by which later requests and expectations of anybody may name them."""
+        self._conversation.known_topics.update(topics)
+        return self.repeats(ask.metadata(topics), until=expect.metadata(dict.fromkeys(topics, "NONE")))
+
+    def finds_connection_closed(self, *, within_ms: int = WITHIN_MS) -> None:
+        """Expect that the other side closes this connection."""
+        self._conversation.steps.append(
+            SeeClosed(actor=self.name, connection=self._connection, within_ms=within_ms)
+        )
+
+    def repeats(
+        self,
+        request: Request,
+        *,
+        until: Response,
+        within_ms: int = WITHIN_MS,
+        every_ms: int = EVERY_MS,
+    ) -> Answer:
+        """Repeat a request until it is answered so; if it never is, the last answer counts."""
+        if until.api != request.api:
+            raise ScenarioError(f"{request.api} is never answered by {until.api}")
+        self._conversation.steps.append(
+            Repeat(
+                actor=self.name,
+                connection=self._connection,
+                api=request.api,
+                api_version=request.version,
+                fields=self._filled(request),
+                until=until.fields,
+                every_ms=every_ms,
+                within_ms=within_ms,
+            )
+        )
+        return Answer(len(self._conversation.steps) - 1)
+
+    def climbs(self, rungs: Sequence[tuple[Request, Response]]) -> None:
+        """Send requests that each repair one more defect, so that the order of the checks shows."""
+        for index, (request, expected) in enumerate(rungs):
+            self.sends(request)
+            self._receives(expected, WITHIN_MS, None, None, rung=index)
+
+    def disconnects(self) -> None:
+        """Close this connection without a word."""
+        self._conversation.steps.append(Disconnect(actor=self.name, connection=self._connection))
+
+    def obtains_member_id(self, *, protocols: Protocols = RANGE) -> None:
+        """Take the first of the two steps of joining; a static member is not asked to."""
+        if self.group_instance_id is None:
+            self.asks(ask.join_group(member_id="", protocols=protocols), error_code="MEMBER_ID_REQUIRED")
+
+    def joins(self, *, protocols: Protocols = RANGE) -> None:
+        """Join and be let in, with both steps where the coordinator wants two."""
+        self.obtains_member_id(protocols=protocols)
+        self.asks(ask.join_group(protocols=protocols), error_code="NONE")
+
+    def syncs_as_leader(self, members: Sequence[Actor]) -> None:
+        """Bring every member its part, and receive one's own."""
+        parts = tuple((member.member_id, member.part) for member in members)
+        mine = expect.sync_group(error_code="NONE", assignment=self.part)
+        self.asks(ask.sync_group(assignments=parts), mine)
+
+    def _receives(
+        self,
+        response: Response,
+        within_ms: int,
+        not_before_ms: int | None,
+        not_after_ms: int | None,
+        *,
+        rung: int | None,
+        is_optional: bool = False,
+    ) -> Answer:
+        sent_at = self._oldest_sent()
+        sent = self._conversation.steps[sent_at]
+        assert isinstance(sent, Send)
+        if sent.api != response.api:
+            raise ScenarioError(f"{self.name} sent {sent.api} and cannot receive {response.api}")
+        self._conversation.steps.append(
+            Receive(
+                actor=self.name,
+                connection=self._connection,
+                sent_at=sent_at,
+                api=sent.api,
+                api_version=sent.api_version,
+                fields=response.fields,
+                within_ms=within_ms,
+                not_before_ms=not_before_ms,
+                not_after_ms=not_after_ms,
+                rung=rung,
+                is_optional=is_optional,
+            )
+        )
+        return Answer(len(self._conversation.steps) - 1)
+
+    def _oldest_sent(self) -> int:
+        """Return the index of the oldest request on this connection that nothing was received for."""
+        received = {step.sent_at for step in self._conversation.steps if isinstance(step, Receive)}
+        last_disconnect = max(
+            (i for i, step in enumerate(self._conversation.steps) if self._is_mine(step, Disconnect)),
+            default=-1,
+        )
+        for index, step in enumerate(self._conversation.steps):
+            if index > last_disconnect and self._is_mine(step, Send) and index not in received:
+                return index
+        raise ScenarioError(f"{self.name} awaits an answer although no request of its own is open")
+
+    def _is_mine(self, step: Step, kind: type[Send | Disconnect]) -> bool:
+        return isinstance(step, kind) and (step.actor, step.connection) == (self.name, self._connection)
+
+    def _filled(self, request: Request) -> Mapping[str, Value]:
+        shape = request_shape(request.api, request.version)
+        return {
+            name: self._fill(name, value)
+            for name, value in request.fields.items()
+            if not (name not in shape.fields and (value is None or isinstance(value, Own)))
+        }
+
+    def _fill(self, name: str, value: object) -> Value:
+        if isinstance(value, Own):
+            return self._own(name)
+        if isinstance(value, Mapping):
+            return {key: self._fill(key, item) for key, item in value.items()}
+        if isinstance(value, tuple):
+            return tuple(self._fill(name, item) for item in value)
+        filled: Value = value  # type: ignore[assignment] # a Value that is no Own is a Value
+        return filled
+
+    def _own(self, name: str) -> Value:
+        match name:
+            case _ if name in _NAME_GROUPS:
+                return GroupRef("main")
+            case "group_instance_id" | "instance_id":
+                return self.group_instance_id
+            case _ if name in _NAME_MEMBERS:
+                return self._own_member_id()
+            case _ if name in _NAME_GENERATIONS:
+                return self._own_generation()
+            case _:
+                raise ScenarioError(f"{self.name} has no {name} of its own; name one of {LEARNT_NAMES}")
+
+    def _own_member_id(self) -> Text:
+        return self.member_id if self._has_joined() else ""
+
+    def _own_generation(self) -> Ref:
+        return self.generation_id
+
+    def _has_joined(self) -> bool:
+        return any(
+            isinstance(step, Receive)
+            and "member_id" in descriptor(step.api).learnt_names
+            and step.actor == self.name
+            for step in self._conversation.steps
+        )

@@ -1,0 +1,168 @@
+"""A member of a consumer group (KIP-848): an actor that heartbeats, and is told what to own.
+
+It chooses its member id itself, as clients do since v1. The id is made of the actor's name alone. Groups
+have ids of their own in every run, so ids of members need not differ between runs. They must not: Kafka's
+assignors walk through members in the order of a hash map over these ids, and so an id that named the run
+would change who gets what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias, TypedDict
+
+from typing_extensions import Unpack, override
+
+from harness.scenario import ask, expect
+from harness.scenario.actor import Actor, Answer
+from harness.scenario.ask import REBALANCE_TIMEOUT_MS, Owned
+from harness.scenario.broker_verbs import BrokerVerbs
+from harness.scenario.messages import (
+    ANY,
+    OWN,
+    Group,
+    Number,
+    Own,
+    PinNumber,
+    PinText,
+    Text,
+    Unpinned,
+)
+from harness.scenario.script import MAIN, ActorSheet, Elapse
+from harness.scenario.values import GroupRef, Ref
+
+JOINS: Final = 0
+LEAVES: Final = -1
+LEAVES_FOR_A_WHILE: Final = -2
+"""What member epochs say. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
+SPREADS_MS: Final = 500
+"""How long a change of the cluster's metadata is given to come to the coordinator."""
+Assigned: TypeAlias = Mapping[str, Sequence[int]] | Mapping[GroupRef, Sequence[int]]
+"""Topic to partitions, by name."""
+
+
+class Leaving(TypedDict, total=False):
+    """What a heartbeat that leaves may say and expect beside its epoch."""
+
+    version: int
+    owned: Owned[str] | Owned[GroupRef]
+    """What it says to own; None where it does not say."""
+    instance_id: str | None | Own
+    member_id: Text | Own
+    group_id: Group | Own
+    assignor: str | None
+    """The server's assignor that it votes for."""
+    error_code: PinText
+    member_epoch: PinNumber
+    """What the answer is to bring."""
+    assigned: Assigned | None | Unpinned
+    """What the answer tells it to own; None where it brings no assignment."""
+    interval_ms: PinNumber
+    """How often the answer tells it to heartbeat."""
+
+
+class Heartbeat(Leaving, total=False):
+    """What a heartbeat may say and expect; of what is left out it says nothing, and pins nothing.
+
+    Group, member id, epoch and instance id are the member's own, and NONE is expected, unless named.
+    """
+
+    epoch: Number | Own
+    topics: Sequence[Group] | None
+    """To which it subscribes by name."""
+    regex: str | None | Unpinned
+    """By which it subscribes, from v1 on."""
+    rack_id: str | None
+    rebalance_timeout_ms: int
+    """How long it may take to give up partitions."""
+
+
+class Member(Actor):
+    """A client that speaks the protocol of consumer groups."""
+
+    def __init__(
+        self,
+        conversation: BrokerVerbs,
+        sheet: ActorSheet,
+        connection: str = MAIN,
+        *,
+        named_by_server: bool = False,
+    ) -> None:
+        super().__init__(conversation, sheet, connection)
+        self._named_by_server = named_by_server
+
+    @property
+    @override
+    def member_id(self) -> Text:
+        """Its id: the same in every run, or the one that it was last given by the coordinator."""
+        return Ref(self.name, "member_id") if self._named_by_server else f"member-{self.name}"
+
+    @property
+    def epoch(self) -> Ref:
+        """The epoch that it was last told."""
+        return Ref(self.name, "member_epoch")
+
+    @property
+    def assigned(self) -> Ref:
+        """What it was last told to own."""
+        return Ref(self.name, "topic_partitions")
+
+    def heartbeats(self, **said: Unpack[Heartbeat]) -> Answer:
+        """Send a heartbeat, with what is named and nothing else, and expect its answer: NONE unless named."""
+        owned, assigned = said.get("owned"), said.get("assigned", ANY)
+        self._look_up_unknown(owned, assigned)
+        asked = ask.consumer_group_heartbeat(
+            version=said.get("version", 1),
+            group_id=said.get("group_id", OWN),
+            member_id=said.get("member_id", OWN),
+            member_epoch=said.get("epoch", OWN),
+            instance_id=said.get("instance_id", OWN),
+            rack_id=said.get("rack_id"),
+            rebalance_timeout_ms=said.get("rebalance_timeout_ms", -1),
+            subscribed_topic_names=said.get("topics"),
+            subscribed_topic_regex=said.get("regex", ANY),
+            server_assignor=said.get("assignor"),
+            topic_partitions=owned,
+        )
+        answer = expect.consumer_group_heartbeat(
+            error_code=said.get("error_code", "NONE"),
+            member_epoch=said.get("member_epoch", ANY),
+            heartbeat_interval_ms=said.get("interval_ms", ANY),
+            assignment=ANY if isinstance(assigned, Unpinned) else expect.assigned(assigned),
+        )
+        return self.asks(asked, answer)
+
+    def joins(self, *topics: Group, **said: Unpack[Heartbeat]) -> Answer:
+        """Join with epoch 0, owning nothing, subscribed to some topics; to `orders` if none is named."""
+        joining: Heartbeat = {
+            "epoch": JOINS,
+            "topics": topics or ("orders",),
+            "owned": {},
+            "rebalance_timeout_ms": REBALANCE_TIMEOUT_MS,
+        }
+        return self.heartbeats(**{**joining, **said})
+
+    def leaves(self, *, epoch: int = LEAVES, **said: Unpack[Leaving]) -> Answer:
+        """Leave for good, or for a while with epoch -2, and be told so."""
+        leaving: Heartbeat = {"epoch": epoch, "member_epoch": epoch, "assigned": None}
+        return self.heartbeats(**{**leaving, **said})
+
+    def configures(self, configs: Mapping[str, str | int | None], *, error_code: PinText = "NONE") -> None:
+        """Configure the group, and give the coordinator time to learn of it."""
+        self.asks(ask.group_configs(configs), expect.group_configs(error_code=error_code))
+        self._conversation.steps.append(Elapse(duration_ms=SPREADS_MS))
+
+    @override
+    def _own_member_id(self) -> Text:
+        return "" if self._named_by_server and not self._has_joined() else self.member_id
+
+    @override
+    def _own_generation(self) -> Ref:
+        return self.epoch
+
+    def _look_up_unknown(self, *named: object) -> None:
+        """Look up the ids of topics that nobody in the conversation knows yet."""
+        topics = [topic for each in named if isinstance(each, Mapping) for topic in each]
+        unknown = [topic for topic in topics if topic not in self._conversation.known_topics]
+        if unknown:
+            self.looks_up(*unknown)

@@ -1,0 +1,201 @@
+"""What administrators are told of consumer groups, and deleting these."""
+
+from harness.scenario import OWN, Conversation, GroupRef, ask, containing, expect, in_any_order, scenario
+from suites.consumer_groups.membership import group_is
+from suites.consumer_groups.reconciliation import KEPT, SHORT_SESSION, two_members
+from suites.consumer_groups.validation import ALL, sole_member
+
+DESCRIBES = "ConsumerGroup#asDescribedGroup"
+FINDS = "GroupMetadataManager#consumerGroupDescribe"
+STATES = "ConsumerGroup#maybeUpdateGroupState"
+LISTS = "GroupMetadataManager#listGroups"
+CLASSIC = "GroupMetadataManager#describeGroups"
+DELETES = "GroupMetadataManager#validateDeleteGroup"
+CONFIGURES = "GroupConfig#validate"
+MAIN = GroupRef("main")
+
+
+@scenario("consumer_groups/describe/whole", source=DESCRIBES, clauses=("CD-01", "CD-02"))
+def a_group_is_described(conversation: Conversation) -> None:
+    """Describe shows a group's state, epochs and assignor, and what each member has and is to have."""
+    ana = conversation.member("ana", instance_id="one")
+    joined = ana.joins("orders", "missing", rack_id="north", assigned=ALL)
+
+    member = expect.group_member(
+        ana.member_id,
+        epoch=joined["member_epoch"],
+        owned=ALL,
+        target=ALL,
+        instance_id="one",
+        topics=("orders", "missing"),
+        regex="",
+        member_type=1,
+    )
+    described = expect.consumer_group_describe(
+        error_code="NONE",
+        group_state="Stable",
+        group_epoch=joined["member_epoch"],
+        assignment_epoch=joined["member_epoch"],
+        assignor_name="uniform",
+        members=({**member, "rack_id": "north", "client_id": "ana"},),
+    )
+    ana.asks(ask.consumer_group_describe(), described)
+    without_type = {name: value for name, value in member.items() if name != "member_type"}
+    ana.asks(ask.consumer_group_describe(version=0), expect.consumer_group_describe(members=(without_type,)))
+
+
+@scenario("consumer_groups/describe/none", source=FINDS, clauses=("CD-03",))
+def only_consumer_groups_are_described(conversation: Conversation) -> None:
+    """Describe of an unknown group, and of a classic one, is GROUP_ID_NOT_FOUND, and of no state."""
+    (ana,) = conversation.stable_group("ana")
+
+    for group in (MAIN, conversation.group("missing")):
+        ana.asks(
+            ask.consumer_group_describe(group_ids=(group,)),
+            expect.consumer_group_describe(error_code="GROUP_ID_NOT_FOUND", group_state="", members=()),
+        )
+
+
+@scenario("consumer_groups/describe/empty-id", source="KAFKA-19019", clauses=("CD-04",))
+def an_empty_id_is_described_by_itself(conversation: Conversation) -> None:
+    """Describe of an empty id fails for that id alone, but in 4.0.0 for all."""
+    ana, _ = sole_member(conversation)
+
+    ana.asks(
+        ask.consumer_group_describe(group_ids=(OWN, "")),
+        expect.response("ConsumerGroupDescribe", groups=containing({"group_id": MAIN})),
+    )
+
+
+@scenario(
+    "consumer_groups/describe/operations", source="KafkaApis#handleConsumerGroupDescribe", clauses=("CD-06",)
+)
+def operations_are_described_on_demand(conversation: Conversation) -> None:
+    """Describe shows what may be done to a group if it is asked for, and a lowest number otherwise."""
+    ana, _ = sole_member(conversation)
+
+    ana.asks(
+        ask.consumer_group_describe(include_authorized_operations=True),
+        expect.consumer_group_describe(error_code="NONE", authorized_operations=3400),
+    )
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(authorized_operations=-2147483648))
+
+
+@scenario("consumer_groups/describe/states", source=STATES, clauses=("CD-07",))
+def a_group_goes_through_its_states(conversation: Conversation) -> None:
+    """A group is Stable, Reconciling, Assigning and Empty as its members come, move and go."""
+    ana, joined = sole_member(conversation)
+    group_is(ana, "Stable", epoch=joined["member_epoch"])
+    bob = conversation.member("bob")
+    bob.joins(assigned={})
+    group_is(ana, "Reconciling", epoch=joined["member_epoch"] + 1)
+    ana.heartbeats(assigned=KEPT)
+    group_is(ana, "Reconciling", epoch=joined["member_epoch"] + 1)
+    bob.leaves()
+    group_is(ana, "Assigning", epoch=joined["member_epoch"] + 2)
+    ana.leaves()
+    group_is(ana, "Empty", epoch=joined["member_epoch"] + 3)
+
+
+@scenario("consumer_groups/describe/two-groups", source=FINDS, clauses=("CD-01", "CD-03"))
+def several_groups_are_described_at_once(conversation: Conversation) -> None:
+    """Describe of several groups has an entry for each, in whatever order."""
+    ana, _ = sole_member(conversation)
+    other, missing = conversation.group("other"), conversation.group("missing")
+    conversation.member("bob").joins(group_id=other, assigned=ALL)
+
+    described = in_any_order(
+        {"group_id": MAIN, "error_code": "NONE", "group_state": "Stable"},
+        {"group_id": other, "error_code": "NONE", "group_state": "Stable"},
+        {"group_id": missing, "error_code": "GROUP_ID_NOT_FOUND"},
+    )
+    ana.asks(
+        ask.consumer_group_describe(group_ids=(OWN, other, missing)),
+        expect.response("ConsumerGroupDescribe", groups=described),
+    )
+
+
+@scenario("consumer_groups/list/types-and-states", source=LISTS, clauses=("CL-02", "CL-03", "CL-04"))
+def consumer_groups_are_listed(conversation: Conversation) -> None:
+    """ListGroups shows a consumer group's type and state, and finds it by both, in letters large or small."""
+    ana, _ = sole_member(conversation)
+
+    whole = {"group_id": MAIN, "protocol_type": "consumer", "group_state": "Stable", "group_type": "consumer"}
+    for states, types in (((), ()), ((), ("Consumer", "classic")), ((" STABLE ",), ("consumer",))):
+        ana.asks(
+            ask.list_groups(version=5, states_filter=states, types_filter=types),
+            expect.list_groups(error_code="NONE", groups=containing(whole)),
+        )
+    for states, types in (((), ("bogus",)), ((), ("classic",)), (("Empty",), ("consumer",))):
+        ana.asks(
+            ask.list_groups(version=5, states_filter=states, types_filter=types),
+            expect.list_groups(error_code="NONE"),
+        )
+    listed = {"group_id": MAIN, "protocol_type": "consumer"}
+    ana.asks(
+        ask.list_groups(version=4),
+        expect.list_groups(groups=containing({**listed, "group_state": "Stable"})),
+    )
+    ana.asks(ask.list_groups(version=3), expect.list_groups(groups=containing(listed)))
+
+
+@scenario("consumer_groups/list/described-as-classic", source=CLASSIC, clauses=("CL-11", "CL-12"))
+def a_consumer_group_is_no_classic_one(conversation: Conversation) -> None:
+    """DescribeGroups of a consumer group is Dead, and from v6 on GROUP_ID_NOT_FOUND too."""
+    ana, _ = sole_member(conversation)
+
+    dead = expect.describe_groups(error_code="NONE", group_state="Dead", members=())
+    ana.asks(ask.describe_groups(version=5), dead)
+    missing = expect.describe_groups(error_code="GROUP_ID_NOT_FOUND", group_state="Dead", members=())
+    ana.asks(ask.describe_groups(version=6), missing)
+
+
+@scenario("consumer_groups/delete/members", source=DELETES, clauses=("CL-21", "CL-22"))
+def only_an_empty_group_is_deleted(conversation: Conversation) -> None:
+    """DeleteGroups of a group with members is NON_EMPTY_GROUP; an empty one goes, and its offsets too."""
+    ana, _ = sole_member(conversation)
+    ana.asks(
+        ask.offset_commit(version=9, topics={"orders": {0: 7}}), expect.offset_commit({"orders": {0: "NONE"}})
+    )
+
+    ana.asks(ask.delete_groups(), expect.delete_groups("NON_EMPTY_GROUP"))
+    ana.leaves()
+    ana.asks(ask.delete_groups(), expect.delete_groups("NONE"))
+    ana.asks(ask.delete_groups(), expect.delete_groups("GROUP_ID_NOT_FOUND"))
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.offset_fetch({"orders": {0: -1}}))
+
+
+@scenario("consumer_groups/delete/two-members", source=DELETES, clauses=("CL-21",))
+def a_group_that_reconciles_is_not_deleted(conversation: Conversation) -> None:
+    """DeleteGroups of a group whose members exchange partitions is NON_EMPTY_GROUP."""
+    ana, _, joined = two_members(conversation)
+
+    ana.asks(ask.delete_groups(), expect.delete_groups("NON_EMPTY_GROUP"))
+    group_is(ana, "Reconciling", epoch=joined["member_epoch"] + 1)
+
+
+@scenario("consumer_groups/configs/heartbeat-interval", source=CONFIGURES, clauses=("CF-01",))
+def a_group_has_its_own_heartbeat_interval(conversation: Conversation) -> None:
+    """A group that is configured to another heartbeat interval tells its members that one."""
+    ana = conversation.member("ana")
+    ana.configures({"consumer.heartbeat.interval.ms": 900})
+
+    ana.joins(interval_ms=900)
+    ana.configures({"consumer.heartbeat.interval.ms": None})
+    ana.heartbeats(interval_ms=5_000)
+
+
+@scenario("consumer_groups/configs/refused", source=CONFIGURES, clauses=("CF-02", "CF-03"))
+def a_group_cannot_be_configured_at_will(conversation: Conversation) -> None:
+    """A configuration that does not exist, or is out of the broker's bounds, is INVALID_CONFIG."""
+    ana = conversation.member("ana")
+
+    for configs in (
+        {"consumer.session.timeout.ms": 99},
+        {"consumer.session.timeout.ms": 60_001},
+        {"consumer.heartbeat.interval.ms": 99},
+        {"consumer.heartbeat.interval.ms": 15_001},
+        {"consumer.bogus": 1},
+    ):
+        ana.asks(ask.group_configs(configs), expect.group_configs(error_code="INVALID_CONFIG"))
+    ana.asks(ask.group_configs(SHORT_SESSION), expect.group_configs(error_code="NONE"))

@@ -1,0 +1,305 @@
+"""Joining again, changing one's mind, topics that come and go, and leaving."""
+
+from harness.scenario import (
+    ANY,
+    Actor,
+    Conversation,
+    GroupRef,
+    Pattern,
+    PinNumber,
+    ask,
+    expect,
+    one_of,
+    scenario,
+)
+from suites.consumer_groups.validation import ALL, CHECKS_EPOCH, HEARTBEATS, sole_member
+
+SUBSCRIBES = "GroupMetadataManager#hasMemberSubscriptionChanged"
+RECONCILES = "CurrentAssignmentBuilder#build"
+NOTICES_TOPICS = "GroupMetadataManager#onMetadataUpdate"
+FENCES = "GroupMetadataManager#consumerGroupFenceMembers"
+LIMITS = "GroupMetadataManager#throwIfConsumerGroupIsFull"
+BOTH = {"orders": (0, 1, 2), "payments": (0, 1)}
+SPREADS_MS = 500
+"""How long a broker is given to tell its coordinator of another topic."""
+
+
+def group_is(actor: Actor, state: str, *, epoch: PinNumber = ANY, assignment_epoch: PinNumber = ANY) -> None:
+    """Have somebody describe the group: its state, and its epochs where they are named."""
+    described = expect.consumer_group_describe(
+        error_code="NONE", group_state=state, group_epoch=epoch, assignment_epoch=assignment_epoch
+    )
+    actor.asks(ask.consumer_group_describe(), described)
+
+
+def topic_made(conversation: Conversation, actor: Actor, *, partitions: int = 3) -> GroupRef:
+    """Have somebody create a topic of the scenario's own, and wait until it is known everywhere."""
+    topic = conversation.group("topic")
+    actor.asks(ask.create_topic(topic, num_partitions=partitions), expect.create_topic(error_code="NONE"))
+    actor.looks_up(topic)
+    conversation.elapses(SPREADS_MS)
+    return topic
+
+
+@scenario("consumer_groups/membership/joins-again", source=CHECKS_EPOCH, clauses=("CH-29",))
+def a_member_may_join_again(conversation: Conversation) -> None:
+    """A member that joins again in its first epoch keeps it, and is told its whole assignment."""
+    ana, joined = sole_member(conversation)
+
+    ana.joins(member_epoch=joined["member_epoch"], assigned=ALL)
+    group_is(ana, "Stable", epoch=joined["member_epoch"], assignment_epoch=joined["member_epoch"])
+
+
+@scenario("consumer_groups/membership/joins-again-later", source=CHECKS_EPOCH, clauses=("CH-30",))
+def a_later_member_may_join_again(conversation: Conversation) -> None:
+    """A member that joins again in a later epoch keeps it from 4.2 on, and is fenced before."""
+    ana, joined = sole_member(conversation)
+    ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1, assigned=BOTH)
+
+    ana.joins("orders", "payments", error_code=one_of("NONE", "FENCED_MEMBER_EPOCH"))
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 1)
+
+
+@scenario("consumer_groups/membership/joins-again-revoking", source=CHECKS_EPOCH, clauses=("CH-31",))
+def whoever_joins_again_has_given_up(conversation: Conversation) -> None:
+    """A member that is to give up partitions and joins again has given them up; before 4.2 it is fenced."""
+    ana, joined = sole_member(conversation)
+    ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1, assigned=BOTH)
+    ana.heartbeats(topics=("orders",), member_epoch=joined["member_epoch"] + 1, assigned=ALL)
+
+    ana.joins(error_code=one_of("NONE", "FENCED_MEMBER_EPOCH"))
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="NONE"))
+
+
+@scenario("consumer_groups/membership/joins-again-waiting", source=CHECKS_EPOCH, clauses=("CH-32",))
+def whoever_waits_may_join_again(conversation: Conversation) -> None:
+    """A member that waits for partitions and joins again is told its epoch and what it has."""
+    _, joined = sole_member(conversation)
+    bob = conversation.member("bob")
+    bob.joins(member_epoch=joined["member_epoch"] + 1, assigned={})
+
+    bob.joins(member_epoch=joined["member_epoch"] + 1, assigned={})
+
+
+@scenario("consumer_groups/membership/joins-again-behind", source=RECONCILES, clauses=("CH-33",))
+def whoever_is_behind_may_join_again(conversation: Conversation) -> None:
+    """A member behind the target that joins again has given up everything, and is at its epoch at once."""
+    ana, joined = sole_member(conversation)
+    conversation.member("bob").joins(assigned={})
+
+    ana.joins(member_epoch=joined["member_epoch"] + 1)
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned=None)
+
+
+@scenario("consumer_groups/membership/joins-again-with-other-topics", source=SUBSCRIBES, clauses=("CH-34",))
+def whoever_joins_again_may_subscribe_anew(conversation: Conversation) -> None:
+    """A member that joins again with other topics is assigned these at once, in the next epoch."""
+    ana, joined = sole_member(conversation)
+
+    ana.joins("payments", member_epoch=joined["member_epoch"] + 1, assigned={"payments": (0, 1)})
+
+
+@scenario("consumer_groups/membership/foreign-partitions", source=RECONCILES, clauses=("CH-35",))
+def what_is_not_assigned_is_not_owned(conversation: Conversation) -> None:
+    """A member may say that it owns partitions that it does not have: they are ignored."""
+    ana, joined = sole_member(conversation)
+    ana.looks_up("payments")
+
+    strangers: Pattern = {"topic_id": "00000000-0000-0000-0000-00000000abcd", "partitions": (0,)}
+    request = ask.request(
+        "ConsumerGroupHeartbeat",
+        1,
+        group_id=GroupRef("main"),
+        member_id=ana.member_id,
+        member_epoch=ana.epoch,
+        rebalance_timeout_ms=-1,
+        topic_partitions=(strangers,),
+    )
+    ana.asks(request, error_code="NONE")
+    ana.heartbeats(owned={"payments": (0,), "orders": (0, 0, 7)}, assigned=None)
+    ana.heartbeats(member_epoch=joined["member_epoch"], assigned=None)
+
+
+@scenario("consumer_groups/membership/other-details", source=SUBSCRIBES, clauses=("CH-36",))
+def details_change_no_epoch(conversation: Conversation) -> None:
+    """A member that changes its rack or its rebalance timeout changes no epoch."""
+    ana, joined = sole_member(conversation)
+
+    ana.heartbeats(rack_id="north", member_epoch=joined["member_epoch"], assigned=None)
+    ana.heartbeats(rebalance_timeout_ms=40_000, member_epoch=joined["member_epoch"], assigned=None)
+    group_is(ana, "Stable", epoch=joined["member_epoch"])
+
+
+@scenario("consumer_groups/membership/same-names", source=SUBSCRIBES, clauses=("CH-37",))
+def names_are_a_set(conversation: Conversation) -> None:
+    """A subscription with the same topics in another order, or twice, changes no epoch."""
+    ana = conversation.member("ana")
+    joined = ana.joins("orders", "payments", assigned=BOTH)
+
+    ana.heartbeats(topics=("payments", "orders"), member_epoch=joined["member_epoch"], assigned=None)
+    ana.heartbeats(topics=("orders", "payments", "orders"), member_epoch=joined["member_epoch"])
+    group_is(ana, "Stable", epoch=joined["member_epoch"])
+
+
+@scenario("consumer_groups/membership/unknown-topic-too", source=SUBSCRIBES, clauses=("CH-38",))
+def an_unknown_topic_changes_the_epoch(conversation: Conversation) -> None:
+    """A subscription that gains an unknown topic changes the epochs, and not the assignment."""
+    ana, joined = sole_member(conversation)
+
+    ana.heartbeats(topics=("orders", "missing"), member_epoch=joined["member_epoch"] + 1, assigned=None)
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 1)
+
+
+@scenario("consumer_groups/membership/unknown-topic-alone", source=HEARTBEATS, clauses=("CH-39",))
+def a_topic_need_not_exist(conversation: Conversation) -> None:
+    """A subscription to a topic that does not exist, or never can, is taken and brings no partitions."""
+    conversation.member("ana").joins("missing", assigned={})
+    conversation.member("bob").joins("not a topic/", assigned={}, group_id=conversation.group("other"))
+
+
+@scenario("consumer_groups/membership/topic-created", source=NOTICES_TOPICS, clauses=("CH-40",))
+def a_created_topic_is_assigned(conversation: Conversation) -> None:
+    """A topic to which a member subscribes is assigned with its first heartbeat after it was created."""
+    ana = conversation.member("ana")
+    joined = ana.joins(conversation.group("topic"), assigned={})
+    topic = topic_made(conversation, ana)
+
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned={topic: (0, 1, 2)})
+
+
+@scenario("consumer_groups/membership/partitions-added", source=NOTICES_TOPICS, clauses=("CH-41",))
+def added_partitions_are_assigned(conversation: Conversation) -> None:
+    """Partitions that are added to a topic are assigned with the next heartbeat, in the next epoch."""
+    ana = conversation.member("ana")
+    topic = topic_made(conversation, ana, partitions=1)
+    joined = ana.joins(topic, assigned={topic: (0,)})
+    ana.asks(ask.create_partitions(topic, count=3), expect.create_partitions(error_code="NONE"))
+    conversation.elapses(SPREADS_MS)
+
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned={topic: (0, 1, 2)})
+
+
+@scenario("consumer_groups/membership/topic-deleted", source=NOTICES_TOPICS, clauses=("CH-42",))
+def a_deleted_topic_is_given_up(conversation: Conversation) -> None:
+    """A deleted topic is to be given up first, in the same epoch; the next epoch comes with that."""
+    ana = conversation.member("ana")
+    topic = topic_made(conversation, ana)
+    joined = ana.joins(topic, assigned={topic: (0, 1, 2)})
+    ana.asks(ask.delete_topic(topic), expect.delete_topic(error_code="NONE"))
+    conversation.elapses(SPREADS_MS)
+
+    ana.heartbeats(member_epoch=joined["member_epoch"], assigned={})
+    ana.heartbeats(owned={}, member_epoch=joined["member_epoch"] + 1, assigned=None)
+
+
+@scenario("consumer_groups/membership/drops-a-topic", source=RECONCILES, clauses=("CH-43", "CH-44", "CH-45"))
+def a_dropped_topic_is_given_up(conversation: Conversation) -> None:
+    """A topic that a member drops is to be given up first; the next epoch comes with that."""
+    ana = conversation.member("ana")
+    joined = ana.joins("orders", "payments", assigned=BOTH)
+
+    ana.heartbeats(topics=("orders",), member_epoch=joined["member_epoch"], assigned=ALL)
+    ana.heartbeats(owned=BOTH, member_epoch=joined["member_epoch"], assigned=None)
+    group_is(ana, "Reconciling", epoch=joined["member_epoch"] + 1)
+    ana.heartbeats(owned=ALL, member_epoch=joined["member_epoch"] + 1, assigned=None)
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 1)
+
+
+@scenario("consumer_groups/membership/subscribes-to-nothing", source=RECONCILES, clauses=("CH-47",))
+def whoever_subscribes_to_nothing_has_nothing(conversation: Conversation) -> None:
+    """A member that subscribes to nothing is to give up everything first."""
+    ana, joined = sole_member(conversation)
+
+    ana.heartbeats(topics=(), member_epoch=joined["member_epoch"], assigned={})
+    ana.heartbeats(owned={}, member_epoch=joined["member_epoch"] + 1, assigned=None)
+
+
+@scenario("consumer_groups/membership/leaves", source=FENCES, clauses=("CH-48",))
+def a_member_leaves(conversation: Conversation) -> None:
+    """A member that leaves is told epoch -1; the group's epoch rises, and its assignment is to be made."""
+    ana, joined = sole_member(conversation)
+    bob = conversation.member("bob")
+    bob.joins(assigned={})
+
+    bob.leaves(interval_ms=0)
+    group_is(ana, "Assigning", epoch=joined["member_epoch"] + 2, assignment_epoch=joined["member_epoch"] + 1)
+    bob.heartbeats(error_code="UNKNOWN_MEMBER_ID")
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 2)
+
+
+@scenario("consumer_groups/membership/last-leaves", source=FENCES, clauses=("CH-49",))
+def the_last_member_leaves(conversation: Conversation) -> None:
+    """A group that its last member has left is Empty, in the next epoch."""
+    ana, joined = sole_member(conversation)
+
+    ana.leaves()
+    group_is(ana, "Empty", epoch=joined["member_epoch"] + 1)
+    ana.leaves(error_code="UNKNOWN_MEMBER_ID", member_epoch=0)
+
+
+@scenario("consumer_groups/membership/rejoins-an-empty-group", source=FENCES, clauses=("CH-50",))
+def an_empty_group_may_be_joined_again(conversation: Conversation) -> None:
+    """Whoever joins an emptied group within the assignment interval gets everything, but nothing in 4.3."""
+    ana = conversation.member("ana")
+    ana.configures({"consumer.assignment.interval.ms": 5_000}, error_code=one_of("NONE", "INVALID_CONFIG"))
+    ana.joins(assigned=ALL)
+    ana.leaves()
+
+    ana.joins()
+    conversation.elapses(5_500)
+    ana.heartbeats()
+    ana.heartbeats(assigned=None)
+
+
+@scenario(
+    "consumer_groups/membership/full",
+    source=LIMITS,
+    clauses=("CH-51", "CH-53"),
+    broker_config={"group.consumer.max.size": 2},
+)
+def a_full_group_takes_no_more(conversation: Conversation) -> None:
+    """A group with as many members as it may have takes no other, and lets one of its own join again."""
+    ana, bob, carol = conversation.members("ana", "bob", "carol")
+    ana.joins(assigned=ALL)
+    bob.joins(assigned={})
+
+    carol.joins(error_code="GROUP_MAX_SIZE_REACHED")
+    bob.joins(assigned={})
+    bob.leaves()
+    carol.joins()
+
+
+@scenario(
+    "consumer_groups/membership/full-of-instances",
+    source=LIMITS,
+    clauses=("CH-54",),
+    broker_config={"group.consumer.max.size": 2},
+)
+def a_full_group_takes_successors_later(conversation: Conversation) -> None:
+    """A static member that has left a full group for a while may be replaced from 4.4 on, and not before."""
+    ana = conversation.member("ana", instance_id="one")
+    bob = conversation.member("bob", instance_id="one")
+    ana.joins(assigned=ALL)
+    conversation.member("carol").joins(assigned={})
+    ana.leaves(epoch=-2)
+
+    bob.joins(error_code=one_of("NONE", "GROUP_MAX_SIZE_REACHED"))
+
+
+@scenario("consumer_groups/membership/long-id", source=HEARTBEATS, clauses=("CH-55",))
+def a_member_id_may_be_long(conversation: Conversation) -> None:
+    """A member id of 300 characters is taken."""
+    ana = conversation.member("ana")
+
+    ana.joins(member_id="m" * 300, assigned=ALL)
+    ana.heartbeats(member_id="m" * 300, assigned=None)
+
+
+@scenario("consumer_groups/membership/no-client-id", source=HEARTBEATS, clauses=("CH-56",))
+def a_client_need_not_say_its_id(conversation: Conversation) -> None:
+    """A heartbeat whose client does not say its id is taken; the member's client id is empty."""
+    ana = conversation.member("ana", client_id=None)
+    ana.joins(assigned=ALL)
+
+    known: Pattern = {"member_id": ana.member_id, "client_id": ""}
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(members=(known,)))

@@ -1,0 +1,220 @@
+"""Commits and fetches of members, by their epochs."""
+
+from harness.scenario import Conversation, Member, ask, expect, one_of, scenario
+from harness.scenario.messages import Number
+from suites.consumer_groups.reconciliation import KEPT, two_members
+from suites.consumer_groups.validation import sole_member
+from suites.transactions.producers import announced
+
+VALIDATES = "ConsumerGroup#validateOffsetCommit"
+FETCHES = "ConsumerGroup#validateOffsetFetch"
+HANDLES = "KafkaApis#handleOffsetCommitRequest"
+DELETES = "ConsumerGroup#isSubscribedToTopic"
+TRANSACTIONAL = "OffsetMetadataManager#validateTransactionalOffsetCommit"
+FIRST = {"orders": {0: 7}}
+
+
+def _commits(
+    ana: Member,
+    error_code: str,
+    *,
+    version: int = 9,
+    epoch: Number | None = None,
+    member_id: str | None = None,
+) -> None:
+    ana.asks(
+        ask.offset_commit(
+            version=version,
+            generation_id=ana.epoch if epoch is None else epoch,
+            member_id=ana.member_id if member_id is None else member_id,
+            topics=FIRST,
+        ),
+        expect.offset_commit({"orders": {0: error_code}}),
+    )
+
+
+@scenario("consumer_groups/offsets/version", source=VALIDATES, clauses=("KO-02",))
+def old_versions_cannot_say_epochs(conversation: Conversation) -> None:
+    """OffsetCommit v8 of a member is UNSUPPORTED_VERSION for each partition, and v9 is taken."""
+    ana, _ = sole_member(conversation)
+
+    _commits(ana, "UNSUPPORTED_VERSION", version=8)
+    _commits(ana, "NONE")
+
+
+@scenario("consumer_groups/offsets/earlier-epoch", source=VALIDATES, clauses=("KO-04", "KO-05"))
+def a_commit_may_be_late(conversation: Conversation) -> None:
+    """A commit with an earlier epoch is taken from 4.3 on if its partition was assigned by then."""
+    ana, joined = sole_member(conversation)
+    ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1)
+
+    for topic, error in (
+        ("orders", one_of("NONE", "STALE_MEMBER_EPOCH")),
+        ("payments", "STALE_MEMBER_EPOCH"),
+    ):
+        ana.asks(
+            ask.offset_commit(version=9, generation_id=joined["member_epoch"], topics={topic: {0: 7}}),
+            expect.offset_commit({topic: {0: error}}),
+        )
+    _commits(ana, "STALE_MEMBER_EPOCH", epoch=ana.epoch + 1)
+
+
+@scenario("consumer_groups/offsets/not-assigned", source=VALIDATES, clauses=("KO-07",))
+def whose_partition_it_is_does_not_matter(conversation: Conversation) -> None:
+    """A commit with the member's epoch is taken for a partition that another member has."""
+    ana, bob, _ = two_members(conversation)
+
+    _commits(bob, "NONE")
+    ana.heartbeats(assigned=KEPT)
+    _commits(ana, "NONE")
+
+
+@scenario(
+    "consumer_groups/offsets/who-and-when", source=VALIDATES, clauses=("KO-08", "KO-09", "KO-10", "KO-11")
+)
+def a_commit_is_a_members(conversation: Conversation) -> None:
+    """A commit to a group with members is refused unless a member sends it with its epoch."""
+    ana, _ = sole_member(conversation)
+
+    _commits(ana, "STALE_MEMBER_EPOCH", epoch=0)
+    _commits(ana, "UNKNOWN_MEMBER_ID", epoch=-1, member_id="")
+    _commits(ana, "STALE_MEMBER_EPOCH", epoch=-1)
+    _commits(ana, "UNKNOWN_MEMBER_ID", member_id="stranger")
+
+
+@scenario("consumer_groups/offsets/instance", source=VALIDATES, clauses=("KO-12",))
+def instance_ids_are_not_checked(conversation: Conversation) -> None:
+    """A commit of a dynamic member may have any instance id."""
+    ana, _ = sole_member(conversation)
+
+    ana.asks(
+        ask.offset_commit(version=9, group_instance_id="anybody", topics=FIRST),
+        expect.offset_commit({"orders": {0: "NONE"}}),
+    )
+
+
+@scenario("consumer_groups/offsets/empty-group", source=VALIDATES, clauses=("KO-14",))
+def an_empty_group_has_no_members(conversation: Conversation) -> None:
+    """A commit with an epoch to an empty consumer group is UNKNOWN_MEMBER_ID; one of nobody is taken."""
+    ana, joined = sole_member(conversation)
+    ana.leaves()
+
+    _commits(ana, "UNKNOWN_MEMBER_ID", epoch=joined["member_epoch"])
+    _commits(ana, "NONE", epoch=-1, member_id="")
+
+
+@scenario("consumer_groups/offsets/unknown-topic", source=HANDLES, clauses=("KO-17",))
+def topics_are_checked_first(conversation: Conversation) -> None:
+    """A commit to an unknown topic or partition is told so, whatever its epoch."""
+    ana, _ = sole_member(conversation)
+
+    for topic, partition in (("missing", 0), ("orders", 9)):
+        ana.asks(
+            ask.offset_commit(version=9, generation_id=ana.epoch + 7, topics={topic: {partition: 7}}),
+            expect.offset_commit({topic: {partition: "UNKNOWN_TOPIC_OR_PARTITION"}}),
+        )
+
+
+@scenario("consumer_groups/offsets/fetch", source=FETCHES, clauses=("KO-21", "KO-22", "KO-24", "KO-25"))
+def a_fetch_is_of_a_member_or_of_nobody(conversation: Conversation) -> None:
+    """OffsetFetch v9 is answered to a member with exactly its epoch, and to nobody in particular."""
+    ana, joined = sole_member(conversation)
+    ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1)
+    _commits(ana, "NONE")
+    wanted = {"orders": (0,)}
+    found = expect.offset_fetch(FIRST, version=9)
+
+    ana.asks(ask.offset_fetch(version=9, topics=wanted), found)
+    ana.asks(
+        ask.offset_fetch(version=9, member_id=ana.member_id, member_epoch=ana.epoch, topics=wanted), found
+    )
+    for epoch in (ana.epoch + 1, ana.epoch - 1):
+        for topics in (wanted, None):
+            ana.asks(
+                ask.offset_fetch(version=9, member_id=ana.member_id, member_epoch=epoch, topics=topics),
+                expect.offset_fetch({}, version=9, error_code="STALE_MEMBER_EPOCH"),
+            )
+    ana.asks(
+        ask.offset_fetch(version=9, member_id=None, member_epoch=ana.epoch, topics=wanted),
+        expect.response("OffsetFetch", groups=({"error_code": "UNKNOWN_SERVER_ERROR"},)),
+    )
+    ana.asks(
+        ask.offset_fetch(version=9, member_id="stranger", member_epoch=ana.epoch, topics=wanted),
+        expect.response("OffsetFetch", groups=({"error_code": "UNKNOWN_MEMBER_ID"},)),
+    )
+
+
+@scenario(
+    "consumer_groups/offsets/fetch-of-others", source="OffsetMetadataManager#fetchOffsets", clauses=("KO-26",)
+)
+def others_are_not_checked(conversation: Conversation) -> None:
+    """OffsetFetch v9 of a member of an unknown group, or of a classic one, is not checked."""
+    (ana,) = conversation.stable_group("ana")
+    nothing = expect.offset_fetch({"orders": {0: -1}}, version=9)
+
+    for group in (conversation.group("main"), conversation.group("missing")):
+        ana.asks(
+            ask.offset_fetch(
+                version=9, group_id=group, member_id="stranger", member_epoch=7, topics={"orders": (0,)}
+            ),
+            nothing,
+        )
+
+
+@scenario("consumer_groups/offsets/delete", source=DELETES, clauses=("KO-31", "KO-32"))
+def subscribed_topics_keep_their_offsets(conversation: Conversation) -> None:
+    """OffsetDelete of a topic to which the group subscribes is refused; of another one it is not."""
+    ana, _ = sole_member(conversation)
+    both = {"orders": {0: 7}, "payments": {0: 8}}
+    ana.asks(
+        ask.offset_commit(version=9, topics=both),
+        expect.offset_commit({"orders": {0: "NONE"}, "payments": {0: "NONE"}}),
+    )
+
+    ana.asks(
+        ask.offset_delete(topics={"orders": (0,), "payments": (0,)}),
+        expect.offset_delete(
+            error_code="NONE", errors={"orders": {0: "GROUP_SUBSCRIBED_TO_TOPIC"}, "payments": {0: "NONE"}}
+        ),
+    )
+    ana.leaves()
+    ana.asks(
+        ask.offset_delete(topics={"orders": (0,)}),
+        expect.offset_delete(error_code="NONE", errors={"orders": {0: "NONE"}}),
+    )
+
+
+@scenario(
+    "consumer_groups/offsets/transactional",
+    source=TRANSACTIONAL,
+    clauses=("KO-41", "KO-42", "KO-44", "KO-45", "KO-46"),
+)
+def a_transaction_is_a_members_or_nobodys(conversation: Conversation) -> None:
+    """TxnOffsetCommit until v5 is taken of a member with its epoch and of nobody, and refused otherwise."""
+    ana, _ = sole_member(conversation)
+    producer = announced(ana)
+    epochs: tuple[tuple[str, Number, str], ...] = (
+        ("", -1, "NONE"),
+        ("member-ana", ana.epoch, "NONE"),
+        ("member-ana", ana.epoch + 1, "ILLEGAL_GENERATION"),
+        ("member-ana", -1, "ILLEGAL_GENERATION"),
+        ("stranger", ana.epoch, "UNKNOWN_MEMBER_ID"),
+    )
+
+    for member_id, epoch, error in epochs:
+        ana.asks(
+            producer.commits(FIRST, version=3, member_id=member_id, generation_id=epoch),
+            expect.txn_offset_commit({"orders": {0: error}}),
+        )
+
+
+@scenario("consumer_groups/offsets/transactional-to-nobody", source=TRANSACTIONAL, clauses=("KO-43",))
+def a_transaction_to_a_missing_group_is_nobodys(conversation: Conversation) -> None:
+    """TxnOffsetCommit v3 with an epoch to an unknown group is ILLEGAL_GENERATION."""
+    ana = conversation.member("ana")
+    producer = announced(ana)
+
+    ana.asks(
+        producer.commits(FIRST, version=3, member_id="stranger", generation_id=1),
+        expect.txn_offset_commit({"orders": {0: "ILLEGAL_GENERATION"}}),
+    )

@@ -1,0 +1,215 @@
+"""How partitions go from one member to another."""
+
+from harness.scenario import Answer, Capability, Conversation, Member, ask, expect, one_of, scenario
+from suites.consumer_groups.membership import group_is
+from suites.consumer_groups.validation import ALL, sole_member
+
+BUILDS = "CurrentAssignmentBuilder#build"
+COMPUTES = "CurrentAssignmentBuilder#computeNextAssignment"
+LEAVES = "GroupMetadataManager#consumerGroupFenceMembers"
+TIMES_REBALANCE = "GroupMetadataManager#scheduleConsumerGroupRebalanceTimeout"
+TIMES_SESSION = "GroupMetadataManager#scheduleConsumerGroupSessionTimeout"
+DELAYS = "GroupMetadataManager#maybeUpdateTargetAssignment"
+KEPT, FREED = {"orders": (0, 1)}, {"orders": (2,)}
+SHORT_SESSION = {"consumer.session.timeout.ms": 3_000, "consumer.heartbeat.interval.ms": 500}
+LONG_INTERVAL = {"consumer.assignment.interval.ms": 5_000}
+INTERVAL_IS_OVER_MS = 5_500
+
+
+def two_members(conversation: Conversation) -> tuple[Member, Member, Answer]:
+    """Bring in ana, who has all partitions, and bob, who waits; also return how ana was let in."""
+    ana, joined = sole_member(conversation)
+    bob = conversation.member("bob")
+    bob.joins(member_epoch=joined["member_epoch"] + 1, assigned={})
+    return ana, bob, joined
+
+
+def balanced(conversation: Conversation) -> tuple[Member, Member, Answer]:
+    """Bring in ana and bob, who share the partitions; also return how ana was let in."""
+    ana, bob, joined = two_members(conversation)
+    conversation.reconciles(ana, bob)
+    return ana, bob, joined
+
+
+@scenario("consumer_groups/reconciliation/second-member", source=BUILDS, clauses=("CR-01",))
+def a_second_member_waits(conversation: Conversation) -> None:
+    """A second member is in the next epoch at once, and has no partitions while the first one has them."""
+    ana, _, joined = two_members(conversation)
+
+    group_is(
+        ana, "Reconciling", epoch=joined["member_epoch"] + 1, assignment_epoch=joined["member_epoch"] + 1
+    )
+
+
+@scenario(
+    "consumer_groups/reconciliation/handover",
+    source=BUILDS,
+    clauses=("CR-02", "CR-04", "CR-06", "CR-07"),
+)
+def partitions_are_given_up_and_then_taken(conversation: Conversation) -> None:
+    """A member is told what it keeps; when it has given up the rest, who waits gets it."""
+    ana, bob, joined = two_members(conversation)
+
+    ana.heartbeats(member_epoch=joined["member_epoch"], assigned=KEPT)
+    bob.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned=None)
+    ana.heartbeats(owned=KEPT, member_epoch=joined["member_epoch"] + 1, assigned=None)
+    bob.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned=FREED)
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 1)
+
+
+@scenario("consumer_groups/reconciliation/still-owned", source=COMPUTES, clauses=("CR-02", "CR-04"))
+def nothing_moves_before_it_is_given_up(conversation: Conversation) -> None:
+    """As long as a member says that it owns what it is to give up, everybody stays where they are."""
+    ana, bob, joined = two_members(conversation)
+
+    ana.heartbeats(owned=ALL, member_epoch=joined["member_epoch"], assigned=KEPT)
+    for owned in (ALL, None, {"orders": (0, 1, 2)}):
+        ana.heartbeats(owned=owned, member_epoch=joined["member_epoch"], assigned=None)
+        bob.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned=None)
+
+
+@scenario(
+    "consumer_groups/reconciliation/described-on-the-way",
+    source="ConsumerGroupMember#asConsumerGroupDescribeMember",
+    clauses=("CR-05", "CD-08"),
+)
+def what_is_given_up_is_shown(conversation: Conversation) -> None:
+    """Describe shows what a member is to have; what it gives up it shows as assigned from 4.3 on."""
+    ana, bob, joined = two_members(conversation)
+    ana.heartbeats(member_epoch=joined["member_epoch"], assigned=KEPT)
+
+    first = expect.group_member(ana.member_id, epoch=joined["member_epoch"], target=KEPT, member_type=1)
+    second = expect.group_member(bob.member_id, epoch=joined["member_epoch"] + 1, owned={}, target=FREED)
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(members=(first, second)))
+
+
+@scenario("consumer_groups/reconciliation/third-member", source=BUILDS, clauses=("CR-09",))
+def a_third_member_gets_its_part(conversation: Conversation) -> None:
+    """A third member gets a partition when it was given up, and each of three then has one."""
+    ana, bob, joined = balanced(conversation)
+    carol = conversation.member("carol")
+    carol.joins(member_epoch=joined["member_epoch"] + 2, assigned={})
+
+    conversation.reconciles(ana, bob, carol)
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 2)
+    for member in (ana, bob, carol):
+        member.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="NONE"))
+
+
+@scenario("consumer_groups/reconciliation/leaver", source=LEAVES, clauses=("CR-10",))
+def what_a_leaver_had_comes_back(conversation: Conversation) -> None:
+    """What a leaving member had comes to the other with its next heartbeat, in the next epoch."""
+    ana, bob, joined = balanced(conversation)
+
+    bob.leaves()
+    group_is(ana, "Assigning", epoch=joined["member_epoch"] + 2, assignment_epoch=joined["member_epoch"] + 1)
+    ana.heartbeats(owned=ana.assigned, member_epoch=joined["member_epoch"] + 2, assigned=ALL)
+
+
+@scenario("consumer_groups/reconciliation/rebalance-timeout", source=TIMES_REBALANCE, clauses=("CR-11",))
+def whoever_gives_nothing_up_is_removed(conversation: Conversation) -> None:
+    """A member that does not give up what it is told to within its rebalance timeout is removed."""
+    ana, bob = conversation.members("ana", "bob")
+    joined = ana.joins(rebalance_timeout_ms=2_000, assigned=ALL)
+    bob.joins(assigned={})
+    ana.heartbeats(member_epoch=joined["member_epoch"], assigned=KEPT)
+
+    conversation.elapses(1_000)
+    ana.heartbeats(owned=ALL, member_epoch=joined["member_epoch"], assigned=None)
+    conversation.elapses(1_700)
+    ana.heartbeats(owned=ALL, error_code="UNKNOWN_MEMBER_ID")
+    bob.heartbeats(member_epoch=joined["member_epoch"] + 2, assigned=ALL)
+
+
+@scenario("consumer_groups/reconciliation/session-timeout", source=TIMES_SESSION, clauses=("CR-12",))
+def whoever_is_silent_is_removed(conversation: Conversation) -> None:
+    """A member that is silent for its session timeout is removed, and what it had goes to the other."""
+    ana, bob = conversation.members("ana", "bob")
+    ana.configures(SHORT_SESSION)
+    joined = ana.joins(assigned=ALL)
+    bob.joins(assigned={})
+
+    for _ in range(3):
+        conversation.elapses(1_200)
+        bob.heartbeats()
+    ana.heartbeats(error_code="UNKNOWN_MEMBER_ID")
+    bob.heartbeats(member_epoch=joined["member_epoch"] + 2)
+    group_is(bob, "Stable", epoch=joined["member_epoch"] + 2)
+
+
+@scenario("consumer_groups/reconciliation/only-commits", source=TIMES_SESSION, clauses=("CR-13",))
+def a_commit_prolongs_no_session(conversation: Conversation) -> None:
+    """A member that commits and does not heartbeat is removed after its session timeout."""
+    ana = conversation.member("ana")
+    ana.configures(SHORT_SESSION)
+    ana.joins(assigned=ALL)
+
+    conversation.elapses(2_000)
+    ana.asks(
+        ask.offset_commit(version=9, topics={"orders": {0: 7}}), expect.offset_commit({"orders": {0: "NONE"}})
+    )
+    conversation.elapses(1_600)
+    ana.heartbeats(error_code="UNKNOWN_MEMBER_ID")
+
+
+@scenario("consumer_groups/reconciliation/assignment-interval", source=DELAYS, clauses=("CR-15",))
+def a_target_stands_for_a_while(conversation: Conversation) -> None:
+    """A member that joins within the assignment interval waits for its end from 4.3 on."""
+    ana, bob = conversation.members("ana", "bob")
+    ana.configures(LONG_INTERVAL, error_code=one_of("NONE", "INVALID_CONFIG"))
+    joined = ana.joins(assigned=ALL)
+
+    bob.joins(assigned={})
+    group_is(bob, one_of("Assigning", "Reconciling"), epoch=joined["member_epoch"] + 1)
+    ana.heartbeats()
+    conversation.elapses(INTERVAL_IS_OVER_MS)
+    conversation.reconciles(ana, bob)
+    group_is(bob, "Stable", epoch=joined["member_epoch"] + 1)
+
+
+@scenario("consumer_groups/reconciliation/interval-and-dropped-topic", source=COMPUTES, clauses=("CR-16",))
+def a_dropped_topic_need_not_wait(conversation: Conversation) -> None:
+    """A member that drops a topic within the assignment interval is to give it up at once."""
+    ana = conversation.member("ana")
+    ana.configures(LONG_INTERVAL, error_code=one_of("NONE", "INVALID_CONFIG"))
+    joined = ana.joins("orders", "payments", assigned={**ALL, "payments": (0, 1)})
+
+    ana.heartbeats(topics=("orders",), member_epoch=joined["member_epoch"], assigned=ALL)
+    ana.heartbeats(owned=ALL, assigned=None)
+    conversation.elapses(INTERVAL_IS_OVER_MS)
+    ana.heartbeats(owned=ALL, member_epoch=joined["member_epoch"] + 1, assigned=None)
+
+
+@scenario("consumer_groups/reconciliation/interval-and-added-topic", source=DELAYS, clauses=("CR-17",))
+def an_added_topic_waits(conversation: Conversation) -> None:
+    """A member that adds a topic within the assignment interval gets it after that, or at once before 4.3."""
+    ana = conversation.member("ana")
+    ana.configures(LONG_INTERVAL, error_code=one_of("NONE", "INVALID_CONFIG"))
+    joined = ana.joins(assigned=ALL)
+
+    ana.heartbeats(topics=("orders", "payments"))
+    conversation.elapses(INTERVAL_IS_OVER_MS)
+    ana.heartbeats(owned=ALL, member_epoch=joined["member_epoch"] + 1)
+    ana.heartbeats(owned=ana.assigned, member_epoch=joined["member_epoch"] + 1, assigned=None)
+
+
+@scenario(
+    "consumer_groups/reconciliation/restart",
+    source="GroupMetadataManager#onLoaded",
+    clauses=("CR-18",),
+    needs=(Capability.RESTART,),
+)
+def a_restart_changes_nothing(conversation: Conversation) -> None:
+    """A restart in the middle of a reconciliation changes neither epochs nor assignments."""
+    ana, bob, joined = two_members(conversation)
+    ana.heartbeats(member_epoch=joined["member_epoch"], assigned=KEPT)
+    conversation.restarts_coordinator()
+    ana.repeats(
+        ask.consumer_group_describe(), until=expect.consumer_group_describe(group_state="Reconciling")
+    )
+
+    ana.heartbeats(owned=ALL, member_epoch=joined["member_epoch"], assigned=None)
+    bob.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned=None)
+    ana.heartbeats(owned=KEPT, member_epoch=joined["member_epoch"] + 1, assigned=None)
+    bob.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned=FREED)
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 1)

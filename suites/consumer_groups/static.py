@@ -1,0 +1,131 @@
+"""Static members: instance ids that outlive those who have them."""
+
+from harness.scenario import (
+    LEAVES_FOR_A_WHILE,
+    Answer,
+    Conversation,
+    Member,
+    ask,
+    expect,
+    one_of,
+    scenario,
+)
+from suites.consumer_groups.membership import group_is
+from suites.consumer_groups.validation import ALL
+
+SUBSCRIBES = "GroupMetadataManager#getOrMaybeSubscribeStaticConsumerGroupMember"
+LEAVES = "GroupMetadataManager#consumerGroupLeave"
+LEAVES_A_WHILE = "GroupMetadataManager#consumerGroupStaticMemberGroupLeave"
+KEPT, FREED = {"orders": (0, 1)}, {"orders": (2,)}
+
+
+def static_member(conversation: Conversation) -> tuple[Member, Answer]:
+    """Bring in ana as the instance `one`, who has all partitions; also return how she was let in."""
+    ana = conversation.member("ana", instance_id="one")
+    return ana, ana.joins(assigned=ALL)
+
+
+@scenario("consumer_groups/static/in-use", source=SUBSCRIBES, clauses=("CS-01", "CS-02"))
+def an_instance_id_in_use_is_not_released(conversation: Conversation) -> None:
+    """A join with the instance id of an active member is UNRELEASED_INSTANCE_ID, be it its own."""
+    ana, joined = static_member(conversation)
+    bob = conversation.member("bob", instance_id="one")
+
+    bob.joins(error_code="UNRELEASED_INSTANCE_ID")
+    ana.joins(error_code="UNRELEASED_INSTANCE_ID")
+    ana.heartbeats(member_epoch=joined["member_epoch"], assigned=None)
+
+
+@scenario("consumer_groups/static/not-named", source=SUBSCRIBES, clauses=("CS-03", "CS-04"))
+def a_static_member_need_not_say_so(conversation: Conversation) -> None:
+    """A static member may heartbeat, and join again, without its instance id, and keeps it."""
+    ana, joined = static_member(conversation)
+
+    ana.heartbeats(instance_id=None, member_epoch=joined["member_epoch"], assigned=None)
+    ana.joins(instance_id=None, member_epoch=joined["member_epoch"], assigned=ALL)
+    known = expect.group_member(ana.member_id, instance_id="one", owned=ALL)
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(members=(known,)))
+
+
+@scenario(
+    "consumer_groups/static/renamed", source="ConsumerGroup#updateStaticMember", clauses=("CS-05", "CS-06")
+)
+def a_static_member_may_change_its_instance(conversation: Conversation) -> None:
+    """A member that joins again as another instance is that; the former id is free from 4.4 on."""
+    ana, joined = static_member(conversation)
+    ana.joins(instance_id="two", member_epoch=joined["member_epoch"], assigned=ALL)
+    known = expect.group_member(ana.member_id, instance_id="two", owned=ALL)
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(members=(known,)))
+
+    bob = conversation.member("bob", instance_id="one")
+    bob.joins(error_code=one_of("NONE", "UNRELEASED_INSTANCE_ID"))
+
+
+@scenario("consumer_groups/static/of-another", source=SUBSCRIBES, clauses=("CS-07", "CS-08"))
+def an_instance_id_of_another_is_fenced(conversation: Conversation) -> None:
+    """A heartbeat with another's instance id that does not join is FENCED_INSTANCE_ID."""
+    ana, joined = static_member(conversation)
+    bob = conversation.member("bob", instance_id="one")
+
+    for epoch in (1, joined["member_epoch"], -1, LEAVES_FOR_A_WHILE):
+        bob.heartbeats(epoch=epoch, error_code="FENCED_INSTANCE_ID")
+    ana.heartbeats(member_epoch=joined["member_epoch"], assigned=None)
+
+
+@scenario("consumer_groups/static/leaves-for-a-while", source=LEAVES_A_WHILE, clauses=("CS-09", "CS-11"))
+def a_static_member_leaves_for_a_while(conversation: Conversation) -> None:
+    """A static member that leaves for a while keeps its partitions at epoch -2, and no epoch rises."""
+    ana, joined = static_member(conversation)
+
+    ana.leaves(epoch=LEAVES_FOR_A_WHILE)
+    known = expect.group_member(ana.member_id, epoch=LEAVES_FOR_A_WHILE, owned=ALL)
+    described = expect.consumer_group_describe(group_epoch=joined["member_epoch"], members=(known,))
+    ana.asks(ask.consumer_group_describe(), described)
+    ana.heartbeats(epoch=joined["member_epoch"], error_code="FENCED_MEMBER_EPOCH")
+
+
+@scenario("consumer_groups/static/leaves-while-revoking", source=LEAVES_A_WHILE, clauses=("CS-10",))
+def whoever_leaves_for_a_while_holds_nothing_up(conversation: Conversation) -> None:
+    """What a static member was to give up when it left for a while comes to who waits for it."""
+    ana, joined = static_member(conversation)
+    bob = conversation.member("bob")
+    bob.joins(member_epoch=joined["member_epoch"] + 1, assigned={})
+    ana.heartbeats(member_epoch=joined["member_epoch"], assigned=KEPT)
+
+    ana.leaves(epoch=LEAVES_FOR_A_WHILE)
+    bob.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned=FREED)
+
+
+@scenario("consumer_groups/static/replaced", source=SUBSCRIBES, clauses=("CS-12", "CS-13"))
+def a_successor_gets_what_its_predecessor_had(conversation: Conversation) -> None:
+    """Whoever joins as an instance that has left for a while has its partitions, and no epoch rises."""
+    ana, joined = static_member(conversation)
+    ana.leaves(epoch=LEAVES_FOR_A_WHILE)
+    bob = conversation.member("bob", instance_id="one")
+
+    bob.joins(member_epoch=joined["member_epoch"], assigned=ALL)
+    for epoch in (joined["member_epoch"], -1):
+        ana.heartbeats(epoch=epoch, error_code="FENCED_INSTANCE_ID")
+    known = expect.group_member(bob.member_id, instance_id="one", owned=ALL)
+    described = expect.consumer_group_describe(group_epoch=joined["member_epoch"], members=(known,))
+    bob.asks(ask.consumer_group_describe(), described)
+
+
+@scenario("consumer_groups/static/comes-back", source=SUBSCRIBES, clauses=("CS-12",))
+def a_static_member_comes_back(conversation: Conversation) -> None:
+    """A static member that has left for a while may join again itself, and has what it had."""
+    ana, joined = static_member(conversation)
+    ana.leaves(epoch=LEAVES_FOR_A_WHILE)
+
+    ana.joins(member_epoch=joined["member_epoch"], assigned=ALL)
+    group_is(ana, "Stable", epoch=joined["member_epoch"])
+
+
+@scenario("consumer_groups/static/leaves-for-good", source=LEAVES, clauses=("CS-15",))
+def a_static_member_leaves_for_good(conversation: Conversation) -> None:
+    """A static member that leaves for good is removed, and the group's epoch rises."""
+    ana, joined = static_member(conversation)
+
+    ana.leaves()
+    group_is(ana, "Empty", epoch=joined["member_epoch"] + 1)
+    ana.heartbeats(epoch=-1, error_code="UNKNOWN_MEMBER_ID")
