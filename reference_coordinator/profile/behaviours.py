@@ -8,6 +8,7 @@ from typing import Final
 
 from reference_coordinator.core.family import CoordinatorFamily
 from reference_coordinator.profile.api_behaviours import OF_KAFKA_APIS
+from reference_coordinator.profile.assignor_behaviours import OF_ASSIGNORS
 from reference_coordinator.profile.behaviour import (
     JAVA,
     OLDEST,
@@ -319,5 +320,6 @@ TABLE: Final = (
     + OF_TRANSACTIONS
     + OF_THE_LOG
     + OF_CONSUMER_GROUPS
+    + OF_ASSIGNORS
 )
 """Every behaviour once."""
