@@ -10,15 +10,15 @@ from reference_coordinator.coordinator.admin import consumer_group_describe, des
 from reference_coordinator.coordinator.deletion import delete_groups
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
 from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, GroupId, ResponseToken
+from reference_coordinator.groups.consumer.heartbeat import consumer_group_heartbeat
+from reference_coordinator.groups.consumer.validation import (
+    throw_if_consumer_group_heartbeat_request_is_invalid,
+)
 from reference_coordinator.groups.dispatch import (
     classic_group_heartbeat,
     classic_group_join,
     classic_group_leave,
     classic_group_sync,
-)
-from reference_coordinator.groups.consumer.heartbeat import consumer_group_heartbeat
-from reference_coordinator.groups.consumer.validation import (
-    throw_if_consumer_group_heartbeat_request_is_invalid,
 )
 from reference_coordinator.messages import (
     ConsumerGroupDescribeRequest,
@@ -67,6 +67,14 @@ from reference_coordinator.runtime.write_event import complete_operation
 
 _LATE_JOIN_VERSION: Final = 6
 _LATE_SYNC_VERSION: Final = 4
+_OfOffsets = OffsetCommitRequest | TxnOffsetCommitRequest | OffsetDeleteRequest
+_OfManyGroups = (
+    OffsetFetchRequest
+    | DescribeGroupsRequest
+    | ListGroupsRequest
+    | DeleteGroupsRequest
+    | ConsumerGroupDescribeRequest
+)
 
 
 def handle(
@@ -98,13 +106,24 @@ def _dispatch(
         case LeaveGroupRequest():
             validate_group_status(shard, request.group_id, allows_empty=False)
             return classic_group_leave(shard, request)
+        case ConsumerGroupHeartbeatRequest():
+            return hear_consumer(shard, request, context)
+        case _:
+            return _dispatch_offsets(shard, request, context, token)
+
+
+def _dispatch_offsets(
+    shard: CoordinatorShard,
+    request: _OfOffsets | _OfManyGroups,
+    context: RequestContext,
+    token: ResponseToken,
+) -> CoordinatorResult[GroupResponse]:
+    match request:
         case OffsetCommitRequest():
             validate_group_status(shard, request.group_id, allows_empty=True)
             return commit_offset(shard, request, api_version=context.api_version, token=token)
         case TxnOffsetCommitRequest():
             return commit_transactional_offsets(shard, request, token, api_version=context.api_version)
-        case ConsumerGroupHeartbeatRequest():
-            return hear_consumer(shard, request, context)
         case OffsetDeleteRequest():
             validate_group_status(shard, request.group_id, allows_empty=False)
             return delete_offsets(shard, request)
@@ -114,11 +133,7 @@ def _dispatch(
 
 def _dispatch_to_many_groups(
     shard: CoordinatorShard,
-    request: OffsetFetchRequest
-    | DescribeGroupsRequest
-    | ListGroupsRequest
-    | DeleteGroupsRequest
-    | ConsumerGroupDescribeRequest,
+    request: _OfManyGroups,
     context: RequestContext,
     token: ResponseToken,
 ) -> CoordinatorResult[GroupResponse]:

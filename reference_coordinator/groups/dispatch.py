@@ -24,14 +24,14 @@ from reference_coordinator.groups.classic.lookups import as_classic_group
 from reference_coordinator.groups.classic.sync import classic_group_sync_to_classic_group
 from reference_coordinator.groups.consumer import expiry as consumer_expiry
 from reference_coordinator.groups.consumer import loading as consumer_loading
+from reference_coordinator.groups.consumer.classic_join import (
+    classic_group_join_to_consumer_group,
+    join_instead_of_empty_consumer_group,
+)
 from reference_coordinator.groups.consumer.classic_members import (
     classic_group_heartbeat_to_consumer_group,
     classic_group_leave_to_consumer_group,
     classic_group_sync_to_consumer_group,
-)
-from reference_coordinator.groups.consumer.classic_join import (
-    classic_group_join_to_consumer_group,
-    join_instead_of_empty_consumer_group,
 )
 from reference_coordinator.groups.consumer.deadlines import ConsumerGroupDeadline
 from reference_coordinator.groups.consumer.group import ConsumerGroup
@@ -43,6 +43,7 @@ from reference_coordinator.messages import (
     HeartbeatResponse,
     LeaveGroupRequest,
     LeaveGroupResponse,
+    SyncGroupResponse,
 )
 from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult, VoidResult
 from reference_coordinator.runtime.deadlines import GroupDeadline
@@ -67,8 +68,11 @@ def classic_group_join(shard: GroupMetadataManager, join: Join) -> VoidResult:
             assert_never(group.type)
 
 
-def classic_group_sync(shard: GroupMetadataManager, sync: Sync) -> VoidResult:
+def classic_group_sync(shard: GroupMetadataManager, sync: Sync) -> CoordinatorResult[SyncGroupResponse]:
     """Answer or park a SyncGroup.
+
+    Raises:
+        CoordinatorError: a consumer group refused it.
 
     Source: GroupMetadataManager#classicGroupSync (4.3.1), GroupCoordinator#handleSyncGroup (3.9.2).
     """

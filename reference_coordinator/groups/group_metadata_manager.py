@@ -157,9 +157,7 @@ class GroupMetadataManager(CoordinatorRuntime):
 
     def _add_version(self, group_id: GroupId, version: _Registered) -> None:
         versions = self._groups.get(group_id, ())
-        last_committed = max(
-            (index for index, each in enumerate(versions) if each.is_committed), default=0
-        )
+        last_committed = max((index for index, each in enumerate(versions) if each.is_committed), default=0)
         before = (each for each in versions[last_committed:] if not _is_of_same_write(each, version))
         self._groups[group_id] = (*before, version)
 

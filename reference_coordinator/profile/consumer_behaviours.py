@@ -154,7 +154,7 @@ _OF_MIGRATION: Final = (
     Row(
         behaviour=Behaviour.DISABLED_MIGRATION_REFUSES_CLASSIC_MEMBERS,
         spans=since(4, 3, 1),
-        meaning="Where migration is disabled, a classic member may not join a consumer group that has members.",
+        meaning="Where migration is disabled, a classic member may not join a consumer group with members.",
         source="GroupMetadataManager#throwIfClassicMemberCannotJoinConsumerGroup (4.3.1)",
     ),
     Row(

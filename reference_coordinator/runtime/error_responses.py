@@ -45,6 +45,14 @@ from reference_coordinator.runtime.coordinator_runtime import CoordinatorRuntime
 from reference_coordinator.runtime.partition_answers import refused_topics
 
 _OPERATIONS_OMITTED: Final = -(2**31)
+_OfOffsets = OffsetCommitRequest | TxnOffsetCommitRequest | OffsetDeleteRequest
+_OfManyGroups = (
+    OffsetFetchRequest
+    | DescribeGroupsRequest
+    | ListGroupsRequest
+    | DeleteGroupsRequest
+    | ConsumerGroupDescribeRequest
+)
 
 
 def error_response(shard: CoordinatorRuntime, request: GroupRequest, error: Errors) -> GroupResponse:
@@ -62,6 +70,14 @@ def error_response(shard: CoordinatorRuntime, request: GroupRequest, error: Erro
             return HeartbeatResponse(error_code=Errors.NONE if is_loading else error)
         case LeaveGroupRequest():
             return leave_error(error)
+        case _:
+            return _error_response_of_offsets(shard, request, error)
+
+
+def _error_response_of_offsets(
+    shard: CoordinatorRuntime, request: _OfOffsets | _OfManyGroups, error: Errors
+) -> GroupResponse:
+    match request:
         case OffsetCommitRequest():
             return commit_error(shard, request, error)
         case TxnOffsetCommitRequest():
@@ -74,11 +90,7 @@ def error_response(shard: CoordinatorRuntime, request: GroupRequest, error: Erro
 
 def _error_response_of_many_groups(
     shard: CoordinatorRuntime,
-    request: OffsetFetchRequest
-    | DescribeGroupsRequest
-    | ListGroupsRequest
-    | DeleteGroupsRequest
-    | ConsumerGroupDescribeRequest,
+    request: _OfManyGroups,
     error: Errors,
 ) -> GroupResponse:
     match request:

@@ -20,7 +20,6 @@ from reference_coordinator.groups.classic.lookups import (
 )
 from reference_coordinator.groups.group import Group, GroupType, OffsetExpirationCondition
 from reference_coordinator.messages import (
-    DescribedGroup,
     DescribeGroupsRequest,
     ListedGroup,
     ListGroupsRequest,

@@ -173,9 +173,7 @@ def _result(update: MemberUpdate, join: Join, *, is_downgrade: bool) -> VoidResu
         member_id=member.member_id,
         members=(),
     )
-    joined = JoinedConsumerGroup(
-        shard=update.shard, join=join, response=response, is_downgrade=is_downgrade
-    )
+    joined = JoinedConsumerGroup(shard=update.shard, join=join, response=response, is_downgrade=is_downgrade)
     if not update.records:
         joined.append_completed(Errors.NONE)
         return EMPTY_RESULT
@@ -293,9 +291,7 @@ def _update_subscription(update: MemberUpdate) -> bool:
     shard, group = update.shard, update.group
     bumps = update.has_member_subscription_changed()
     if shard.profile.has(Behaviour.CLASSIC_MEMBER_CLEARS_REGEX):
-        status, records = maybe_update_regular_expressions(
-            shard, group, update.member, update.updated_member
-        )
+        status, records = maybe_update_regular_expressions(shard, group, update.member, update.updated_member)
         update.records += records
         bumps |= status.regex_updated
     if bumps or group.has_metadata_expired(shard.now_ms):

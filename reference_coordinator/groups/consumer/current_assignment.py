@@ -3,7 +3,8 @@
 Source: CurrentAssignmentBuilder (4.3.1).
 """
 
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Final, assert_never
 
@@ -125,7 +126,7 @@ class CurrentAssignmentBuilder:
         """
         assigned: dict[TopicId, Mapping[int, int]] = {}
         revoked: dict[TopicId, Mapping[int, int]] = {}
-        pending: dict[TopicId, Set[int]] = {}
+        pending: dict[TopicId, AbstractSet[int]] = {}
         has_unreleased = False
         subscribed = self._subscribed_topic_ids()
         for topic_id in dict.fromkeys((*self.target_assignment, *self.member.assigned_partitions)):
@@ -156,7 +157,7 @@ class CurrentAssignmentBuilder:
             partitions_pending_revocation=NO_PARTITIONS,
         )
 
-    def _target_of(self, topic_id: TopicId, subscribed: Collection[TopicId]) -> Set[int]:
+    def _target_of(self, topic_id: TopicId, subscribed: Collection[TopicId]) -> AbstractSet[int]:
         filters = self._has(Behaviour.UNSUBSCRIBED_TOPICS_REVOKED_AT_ONCE)
         if filters and topic_id not in subscribed:
             return frozenset()

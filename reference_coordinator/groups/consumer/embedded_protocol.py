@@ -101,7 +101,9 @@ def serialize_assignment(assignment: _NamedPartitions, *, version: int) -> bytes
     return b"".join(parts)
 
 
-def assignment_like(metadata: bytes, partitions: Mapping[TopicId, Iterable[int]], image: MetadataImage) -> bytes:
+def assignment_like(
+    metadata: bytes, partitions: Mapping[TopicId, Iterable[int]], image: MetadataImage
+) -> bytes:
     """Write an assignment in the version of a member's subscription.
 
     Raises:

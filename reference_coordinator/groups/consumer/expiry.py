@@ -19,7 +19,9 @@ from reference_coordinator.groups.group_metadata_manager import GroupMetadataMan
 from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult, VoidResult
 
 
-def fall_due(shard: GroupMetadataManager, group: ConsumerGroup, deadline: ConsumerGroupDeadline) -> VoidResult:
+def fall_due(
+    shard: GroupMetadataManager, group: ConsumerGroup, deadline: ConsumerGroupDeadline
+) -> VoidResult:
     """Do what a group has waited for long enough."""
     match deadline:
         case ResolveRegularExpressions():

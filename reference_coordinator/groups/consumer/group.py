@@ -50,6 +50,8 @@ CONSUMER_PROTOCOL_TYPE: Final = "consumer"
 """Source: ConsumerProtocol.PROTOCOL_TYPE."""
 NO_ASSIGNMENT: Final[Assignment] = MappingProxyType({})
 """Source: Assignment.EMPTY (4.3.1)."""
+_NEVER_MS: Final = Millis(0)
+_UNKNOWN_EPOCH: Final = -1
 DELETED_ASSIGNMENT_EPOCH: Final = -1
 """Of a group whose target assignment is no more."""
 
@@ -61,7 +63,7 @@ class MetadataRefreshDeadline:
     Source: ModernGroup.DeadlineAndEpoch (4.3.1).
     """
 
-    deadline_ms: Millis = Millis(0)
+    deadline_ms: Millis = _NEVER_MS
     epoch: int = 0
     """The group's epoch at the last look: a group that is behind it has lost what it wrote."""
 
@@ -74,7 +76,7 @@ class ConsumerGroup(Group):
     profile: Profile
     group_epoch: int
     assignment_epoch: int
-    assignment_timestamp_ms: Millis = Millis(0)
+    assignment_timestamp_ms: Millis = _NEVER_MS
     members: Mapping[MemberId, ConsumerGroupMember] = field(default_factory=dict)
     """In the order in which they came."""
     static_members: Mapping[GroupInstanceId, MemberId] = field(default_factory=dict)
@@ -404,9 +406,6 @@ class ConsumerGroup(Group):
         ]
         assert len(owned) == len(set(owned)), "somebody else has a partition too"
         assert set(self.target_assignment) <= set(self.members)
-
-
-_UNKNOWN_EPOCH: Final = -1
 
 
 def new_consumer_group(group_id: GroupId, profile: Profile) -> ConsumerGroup:

@@ -75,9 +75,7 @@ def consumer_group_heartbeat(
         records=[*records, *replacement],
     )
     has_subscription_changed = _update_subscription(update)
-    update.update_assignment(
-        has_subscription_changed=has_subscription_changed, owned_topic_partitions=owned
-    )
+    update.update_assignment(has_subscription_changed=has_subscription_changed, owned_topic_partitions=owned)
     schedule_consumer_group_session_timeout(shard, request.group_id, member_id)
     return CoordinatorResult(records=tuple(update.records), response=_response(update, request))
 
@@ -171,9 +169,7 @@ def has_preferred_server_assignor_changed(update: MemberUpdate) -> bool:
     return before != after
 
 
-def _response(
-    update: MemberUpdate, request: ConsumerGroupHeartbeatRequest
-) -> ConsumerGroupHeartbeatResponse:
+def _response(update: MemberUpdate, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
     """The member's epoch, and its assignment if it has changed or the member tells all of itself."""
     member = update.updated_member
     is_full_request = (

@@ -76,8 +76,7 @@ def throw_if_consumer_group_member_epoch_is_invalid(
     if received_member_epoch > member.member_epoch:
         raise CoordinatorError(Errors.FENCED_MEMBER_EPOCH)
     if received_member_epoch < member.member_epoch and (
-        received_member_epoch != member.previous_member_epoch
-        or not is_subset(owned_topic_partitions, member)
+        received_member_epoch != member.previous_member_epoch or not is_subset(owned_topic_partitions, member)
     ):
         raise CoordinatorError(Errors.FENCED_MEMBER_EPOCH)
 

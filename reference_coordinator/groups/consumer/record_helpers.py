@@ -53,7 +53,7 @@ def new_consumer_group_member_subscription_record(
 def new_consumer_group_epoch_records(
     group_id: GroupId, group_epoch: int, metadata: SubscriptionMetadata, before: SubscriptionMetadata
 ) -> tuple[CoordinatorRecord, ...]:
-    """The group's epoch, behind the topics that it subscribes to where a release names those and they changed.
+    """The group's epoch, behind the subscribed topics where a release names those and they changed.
 
     Decided in: GroupCoordinatorRecordHelpers#newConsumerGroupEpochRecord (4.3.1),
     GroupCoordinatorRecordHelpers#newConsumerGroupSubscriptionMetadataRecord (4.0.2).
@@ -167,14 +167,18 @@ def group_tombstone_records(
     ConsumerGroup#createGroupTombstoneRecordsWithReplacedMember (4.3.1).
     """
     current = (
-        ConsumerGroupCurrentMemberAssignmentTombstone(group_id=group_id, member_id=each) for each in member_ids
+        ConsumerGroupCurrentMemberAssignmentTombstone(group_id=group_id, member_id=each)
+        for each in member_ids
     )
     target = (
         ConsumerGroupTargetAssignmentMemberTombstone(group_id=group_id, member_id=each) for each in member_ids
     )
-    metadata = (ConsumerGroupMemberMetadataTombstone(group_id=group_id, member_id=each) for each in member_ids)
+    metadata = (
+        ConsumerGroupMemberMetadataTombstone(group_id=group_id, member_id=each) for each in member_ids
+    )
     expressions = (
-        ConsumerGroupRegularExpressionTombstone(group_id=group_id, regular_expression=each) for each in regexes
+        ConsumerGroupRegularExpressionTombstone(group_id=group_id, regular_expression=each)
+        for each in regexes
     )
     return (
         *current,

@@ -33,13 +33,26 @@ from reference_coordinator.groups.consumer.subscriptions import ResolvedRegularE
 from reference_coordinator.messages.consumer_groups import LEAVE_GROUP_MEMBER_EPOCH
 from reference_coordinator.profile.profiles import Behaviour, Profile
 
-_Tombstone = (
-    ConsumerGroupMetadataTombstone
-    | ConsumerGroupPartitionMetadataTombstone
-    | ConsumerGroupMemberMetadataTombstone
-    | ConsumerGroupTargetAssignmentMetadataTombstone
+_OfMember = (
+    ConsumerGroupMemberMetadataRecord
+    | ConsumerGroupTargetAssignmentMemberRecord
+    | ConsumerGroupCurrentMemberAssignmentRecord
+)
+_MemberTombstone = (
+    ConsumerGroupMemberMetadataTombstone
     | ConsumerGroupTargetAssignmentMemberTombstone
     | ConsumerGroupCurrentMemberAssignmentTombstone
+)
+_OfGroup = (
+    ConsumerGroupMetadataRecord
+    | ConsumerGroupPartitionMetadataRecord
+    | ConsumerGroupTargetAssignmentMetadataRecord
+    | ConsumerGroupRegularExpressionRecord
+)
+_GroupTombstone = (
+    ConsumerGroupMetadataTombstone
+    | ConsumerGroupPartitionMetadataTombstone
+    | ConsumerGroupTargetAssignmentMetadataTombstone
     | ConsumerGroupRegularExpressionTombstone
 )
 
@@ -54,42 +67,45 @@ def replay(
 
     Source: GroupMetadataManager#replay (4.3.1).
     """
-    match record:
-        case (
-            ConsumerGroupMetadataTombstone()
-            | ConsumerGroupPartitionMetadataTombstone()
-            | ConsumerGroupMemberMetadataTombstone()
-            | ConsumerGroupTargetAssignmentMetadataTombstone()
-            | ConsumerGroupTargetAssignmentMemberTombstone()
-            | ConsumerGroupCurrentMemberAssignmentTombstone()
-            | ConsumerGroupRegularExpressionTombstone()
-        ):
-            return None if group is None else _replay_tombstone(group, record)
-        case _:
-            group = new_consumer_group(record.group_id, profile) if group is None else group
+    if isinstance(record, _GroupTombstone):
+        return None if group is None else _replay_group_tombstone(group, record)
+    if isinstance(record, _MemberTombstone):
+        return None if group is None else _replay_member_tombstone(group, record)
+    group = new_consumer_group(record.group_id, profile) if group is None else group
+    return _replay_member(group, record) if isinstance(record, _OfMember) else _replay_group(group, record)
+
+
+def _replay_group(group: ConsumerGroup, record: _OfGroup) -> ConsumerGroup:
     match record:
         case ConsumerGroupMetadataRecord():
             return _replay_epoch(group, record)
         case ConsumerGroupPartitionMetadataRecord():
             return _replay_partition_metadata(group, record)
-        case ConsumerGroupMemberMetadataRecord():
-            return group.update_member(_member(group, record.member_id).update_with_metadata(record))
         case ConsumerGroupTargetAssignmentMetadataRecord():
             return replace(
                 group,
                 assignment_epoch=record.assignment_epoch,
                 assignment_timestamp_ms=record.assignment_timestamp_ms,
             )
-        case ConsumerGroupTargetAssignmentMemberRecord():
-            target = {each.topic_id: each.partitions for each in record.topic_partitions}
-            return replace(group, target_assignment={**group.target_assignment, record.member_id: target})
-        case ConsumerGroupCurrentMemberAssignmentRecord():
-            return group.update_member(_member(group, record.member_id).update_with_assignment(record))
         case ConsumerGroupRegularExpressionRecord():
             resolved = ResolvedRegularExpression(
                 topics=frozenset(record.topics), version=record.version, timestamp_ms=record.timestamp_ms
             )
             return group.update_resolved_regular_expression(record.regular_expression, resolved)
+        case _:
+            assert_never(record)
+
+
+def _replay_member(group: ConsumerGroup, record: _OfMember) -> ConsumerGroup:
+    member = _member(group, record.member_id)
+    match record:
+        case ConsumerGroupMemberMetadataRecord():
+            return group.update_member(member.update_with_metadata(record))
+        case ConsumerGroupTargetAssignmentMemberRecord():
+            target = {each.topic_id: each.partitions for each in record.topic_partitions}
+            return replace(group, target_assignment={**group.target_assignment, record.member_id: target})
+        case ConsumerGroupCurrentMemberAssignmentRecord():
+            return group.update_member(member.update_with_assignment(record))
         case _:
             assert_never(record)
 
@@ -114,38 +130,40 @@ def _replay_partition_metadata(
     return replace(group, subscription_metadata=SubscriptionMetadata(topics=frozenset(record.topics)))
 
 
-def _replay_tombstone(group: ConsumerGroup, record: _Tombstone) -> ConsumerGroup | None:
+def _replay_group_tombstone(group: ConsumerGroup, record: _GroupTombstone) -> ConsumerGroup | None:
     match record:
         case ConsumerGroupMetadataTombstone():
             _throw_if_not_over(group)
             return None
         case ConsumerGroupPartitionMetadataTombstone():
             metadata = replace(group.subscription_metadata, topics=frozenset())
-            return replace(
-                group, has_subscription_metadata_record=False, subscription_metadata=metadata
-            )
-        case ConsumerGroupMemberMetadataTombstone():
-            return _replay_member_tombstone(group, record.member_id)
+            return replace(group, has_subscription_metadata_record=False, subscription_metadata=metadata)
         case ConsumerGroupTargetAssignmentMetadataTombstone():
             if group.target_assignment:
                 raise IllegalStateError("members still have a target assignment")
             return replace(
-                group,
-                assignment_epoch=DELETED_ASSIGNMENT_EPOCH,
-                assignment_timestamp_ms=Millis(0),
+                group, assignment_epoch=DELETED_ASSIGNMENT_EPOCH, assignment_timestamp_ms=Millis(0)
             )
-        case ConsumerGroupTargetAssignmentMemberTombstone():
-            targets = {key: each for key, each in group.target_assignment.items() if key != record.member_id}
-            return replace(group, target_assignment=targets)
-        case ConsumerGroupCurrentMemberAssignmentTombstone():
-            return _replay_current_assignment_tombstone(group, record.member_id)
         case ConsumerGroupRegularExpressionTombstone():
             return group.update_resolved_regular_expression(record.regular_expression, None)
         case _:
             assert_never(record)
 
 
-def _replay_member_tombstone(group: ConsumerGroup, member_id: MemberId) -> ConsumerGroup:
+def _replay_member_tombstone(group: ConsumerGroup, record: _MemberTombstone) -> ConsumerGroup:
+    match record:
+        case ConsumerGroupMemberMetadataTombstone():
+            return _replay_metadata_tombstone(group, record.member_id)
+        case ConsumerGroupTargetAssignmentMemberTombstone():
+            targets = {key: each for key, each in group.target_assignment.items() if key != record.member_id}
+            return replace(group, target_assignment=targets)
+        case ConsumerGroupCurrentMemberAssignmentTombstone():
+            return _replay_current_assignment_tombstone(group, record.member_id)
+        case _:
+            assert_never(record)
+
+
+def _replay_metadata_tombstone(group: ConsumerGroup, member_id: MemberId) -> ConsumerGroup:
     member = group.members.get(member_id)
     if member is None:
         return group

@@ -104,9 +104,7 @@ def from_classic_group(shard: GroupMetadataManager, classic: ClassicGroup) -> Co
     )
     for each in classic.members.values():
         member = _converted_member(shard, classic, each)
-        target = {
-            topic_id: tuple(partitions) for topic_id, partitions in member.assigned_partitions.items()
-        }
+        target = {topic_id: tuple(partitions) for topic_id, partitions in member.assigned_partitions.items()}
         converted = replace(
             converted.update_member(member),
             target_assignment={**converted.target_assignment, member.member_id: target},
@@ -164,16 +162,13 @@ def _converted_member(
         classic_member_metadata=ClassicMemberMetadata(
             session_timeout_ms=Millis(member.session_timeout_ms),
             supported_protocols=tuple(
-                ClassicProtocol(name=each.name, metadata=each.metadata)
-                for each in member.supported_protocols
+                ClassicProtocol(name=each.name, metadata=each.metadata) for each in member.supported_protocols
             ),
         ),
     )
 
 
-def _assigned_partitions(
-    shard: GroupMetadataManager, assignment: bytes, *, epoch: int
-) -> AssignedPartitions:
+def _assigned_partitions(shard: GroupMetadataManager, assignment: bytes, *, epoch: int) -> AssignedPartitions:
     """What a classic member has; one that has never synced has nothing."""
     if not assignment:
         return {}
