@@ -81,6 +81,10 @@ class _SeenChoices:
         self.given.add(name)
         return MemberId(name)
 
+    def uuid(self) -> MemberId:
+        """Return the id that the operation was answered with, or one that no answer names."""
+        return self.member_id("")
+
     def leader(self, candidates: Sequence[MemberId]) -> MemberId:
         """Return the candidate whom an answer names, or the first."""
         return next((each for each in candidates if each in self._leaders), candidates[0])

@@ -113,6 +113,10 @@ class _RecordedChoices:
         self.given.add(chosen)
         return MemberId(chosen)
 
+    def uuid(self) -> MemberId:
+        """Return the id that the request was answered with."""
+        return self.member_id("")
+
     def leader(self, candidates: Sequence[MemberId]) -> MemberId:
         """Return the candidate that those who wait were told of, or the first."""
         reported = self._reported("leader")

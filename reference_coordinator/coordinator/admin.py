@@ -2,17 +2,23 @@
 
 from typing import Final
 
-from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
 from reference_coordinator.core.ids import GroupId
 from reference_coordinator.core.java import trim
-from reference_coordinator.groups.classic.lookups import classic_group
+from reference_coordinator.core.map_order import partitions_in_java_hash_map_order
+from reference_coordinator.groups.classic.lookups import as_classic_group, classic_group
+from reference_coordinator.groups.consumer.describing import as_described_consumer_group
+from reference_coordinator.groups.consumer.lookups import consumer_group
 from reference_coordinator.messages import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
     DescribedGroup,
     DescribeGroupsRequest,
     ListedGroup,
     ListGroupsRequest,
     ListGroupsResponse,
 )
+from reference_coordinator.messages.consumer_groups import ConsumerGroupDescribeResponseGroup
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.runtime.error_responses import (
@@ -60,7 +66,67 @@ def _describe_group(
     return group.as_described_group(authorized_operations=operations)
 
 
-def authorized_operations(shard: CoordinatorShard, request: DescribeGroupsRequest) -> int:
+def consumer_group_describe(
+    shard: CoordinatorShard, request: ConsumerGroupDescribeRequest
+) -> ConsumerGroupDescribeResponse:
+    """What the coordinator knows of each consumer group that was asked for.
+
+    Groups without an id come first, then those of one partition after the other.
+
+    Source: GroupCoordinatorService#consumerGroupDescribe, GroupMetadataManager#consumerGroupDescribe (4.3.1).
+    """
+    unnamed = tuple(each for each in request.group_ids if not each)
+    if unnamed and shard.profile.has(Behaviour.EMPTY_GROUP_ID_FAILS_DESCRIBE):
+        raise IllegalStateError("a response without a group id cannot be written")
+    named = tuple(each for each in request.group_ids if each)
+    if shard.profile.has(Behaviour.EVERY_PARTITION_DESCRIBES_ALL_GROUPS):
+        return ConsumerGroupDescribeResponse(groups=_describe_by_every_partition(shard, request, named))
+    ordered = (*unnamed, *in_answer_order(shard, named))
+    return ConsumerGroupDescribeResponse(
+        groups=tuple(_describe_consumer_group(shard, request, each) for each in ordered)
+    )
+
+
+def _describe_by_every_partition(
+    shard: CoordinatorShard, request: ConsumerGroupDescribeRequest, group_ids: tuple[GroupId, ...]
+) -> tuple[ConsumerGroupDescribeResponseGroup, ...]:
+    """Ask each partition for all groups; those of other partitions are unknown to it.
+
+    Decided in: GroupCoordinatorService#consumerGroupDescribe (4.0.0).
+    """
+    partitions = partitions_in_java_hash_map_order(shard.partition_for(each) for each in group_ids)
+    return tuple(
+        _describe_consumer_group(shard, request, group_id)
+        if shard.partition_for(group_id) == partition
+        else ConsumerGroupDescribeResponseGroup(
+            error_code=Errors.GROUP_ID_NOT_FOUND,
+            error_message=f"Group {group_id} not found.",
+            group_id=group_id,
+        )
+        for partition in partitions
+        for group_id in group_ids
+    )
+
+
+def _describe_consumer_group(
+    shard: CoordinatorShard, request: ConsumerGroupDescribeRequest, group_id: GroupId
+) -> ConsumerGroupDescribeResponseGroup:
+    if not group_id:
+        return ConsumerGroupDescribeResponseGroup(error_code=Errors.INVALID_GROUP_ID, group_id=group_id)
+    try:
+        shard.throw_if_not_active(group_id)
+        group = consumer_group(shard, group_id, committed=True)
+    except CoordinatorError as refusal:
+        return ConsumerGroupDescribeResponseGroup(
+            error_code=refusal.error, error_message=refusal.message, group_id=group_id
+        )
+    operations = authorized_operations(shard, request)
+    return as_described_consumer_group(shard, group, authorized_operations=operations)
+
+
+def authorized_operations(
+    shard: CoordinatorShard, request: DescribeGroupsRequest | ConsumerGroupDescribeRequest
+) -> int:
     """What anybody may do with a group, where a request asks for it.
 
     Source: AuthHelper#authorizedOperations, AclEntry#supportedOperations (4.3.1), all of which a broker
@@ -110,7 +176,8 @@ def _throw_if_indescribable(shard: CoordinatorShard) -> None:
         IllegalStateError: a member does not support the protocol of its Stable group.
     """
     for group in shard.groups(committed=True):
-        group.as_described_group(authorized_operations=operations_not_asked_for(shard))
+        described = as_classic_group(group)
+        described.as_described_group(authorized_operations=operations_not_asked_for(shard))
 
 
 def _filter_state(shard: CoordinatorShard, state: str) -> str:

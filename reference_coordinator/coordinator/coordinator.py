@@ -15,14 +15,17 @@ from reference_coordinator.coordinator.lifecycle import Lifecycle
 from reference_coordinator.core.choices import Choices
 from reference_coordinator.core.effects import Effect
 from reference_coordinator.core.errors import Errors, IllegalStateError
-from reference_coordinator.core.ids import AppendId, Millis, ResponseToken
+from reference_coordinator.core.ids import AppendId, GroupId, Millis, ResponseToken
+from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.core.records import CoordinatorRecord, EndTransactionMarker
 from reference_coordinator.groups import dispatch
+from reference_coordinator.groups.dispatch import on_metadata_update
 from reference_coordinator.messages import GroupRequest, RequestContext
 from reference_coordinator.offsets.expiration import cleanup_all_group_metadata, on_topics_deleted
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.offsets.txn_completion import replay_end_transaction_marker
 from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.group_config import GroupConfig
 from reference_coordinator.profile.profiles import Profile
 from reference_coordinator.runtime.deadlines import (
     AnswerTakesTooLong,
@@ -106,6 +109,22 @@ class GroupCoordinator:
         """Learn that topics are no more; their offsets go, wherever they are."""
         self._advance_to(now_ms)
         on_topics_deleted(self._shard, topics)
+        return self._shard.take_effects()
+
+    def on_metadata_update(
+        self, image: MetadataImage, changed_topics: Collection[str], *, now_ms: Millis
+    ) -> tuple[Effect, ...]:
+        """Learn what topics there are now, and which were made, changed or deleted since the last time."""
+        self._advance_to(now_ms)
+        on_metadata_update(self._shard, image, changed_topics)
+        return self._shard.take_effects()
+
+    def on_group_configs(
+        self, group_id: GroupId, configs: GroupConfig, *, now_ms: Millis
+    ) -> tuple[Effect, ...]:
+        """Learn what is configured for a group now."""
+        self._advance_to(now_ms)
+        self._shard.group_configs[group_id] = configs
         return self._shard.take_effects()
 
     def next_deadline(self) -> Millis | None:

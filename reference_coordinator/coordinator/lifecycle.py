@@ -76,7 +76,11 @@ class Lifecycle:
                 self._schedule_unload_operation(partition, epoch)
 
     def read(self, partition: int, records: Iterable[CoordinatorRecord]) -> None:
-        """Read on in a partition's log, in its order."""
+        """Read on in a partition's log, in its order.
+
+        Raises:
+            IllegalStateError: a record contradicts those before it, and the log is not to be read further.
+        """
         self._loaders[partition].replay(records)
 
     def finish(self, partition: int) -> None:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import assert_never
 
+from reference_coordinator.core.consumer_records import ConsumerGroupRecord
+from reference_coordinator.core.errors import IllegalStateError
 from reference_coordinator.core.ids import GroupId
 from reference_coordinator.core.records import (
     CoordinatorRecord,
@@ -15,6 +16,8 @@ from reference_coordinator.core.records import (
 )
 from reference_coordinator.groups import dispatch
 from reference_coordinator.groups.classic.lookups import new_classic_group
+from reference_coordinator.groups.consumer.group import ConsumerGroup
+from reference_coordinator.groups.consumer.replay import replay
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.offsets.txn_completion import replay_end_transaction_marker
 from reference_coordinator.profile.behaviours import Behaviour
@@ -30,7 +33,7 @@ class Loader:
 
     shard: CoordinatorShard
     partition: int
-    _groups: dict[GroupId, GroupMetadataRecord | None] = field(default_factory=dict)
+    _groups: dict[GroupId, GroupMetadataRecord | ConsumerGroup | None] = field(default_factory=dict)
     """None stands for a group that is known by its offsets only."""
 
     def replay(self, records: Iterable[CoordinatorRecord]) -> None:
@@ -54,7 +57,22 @@ class Loader:
             case EndTransactionMarker():
                 replay_end_transaction_marker(self.shard, record)
             case _:
-                assert_never(record)
+                self._replay_consumer_group(record)
+
+    def _replay_consumer_group(self, record: ConsumerGroupRecord) -> None:
+        """Take in what the log says of a consumer group; a simple group gives its id to it.
+
+        Raises:
+            IllegalStateError: the record contradicts those before it.
+        """
+        before = self._groups.get(record.group_id)
+        if isinstance(before, GroupMetadataRecord):
+            raise IllegalStateError(f"Group {record.group_id} is not a consumer group")
+        after = replay(before, record, self.shard.profile)
+        if after is not None:
+            self._groups[record.group_id] = after
+        elif before is not None:
+            del self._groups[record.group_id]
 
     def finish(self) -> None:
         """Build the groups.
@@ -69,7 +87,9 @@ class Loader:
                     self._groups.setdefault(group_id, None)
         stays = self.shard.profile.has(Behaviour.EMPTIED_SIMPLE_GROUP_STAYS)
         for group_id, record in self._groups.items():
-            if record is not None:
+            if isinstance(record, ConsumerGroup):
+                self.shard.put_group(record)
+            elif record is not None:
                 dispatch.replay(self.shard, record)
             elif stays or self.shard.offsets.has_offsets(group_id):
                 self.shard.put_group(new_classic_group(self.shard, group_id))

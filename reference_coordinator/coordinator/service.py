@@ -6,10 +6,14 @@ with, and what the checks here refuse with, becomes the answer of the API at han
 
 from typing import Final, assert_never
 
-from reference_coordinator.coordinator.admin import describe_groups, list_groups
+from reference_coordinator.coordinator.admin import consumer_group_describe, describe_groups, list_groups
 from reference_coordinator.coordinator.deletion import delete_groups
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
 from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, GroupId, ResponseToken
+from reference_coordinator.groups.consumer.heartbeat import consumer_group_heartbeat
+from reference_coordinator.groups.consumer.validation import (
+    throw_if_consumer_group_heartbeat_request_is_invalid,
+)
 from reference_coordinator.groups.dispatch import (
     classic_group_heartbeat,
     classic_group_join,
@@ -17,6 +21,9 @@ from reference_coordinator.groups.dispatch import (
     classic_group_sync,
 )
 from reference_coordinator.messages import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
@@ -60,6 +67,14 @@ from reference_coordinator.runtime.write_event import complete_operation
 
 _LATE_JOIN_VERSION: Final = 6
 _LATE_SYNC_VERSION: Final = 4
+_OfOffsets = OffsetCommitRequest | TxnOffsetCommitRequest | OffsetDeleteRequest
+_OfManyGroups = (
+    OffsetFetchRequest
+    | DescribeGroupsRequest
+    | ListGroupsRequest
+    | DeleteGroupsRequest
+    | ConsumerGroupDescribeRequest
+)
 
 
 def handle(
@@ -68,13 +83,12 @@ def handle(
     """Answer or park a request; whatever Kafka throws meanwhile is answered too."""
     try:
         result = _dispatch(shard, request, context, token)
+        producer = producer_of(shard, request) if isinstance(request, TxnOffsetCommitRequest) else None
+        complete_operation(shard, request, token, result, producer=producer)
     except CoordinatorError as refusal:
         shard.respond(token, error_response(shard, request, refusal.error))
     except IllegalStateError:
         _handle_error(shard, request, context, token)
-    else:
-        producer = producer_of(shard, request) if isinstance(request, TxnOffsetCommitRequest) else None
-        complete_operation(shard, request, token, result, producer=producer)
 
 
 def _dispatch(
@@ -92,6 +106,19 @@ def _dispatch(
         case LeaveGroupRequest():
             validate_group_status(shard, request.group_id, allows_empty=False)
             return classic_group_leave(shard, request)
+        case ConsumerGroupHeartbeatRequest():
+            return hear_consumer(shard, request, context)
+        case _:
+            return _dispatch_offsets(shard, request, context, token)
+
+
+def _dispatch_offsets(
+    shard: CoordinatorShard,
+    request: _OfOffsets | _OfManyGroups,
+    context: RequestContext,
+    token: ResponseToken,
+) -> CoordinatorResult[GroupResponse]:
+    match request:
         case OffsetCommitRequest():
             validate_group_status(shard, request.group_id, allows_empty=True)
             return commit_offset(shard, request, api_version=context.api_version, token=token)
@@ -106,7 +133,7 @@ def _dispatch(
 
 def _dispatch_to_many_groups(
     shard: CoordinatorShard,
-    request: OffsetFetchRequest | DescribeGroupsRequest | ListGroupsRequest | DeleteGroupsRequest,
+    request: _OfManyGroups,
     context: RequestContext,
     token: ResponseToken,
 ) -> CoordinatorResult[GroupResponse]:
@@ -126,6 +153,8 @@ def _dispatch_to_many_groups(
             shard.respond(token, DescribeGroupsResponse(groups=described))
         case ListGroupsRequest():
             shard.respond(token, list_groups(shard, request))
+        case ConsumerGroupDescribeRequest():
+            shard.respond(token, consumer_group_describe(shard, request))
         case _:
             assert_never(request)
     return EMPTY_RESULT
@@ -196,6 +225,28 @@ def join_group(shard: CoordinatorShard, join: Join) -> VoidResult:
         if not _has_valid_session_timeout(shard, join):
             return EMPTY_RESULT
     return classic_group_join(shard, join)
+
+
+def hear_consumer(
+    shard: CoordinatorShard, request: ConsumerGroupHeartbeatRequest, context: RequestContext
+) -> CoordinatorResult[ConsumerGroupHeartbeatResponse]:
+    """Check a ConsumerGroupHeartbeat and hand it on.
+
+    Raises:
+        CoordinatorError: the first check that fails.
+
+    Decided in: GroupCoordinatorService#consumerGroupHeartbeat (4.3.1),
+    GroupMetadataManager#consumerGroupHeartbeat (4.0.2).
+    """
+    is_checked_first = shard.profile.has(Behaviour.CONSUMER_HEARTBEAT_VALIDATED_FIRST)
+    if not is_checked_first:
+        shard.throw_if_not_active(request.group_id)
+    throw_if_consumer_group_heartbeat_request_is_invalid(
+        request, shard.config, api_version=context.api_version
+    )
+    if is_checked_first:
+        shard.throw_if_not_active(request.group_id)
+    return consumer_group_heartbeat(shard, request, context)
 
 
 def commit_transactional_offsets(

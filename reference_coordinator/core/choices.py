@@ -1,5 +1,6 @@
 """What Kafka leaves to chance or to map order, made explicit and injected."""
 
+from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from typing import Final, Protocol
 
@@ -16,6 +17,10 @@ class Choices(Protocol):
 
     def member_id(self, prefix: str) -> MemberId:
         """A member id never given before: the prefix, a dash and a UUID."""
+        ...
+
+    def uuid(self) -> MemberId:
+        """A member id never given before, as consumer groups give them: a UUID in URL-safe Base64."""
         ...
 
     def leader(self, candidates: Sequence[MemberId]) -> MemberId:
@@ -36,6 +41,14 @@ class DeterministicChoices:
     def member_id(self, prefix: str) -> MemberId:
         """The prefix, a dash and the next UUID, which looks as random as Kafka's."""
         return MemberId(f"{prefix}-{self._uuid()}")
+
+    def uuid(self) -> MemberId:
+        """The next UUID that does not begin with a dash. Source: Uuid#randomUuid (4.3.1)."""
+        while True:
+            octets = bytes.fromhex(self._uuid().replace("-", ""))
+            text = urlsafe_b64encode(octets).decode().rstrip("=")
+            if not text.startswith("-"):
+                return MemberId(text)
 
     def leader(self, candidates: Sequence[MemberId]) -> MemberId:
         """The one who joined first."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import field
-from types import MappingProxyType
 
 from reference_coordinator.core.ids import TopicId
 from reference_coordinator.core.values import value
@@ -25,7 +24,7 @@ class MetadataImage:
 
     version: int = 0
     """Grows with every change, as the offset of a metadata record does."""
-    topics: Mapping[str, TopicImage] = field(default=MappingProxyType({}))
+    topics: Mapping[str, TopicImage] = field(default_factory=dict)
     """By name."""
 
     def by_id(self, topic_id: TopicId) -> TopicImage | None:

@@ -3,9 +3,12 @@
 Whom a request is for and the group id have been validated.
 """
 
+from collections.abc import Collection
 from typing import assert_never
 
-from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.consumer_records import ConsumerGroupRecord
+from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
+from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.core.records import GroupMetadataRecord
 from reference_coordinator.groups.classic import expiry, loading
 from reference_coordinator.groups.classic.deadlines import ClassicGroupDeadline
@@ -19,13 +22,28 @@ from reference_coordinator.groups.classic.leave import (
 )
 from reference_coordinator.groups.classic.lookups import as_classic_group
 from reference_coordinator.groups.classic.sync import classic_group_sync_to_classic_group
-from reference_coordinator.groups.group import GroupType
+from reference_coordinator.groups.consumer import expiry as consumer_expiry
+from reference_coordinator.groups.consumer import loading as consumer_loading
+from reference_coordinator.groups.consumer.classic_join import (
+    classic_group_join_to_consumer_group,
+    join_instead_of_empty_consumer_group,
+)
+from reference_coordinator.groups.consumer.classic_members import (
+    classic_group_heartbeat_to_consumer_group,
+    classic_group_leave_to_consumer_group,
+    classic_group_sync_to_consumer_group,
+)
+from reference_coordinator.groups.consumer.deadlines import ConsumerGroupDeadline
+from reference_coordinator.groups.consumer.group import ConsumerGroup
+from reference_coordinator.groups.consumer.lookups import as_consumer_group
+from reference_coordinator.groups.group import Group, GroupType
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.messages import (
     HeartbeatRequest,
     HeartbeatResponse,
     LeaveGroupRequest,
     LeaveGroupResponse,
+    SyncGroupResponse,
 )
 from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult, VoidResult
 from reference_coordinator.runtime.deadlines import GroupDeadline
@@ -41,12 +59,20 @@ def classic_group_join(shard: GroupMetadataManager, join: Join) -> VoidResult:
     match group.type:
         case GroupType.CLASSIC:
             return classic_group_join_to_classic_group(shard, join)
+        case GroupType.CONSUMER if group.is_empty:
+            # One that nobody is in any more gives its id to a classic group.
+            return join_instead_of_empty_consumer_group(shard, as_consumer_group(group), join)
+        case GroupType.CONSUMER:
+            return classic_group_join_to_consumer_group(shard, as_consumer_group(group), join)
         case _:
             assert_never(group.type)
 
 
-def classic_group_sync(shard: GroupMetadataManager, sync: Sync) -> VoidResult:
+def classic_group_sync(shard: GroupMetadataManager, sync: Sync) -> CoordinatorResult[SyncGroupResponse]:
     """Answer or park a SyncGroup.
+
+    Raises:
+        CoordinatorError: a consumer group refused it.
 
     Source: GroupMetadataManager#classicGroupSync (4.3.1), GroupCoordinator#handleSyncGroup (3.9.2).
     """
@@ -57,6 +83,8 @@ def classic_group_sync(shard: GroupMetadataManager, sync: Sync) -> VoidResult:
     match group.type:
         case GroupType.CLASSIC:
             return classic_group_sync_to_classic_group(shard, as_classic_group(group), sync)
+        case GroupType.CONSUMER:
+            return classic_group_sync_to_consumer_group(shard, as_consumer_group(group), sync)
         case _:
             assert_never(group.type)
 
@@ -77,6 +105,8 @@ def classic_group_heartbeat(
     match group.type:
         case GroupType.CLASSIC:
             return classic_group_heartbeat_to_classic_group(shard, as_classic_group(group), request)
+        case GroupType.CONSUMER:
+            return classic_group_heartbeat_to_consumer_group(shard, as_consumer_group(group), request)
         case _:
             assert_never(group.type)
 
@@ -95,15 +125,37 @@ def classic_group_leave(
     match group.type:
         case GroupType.CLASSIC:
             return classic_group_leave_to_classic_group(shard, as_classic_group(group), request)
+        case GroupType.CONSUMER:
+            return classic_group_leave_to_consumer_group(shard, as_consumer_group(group), request)
         case _:
             assert_never(group.type)
 
 
 def fall_due(shard: GroupMetadataManager, deadline: GroupDeadline) -> VoidResult:
     """Do what a group has waited for long enough, if there still is such a group."""
-    assert isinstance(deadline, ClassicGroupDeadline), "no other type of group has deadlines"
     group = shard.find_group(deadline.group_id)
-    return expiry.fall_due(shard, group, deadline) if isinstance(group, ClassicGroup) else EMPTY_RESULT
+    if isinstance(group, ClassicGroup) and isinstance(deadline, ClassicGroupDeadline):
+        return expiry.fall_due(shard, group, deadline)
+    if isinstance(group, ConsumerGroup) and isinstance(deadline, ConsumerGroupDeadline):
+        return consumer_expiry.fall_due(shard, group, deadline)
+    return EMPTY_RESULT
+
+
+def as_persisted_consumer_group(group: Group | None, record: ConsumerGroupRecord) -> ConsumerGroup | None:
+    """The consumer group that a record is about; a simple classic group gives its id to it.
+
+    A simple group is one that only has offsets. It is not in the log itself.
+
+    Raises:
+        IllegalStateError: the id is a classic group's.
+
+    Source: GroupMetadataManager#getOrMaybeCreatePersistedConsumerGroup (4.3.1).
+    """
+    if group is None or isinstance(group, ConsumerGroup):
+        return group
+    if isinstance(group, ClassicGroup) and group.is_simple_group:
+        return None
+    raise IllegalStateError(f"Group {record.group_id} is not a consumer group")
 
 
 def replay(shard: GroupMetadataManager, record: GroupMetadataRecord) -> None:
@@ -120,8 +172,27 @@ def on_loaded(shard: GroupMetadataManager, partition: int) -> None:
         match group.type:
             case GroupType.CLASSIC:
                 loading.on_group_loaded(shard, as_classic_group(group))
+            case GroupType.CONSUMER:
+                consumer_loading.on_group_loaded(shard, as_consumer_group(group))
             case _:
                 assert_never(group.type)
+
+
+def on_metadata_update(
+    shard: GroupMetadataManager, image: MetadataImage, changed_topics: Collection[str]
+) -> None:
+    """Know the topics that there are now, and let the groups look at theirs that subscribe to some of them.
+
+    Source: GroupMetadataManager#onMetadataUpdate (4.3.1), GroupMetadataManager#onNewMetadataImage (4.2.1).
+    """
+    known = {each.topic_id for each in shard.metadata_image.topics.values()}
+    has_new_topics = any(each.topic_id not in known for each in image.topics.values())
+    shard.metadata_image = image
+    if has_new_topics or shard.last_image_with_new_topics < 0:
+        shard.last_image_with_new_topics = image.version
+    for group in shard.groups():
+        if isinstance(group, ConsumerGroup) and any(map(group.is_subscribed_to_topic, changed_topics)):
+            group.request_metadata_refresh()
 
 
 def on_unloaded(shard: GroupMetadataManager, partition: int) -> None:
@@ -133,5 +204,8 @@ def on_unloaded(shard: GroupMetadataManager, partition: int) -> None:
         match group.type:
             case GroupType.CLASSIC:
                 loading.on_group_unloaded(shard, as_classic_group(group))
+            case GroupType.CONSUMER:
+                # Nobody is parked in it.
+                continue
             case _:
                 assert_never(group.type)

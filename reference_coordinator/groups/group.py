@@ -1,13 +1,13 @@
 """What the coordinator asks of a group, whatever its type."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from enum import Enum, unique
 
-from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId, Millis
+from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId, Millis, TopicId
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.core.values import value
-from reference_coordinator.messages import DescribedGroup, ListedGroup
+from reference_coordinator.messages import ListedGroup
 
 
 @unique
@@ -15,9 +15,17 @@ class GroupType(Enum):
     """The protocol of a group's members, as Kafka prints it. Source: Group.GroupType (4.3.1)."""
 
     CLASSIC = "classic"
+    CONSUMER = "consumer"
 
     # An Enum's own is written in Python, and types are looked up at every request.
     __hash__ = object.__hash__
+
+
+CommitPartitionValidator = Callable[[TopicId | None, int], None]
+"""Refuses a commit for a partition of a topic; the topic's id is None where there is no such topic.
+
+Source: CommitPartitionValidator (4.3.1).
+"""
 
 
 @value
@@ -62,16 +70,6 @@ class Group(ABC):
         """The group in a listing. Source: Group#asListedGroup (4.3.1)."""
 
     @abstractmethod
-    def as_described_group(self, *, authorized_operations: int) -> DescribedGroup:
-        """The group as an administrator sees it.
-
-        Raises:
-            IllegalStateError: a member cannot be described.
-
-        Source: ConsumerGroup#asDescribedGroup (4.3.1).
-        """
-
-    @abstractmethod
     def validate_offset_commit(
         self,
         member_id: MemberId,
@@ -80,8 +78,8 @@ class Group(ABC):
         *,
         is_transactional: bool,
         api_version: int,
-    ) -> None:
-        """Refuse who may not commit offsets to the group as it is.
+    ) -> CommitPartitionValidator | None:
+        """Refuse who may not commit offsets to the group as it is, or say how each partition is judged.
 
         Raises:
             CoordinatorError: the first check that fails.
@@ -90,11 +88,11 @@ class Group(ABC):
         """
 
     @abstractmethod
-    def validate_offset_fetch(self) -> None:
+    def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:
         """Refuse to show the group's offsets.
 
         Raises:
-            CoordinatorError: the group is not to be found.
+            CoordinatorError: the group is not to be found, or who asks is no member.
 
         Source: Group#validateOffsetFetch (4.3.1).
         """

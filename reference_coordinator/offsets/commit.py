@@ -8,7 +8,7 @@ from reference_coordinator.groups.classic.group import ClassicGroup
 from reference_coordinator.groups.classic.lookups import as_classic_group, get_or_maybe_create_classic_group
 from reference_coordinator.groups.classic.rebalance import reschedule_classic_group_member_heartbeat
 from reference_coordinator.groups.classic.state import ClassicGroupState
-from reference_coordinator.groups.group import Group, GroupType
+from reference_coordinator.groups.group import CommitPartitionValidator, Group, GroupType
 from reference_coordinator.messages import OffsetCommitRequest, OffsetCommitResponse
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.offsets.storing import Commit, CommitResponse, store_offsets
@@ -28,9 +28,10 @@ def commit_offset(
 
     Source: OffsetMetadataManager#commitOffset (4.3.1), GroupCoordinator#handleCommitOffsets (3.9.2).
     """
-    group = validate_offset_commit(shard, request, api_version=api_version)
+    group, validator = validate_offset_commit(shard, request, api_version=api_version)
     commit = Commit(
         group=group,
+        validator=validator,
         token=token,
         request=request,
         retention_time_ms=request.retention_time_ms,
@@ -41,8 +42,8 @@ def commit_offset(
 
 def validate_offset_commit(
     shard: CoordinatorShard, request: OffsetCommitRequest, *, api_version: int
-) -> Group:
-    """Find or make the group, and refuse who may not commit to it.
+) -> tuple[Group, CommitPartitionValidator | None]:
+    """Find or make the group, and refuse who may not commit to it, or say how each partition is judged.
 
     Raises:
         CoordinatorError: the first check that fails.
@@ -57,7 +58,7 @@ def validate_offset_commit(
                 raise CoordinatorError(Errors.GROUP_ID_NOT_FOUND)
             raise CoordinatorError(Errors.ILLEGAL_GENERATION)
         group = get_or_maybe_create_classic_group(shard, request.group_id, create_if_not_exists=True)
-    group.validate_offset_commit(
+    validator = group.validate_offset_commit(
         request.member_id,
         request.group_instance_id,
         request.generation_id_or_member_epoch,
@@ -67,9 +68,12 @@ def validate_offset_commit(
     match group.type:
         case GroupType.CLASSIC:
             _keep_session(shard, as_classic_group(group), request.member_id)
+        case GroupType.CONSUMER:
+            # Only heartbeats keep the sessions of its members.
+            pass
         case _:
             assert_never(group.type)
-    return group
+    return group, validator
 
 
 def _keep_session(shard: CoordinatorShard, group: ClassicGroup, member_id: MemberId) -> None:

@@ -1,6 +1,6 @@
 """OffsetFetch: what a group has committed."""
 
-from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
 from reference_coordinator.core.ids import TopicPartition
 from reference_coordinator.groups.group import Group
 from reference_coordinator.messages import (
@@ -13,6 +13,7 @@ from reference_coordinator.messages import (
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.offsets.values import OffsetAndMetadata
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
+from reference_coordinator.runtime.error_responses import fetch_error
 from reference_coordinator.runtime.partition_answers import each_partition_once
 
 
@@ -24,7 +25,12 @@ def fetch_offsets(
     Source: OffsetMetadataManager#fetchOffsets and #fetchAllOffsets (4.3.1),
     GroupMetadataManager#getOffsets (3.9.2).
     """
-    group = _group_for_readers(shard, request, require_stable=require_stable)
+    try:
+        group = _group_for_readers(shard, request, require_stable=require_stable)
+    except CoordinatorError as refusal:
+        return fetch_error(request, refusal.error)
+    except IllegalStateError:
+        return fetch_error(request, Errors.UNKNOWN_SERVER_ERROR)
     topics = _all_committed(shard, group) if request.topics is None else request.topics
     if not shard.profile.has(Behaviour.DUPLICATE_PARTITIONS_ANSWERED_EACH):
         topics = each_partition_once(topics)
@@ -55,8 +61,10 @@ def _group_for_readers(
     # A fetch that wants offsets stable is a write to the Java coordinator, and sees what writers see.
     try:
         group = shard.group(request.group_id, committed=not require_stable)
-        group.validate_offset_fetch()
-    except CoordinatorError:
+        group.validate_offset_fetch(request.member_id, request.member_epoch)
+    except CoordinatorError as refusal:
+        if refusal.error is not Errors.GROUP_ID_NOT_FOUND:
+            raise
         return None
     return group
 

@@ -1,11 +1,11 @@
 """The state of one coordinator: its groups and their offsets."""
 
 from dataclasses import dataclass, field
-from typing import assert_never
 
 from typing_extensions import override
 
-from reference_coordinator.core.ids import NO_PRODUCER_ID, TopicPartition
+from reference_coordinator.core.consumer_records import ConsumerGroupRecord
+from reference_coordinator.core.ids import NO_PRODUCER_ID, GroupId, TopicPartition
 from reference_coordinator.core.records import (
     CoordinatorRecord,
     EndTransactionMarker,
@@ -14,6 +14,9 @@ from reference_coordinator.core.records import (
     OffsetCommitRecord,
     OffsetCommitTombstone,
 )
+from reference_coordinator.groups.consumer.replay import replay
+from reference_coordinator.groups.dispatch import as_persisted_consumer_group
+from reference_coordinator.groups.group import Group
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.offsets.store import OffsetStore
 from reference_coordinator.offsets.values import OffsetAndMetadata
@@ -40,7 +43,24 @@ class CoordinatorShard(GroupMetadataManager):
             case EndTransactionMarker():
                 raise AssertionError("the shell tells of markers that it has written")
             case _:
-                assert_never(record)
+                # What is left are records of consumer groups, which took effect when they were written.
+                return
+
+    @override
+    def replay_written(self, records: tuple[CoordinatorRecord, ...], *, record_offset: int) -> bool:
+        if not any(isinstance(each, ConsumerGroupRecord) for each in records):
+            return False
+        groups: dict[GroupId, Group | None] = {}
+        for record in records:
+            if isinstance(record, GroupMetadataTombstone):
+                groups[record.group_id] = None
+            elif isinstance(record, ConsumerGroupRecord):
+                group_id = record.group_id
+                group = groups[group_id] if group_id in groups else self.find_group(group_id)
+                groups[group_id] = replay(as_persisted_consumer_group(group, record), record, self.profile)
+        for group_id, group in groups.items():
+            self.put_written(group_id, group, record_offset=record_offset)
+        return True
 
     def _replay_offset(self, record: OffsetCommitRecord, record_offset: int) -> None:
         """Let an offset be committed, or await the end of its transaction.

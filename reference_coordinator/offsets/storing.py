@@ -23,7 +23,7 @@ from reference_coordinator.core.values import value
 from reference_coordinator.groups.classic.group import ClassicGroup
 from reference_coordinator.groups.classic.lookups import as_classic_group
 from reference_coordinator.groups.classic.state import ClassicGroupState
-from reference_coordinator.groups.group import Group
+from reference_coordinator.groups.group import CommitPartitionValidator, Group
 from reference_coordinator.messages import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -54,6 +54,8 @@ class Commit:
     """Offsets that may be stored, since who brings them has been looked at."""
 
     group: Group
+    validator: CommitPartitionValidator | None = None
+    """Judges each partition, where the group does not take all of them."""
     token: ResponseToken
     request: OffsetCommitRequest | TxnOffsetCommitRequest
     retention_time_ms: Millis = DEFAULT_RETENTION_TIME_MS
@@ -100,6 +102,7 @@ def store_offsets(shard: CoordinatorShard, commit: Commit) -> CoordinatorResult[
     The Scala coordinator notes what is on its way, and answers each partition by how that went.
 
     Raises:
+        CoordinatorError: the group does not take a partition, hence none.
         IllegalStateError: the producer has no epoch, with which no batch is made.
 
     Source: GroupMetadataManager#storeOffsets (3.9.2), OffsetMetadataManager#commitOffset and
@@ -107,7 +110,7 @@ def store_offsets(shard: CoordinatorShard, commit: Commit) -> CoordinatorResult[
     """
     topics = commit.request.topics
     offsets = dict(_offsets(shard, topics, commit.retention_time_ms))
-    verdicts, accepted = _judge_partitions(shard, topics, commit.retention_time_ms)
+    verdicts, accepted = _judge_partitions(shard, topics, commit)
     response = commit.respond_with(commit_topics(shard.profile, topics, verdicts))
     if not accepted:
         return CoordinatorResult(response=response)
@@ -174,15 +177,18 @@ def _settle(
 
 
 def _judge_partitions(
-    shard: CoordinatorShard, topics: Iterable[OffsetCommitRequestTopic], retention_time_ms: Millis
+    shard: CoordinatorShard, topics: Iterable[OffsetCommitRequestTopic], commit: Commit
 ) -> tuple[Verdicts, list[tuple[TopicPartition, OffsetAndMetadata]]]:
     """A verdict an occurrence in request order, and what is to be stored, where a partition's last counts."""
     verdicts: Verdicts = []
     accepted: list[tuple[TopicPartition, OffsetAndMetadata]] = []
-    for each, offset in _offsets(shard, topics, retention_time_ms):
+    for each, offset in _offsets(shard, topics, commit.retention_time_ms):
         if utf16_length(offset.metadata) > shard.config.offset_metadata_max_bytes:
             verdicts.append((each, Errors.OFFSET_METADATA_TOO_LARGE))
         else:
+            if commit.validator is not None:
+                topic = shard.metadata_image.topics.get(each.topic)
+                commit.validator(None if topic is None else topic.topic_id, each.partition)
             verdicts.append((each, Errors.NONE))
             accepted.append((each, offset))
     return verdicts, accepted

@@ -4,9 +4,9 @@ from typing import Final, assert_never
 
 from reference_coordinator.core.effects import Permitted, Producer
 from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.ids import NO_PRODUCER_ID, ResponseToken
+from reference_coordinator.core.ids import NO_PRODUCER_ID, ResponseToken, TopicId
 from reference_coordinator.groups.classic.lookups import get_or_maybe_create_classic_group
-from reference_coordinator.groups.group import Group
+from reference_coordinator.groups.group import CommitPartitionValidator, Group
 from reference_coordinator.messages import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.offsets.storing import Commit, CommitResponse, store_offsets
@@ -16,6 +16,7 @@ from reference_coordinator.runtime.coordinator_result import CoordinatorResult
 from reference_coordinator.runtime.error_responses import txn_commit_error
 
 _MISSING_GROUP_NAMED_SINCE: Final = 6
+_MEMBER_EPOCH_NAMED_SINCE: Final = 6
 
 
 def commit_transactional_offset(
@@ -29,9 +30,10 @@ def commit_transactional_offset(
     Source: OffsetMetadataManager#commitTransactionalOffset (4.3.1),
     GroupCoordinator#handleTxnCommitOffsets (3.9.2).
     """
-    group = validate_transactional_offset_commit(shard, request, api_version=api_version)
+    group, validator = validate_transactional_offset_commit(shard, request, api_version=api_version)
     commit = Commit(
         group=group,
+        validator=None if validator is None else _of_transaction(validator, api_version),
         token=token,
         request=request,
         producer=producer_of(shard, request),
@@ -54,7 +56,7 @@ def producer_of(shard: CoordinatorShard, request: TxnOffsetCommitRequest) -> Pro
 
 def validate_transactional_offset_commit(
     shard: CoordinatorShard, request: TxnOffsetCommitRequest, *, api_version: int
-) -> Group:
+) -> tuple[Group, CommitPartitionValidator | None]:
     """Find or make the group, and refuse a transaction or a member that is not as it says.
 
     The Scala coordinator makes the group before it asks anything, the Java one only for who needs none.
@@ -81,14 +83,35 @@ def validate_transactional_offset_commit(
                 group = get_or_maybe_create_classic_group(shard, request.group_id, create_if_not_exists=True)
         case _:
             assert_never(shard.profile.coordinator)
-    group.validate_offset_commit(
-        request.member_id,
-        request.group_instance_id,
-        request.generation_id,
-        is_transactional=True,
-        api_version=api_version,
-    )
-    return group
+    try:
+        validator = group.validate_offset_commit(
+            request.member_id,
+            request.group_instance_id,
+            request.generation_id,
+            is_transactional=True,
+            api_version=api_version,
+        )
+    except CoordinatorError as refusal:
+        raise CoordinatorError(_told(refusal.error, api_version)) from refusal
+    return group, validator
+
+
+def _told(error: Errors, api_version: int) -> Errors:
+    """What a producer is told, whose API knows of no member epochs before version 6."""
+    is_stale = error is Errors.STALE_MEMBER_EPOCH and api_version < _MEMBER_EPOCH_NAMED_SINCE
+    return Errors.ILLEGAL_GENERATION if is_stale else error
+
+
+def _of_transaction(validator: CommitPartitionValidator, api_version: int) -> CommitPartitionValidator:
+    """Source: OffsetMetadataManager#commitTransactionalOffset (4.3.1, 4.4.0)."""
+
+    def validate(topic_id: TopicId | None, partition: int) -> None:
+        try:
+            validator(topic_id, partition)
+        except CoordinatorError as refusal:
+            raise CoordinatorError(_told(refusal.error, api_version)) from refusal
+
+    return validate
 
 
 def other_verdicts(

@@ -21,6 +21,8 @@ class PendingAppend:
     """Where in the partition's log the first of its records will stand."""
     then: Continuation | None
     """Who learns how it ended."""
+    groups_changed: bool = False
+    """Whether what its records say of groups took effect when it was made."""
 
 
 @value

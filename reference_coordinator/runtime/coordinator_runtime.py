@@ -16,7 +16,7 @@ from reference_coordinator.core.effects import (
 from reference_coordinator.core.errors import Errors, IllegalStateError
 from reference_coordinator.core.ids import AppendId, GroupId, Millis, ResponseToken
 from reference_coordinator.core.map_order import partition_for
-from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.core.records import CoordinatorRecord, GroupMetadataTombstone
 from reference_coordinator.core.timers import Timers
 from reference_coordinator.messages import GroupResponse, OffsetFetchRequest
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
@@ -124,20 +124,27 @@ class CoordinatorRuntime(ABC):
     ) -> None:
         """Write what an operation returned to the group's partition, for a request's event or for nobody.
 
+        Raises:
+            IllegalStateError: the records contradict the state, and nothing is written.
+
         Source: CoordinatorRuntime.CoordinatorContext#append (4.1.0).
         """
         if not result.records:
             return
-        self._last_append_id += 1
-        append_id = AppendId(self._last_append_id)
         partition = self.partition_for(group_id)
         known = self.partitions.of(partition)
+        groups_changed = result.replay_records and self.replay_written(
+            result.records, record_offset=known.last_written_offset
+        )
+        self._last_append_id += 1
+        append_id = AppendId(self._last_append_id)
         self._appends[append_id] = PendingAppend(
             append_id=append_id,
             partition=partition,
             result=result,
             record_offset=known.last_written_offset,
             then=event or result.append_future,
+            groups_changed=groups_changed,
         )
         known.last_written_offset += len(result.records)
         write = AppendRecords(
@@ -222,6 +229,18 @@ class CoordinatorRuntime(ABC):
         """
 
     @abstractmethod
+    def replay_written(self, records: tuple[CoordinatorRecord, ...], *, record_offset: int) -> bool:
+        """Let records of consumer groups take effect as they are written; whether there are any.
+
+        Readers see it when the records are committed. All the records' groups count then, classic ones too.
+
+        Raises:
+            IllegalStateError: the records contradict the state, which stays.
+
+        Decided in: CoordinatorRuntime.CoordinatorContext#append (4.1.0).
+        """
+
+    @abstractmethod
     def revert_uncommitted(self, append: PendingAppend) -> None:
         """Undo what stands or falls with a write that failed.
 
@@ -240,7 +259,8 @@ class CoordinatorRuntime(ABC):
             known.last_committed_offset = max(known.last_committed_offset, end_offset)
             if append.result.replay_records:
                 for record_offset, record in enumerate(records, append.record_offset):
-                    self.replay(record, record_offset=record_offset)
+                    if not (append.groups_changed and isinstance(record, GroupMetadataTombstone)):
+                        self.replay(record, record_offset=record_offset)
         elif error is not Errors.MESSAGE_TOO_LARGE or not self._keeps_new_groups:
             self.revert_uncommitted(append)
         if append.then is not None:
@@ -253,6 +273,14 @@ class CoordinatorRuntime(ABC):
     @property
     def _keeps_new_groups(self) -> bool:
         return self.profile.has(Behaviour.TOO_LARGE_WRITE_KEEPS_NEW_GROUP)
+
+    def appends_after(self, partition: int, record_offset: int) -> tuple[PendingAppend, ...]:
+        """A partition's writes under way whose records stand behind an offset, oldest first."""
+        return tuple(
+            each
+            for each in self._appends.values()
+            if each.partition == partition and each.record_offset > record_offset
+        )
 
     def write_takes_too_long(self, append_id: AppendId) -> None:
         """Tell who waits for a write that it took too long, though it may still come to pass.

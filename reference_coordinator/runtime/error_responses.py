@@ -6,6 +6,10 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import UNKNOWN_GENERATION_ID, UNKNOWN_MEMBER_ID, GroupId, MemberId
 from reference_coordinator.core.map_order import partitions_in_java_hash_map_order
 from reference_coordinator.messages import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
     DeletableGroupResult,
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -35,16 +39,27 @@ from reference_coordinator.messages import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
+from reference_coordinator.messages.consumer_groups import ConsumerGroupDescribeResponseGroup
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.runtime.coordinator_runtime import CoordinatorRuntime
 from reference_coordinator.runtime.partition_answers import refused_topics
 
 _OPERATIONS_OMITTED: Final = -(2**31)
+_OfOffsets = OffsetCommitRequest | TxnOffsetCommitRequest | OffsetDeleteRequest
+_OfManyGroups = (
+    OffsetFetchRequest
+    | DescribeGroupsRequest
+    | ListGroupsRequest
+    | DeleteGroupsRequest
+    | ConsumerGroupDescribeRequest
+)
 
 
 def error_response(shard: CoordinatorRuntime, request: GroupRequest, error: Errors) -> GroupResponse:
     """How an API says that a request was refused as a whole."""
     match request:
+        case ConsumerGroupHeartbeatRequest():
+            return ConsumerGroupHeartbeatResponse(error_code=error)
         case JoinGroupRequest():
             return join_error(_member_id_in_error(shard, request), error)
         case SyncGroupRequest():
@@ -55,6 +70,14 @@ def error_response(shard: CoordinatorRuntime, request: GroupRequest, error: Erro
             return HeartbeatResponse(error_code=Errors.NONE if is_loading else error)
         case LeaveGroupRequest():
             return leave_error(error)
+        case _:
+            return _error_response_of_offsets(shard, request, error)
+
+
+def _error_response_of_offsets(
+    shard: CoordinatorRuntime, request: _OfOffsets | _OfManyGroups, error: Errors
+) -> GroupResponse:
+    match request:
         case OffsetCommitRequest():
             return commit_error(shard, request, error)
         case TxnOffsetCommitRequest():
@@ -67,10 +90,16 @@ def error_response(shard: CoordinatorRuntime, request: GroupRequest, error: Erro
 
 def _error_response_of_many_groups(
     shard: CoordinatorRuntime,
-    request: OffsetFetchRequest | DescribeGroupsRequest | ListGroupsRequest | DeleteGroupsRequest,
+    request: _OfManyGroups,
     error: Errors,
 ) -> GroupResponse:
     match request:
+        case ConsumerGroupDescribeRequest():
+            described = (
+                ConsumerGroupDescribeResponseGroup(error_code=error, group_id=each)
+                for each in request.group_ids
+            )
+            return ConsumerGroupDescribeResponse(groups=tuple(described))
         case OffsetFetchRequest():
             return OffsetFetchResponse(groups=tuple(fetch_error(each, error) for each in request.groups))
         case DescribeGroupsRequest():

@@ -1,7 +1,7 @@
 """What the log refuses for its configuration: too large a batch, and any while replicas are too few."""
 
 from collections.abc import Callable, Iterable
-from typing import Final, assert_never
+from typing import Final
 
 from reference_coordinator.core.effects import ALL_REPLICAS, AppendRecords
 from reference_coordinator.core.errors import Errors
@@ -17,6 +17,12 @@ from reference_coordinator.core.records import (
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
+from reference_coordinator.runtime.record_sizes import (
+    consumer_key_bytes,
+    consumer_value_bytes,
+    text_bytes,
+    unsigned_varint_bytes,
+)
 
 _BATCH_OVERHEAD: Final = 61
 """Source: DefaultRecordBatch#RECORD_BATCH_OVERHEAD (4.3.1)."""
@@ -92,51 +98,43 @@ def _key_and_value_bytes(record: CoordinatorRecord, *, is_flexible: bool) -> tup
         case EndTransactionMarker():
             return _MARKER_KEY_BYTES, _MARKER_VALUE_BYTES
         case _:
-            assert_never(record)
+            return consumer_key_bytes(record), consumer_value_bytes(record)
 
 
 def _key_bytes(group_id: str) -> int:
     """A type and a group."""
-    return 2 + _text_bytes(group_id)
+    return 2 + text_bytes(group_id)
 
 
 def _offset_key_bytes(record: OffsetCommitRecord | OffsetCommitTombstone) -> int:
     """The same with a topic and a partition."""
-    return _key_bytes(record.group_id) + _text_bytes(record.topic) + 4
+    return _key_bytes(record.group_id) + text_bytes(record.topic) + 4
 
 
 def _offset_bytes(record: OffsetCommitRecord, *, is_flexible: bool) -> int:
     """Version, offset, metadata and commit timestamp; then the time of expiry, or else the leader epoch."""
     if record.expire_timestamp_ms is not None:
-        return 18 + _text_bytes(record.metadata) + 8
+        return 18 + text_bytes(record.metadata) + 8
     if not is_flexible:
-        return 18 + _text_bytes(record.metadata) + 4
+        return 18 + text_bytes(record.metadata) + 4
     length = len(record.metadata.encode())
     # A compact text has its length, plus one, before it; at the end stands how many tagged fields there are.
-    return 18 + _unsigned_varint_bytes(length + 1) + length + 4 + 1
+    return 18 + unsigned_varint_bytes(length + 1) + length + 4 + 1
 
 
 def _group_bytes(record: GroupMetadataRecord) -> int:
     """Version, generation, timestamp and number of members, beside texts and members."""
     texts = (record.protocol_type, record.protocol, record.leader)
-    return 18 + sum(map(_text_bytes, texts)) + sum(map(_member_bytes, record.members))
+    return 18 + sum(map(text_bytes, texts)) + sum(map(_member_bytes, record.members))
 
 
 def _member_bytes(member: GroupMetadataRecordMember) -> int:
     """Timeouts and lengths, beside texts and bytes."""
     texts = (member.member_id, member.group_instance_id, member.client_id, member.client_host)
-    return 16 + sum(map(_text_bytes, texts)) + len(member.subscription) + len(member.assignment)
-
-
-def _text_bytes(text: str | None) -> int:
-    return 2 + len((text or "").encode())
+    return 16 + sum(map(text_bytes, texts)) + len(member.subscription) + len(member.assignment)
 
 
 def _size_of_varint(value: int) -> int:
     """How long a number of zero or more is. Source: ByteUtils#sizeOfVarint (4.3.1)."""
     # Nearly all are lengths of less than a few thousand bytes.
-    return 1 if value < 64 else 2 if value < 8_192 else _unsigned_varint_bytes(2 * value)
-
-
-def _unsigned_varint_bytes(value: int) -> int:
-    return max(1, -(-value.bit_length() // 7))
+    return 1 if value < 64 else 2 if value < 8_192 else unsigned_varint_bytes(2 * value)

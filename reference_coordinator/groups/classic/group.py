@@ -47,6 +47,11 @@ class ClassicGroup(ClassicGroupMembership):
         """Whether it has no members and is not Dead. Source: ClassicGroup#isEmpty (4.3.1)."""
         return self.state is ClassicGroupState.EMPTY
 
+    @property
+    def is_simple_group(self) -> bool:
+        """Whether it only keeps offsets. Source: ClassicGroup#isSimpleGroup (4.3.1)."""
+        return self.protocol_type is None and self.is_empty and not self.pending_join_members
+
     @override
     def state_as_string(self) -> str:
         """Its state as Kafka prints it. Source: ClassicGroup#stateAsString (4.3.1)."""
@@ -71,7 +76,6 @@ class ClassicGroup(ClassicGroupMembership):
             group_type=self.type.value,
         )
 
-    @override
     def as_described_group(self, *, authorized_operations: int) -> DescribedGroup:
         """The group as an administrator sees it.
 
@@ -156,7 +160,7 @@ class ClassicGroup(ClassicGroupMembership):
             raise CoordinatorError(Errors.ILLEGAL_GENERATION)
 
     @override
-    def validate_offset_fetch(self) -> None:
+    def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:
         """Refuse to show the offsets of a group that is Dead.
 
         Raises:

@@ -20,21 +20,24 @@ class SubscriptionSchemaError(Exception):
     """The bytes are too few to be a subscription; every release puts up with that."""
 
 
-class _Reader:
-    """Reads as Kafka's ByteBufferAccessor does, with its two kinds of failure."""
+class ProtocolReader:
+    """Reads consumers' embedded protocol as Kafka's ByteBufferAccessor does, with its two kinds of failure."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
 
     def skip(self, size: int) -> None:
+        """Read nothing of so many bytes."""
         self._take(size)
 
     def int16(self) -> int:
+        """Two bytes."""
         number: int = _INT16.unpack(self._take(_INT16.size))[0]
         return number
 
     def int32(self) -> int:
+        """Four bytes."""
         number: int = _INT32.unpack(self._take(_INT32.size))[0]
         return number
 
@@ -51,6 +54,7 @@ class _Reader:
 
     @property
     def remaining(self) -> int:
+        """How many bytes are left."""
         return len(self._data) - self._at
 
     def _take(self, size: int) -> bytes:
@@ -71,7 +75,7 @@ def subscribed_topics(metadata: bytes) -> frozenset[str]:
 
     Decided in: ConsumerProtocol#deserializeConsumerProtocolSubscription (4.3.1).
     """
-    reader = _Reader(metadata)
+    reader = ProtocolReader(metadata)
     reader.skip(_VERSION_BYTES)
     count = reader.int32()
     if count < 0 or count > reader.remaining:

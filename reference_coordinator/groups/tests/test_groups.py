@@ -20,7 +20,6 @@ from reference_coordinator.groups.classic.lookups import (
 )
 from reference_coordinator.groups.group import Group, GroupType, OffsetExpirationCondition
 from reference_coordinator.messages import (
-    DescribedGroup,
     DescribeGroupsRequest,
     ListedGroup,
     ListGroupsRequest,
@@ -71,10 +70,6 @@ class OtherGroup(Group):
         )
 
     @override
-    def as_described_group(self, *, authorized_operations: int) -> DescribedGroup:
-        raise AssertionError("DescribeGroups shows classic groups only")
-
-    @override
     def validate_offset_commit(
         self,
         member_id: MemberId,
@@ -87,7 +82,7 @@ class OtherGroup(Group):
         raise CoordinatorError(Errors.STALE_MEMBER_EPOCH)
 
     @override
-    def validate_offset_fetch(self) -> None:
+    def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:
         raise CoordinatorError(Errors.GROUP_ID_NOT_FOUND)
 
     @override

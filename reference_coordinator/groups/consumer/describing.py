@@ -1,0 +1,86 @@
+"""Consumer groups as an administrator sees them."""
+
+from collections.abc import Mapping, Sequence
+
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import TopicId
+from reference_coordinator.core.metadata_image import MetadataImage
+from reference_coordinator.groups.consumer.group import ConsumerGroup
+from reference_coordinator.groups.consumer.member import ConsumerGroupMember
+from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.messages.consumer_groups import (
+    ConsumerGroupDescribeResponseAssignment,
+    ConsumerGroupDescribeResponseGroup,
+    ConsumerGroupDescribeResponseMember,
+    ConsumerGroupDescribeResponseTopicPartitions,
+)
+from reference_coordinator.profile.behaviours import Behaviour
+
+_CLASSIC_MEMBER = 0
+_CONSUMER_MEMBER = 1
+
+
+def as_described_consumer_group(
+    shard: GroupMetadataManager, group: ConsumerGroup, *, authorized_operations: int
+) -> ConsumerGroupDescribeResponseGroup:
+    """The group with its members, what they have and what they are to have.
+
+    Decided in: ConsumerGroup#asDescribedGroup (4.3.1).
+    """
+    return ConsumerGroupDescribeResponseGroup(
+        error_code=Errors.NONE,
+        group_id=group.group_id,
+        group_state=group.state.value,
+        group_epoch=group.group_epoch,
+        assignment_epoch=group.assignment_epoch,
+        assignor_name=group.preferred_server_assignor() or shard.config.group_consumer_assignors[0],
+        members=tuple(
+            as_consumer_group_describe_member(shard, group, each) for each in group.members.values()
+        ),
+        authorized_operations=authorized_operations,
+    )
+
+
+def as_consumer_group_describe_member(
+    shard: GroupMetadataManager, group: ConsumerGroup, member: ConsumerGroupMember
+) -> ConsumerGroupDescribeResponseMember:
+    """A member with what it has, in some releases what it is to give up too.
+
+    Source: ConsumerGroupMember#asConsumerGroupDescribeMember (4.3.1, 4.2.1).
+    """
+    image = shard.metadata_image
+    held: dict[TopicId, tuple[int, ...]] = {
+        topic_id: tuple(epochs) for topic_id, epochs in member.assigned_partitions.items()
+    }
+    if shard.profile.has(Behaviour.DESCRIBE_SHOWS_PENDING_REVOCATIONS):
+        for topic_id, epochs in member.partitions_pending_revocation.items():
+            held[topic_id] = (*held.get(topic_id, ()), *epochs)
+    return ConsumerGroupDescribeResponseMember(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        member_epoch=member.member_epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=tuple(sorted(member.subscribed_topic_names)),
+        subscribed_topic_regex=member.subscribed_topic_regex,
+        assignment=_described(held, image),
+        target_assignment=_described(group.target_assignment_of(member.member_id), image),
+        member_type=_CLASSIC_MEMBER if member.use_classic_protocol else _CONSUMER_MEMBER,
+    )
+
+
+def _described(
+    partitions: Mapping[TopicId, Sequence[int]], image: MetadataImage
+) -> ConsumerGroupDescribeResponseAssignment:
+    """Partitions with the names of their topics; topics that are no more are left out."""
+    named = {topic_id: image.by_id(topic_id) for topic_id in partitions}
+    return ConsumerGroupDescribeResponseAssignment(
+        topic_partitions=tuple(
+            ConsumerGroupDescribeResponseTopicPartitions(
+                topic_id=topic_id, topic_name=topic.name, partitions=tuple(sorted(partitions[topic_id]))
+            )
+            for topic_id, topic in named.items()
+            if topic is not None
+        )
+    )

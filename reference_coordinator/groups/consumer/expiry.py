@@ -1,0 +1,51 @@
+"""What happens when a consumer group has waited long enough."""
+
+from typing import assert_never
+
+from reference_coordinator.groups.consumer.deadlines import (
+    ConsumerGroupDeadline,
+    FenceMember,
+    FenceUnrevokedMember,
+    ResolveRegularExpressions,
+)
+from reference_coordinator.groups.consumer.group import ConsumerGroup
+from reference_coordinator.groups.consumer.leave import consumer_group_fence_members
+from reference_coordinator.groups.consumer.regular_expressions import (
+    handle_regular_expressions_result,
+    resolve_regular_expressions,
+)
+from reference_coordinator.groups.consumer.timers import TimerRetried, is_still_due
+from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult, VoidResult
+
+
+def fall_due(
+    shard: GroupMetadataManager, group: ConsumerGroup, deadline: ConsumerGroupDeadline
+) -> VoidResult:
+    """Do what a group has waited for long enough."""
+    match deadline:
+        case ResolveRegularExpressions():
+            found = resolve_regular_expressions(shard, deadline)
+            return handle_regular_expressions_result(shard, group, found)
+        case FenceMember() | FenceUnrevokedMember():
+            return consumer_group_fence_member_operation(shard, group, deadline)
+        case _:
+            assert_never(deadline)
+
+
+def consumer_group_fence_member_operation(
+    shard: GroupMetadataManager, group: ConsumerGroup, deadline: FenceMember | FenceUnrevokedMember
+) -> VoidResult:
+    """Drop a member that was silent, or did not do what it was told, for too long.
+
+    Source: GroupMetadataManager#consumerGroupFenceMemberOperation (4.3.1).
+    """
+    if not is_still_due(group, deadline):
+        return EMPTY_RESULT
+    member = group.members[deadline.member_id]
+    result = consumer_group_fence_members(shard, group, (member,))
+    return CoordinatorResult(
+        records=result.records,
+        append_future=TimerRetried(shard=shard, deadline=deadline),
+        replay_records=result.replay_records,
+    )

@@ -1,0 +1,136 @@
+"""Consumer groups among the groups of all types, and who is let into them."""
+
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId
+from reference_coordinator.groups.consumer.current_assignment import OwnedPartitions
+from reference_coordinator.groups.consumer.group import ConsumerGroup
+from reference_coordinator.groups.consumer.member import ConsumerGroupMember
+from reference_coordinator.groups.group import Group
+from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.messages.consumer_groups import (
+    JOIN_GROUP_MEMBER_EPOCH,
+    LEAVE_GROUP_STATIC_MEMBER_EPOCH,
+)
+from reference_coordinator.profile.behaviours import Behaviour
+
+
+def as_consumer_group(group: Group) -> ConsumerGroup:
+    """The group, whose type says that it is one of consumers."""
+    assert isinstance(group, ConsumerGroup), f"{group.group_id} is of type {group.type.value}"
+    return group
+
+
+def consumer_group(
+    shard: GroupMetadataManager, group_id: GroupId, *, committed: bool = False
+) -> ConsumerGroup:
+    """The consumer group of an id, as writers see it, or else as readers do.
+
+    Raises:
+        CoordinatorError: GROUP_ID_NOT_FOUND, also where a group of another type has the id.
+
+    Source: GroupMetadataManager#consumerGroup (4.3.1).
+    """
+    group = shard.group(group_id, committed=committed)
+    if not isinstance(group, ConsumerGroup):
+        raise CoordinatorError(Errors.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+    return group
+
+
+def throw_if_consumer_group_is_full(
+    shard: GroupMetadataManager,
+    group: ConsumerGroup,
+    member_id: MemberId,
+    instance_id: GroupInstanceId | None,
+) -> None:
+    """Refuse one more member than the group takes.
+
+    Raises:
+        CoordinatorError: GROUP_MAX_SIZE_REACHED.
+
+    Source: GroupMetadataManager#throwIfConsumerGroupIsFull (4.3.1, 4.4.0).
+    """
+    replaces = shard.profile.has(Behaviour.STATIC_REPLACEMENT_FITS_FULL_GROUP)
+    if replaces and instance_id in group.static_members:
+        return
+    is_full = len(group.members) >= shard.config.group_consumer_max_size
+    if is_full and member_id not in group.members:
+        raise CoordinatorError(Errors.GROUP_MAX_SIZE_REACHED)
+
+
+def throw_if_consumer_group_member_epoch_is_invalid(
+    group: ConsumerGroup,
+    member: ConsumerGroupMember,
+    received_member_epoch: int,
+    owned_topic_partitions: OwnedPartitions,
+) -> None:
+    """Refuse a member of another epoch than the one that it was told of, or the one before.
+
+    Raises:
+        CoordinatorError: FENCED_MEMBER_EPOCH.
+
+    Source: GroupMetadataManager#throwIfConsumerGroupMemberEpochIsInvalid (4.3.1).
+    """
+    may_rejoin = group.profile.has(Behaviour.REJOINING_MEMBER_KEEPS_EPOCH)
+    if received_member_epoch == JOIN_GROUP_MEMBER_EPOCH and may_rejoin:
+        return
+    if received_member_epoch > member.member_epoch:
+        raise CoordinatorError(Errors.FENCED_MEMBER_EPOCH)
+    if received_member_epoch < member.member_epoch and (
+        received_member_epoch != member.previous_member_epoch or not is_subset(owned_topic_partitions, member)
+    ):
+        raise CoordinatorError(Errors.FENCED_MEMBER_EPOCH)
+
+
+def is_subset(owned_topic_partitions: OwnedPartitions, member: ConsumerGroupMember) -> bool:
+    """Whether a member says what it has, and has no more than it should.
+
+    Source: GroupMetadataManager#isSubset (4.3.1).
+    """
+    if owned_topic_partitions is None:
+        return False
+    assigned = member.assigned_partitions
+    return all(
+        topic_id in assigned and all(each in assigned[topic_id] for each in partitions)
+        for topic_id, partitions in owned_topic_partitions
+    )
+
+
+def throw_if_instance_id_is_unreleased(member: ConsumerGroupMember) -> None:
+    """Refuse to take the place of a static member that has not left.
+
+    Raises:
+        CoordinatorError: UNRELEASED_INSTANCE_ID.
+
+    Source: GroupMetadataManager#throwIfInstanceIdIsUnreleased (4.3.1).
+    """
+    if member.member_epoch != LEAVE_GROUP_STATIC_MEMBER_EPOCH:
+        raise CoordinatorError(Errors.UNRELEASED_INSTANCE_ID)
+
+
+def throw_if_instance_id_is_fenced(member: ConsumerGroupMember, received_member_id: MemberId) -> None:
+    """Refuse a member whose instance id stands for another one.
+
+    Raises:
+        CoordinatorError: FENCED_INSTANCE_ID.
+
+    Source: GroupMetadataManager#throwIfInstanceIdIsFenced (4.3.1).
+    """
+    if member.member_id != received_member_id:
+        raise CoordinatorError(Errors.FENCED_INSTANCE_ID)
+
+
+def static_member_or_throw(
+    group: ConsumerGroup, instance_id: GroupInstanceId, received_member_id: MemberId
+) -> ConsumerGroupMember:
+    """The member that an instance id stands for, if it is the one that speaks.
+
+    Raises:
+        CoordinatorError: UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID.
+
+    Decided in: GroupMetadataManager#throwIfStaticMemberIsUnknown (4.3.1).
+    """
+    member = group.static_member(instance_id)
+    if member is None:
+        raise CoordinatorError(Errors.UNKNOWN_MEMBER_ID)
+    throw_if_instance_id_is_fenced(member, received_member_id)
+    return member

@@ -1,0 +1,222 @@
+"""Members that subscribe by regular expressions: when these are resolved, and what that changes."""
+
+from dataclasses import dataclass, field
+from enum import Enum, auto, unique
+from typing import Final
+
+from reference_coordinator.core.consumer_records import ConsumerGroupRegularExpressionTombstone
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.groups.consumer.deadlines import RegexKey, ResolveRegularExpressions
+from reference_coordinator.groups.consumer.group import ConsumerGroup
+from reference_coordinator.groups.consumer.member import (
+    ConsumerGroupMember,
+    subscribed_topic_regex_or_none,
+)
+from reference_coordinator.groups.consumer.metadata import compute_subscription_metadata
+from reference_coordinator.groups.consumer.record_helpers import (
+    new_consumer_group_epoch_records,
+    new_consumer_group_regular_expression_record,
+)
+from reference_coordinator.groups.consumer.regex import (
+    InvalidRegularExpressionError,
+    compile_regex,
+    matches,
+)
+from reference_coordinator.groups.consumer.subscriptions import (
+    ResolvedRegularExpression,
+    ResolvedRegularExpressions,
+)
+from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult, VoidResult
+
+REGEX_BATCH_REFRESH_MIN_INTERVAL_MS: Final = 10_000
+"""Source: GroupMetadataManager.REGEX_BATCH_REFRESH_MIN_INTERVAL_MS (4.3.1)."""
+METADATA_REFRESH_INTERVAL_MS: Final = 2**31 - 1
+"""Source: GroupMetadataManager.METADATA_REFRESH_INTERVAL_MS (4.3.1)."""
+
+
+@unique
+class UpdateRegularExpressionStatus(Enum):
+    """What became of a member's regular expression.
+
+    Source: GroupMetadataManager.UpdateRegularExpressionStatus (4.3.1).
+    """
+
+    NO_CHANGE = auto()
+    REGEX_UPDATED = auto()
+    REGEX_UPDATED_AND_RESOLVED = auto()
+
+    @property
+    def regex_updated(self) -> bool:
+        """Whether it is another than before."""
+        return self is not UpdateRegularExpressionStatus.NO_CHANGE
+
+
+@dataclass(slots=True, kw_only=True)
+class _Update:
+    status: UpdateRegularExpressionStatus = UpdateRegularExpressionStatus.NO_CHANGE
+    records: list[CoordinatorRecord] = field(default_factory=list)
+    require_refresh: bool = False
+
+
+def maybe_update_regular_expressions(
+    shard: GroupMetadataManager,
+    group: ConsumerGroup,
+    member: ConsumerGroupMember,
+    updated_member: ConsumerGroupMember,
+) -> tuple[UpdateRegularExpressionStatus, tuple[CoordinatorRecord, ...]]:
+    """Note a member's regular expression, and have all of the group resolved if that is due.
+
+    Raises:
+        CoordinatorError: INVALID_REGULAR_EXPRESSION.
+
+    Source: GroupMetadataManager#maybeUpdateRegularExpressions (4.3.1).
+    """
+    update = _Update()
+    if member.subscribed_topic_regex != updated_member.subscribed_topic_regex:
+        _change_regex(group, member, updated_member, update)
+    _maybe_schedule_refresh(shard, group, member, updated_member, require_refresh=update.require_refresh)
+    return update.status, tuple(update.records)
+
+
+def _change_regex(
+    group: ConsumerGroup,
+    member: ConsumerGroupMember,
+    updated_member: ConsumerGroupMember,
+    update: _Update,
+) -> None:
+    update.status = UpdateRegularExpressionStatus.REGEX_UPDATED
+    old = subscribed_topic_regex_or_none(member)
+    new = subscribed_topic_regex_or_none(updated_member)
+    if old is not None and group.num_subscribed_members(old) == 1:
+        tombstone = ConsumerGroupRegularExpressionTombstone(group_id=group.group_id, regular_expression=old)
+        update.records.append(tombstone)
+    if new is not None:
+        if group.num_subscribed_members(new) == 0:
+            throw_if_regular_expression_is_invalid(new)
+            update.require_refresh = True
+        elif new in group.resolved_regular_expressions:
+            update.status = UpdateRegularExpressionStatus.REGEX_UPDATED_AND_RESOLVED
+    elif old is not None and group.profile.has(Behaviour.CLEARED_REGEX_CHANGES_SUBSCRIPTION):
+        update.status = UpdateRegularExpressionStatus.REGEX_UPDATED_AND_RESOLVED
+
+
+def throw_if_regular_expression_is_invalid(regex: str) -> None:
+    """Refuse what is no regular expression.
+
+    Raises:
+        CoordinatorError: INVALID_REGULAR_EXPRESSION.
+
+    Source: Utils#throwIfRegularExpressionIsInvalid (4.3.1).
+    """
+    try:
+        compile_regex(regex)
+    except InvalidRegularExpressionError as failure:
+        raise CoordinatorError(Errors.INVALID_REGULAR_EXPRESSION) from failure
+
+
+def _maybe_schedule_refresh(
+    shard: GroupMetadataManager,
+    group: ConsumerGroup,
+    member: ConsumerGroupMember,
+    updated_member: ConsumerGroupMember,
+    *,
+    require_refresh: bool,
+) -> None:
+    """Have the group's regular expressions resolved, unless that is under way or was a moment ago.
+
+    Kafka has an executor look through the topics; here it falls due at once.
+    """
+    subscribed = group.subscriptions
+    if not require_refresh and not subscribed.regexes:
+        return
+    key = RegexKey(group_id=group.group_id)
+    if shard.timers.deadline_of(key) is not None:
+        return
+    # All of them were resolved at the same time, hence any of them tells when.
+    last = next(iter(group.resolved_regular_expressions.values()), None)
+    if last is not None and shard.now_ms <= last.timestamp_ms + REGEX_BATCH_REFRESH_MIN_INTERVAL_MS:
+        return
+    regexes = tuple(subscribed.changed([member], updated_member).regexes)
+    is_due = (
+        require_refresh
+        or len(regexes) != len(group.resolved_regular_expressions)
+        or (0 if last is None else last.version) < shard.last_image_with_new_topics
+        or _is_old(shard, last)
+    )
+    if is_due and regexes:
+        deadline = ResolveRegularExpressions(
+            group_id=group.group_id, regexes=regexes, scheduled_ms=shard.now_ms
+        )
+        shard.timers.schedule(key, shard.now_ms, deadline)
+
+
+def _is_old(shard: GroupMetadataManager, last: ResolvedRegularExpression | None) -> bool:
+    if last is None or not shard.profile.has(Behaviour.REGEX_REFRESHED_REGULARLY):
+        return False
+    return shard.now_ms > last.timestamp_ms + shard.config.group_consumer_regex_refresh_interval_ms
+
+
+def resolve_regular_expressions(
+    shard: GroupMetadataManager, deadline: ResolveRegularExpressions
+) -> ResolvedRegularExpressions:
+    """Look through the topics for those that regular expressions match.
+
+    Source: TopicRegexResolver#resolveRegularExpressions (4.3.1).
+    """
+    return {
+        regex: ResolvedRegularExpression(
+            topics=frozenset(each for each in shard.metadata_image.topics if matches(regex, each)),
+            version=shard.metadata_image.version,
+            timestamp_ms=deadline.scheduled_ms,
+        )
+        for regex in deadline.regexes
+    }
+
+
+def handle_regular_expressions_result(
+    shard: GroupMetadataManager, group: ConsumerGroup, found: ResolvedRegularExpressions
+) -> VoidResult:
+    """Write what regular expressions match; other topics than before raise the group's epoch.
+
+    Source: GroupMetadataManager#handleRegularExpressionsResult (4.3.1).
+    """
+    regexes = group.subscriptions.regexes
+    found = {regex: each for regex, each in found.items() if regexes[regex] > 0}
+    records: list[CoordinatorRecord] = [
+        new_consumer_group_regular_expression_record(group.group_id, regex, each)
+        for regex, each in found.items()
+    ]
+    before = group.resolved_regular_expressions
+    has_changed = any(_topics_of(before, regex) != each.topics for regex, each in found.items())
+    names = group.subscriptions.resolved_anew(found).subscribed_topic_names
+    metadata = compute_subscription_metadata(names, shard.metadata_image, shard.profile)
+    if has_changed or metadata != group.subscription_metadata:
+        epoch = group.group_epoch + 1
+        records += new_consumer_group_epoch_records(
+            group.group_id, epoch, metadata, group.subscription_metadata
+        )
+        group.set_metadata_refresh_deadline(shard.now_ms + METADATA_REFRESH_INTERVAL_MS, epoch)
+    return CoordinatorResult(records=tuple(records)) if records else EMPTY_RESULT
+
+
+def _topics_of(resolved: ResolvedRegularExpressions, regex: str) -> frozenset[str]:
+    return resolved[regex].topics if regex in resolved else frozenset()
+
+
+def maybe_delete_resolved_regular_expressions(
+    group: ConsumerGroup, members: tuple[ConsumerGroupMember, ...]
+) -> tuple[CoordinatorRecord, ...]:
+    """What the log is told of regular expressions that only these members subscribe by.
+
+    Source: GroupMetadataManager#maybeDeleteResolvedRegularExpressions (4.3.1).
+    """
+    left = group.subscriptions.changed(members).regexes
+    names = dict.fromkeys(subscribed_topic_regex_or_none(each) for each in members)
+    return tuple(
+        ConsumerGroupRegularExpressionTombstone(group_id=group.group_id, regular_expression=regex)
+        for regex in names
+        if regex is not None and left[regex] == 0
+    )
