@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import assert_never
 
 from reference_coordinator.core.ids import GroupId
 from reference_coordinator.core.records import (
@@ -54,7 +53,7 @@ class Loader:
             case EndTransactionMarker():
                 replay_end_transaction_marker(self.shard, record)
             case _:
-                assert_never(record)
+                self.shard.replay(record, record_offset=record_offset)
 
     def finish(self) -> None:
         """Build the groups.

@@ -6,6 +6,7 @@ same key with a null value.
 
 from typing import Final
 
+from reference_coordinator.core.consumer_records import ConsumerGroupRecord
 from reference_coordinator.core.ids import (
     NO_PRODUCER_ID,
     GenerationId,
@@ -117,5 +118,6 @@ CoordinatorRecord = (
     | OffsetCommitRecord
     | OffsetCommitTombstone
     | EndTransactionMarker
+    | ConsumerGroupRecord
 )
-"""What a record of `__consumer_offsets` may say about classic groups and their offsets."""
+"""What a record of `__consumer_offsets` may say about groups and their offsets."""

@@ -104,6 +104,10 @@ class Behaviour(Enum):
     TYPE_0_HAS_VERSION_0 = auto()
     OFFSETS_WRITTEN_FLEXIBLE = auto()
     UNREADABLE_RECORD_FAILS_PARTITION = auto()
+    CONSUMER_RECORDS_READ = auto()
+    METADATA_HASH_IN_LOG = auto()
+    ASSIGNMENT_TIMESTAMP_IN_LOG = auto()
+    ASSIGNMENT_EPOCHS_IN_LOG = auto()
 
 
 @value

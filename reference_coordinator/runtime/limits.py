@@ -1,7 +1,7 @@
 """What the log refuses for its configuration: too large a batch, and any while replicas are too few."""
 
 from collections.abc import Callable, Iterable
-from typing import Final, assert_never
+from typing import Final
 
 from reference_coordinator.core.effects import ALL_REPLICAS, AppendRecords
 from reference_coordinator.core.errors import Errors
@@ -92,7 +92,7 @@ def _key_and_value_bytes(record: CoordinatorRecord, *, is_flexible: bool) -> tup
         case EndTransactionMarker():
             return _MARKER_KEY_BYTES, _MARKER_VALUE_BYTES
         case _:
-            assert_never(record)
+            return _key_bytes(record.group_id), None
 
 
 def _key_bytes(group_id: str) -> int:
