@@ -17,6 +17,8 @@ from reference_coordinator.groups.dispatch import (
     classic_group_sync,
 )
 from reference_coordinator.messages import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupHeartbeatRequest,
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
@@ -77,7 +79,7 @@ def handle(
         complete_operation(shard, request, token, result, producer=producer)
 
 
-def _dispatch(
+def _dispatch(  # noqa: C901 - one flat case a request
     shard: CoordinatorShard, request: GroupRequest, context: RequestContext, token: ResponseToken
 ) -> CoordinatorResult[GroupResponse]:
     match request:
@@ -100,6 +102,8 @@ def _dispatch(
         case OffsetDeleteRequest():
             validate_group_status(shard, request.group_id, allows_empty=False)
             return delete_offsets(shard, request)
+        case ConsumerGroupHeartbeatRequest() | ConsumerGroupDescribeRequest():
+            raise CoordinatorError(Errors.UNSUPPORTED_VERSION)
         case _:
             return _dispatch_to_many_groups(shard, request, context, token)
 

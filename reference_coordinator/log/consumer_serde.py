@@ -140,14 +140,14 @@ def _key(record: ConsumerGroupRecord) -> tuple[str, Fields]:
 def _value(record: ConsumerGroupRecord, profile: Profile) -> Fields | None:
     match record:
         case ConsumerGroupMetadataRecord():
-            has_hash = profile.has(Behaviour.METADATA_HASH_IN_LOG)
+            has_hash = profile.has(Behaviour.SUBSCRIPTION_METADATA_IS_HASHED)
             return {"epoch": record.epoch, "metadata_hash": record.metadata_hash if has_hash else 0}
         case ConsumerGroupPartitionMetadataRecord():
             return {"topics": tuple(_written_topic(each) for each in record.topics)}
         case ConsumerGroupMemberMetadataRecord():
             return _written_member(record)
         case ConsumerGroupTargetAssignmentMetadataRecord():
-            has_timestamp = profile.has(Behaviour.ASSIGNMENT_TIMESTAMP_IN_LOG)
+            has_timestamp = profile.has(Behaviour.ASSIGNMENT_INTERVAL_KEPT)
             return {
                 "assignment_epoch": record.assignment_epoch,
                 "assignment_timestamp": record.assignment_timestamp_ms if has_timestamp else 0,
@@ -155,7 +155,9 @@ def _value(record: ConsumerGroupRecord, profile: Profile) -> Fields | None:
         case ConsumerGroupTargetAssignmentMemberRecord():
             return {"topic_partitions": _written_partitions(record.topic_partitions, has_epochs=False)}
         case ConsumerGroupCurrentMemberAssignmentRecord():
-            return _written_assignment(record, has_epochs=profile.has(Behaviour.ASSIGNMENT_EPOCHS_IN_LOG))
+            return _written_assignment(
+                record, has_epochs=profile.has(Behaviour.PARTITIONS_HAVE_ASSIGNMENT_EPOCHS)
+            )
         case ConsumerGroupRegularExpressionRecord():
             return {"topics": record.topics, "version": record.version, "timestamp": record.timestamp_ms}
         case _:
@@ -219,7 +221,7 @@ def _written_partitions(topics: Iterable[TopicPartitions], *, has_epochs: bool) 
 
 
 def _read_epoch(key: Fields, found: Fields, profile: Profile) -> ConsumerGroupRecord:
-    has_hash = profile.has(Behaviour.METADATA_HASH_IN_LOG)
+    has_hash = profile.has(Behaviour.SUBSCRIPTION_METADATA_IS_HASHED)
     return ConsumerGroupMetadataRecord(
         **key, epoch=found["epoch"], metadata_hash=found["metadata_hash"] if has_hash else 0
     )
@@ -250,7 +252,7 @@ def _read_member(key: Fields, found: Fields, _: Profile) -> ConsumerGroupRecord:
 
 
 def _read_target_epoch(key: Fields, found: Fields, profile: Profile) -> ConsumerGroupRecord:
-    has_timestamp = profile.has(Behaviour.ASSIGNMENT_TIMESTAMP_IN_LOG)
+    has_timestamp = profile.has(Behaviour.ASSIGNMENT_INTERVAL_KEPT)
     return ConsumerGroupTargetAssignmentMetadataRecord(
         **key,
         assignment_epoch=found["assignment_epoch"],
@@ -264,7 +266,7 @@ def _read_target(key: Fields, found: Fields, _: Profile) -> ConsumerGroupRecord:
 
 
 def _read_assignment(key: Fields, found: Fields, profile: Profile) -> ConsumerGroupRecord:
-    has_epochs = profile.has(Behaviour.ASSIGNMENT_EPOCHS_IN_LOG)
+    has_epochs = profile.has(Behaviour.PARTITIONS_HAVE_ASSIGNMENT_EPOCHS)
     pending = found["partitions_pending_revocation"]
     return ConsumerGroupCurrentMemberAssignmentRecord(
         **key,

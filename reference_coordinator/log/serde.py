@@ -158,7 +158,7 @@ def read_record(
         case 2:
             group_id = GroupId(_read(GroupMetadataKey, key, "key").group)
             return _group(group_id, value, profile)
-        case _ if key_type in CONSUMER_RECORD_TYPES and profile.has(Behaviour.CONSUMER_RECORDS_READ):
+        case _ if key_type in CONSUMER_RECORD_TYPES and profile.has(Behaviour.CONSUMER_GROUPS):
             return _read_of_consumer_group(key, value, profile)
         case _ if profile.has(Behaviour.FLEXIBLE_RECORDS_READ):
             return None

@@ -16,6 +16,12 @@ from reference_coordinator.messages.admin import (
     ListGroupsRequest,
     ListGroupsResponse,
 )
+from reference_coordinator.messages.consumer_groups import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from reference_coordinator.messages.membership import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -55,6 +61,10 @@ from reference_coordinator.messages.offsets import (
 from reference_coordinator.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 __all__ = [
+    "ConsumerGroupDescribeRequest",
+    "ConsumerGroupDescribeResponse",
+    "ConsumerGroupHeartbeatRequest",
+    "ConsumerGroupHeartbeatResponse",
     "DeletableGroupResult",
     "DeleteGroupsRequest",
     "DeleteGroupsResponse",
@@ -115,6 +125,8 @@ GroupRequest = (
     | OffsetFetchRequest
     | OffsetDeleteRequest
     | TxnOffsetCommitRequest
+    | ConsumerGroupHeartbeatRequest
+    | ConsumerGroupDescribeRequest
 )
 """What the group coordinator itself answers."""
 
@@ -130,5 +142,7 @@ GroupResponse = (
     | OffsetFetchResponse
     | OffsetDeleteResponse
     | TxnOffsetCommitResponse
+    | ConsumerGroupHeartbeatResponse
+    | ConsumerGroupDescribeResponse
 )
 """What the group coordinator answers with."""

@@ -106,5 +106,13 @@ OF_KAFKA_APIS: Final = (
         "OffsetDelete name it, instead of once.",
         source="KafkaApis#handleOffsetCommitRequest (3.5.0)",
     ),
+    Row(
+        behaviour=Behaviour.CONSUMER_GROUPS,
+        spans=since(4, 0, 0),
+        meaning="There are groups of the consumer protocol: ConsumerGroupHeartbeat and ConsumerGroupDescribe "
+        "are served, and the groups' records are loaded. Before, both are answered UNSUPPORTED_VERSION, and "
+        "the records are skipped; the previews of 3.7 to 3.9 are not modelled.",
+        source="KAFKA-17593, KafkaApis#isConsumerGroupProtocolEnabled (4.0.0)",
+    ),
 )
 """Every such behaviour once."""

@@ -20,6 +20,7 @@ from reference_coordinator.profile.behaviour import (
     since,
     until,
 )
+from reference_coordinator.profile.consumer_behaviours import OF_CONSUMER_GROUPS
 from reference_coordinator.profile.loading_behaviours import OF_LOADING
 from reference_coordinator.profile.log_behaviours import OF_THE_LOG
 from reference_coordinator.profile.transaction_behaviours import OF_TRANSACTIONS
@@ -310,5 +311,7 @@ _BY_FAMILY: Final = (
     ),
 )
 
-TABLE: Final = _BY_RELEASE + _BY_FAMILY + OF_LOADING + OF_KAFKA_APIS + OF_TRANSACTIONS + OF_THE_LOG
+TABLE: Final = (
+    _BY_RELEASE + _BY_FAMILY + OF_LOADING + OF_KAFKA_APIS + OF_TRANSACTIONS + OF_THE_LOG + OF_CONSUMER_GROUPS
+)
 """Every behaviour once."""

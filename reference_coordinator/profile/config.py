@@ -4,7 +4,8 @@ import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import field, fields
-from typing import Final, Self
+from enum import Enum, unique
+from typing import Any, Final, Self, assert_never
 
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.core.java import trim
@@ -22,6 +23,26 @@ class ConfigError(Exception):
     """A property or its value is not one that Kafka takes; the message names both and the remedy."""
 
 
+@unique
+class ConsumerGroupMigrationPolicy(Enum):
+    """Which way groups with members may be converted. Source: ConsumerGroupMigrationPolicy (4.3.1)."""
+
+    BIDIRECTIONAL = "bidirectional"
+    UPGRADE = "upgrade"
+    DOWNGRADE = "downgrade"
+    DISABLED = "disabled"
+
+    @property
+    def is_upgrade_enabled(self) -> bool:
+        """Whether a classic group may become a consumer group."""
+        return self in {ConsumerGroupMigrationPolicy.BIDIRECTIONAL, ConsumerGroupMigrationPolicy.UPGRADE}
+
+    @property
+    def is_downgrade_enabled(self) -> bool:
+        """Whether a consumer group may become a classic group."""
+        return self in {ConsumerGroupMigrationPolicy.BIDIRECTIONAL, ConsumerGroupMigrationPolicy.DOWNGRADE}
+
+
 @value
 class _Property:
     name: str
@@ -29,10 +50,31 @@ class _Property:
     at_most: int
 
 
+@value
+class _NamesProperty:
+    """A list of names."""
+
+    name: str
+    allowed: tuple[str, ...]
+
+
+@value
+class _PolicyProperty:
+    name: str
+
+
+_AnyProperty = _Property | _NamesProperty | _PolicyProperty
+_Value = int | tuple[str, ...] | ConsumerGroupMigrationPolicy
+
+
 def _property(name: str, default: int, *, at_least: int, at_most: int = INT_MAX) -> int:
     declared = _Property(name=name, at_least=at_least, at_most=at_most)
     # dataclasses.field is typed as the value that it stands for.
     return field(default=default, metadata={"property": declared})
+
+
+def _names(name: str, default: tuple[str, ...], *, allowed: tuple[str, ...]) -> tuple[str, ...]:
+    return field(default=default, metadata={"property": _NamesProperty(name=name, allowed=allowed)})
 
 
 @value
@@ -70,6 +112,67 @@ class GroupCoordinatorConfig:
     offsets_topic_num_partitions: int = _property("offsets.topic.num.partitions", 50, at_least=1)
     """`offsets.topic.num.partitions`: the partitions of `__consumer_offsets`."""
 
+    group_consumer_assignment_interval_ms: int = _property(
+        "group.consumer.assignment.interval.ms", 1_000, at_least=0
+    )
+    """`group.consumer.assignment.interval.ms`: how long a target assignment stands at least, from 4.3 on."""
+    group_consumer_assignors: tuple[str, ...] = _names(
+        "group.consumer.assignors", ("uniform", "range"), allowed=("uniform", "range")
+    )
+    """`group.consumer.assignors`: what assigns partitions to consumers; the first where nobody votes."""
+    group_consumer_heartbeat_interval_ms: int = _property(
+        "group.consumer.heartbeat.interval.ms", 5_000, at_least=1
+    )
+    """`group.consumer.heartbeat.interval.ms`: how often consumers are told to heartbeat."""
+    group_consumer_max_assignment_interval_ms: int = _property(
+        "group.consumer.max.assignment.interval.ms", 15_000, at_least=0
+    )
+    """`group.consumer.max.assignment.interval.ms`: the longest that a group may be configured to."""
+    group_consumer_max_heartbeat_interval_ms: int = _property(
+        "group.consumer.max.heartbeat.interval.ms", 15_000, at_least=1
+    )
+    """`group.consumer.max.heartbeat.interval.ms`: the longest that a group may be configured to."""
+    group_consumer_max_session_timeout_ms: int = _property(
+        "group.consumer.max.session.timeout.ms", 60_000, at_least=1
+    )
+    """`group.consumer.max.session.timeout.ms`: the longest that a group may be configured to."""
+    group_consumer_max_size: int = _property("group.consumer.max.size", INT_MAX, at_least=1)
+    """`group.consumer.max.size`: the members that a consumer group takes."""
+    group_consumer_migration_policy: ConsumerGroupMigrationPolicy = field(
+        default=ConsumerGroupMigrationPolicy.BIDIRECTIONAL,
+        metadata={"property": _PolicyProperty(name="group.consumer.migration.policy")},
+    )
+    """`group.consumer.migration.policy`: which way groups with members may be converted."""
+    group_consumer_min_assignment_interval_ms: int = _property(
+        "group.consumer.min.assignment.interval.ms", 0, at_least=0
+    )
+    """`group.consumer.min.assignment.interval.ms`: the shortest that a group may be configured to."""
+    group_consumer_min_heartbeat_interval_ms: int = _property(
+        "group.consumer.min.heartbeat.interval.ms", 5_000, at_least=1
+    )
+    """`group.consumer.min.heartbeat.interval.ms`: the shortest that a group may be configured to."""
+    group_consumer_min_session_timeout_ms: int = _property(
+        "group.consumer.min.session.timeout.ms", 45_000, at_least=1
+    )
+    """`group.consumer.min.session.timeout.ms`: the shortest that a group may be configured to."""
+    group_consumer_regex_refresh_interval_ms: int = _property(
+        "group.consumer.regex.refresh.interval.ms", 600_000, at_least=10_000
+    )
+    """`group.consumer.regex.refresh.interval.ms`: how often regular expressions are resolved anew."""
+    group_consumer_session_timeout_ms: int = _property(
+        "group.consumer.session.timeout.ms", 45_000, at_least=1
+    )
+    """`group.consumer.session.timeout.ms`: how long a consumer may be silent."""
+    group_coordinator_rebalance_protocols: tuple[str, ...] = _names(
+        "group.coordinator.rebalance.protocols",
+        ("classic", "consumer"),
+        allowed=("classic", "consumer", "share", "streams"),
+    )
+    """`group.coordinator.rebalance.protocols`: which protocols groups may use.
+
+    Not quite Kafka's default, which has `streams` too from 4.1 on.
+    """
+
     log_cleaner_backoff_ms: int = _property("log.cleaner.backoff.ms", 15_000, at_least=0, at_most=LONG_MAX)
     """`log.cleaner.backoff.ms`: how long the cleaner sleeps when no log is to be compacted."""
     log_retention_bytes: int = _property("log.retention.bytes", -1, at_least=-LONG_MAX - 1, at_most=LONG_MAX)
@@ -101,7 +204,7 @@ class GroupCoordinatorConfig:
 
     def reported(self) -> dict[str, str]:
         """Every property and its value, as Kafka tells them."""
-        return {name: str(getattr(self, each)) for name, (each, _) in _properties().items()}
+        return {name: _text(getattr(self, each)) for name, (each, _) in _properties().items()}
 
     @classmethod
     def property_names(cls) -> tuple[str, ...]:
@@ -113,25 +216,50 @@ class GroupCoordinatorConfig:
         """Read a configuration as Kafka reads its properties; what is left out has Kafka's default.
 
         Raises:
-            ConfigError: a property that the coordinator does not read, a value that is no integer, or
-                one out of Kafka's bounds.
+            ConfigError: a property that the coordinator does not read, a value that is none of its kind,
+                or one out of Kafka's bounds.
 
         Source: ConfigDef#parseType (4.3.1).
         """
         declared = _properties()
-        values: dict[str, int] = {}
+        values: dict[str, Any] = {}
         for name, text in properties.items():
             if name not in declared:
                 raise ConfigError(_unknown(name, tuple(declared)))
             field_name, bounds = declared[name]
             values[field_name] = _parse(bounds, text)
-        return cls(**values, named=frozenset(properties))
+        read = cls(**values, named=frozenset(properties))
+        _throw_if_out_of_order(read)
+        return read
 
 
-def _properties() -> dict[str, tuple[str, _Property]]:
-    found: dict[str, tuple[str, _Property]] = {}
+def _throw_if_out_of_order(config: GroupCoordinatorConfig) -> None:
+    """Refuse consumers' times that do not go together.
+
+    Raises:
+        ConfigError: a value is beyond another that limits it.
+
+    Decided in: GroupCoordinatorConfig#<init> (4.3.1).
+    """
+    for kind in ("heartbeat_interval_ms", "session_timeout_ms", "assignment_interval_ms"):
+        least, given, most = (f"group_consumer_{each}{kind}" for each in ("min_", "", "max_"))
+        for lower, upper in ((least, most), (least, given), (given, most)):
+            if getattr(config, lower) > getattr(config, upper):
+                raise ConfigError(f"{_name_of(upper)} must be greater than or equal to {_name_of(lower)}.")
+    if config.group_consumer_heartbeat_interval_ms >= config.group_consumer_session_timeout_ms:
+        raise ConfigError(
+            "group.consumer.heartbeat.interval.ms must be less than group.consumer.session.timeout.ms."
+        )
+
+
+def _name_of(field_name: str) -> str:
+    return field_name.replace("_", ".")
+
+
+def _properties() -> dict[str, tuple[str, _AnyProperty]]:
+    found: dict[str, tuple[str, _AnyProperty]] = {}
     for each in fields(GroupCoordinatorConfig):
-        declared: _Property | None = each.metadata.get("property")
+        declared: _AnyProperty | None = each.metadata.get("property")
         if declared is not None:
             found[declared.name] = (each.name, declared)
     return found
@@ -143,7 +271,47 @@ def _unknown(name: str, known: tuple[str, ...]) -> str:
     return f"unknown property {name!r}.{meant} Known are: {', '.join(known)}."
 
 
-def _parse(declared: _Property, text: str) -> int:
+def _text(given: _Value) -> str:
+    match given:
+        case ConsumerGroupMigrationPolicy():
+            return given.value
+        case tuple():
+            return ",".join(given)
+        case _:
+            return str(given)
+
+
+def _parse(declared: _AnyProperty, text: str) -> _Value:
+    match declared:
+        case _Property():
+            return _parse_integer(declared, text)
+        case _NamesProperty():
+            return _parse_names(declared, text)
+        case _PolicyProperty():
+            return _parse_policy(declared, text)
+        case _:
+            assert_never(declared)
+
+
+def _parse_names(declared: _NamesProperty, text: str) -> tuple[str, ...]:
+    """Source: ConfigDef#parseType (4.3.1), ConfigDef.ValidList#ensureValid (4.3.1)."""
+    names = tuple(re.split(r"\s*,\s*", trim(text))) if trim(text) else ()
+    if not names or len(set(names)) < len(names) or not set(names) <= set(declared.allowed):
+        raise ConfigError(
+            f"{declared.name} is {text!r}; give one or more of {', '.join(declared.allowed)}, each once."
+        )
+    return names
+
+
+def _parse_policy(declared: _PolicyProperty, text: str) -> ConsumerGroupMigrationPolicy:
+    by_name = {each.value: each for each in ConsumerGroupMigrationPolicy}
+    policy = by_name.get(trim(text).lower())
+    if policy is None:
+        raise ConfigError(f"{declared.name} is {text!r}; give one of {', '.join(by_name)}.")
+    return policy
+
+
+def _parse_integer(declared: _Property, text: str) -> int:
     trimmed = trim(text)
     if not _JAVA_INTEGER.fullmatch(trimmed):
         raise ConfigError(

@@ -40,32 +40,5 @@ OF_THE_LOG: Final = (
         "before, the partition was owned as if it were empty.",
         source="CoordinatorLoaderImpl#doLoad (4.3.1), GroupMetadataManager#loadGroupsAndOffsets (3.9.2)",
     ),
-    Row(
-        behaviour=Behaviour.CONSUMER_RECORDS_READ,
-        spans=since(4, 0, 0),
-        meaning="Records of consumer groups are loaded, and one that cannot be read fails its partition; "
-        "before, they are skipped. (The previews of 3.7 to 3.9 load them; the reference skips them there.)",
-        source="GroupCoordinatorShard#replay (4.0.0)",
-    ),
-    Row(
-        behaviour=Behaviour.METADATA_HASH_IN_LOG,
-        spans=since(4, 1, 0),
-        meaning="A consumer group's epoch is written and read with a hash of its topics; before, the topics "
-        "have a record of their own.",
-        source="KIP-1101, GroupCoordinatorRecordHelpers#newConsumerGroupEpochRecord (4.1.0)",
-    ),
-    Row(
-        behaviour=Behaviour.ASSIGNMENT_TIMESTAMP_IN_LOG,
-        spans=since(4, 3, 0),
-        meaning="A target assignment's epoch is written and read with the time at which it was computed.",
-        source="KIP-1263, ConsumerGroupTargetAssignmentMetadataValue (4.3.0)",
-    ),
-    Row(
-        behaviour=Behaviour.ASSIGNMENT_EPOCHS_IN_LOG,
-        spans=since(4, 3, 0),
-        meaning="A member's current assignment is written and read with the epoch since which it has each "
-        "partition.",
-        source="KIP-1251, ConsumerGroupCurrentMemberAssignmentValue (4.3.0)",
-    ),
 )
 """Every such behaviour once."""

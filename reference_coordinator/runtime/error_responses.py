@@ -6,6 +6,10 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import UNKNOWN_GENERATION_ID, UNKNOWN_MEMBER_ID, GroupId, MemberId
 from reference_coordinator.core.map_order import partitions_in_java_hash_map_order
 from reference_coordinator.messages import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
     DeletableGroupResult,
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -35,6 +39,7 @@ from reference_coordinator.messages import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
+from reference_coordinator.messages.consumer_groups import ConsumerGroupDescribeResponseGroup
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.runtime.coordinator_runtime import CoordinatorRuntime
 from reference_coordinator.runtime.partition_answers import refused_topics
@@ -42,7 +47,9 @@ from reference_coordinator.runtime.partition_answers import refused_topics
 _OPERATIONS_OMITTED: Final = -(2**31)
 
 
-def error_response(shard: CoordinatorRuntime, request: GroupRequest, error: Errors) -> GroupResponse:
+def error_response(  # noqa: C901, PLR0911 - one flat case a request
+    shard: CoordinatorRuntime, request: GroupRequest, error: Errors
+) -> GroupResponse:
     """How an API says that a request was refused as a whole."""
     match request:
         case JoinGroupRequest():
@@ -61,6 +68,14 @@ def error_response(shard: CoordinatorRuntime, request: GroupRequest, error: Erro
             return txn_commit_error(shard, request, error)
         case OffsetDeleteRequest():
             return OffsetDeleteResponse(error_code=error, topics=())
+        case ConsumerGroupHeartbeatRequest():
+            return ConsumerGroupHeartbeatResponse(error_code=error)
+        case ConsumerGroupDescribeRequest():
+            described = (
+                ConsumerGroupDescribeResponseGroup(error_code=error, group_id=each)
+                for each in request.group_ids
+            )
+            return ConsumerGroupDescribeResponse(groups=tuple(described))
         case _:
             return _error_response_of_many_groups(shard, request, error)
 

@@ -14,6 +14,7 @@ from reference_coordinator.core.effects import Respond
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, ResponseToken
 from reference_coordinator.messages import (
+    ConsumerGroupDescribeRequest,
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     GroupRequest,
@@ -103,7 +104,7 @@ def group_ids_of(request: GroupRequest) -> Iterable[GroupId]:
             return (each.group_id for each in request.groups)
         case DeleteGroupsRequest():
             return request.groups_names
-        case DescribeGroupsRequest() | ListGroupsRequest():
+        case DescribeGroupsRequest() | ListGroupsRequest() | ConsumerGroupDescribeRequest():
             raise AssertionError("these read what is committed, and are answered at once")
         case _:
             return (request.group_id,)

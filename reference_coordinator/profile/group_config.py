@@ -1,0 +1,18 @@
+"""What may be configured for one group, at run time."""
+
+from typing import Final
+
+from reference_coordinator.core.values import value
+
+
+@value
+class GroupConfig:
+    """The dynamic configuration of one group; None is as the broker has it. Source: GroupConfig (4.3.1)."""
+
+    consumer_session_timeout_ms: int | None = None
+    consumer_heartbeat_interval_ms: int | None = None
+    consumer_assignment_interval_ms: int | None = None
+
+
+NO_GROUP_CONFIG: Final = GroupConfig()
+"""Of a group for which nothing is configured."""
