@@ -25,7 +25,7 @@ class MetadataImage:
 
     version: int = 0
     """Grows with every change, as the offset of a metadata record does."""
-    topics: Mapping[str, TopicImage] = field(default=MappingProxyType({}))
+    topics: Mapping[str, TopicImage] = field(default_factory=lambda: MappingProxyType({}))
     """By name."""
 
     def by_id(self, topic_id: TopicId) -> TopicImage | None:
