@@ -18,22 +18,22 @@ from reference_coordinator.tests.wire_tools import APPEND, DELETE, GROUP, SET, a
 OF_BROKER, BY_DEFAULT, OF_GROUP = 4, 5, 8
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
 INTERVAL = "consumer.assignment.interval.ms"
-Told = list[tuple[GroupId, GroupConfig]]
+Heard = list[tuple[GroupId, GroupConfig]]
 
 
-@pytest.fixture(name="told")
-def what_coordinators_are_told(monkeypatch: pytest.MonkeyPatch) -> Told:
-    told: Told = []
+@pytest.fixture(name="heard")
+def what_coordinators_hear(monkeypatch: pytest.MonkeyPatch) -> Heard:
+    heard: Heard = []
 
     def on_group_configs(
         _: GroupCoordinator, group_id: GroupId, configs: GroupConfig, *, now_ms: Millis
     ) -> tuple[Effect, ...]:
         assert now_ms >= 0
-        told.append((group_id, configs))
+        heard.append((group_id, configs))
         return ()
 
     monkeypatch.setattr(GroupCoordinator, "on_group_configs", on_group_configs)
-    return told
+    return heard
 
 
 def connected(profile: str = "4.4.0", **properties: str) -> WireClient:
@@ -85,7 +85,7 @@ def test_values_of_the_broker_hold_for_groups_that_have_none() -> None:
     assert synonyms(new, SESSION)[0] == (SESSION, "60000", OF_GROUP)
 
 
-def test_the_coordinator_hears_of_changes(told: Told) -> None:
+def test_the_coordinator_hears_of_changes(heard: Heard) -> None:
     client = connected()
 
     assert alter_group(client, (SESSION, SET, "50000"), (INTERVAL, SET, "0")).error_code == Errors.NONE
@@ -93,7 +93,7 @@ def test_the_coordinator_hears_of_changes(told: Told) -> None:
     alter_group(client, (HEARTBEAT, DELETE, None), (INTERVAL, DELETE, None))
     alter_group(client, ("share.isolation.level", SET, "read_committed"), name="h")
 
-    assert told == [
+    assert heard == [
         ("g", GroupConfig(consumer_session_timeout_ms=50_000, consumer_assignment_interval_ms=0)),
         ("g", GroupConfig(consumer_heartbeat_interval_ms=6_000, consumer_assignment_interval_ms=0)),
         ("g", GroupConfig()),
@@ -101,13 +101,13 @@ def test_the_coordinator_hears_of_changes(told: Told) -> None:
     ]
 
 
-def test_who_only_validates_changes_nothing(told: Told) -> None:
+def test_who_only_validates_changes_nothing(heard: Heard) -> None:
     client = connected()
 
     assert alter_group(client, (SESSION, SET, "50000"), validate_only=True).error_code == Errors.NONE
     assert alter_group(client, (SESSION, SET, "1"), validate_only=True).error_code == Errors.INVALID_CONFIG
 
-    assert told == []
+    assert heard == []
     assert values(client, SESSION) == {SESSION: ("45000", BY_DEFAULT)}
 
 
@@ -225,13 +225,13 @@ def test_configured_groups_are_listed(profile: str, left: list[str]) -> None:
     assert listed(client) == left
 
 
-def test_configurations_outlive_the_process(told: Told) -> None:
+def test_configurations_outlive_the_process(heard: Heard) -> None:
     disk = CrashingDisk()
     client = KeptBroker(disk).connect()
     alter_group(client, (SESSION, SET, "50000"))
     alter_group(client, (SESSION, SET, "50000"), name="h")
     alter_group(client, (SESSION, DELETE, None), name="h")
-    told.clear()
+    heard.clear()
 
     again = next(disk for name, disk in disk.disks_after() if name.startswith("nothing"))
     client = KeptBroker(again).connect()
@@ -239,17 +239,17 @@ def test_configurations_outlive_the_process(told: Told) -> None:
     assert values(client, SESSION) == {SESSION: ("50000", OF_GROUP)}
     assert values(client, SESSION, name="h") == {SESSION: ("45000", BY_DEFAULT)}
     assert listed(client) == ["g"]
-    assert told == [("g", GroupConfig(consumer_session_timeout_ms=50_000))]
+    assert heard == [("g", GroupConfig(consumer_session_timeout_ms=50_000))]
 
 
-def test_a_broker_that_starts_anew_hears_of_configurations(told: Told) -> None:
+def test_a_broker_that_starts_anew_hears_of_configurations(heard: Heard) -> None:
     client = connected()
     alter_group(client, (SESSION, SET, "50000"))
-    told.clear()
+    heard.clear()
 
     client.broker.restart()
 
-    assert told == [("g", GroupConfig(consumer_session_timeout_ms=50_000))]
+    assert heard == [("g", GroupConfig(consumer_session_timeout_ms=50_000))]
 
 
 @pytest.mark.parametrize(("profile", "session"), [("4.2", 60_000), ("4.3", 50_000)])

@@ -23,24 +23,24 @@ from reference_coordinator.tests.wire_client import request_frame
 from reference_coordinator.tests.wire_tools import SET, alter, create
 
 CONTEXT = RequestContext(api_version=7, client_id="client", client_host="/127.0.0.1")
-Told = list[tuple[GroupCoordinator, MetadataImage, frozenset[str]]]
+Heard = list[tuple[GroupCoordinator, MetadataImage, frozenset[str]]]
 
 
-@pytest.fixture(name="told")
-def what_coordinators_are_told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
-    told: Told = []
+@pytest.fixture(name="heard")
+def what_coordinators_hear(monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
+    heard: Heard = []
 
     def on_metadata_update(
         self: GroupCoordinator, image: MetadataImage, changed_topics: frozenset[str], *, now_ms: Millis
     ) -> tuple[Effect, ...]:
         assert now_ms >= 0
-        told.append((self, image, changed_topics))
+        heard.append((self, image, changed_topics))
         return ()
 
     monkeypatch.setattr(GroupCoordinator, "on_metadata_update", on_metadata_update)
-    yield told
+    yield heard
     versions: dict[int, int] = {}
-    for coordinator, image, _ in told:
+    for coordinator, image, _ in heard:
         assert image.version > versions.get(id(coordinator), 0), "an image's version grows"
         versions[id(coordinator)] = image.version
 
@@ -62,20 +62,20 @@ def add_partitions(client: WireClient, name: str, count: int, *, validate_only: 
     return Errors(answer.results[0].error_code.value)
 
 
-def test_the_coordinator_begins_with_all_topics(told: Told) -> None:
+def test_the_coordinator_begins_with_all_topics(heard: Heard) -> None:
     WireBroker("4.4.0").connect().ask("metadata", 9, topics=None)
 
-    ((_, image, changed),) = told
+    ((_, image, changed),) = heard
     assert partitions(image) == {"orders": 3}
     assert changed == {"orders"}
 
 
-def test_a_new_topic_is_known_before_the_next_request(told: Told, client: WireClient) -> None:
-    told.clear()
+def test_a_new_topic_is_known_before_the_next_request(heard: Heard, client: WireClient) -> None:
+    heard.clear()
 
     topic_id = create(client, "new", num_partitions=2).topic_id
 
-    ((_, image, changed),) = told
+    ((_, image, changed),) = heard
     assert partitions(image) == {"orders": 3, "new": 2}
     assert image.topics["new"].topic_id == str(topic_id)
     assert changed == {"new"}
@@ -101,44 +101,44 @@ def test_who_creates_a_topic_is_answered_first(monkeypatch: pytest.MonkeyPatch) 
     assert [each.token for each in answers] == [ResponseToken(1), token]
 
 
-def test_more_partitions_are_known_at_once(told: Told, client: WireClient) -> None:
-    told.clear()
+def test_more_partitions_are_known_at_once(heard: Heard, client: WireClient) -> None:
+    heard.clear()
 
     assert add_partitions(client, "orders", 4, validate_only=True) is Errors.NONE
-    assert told == []
+    assert heard == []
     assert add_partitions(client, "orders", 4) is Errors.NONE
 
-    ((_, image, changed),) = told
+    ((_, image, changed),) = heard
     assert partitions(image) == {"orders": 4}
     assert changed == {"orders"}
 
 
-def test_a_topic_that_is_created_anew_is_another(told: Told, client: WireClient) -> None:
+def test_a_topic_that_is_created_anew_is_another(heard: Heard, client: WireClient) -> None:
     first = create(client, "new").topic_id
-    told.clear()
+    heard.clear()
 
     client.ask("delete_topics", 6, topics=({"name": "new", "topic_id": None},), timeout=1000)
     second = create(client, "new").topic_id
 
-    (_, without, deleted), (_, image, created) = told
+    (_, without, deleted), (_, image, created) = heard
     assert partitions(without) == {"orders": 3}
-    assert (deleted, created) == ({"new"}, {"new"})
+    assert deleted == created == {"new"}
     assert image.topics["new"].topic_id == str(second) != str(first)
     assert image.by_id(image.topics["new"].topic_id) == image.topics["new"]
 
 
-def test_nothing_else_is_news_of_topics(told: Told, client: WireClient) -> None:
+def test_nothing_else_is_news_of_topics(heard: Heard, client: WireClient) -> None:
     create(client, "t")
-    told.clear()
+    heard.clear()
 
     alter(client, ("retention.ms", SET, "1000"))
     create(client, "t")
     client.ask("metadata", 9, topics=None)
 
-    assert told == []
+    assert heard == []
 
 
-def test_every_broker_hears_of_a_topic(told: Told) -> None:
+def test_every_broker_hears_of_a_topic(heard: Heard) -> None:
     cluster = Cluster(
         profile=profile_for("4.4.0"),
         config=GroupCoordinatorConfig(),
@@ -149,39 +149,39 @@ def test_every_broker_hears_of_a_topic(told: Told) -> None:
     first, second = (cluster.connected(number, client_host="127.0.0.1") for number in (1, 2))
     for connection in (first, second):
         cluster.received(connection, request_frame("metadata", 9, topics=None), now_ms=Millis(0))
-    told.clear()
+    heard.clear()
 
     topic = {"name": "new", "num_partitions": 1, "replication_factor": 1}
     cluster.received(first, request_frame("create_topics", 7, topics=(topic,)), now_ms=Millis(1))
 
-    assert [changed for _, _, changed in told] == [{"new"}, {"new"}]
-    assert len({id(coordinator) for coordinator, _, _ in told}) == 2
+    assert [changed for _, _, changed in heard] == [{"new"}, {"new"}]
+    assert len({id(coordinator) for coordinator, _, _ in heard}) == 2
 
 
-def test_a_broker_that_starts_anew_hears_of_all_topics(told: Told) -> None:
+def test_a_broker_that_starts_anew_hears_of_all_topics(heard: Heard) -> None:
     broker = WireBroker("4.4.0")
     broker.elect()
     create(broker.connect(), "new")
-    told.clear()
+    heard.clear()
 
     broker.restart()
 
-    (_, image, changed) = told[-1]
+    (_, image, changed) = heard[-1]
     assert {"new", "orders"} <= changed
     assert partitions(image) == {"orders": 3, "new": 1}
 
 
-def test_versions_grow_on_when_a_process_ends(told: Told) -> None:
+def test_versions_grow_on_when_a_process_ends(heard: Heard) -> None:
     disk = CrashingDisk()
     client = KeptBroker(disk).connect()
     for _ in range(4):
         create(client, "new")
         client.ask("delete_topics", 6, topics=({"name": "new", "topic_id": None},), timeout=1000)
-    (_, before, _) = told[-1]
+    (_, before, _) = heard[-1]
 
     again = next(disk for name, disk in disk.disks_after() if name.startswith("nothing"))
     KeptBroker(again).connect().ask("metadata", 9, topics=None)
 
-    (_, after, changed) = told[-1]
+    (_, after, changed) = heard[-1]
     assert after.version >= before.version
     assert "orders" in changed
