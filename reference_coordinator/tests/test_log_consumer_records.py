@@ -312,7 +312,8 @@ def directory(tmp_path: Path) -> Path:
     append(log, EPOCH, replace(OLD_JOINED, subscribed_topic_names=("a", "b")), TARGET_EPOCH, TARGET, CURRENT)
     append(log, EXPRESSION, committed(7))
     gone = GroupId("gone")
-    append(log, replace(EPOCH, group_id=gone), ConsumerGroupMetadataTombstone(group_id=gone))
+    append(log, replace(EPOCH, group_id=gone), ConsumerGroupTargetAssignmentMetadataTombstone(group_id=gone))
+    append(log, ConsumerGroupMetadataTombstone(group_id=gone))
     store.close()
     return tmp_path
 
