@@ -38,7 +38,7 @@ from reference_coordinator.broker_messages.tools import (
 )
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.messages import RequestContext
-from reference_coordinator.profile.behaviours import OLDEST
+from reference_coordinator.profile.behaviours import OLDEST, Version
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.group_configs import group_configs
 from reference_coordinator.profile.group_configs import throw_if_invalid as throw_if_group_invalid
@@ -59,8 +59,28 @@ _INVALID_REQUEST: Final = (
     "sent to an incompatible broker. See the broker logs for more details."
 )
 _FIRST_OF_ALL_KINDS: Final = 1
-_SINCE: Final = MappingProxyType({"group.coordinator.append.linger.ms": (3, 8, 0)})
-"""The first releases to know properties that 2.4 lacks."""
+_SINCE: Final = MappingProxyType(
+    {
+        "group.coordinator.append.linger.ms": (3, 8, 0),
+        "group.coordinator.rebalance.protocols": (4, 0, 0),
+        "group.consumer.assignment.interval.ms": (4, 3, 0),
+        "group.consumer.min.assignment.interval.ms": (4, 3, 0),
+        "group.consumer.max.assignment.interval.ms": (4, 3, 0),
+    }
+)
+"""The first releases to know properties that 2.4 lacks, or that the reference has for them."""
+_OF_CONSUMER_GROUPS: Final = "group.consumer."
+_FIRST_WITH_CONSUMER_GROUPS: Final = (4, 0, 0)
+_INTERNAL: Final = frozenset({"group.consumer.regex.refresh.interval.ms"})
+"""Properties that are described only where the broker was started with them."""
+_TYPES: Final = MappingProxyType(
+    {
+        "group.consumer.assignors": ConfigType.LIST,
+        "group.consumer.migration.policy": ConfigType.STRING,
+        "group.coordinator.rebalance.protocols": ConfigType.LIST,
+    }
+)
+"""Those of properties that are no numbers."""
 _INTEGER: Final = re.compile(r"[+-]?\d+")
 
 
@@ -186,8 +206,14 @@ def _broker_results(broker: Broker, name: str) -> tuple[DescribeConfigsResourceR
     return tuple(
         _broker_result(name, text, defaults[name], is_given=_is_given(broker, name, text, defaults[name]))
         for name, text in broker.config.reported().items()
-        if broker.profile.version >= _SINCE.get(name, OLDEST)
+        if broker.profile.version >= _first_release_with(name)
+        and (name not in _INTERNAL or name in broker.config.named)
     )
+
+
+def _first_release_with(name: str) -> Version:
+    is_of_consumers = name.startswith(_OF_CONSUMER_GROUPS)
+    return _SINCE.get(name, _FIRST_WITH_CONSUMER_GROUPS if is_of_consumers else OLDEST)
 
 
 def _is_given(broker: Broker, name: str, text: str, default: str) -> bool:
@@ -206,7 +232,7 @@ def _broker_result(name: str, text: str, default: str, *, is_given: bool) -> Des
         read_only=True,
         config_source=source,
         is_default=source == _BY_DEFAULT,
-        config_type=ConfigType.INT,
+        config_type=_TYPES.get(name, ConfigType.INT),
         synonyms=tuple(synonyms),
     )
 

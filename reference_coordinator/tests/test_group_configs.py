@@ -10,10 +10,11 @@ from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.group_config import GroupConfig
 from reference_coordinator.profile.group_configs import evaluate, group_configs
 from reference_coordinator.profile.profiles import profile_for
+from reference_coordinator.profile.topic_configs import ConfigType
 from reference_coordinator.tests.crashing_disk import CrashingDisk
 from reference_coordinator.tests.kept_broker import KeptBroker
 from reference_coordinator.tests.wire_broker import WireBroker, WireClient
-from reference_coordinator.tests.wire_tools import APPEND, DELETE, GROUP, SET, alter_group, described
+from reference_coordinator.tests.wire_tools import APPEND, BROKER, DELETE, GROUP, SET, alter_group, described
 
 OF_BROKER, BY_DEFAULT, OF_GROUP = 4, 5, 8
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
@@ -83,6 +84,28 @@ def test_values_of_the_broker_hold_for_groups_that_have_none() -> None:
     alter_group(new, (SESSION, SET, "60000"))
     assert values(new, SESSION) == {SESSION: ("60000", OF_GROUP)}
     assert synonyms(new, SESSION)[0] == (SESSION, "60000", OF_GROUP)
+
+
+@pytest.mark.parametrize(("profile", "count"), [("3.9", 0), ("4.2", 10), ("4.3", 13)])
+def test_a_broker_is_described_with_the_properties_that_its_release_has(profile: str, count: int) -> None:
+    (result,) = described(connected(profile), (BROKER, "1", None))
+    found = {each.name: each for each in result.configs if "consumer" in f"{each.name}={each.value}"}
+
+    assert len(found) == count
+    if found:
+        types = {name: found[name].config_type for name in ("group.consumer.assignors", LEAST)}
+        assert types == {"group.consumer.assignors": ConfigType.LIST, LEAST: ConfigType.INT}
+        assert found["group.coordinator.rebalance.protocols"].value == "classic,consumer"
+
+
+def test_an_internal_property_is_described_where_the_broker_was_given_it() -> None:
+    name = "group.consumer.regex.refresh.interval.ms"
+
+    (without,) = described(connected(), (BROKER, "1", (name,)))
+    (result,) = described(connected(**{name: "10000"}), (BROKER, "1", (name,)))
+
+    assert without.configs == ()
+    assert [(each.value, each.config_source) for each in result.configs] == [("10000", OF_BROKER)]
 
 
 def test_the_coordinator_hears_of_changes(heard: Heard) -> None:
