@@ -8,12 +8,14 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeAlias
 
 _SCHEMAS: Final = Path(__file__).with_name("schemas")
 _COMMENT: Final = re.compile(r"^\s*//.*$", re.MULTILINE)
 _NO_VERSION: Final = "none"
 _ARRAY: Final = "[]"
+_NULL: Final = "null"
+_CommonFields: TypeAlias = dict[str, list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +55,18 @@ class Field:
     tagged_versions: Versions
     tag: int | None
     default: str | None
+    """The text `null` for null; None where the definition names none."""
     fields: "tuple[Field, ...]"
     """Those of a structure; none of a primitive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """A request's or a response's body, in all its versions."""
+    """A request's or a response's body, or a record's key or value, in all its versions."""
 
     name: str
     api_key: int
+    """Of a record its type."""
     valid_versions: Versions
     flexible_versions: Versions
     fields: tuple[Field, ...]
@@ -70,7 +74,10 @@ class Message:
 
 @cache
 def message(name: str) -> Message | None:
-    """Return the message of a name such as `OffsetFetchRequest`; None where `schemas/` has none."""
+    """Return the message of a name such as `OffsetFetchRequest`; None where `schemas/` has none.
+
+    A record's key and value are messages too: `ConsumerGroupMetadataKey`, `ConsumerGroupMetadataValue`.
+    """
     file = _SCHEMAS / f"{name}.json"
     if not file.is_file():
         return None
@@ -80,11 +87,16 @@ def message(name: str) -> Message | None:
         api_key=told["apiKey"],
         valid_versions=Versions.parse(told["validVersions"]),
         flexible_versions=Versions.parse(told["flexibleVersions"]),
-        fields=tuple(_field(each) for each in told["fields"]),
+        fields=tuple(_field(each, _common_fields(told)) for each in told["fields"]),
     )
 
 
-def _field(told: dict[str, Any]) -> Field:
+def _common_fields(told: dict[str, Any]) -> _CommonFields:
+    """Return the fields of structures that a message names more than once."""
+    return {each["name"]: each["fields"] for each in told.get("commonStructs", ())}
+
+
+def _field(told: dict[str, Any], common: _CommonFields) -> Field:
     item_type = told["type"].removeprefix(_ARRAY)
     return Field(
         name=told["name"],
@@ -94,6 +106,13 @@ def _field(told: dict[str, Any]) -> Field:
         nullable_versions=Versions.parse(told.get("nullableVersions", _NO_VERSION)),
         tagged_versions=Versions.parse(told.get("taggedVersions", _NO_VERSION)),
         tag=told.get("tag"),
-        default=str(told["default"]) if "default" in told else None,
-        fields=tuple(_field(each) for each in told.get("fields", ())),
+        default=_default(told),
+        fields=tuple(_field(each, common) for each in told.get("fields", common.get(item_type, ()))),
     )
+
+
+def _default(told: dict[str, Any]) -> str | None:
+    # Some definitions have the text "null" for null, others have null itself.
+    if "default" not in told:
+        return None
+    return _NULL if told["default"] is None else str(told["default"])

@@ -60,6 +60,8 @@ _CLUSTER_OPERATIONS: Final = 8096
 _TOPIC_OPERATIONS: Final = 3576
 _LOG_OF_TYPE: Final = {0: OFFSETS_TOPIC, 1: TRANSACTION_STATE_TOPIC, 2: SHARE_STATE_TOPIC}
 """Where the coordinators of groups, transactions and share groups keep them, by FindCoordinator's type."""
+_GROUP_VERSION: Final = "group.version"
+_LATEST_GROUP_VERSION: Final = 1
 _TRANSACTION_VERSION: Final = "transaction.version"
 _LATEST_TRANSACTION_VERSION: Final = 2
 _FIRST_END_TXN_OF_VERSION_2: Final = 5
@@ -144,23 +146,33 @@ def topic_operations() -> int:
 def _with_features(
     response: ApiVersionsResponse, broker: Broker, context: RequestContext
 ) -> ApiVersionsResponse:
-    """Tell producers that transactions are of version 2, where the release has them (KIP-890).
+    """Tell that there are consumer groups (KIP-848), and transactions of version 2 (KIP-890).
 
-    They began with 4.0, as EndTxn v5 did, and a new cluster of that release has them.
-    Source: TransactionVersion#LATEST_PRODUCTION, ApiVersionsResponse#maybeFilterSupportedFeatureKeys (4.3.1).
+    Both began with 4.0, and a new cluster of that release has them. Kafka has more features, of which clients
+    of groups and transactions make nothing.
+
+    Source: GroupVersion#LATEST_PRODUCTION, TransactionVersion#LATEST_PRODUCTION,
+    ApiVersionsResponse#maybeFilterSupportedFeatureKeys (4.3.1).
     """
+    latest: dict[str, int] = {}
+    if broker.profile.has(Behaviour.CONSUMER_GROUPS):
+        latest[_GROUP_VERSION] = _LATEST_GROUP_VERSION
     end_txn = broker.ranges.get(Api.END_TXN)
-    if end_txn is None or end_txn.max_version < _FIRST_END_TXN_OF_VERSION_2:
+    if end_txn is not None and end_txn.max_version >= _FIRST_END_TXN_OF_VERSION_2:
+        latest[_TRANSACTION_VERSION] = _LATEST_TRANSACTION_VERSION
+    if not latest:
         return response
-    name, latest = _TRANSACTION_VERSION, _LATEST_TRANSACTION_VERSION
-    supported = (SupportedFeatureKey(name=name, min_version=0, max_version=latest),)
+    supported = (
+        SupportedFeatureKey(name=name, min_version=0, max_version=level) for name, level in latest.items()
+    )
     # Older clients cannot read that a level may be 0 (KAFKA-17492).
     may_be_0 = context.api_version >= _FIRST_FEATURE_LEVEL_0
     return replace(
         response,
-        supported_features=supported if may_be_0 else (),
-        finalized_features=(
-            FinalizedFeatureKey(name=name, max_version_level=latest, min_version_level=latest),
+        supported_features=tuple(supported) if may_be_0 else (),
+        finalized_features=tuple(
+            FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+            for name, level in latest.items()
         ),
         finalized_features_epoch=0,
     )

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final, Protocol
 
+from reference_coordinator.broker.group_configs import GroupConfigs
 from reference_coordinator.broker.log_manager import LogManager
 from reference_coordinator.broker.topics import TRANSACTION_STATE_TOPIC, Topics
 from reference_coordinator.core.ids import OFFSETS_TOPIC, GroupId, Millis, TopicPartition
@@ -54,6 +55,7 @@ class ClusterState:
     def __init__(self, log: OffsetsLog | None = None) -> None:
         """Begin without a broker; a log that has records is that of a topic that is there."""
         self.topics = Topics()
+        self.group_configs = GroupConfigs()
         self.log_manager = LogManager(self.topics)
         """Looks after the logs of clients' topics."""
         self.log = OffsetsLog() if log is None else log
@@ -61,8 +63,7 @@ class ClusterState:
         self.transactions = TransactionStore.following(self.log.largest_producer_id())
         self.zookeeper_offsets: dict[tuple[GroupId, TopicPartition], int] = {}
         """Those of OffsetCommit v0, which ZooKeeper has and no log."""
-        self.version = 0
-        """Counts the changes that a broker has to find out about."""
+        self._leader_changes = 0
         self.now_ms = Millis(0)
         """When the request came that is being worked at."""
         self.deletions: list[tuple[str, ...]] = []
@@ -70,6 +71,11 @@ class ClusterState:
         self._up: dict[int, Node] = {}
         self._peers: dict[int, Peer] = {}
         self._leaders: dict[tuple[str, int], Leadership] = {}
+
+    @property
+    def version(self) -> int:
+        """Counts the changes that a broker has to find out about."""
+        return self._leader_changes + self.topics.version + self.group_configs.version
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -133,7 +139,7 @@ class ClusterState:
     def topics_deleted(self, names: tuple[str, ...]) -> None:
         """Note that topics are no more."""
         self.deletions.append(names)
-        self.version += 1
+        self._leader_changes += 1
         for key in [each for each in self._leaders if each[0] in names]:
             del self._leaders[key]
         if OFFSETS_TOPIC in names:
@@ -167,4 +173,4 @@ class ClusterState:
 
     def _set_leadership(self, topic: str, partition: int, leadership: Leadership) -> None:
         self._leaders[topic, partition] = leadership
-        self.version += 1
+        self._leader_changes += 1

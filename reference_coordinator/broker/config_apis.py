@@ -5,13 +5,20 @@ Topics may be configured; what brokers are started with is only told.
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import IntEnum, unique
 from types import MappingProxyType
 from typing import Final
 
 from reference_coordinator.broker.broker_apis import Broker
+from reference_coordinator.broker.config_refusals import RefusedError
+from reference_coordinator.broker.group_config_apis import (
+    configs_of_group_to_alter,
+    configure_group,
+    group_results,
+    has_group_configs,
+)
 from reference_coordinator.broker.topics import Topic, is_legal_topic_name
 from reference_coordinator.broker_messages.tools import (
     AlterableConfig,
@@ -31,11 +38,13 @@ from reference_coordinator.broker_messages.tools import (
 )
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.messages import RequestContext
-from reference_coordinator.profile.behaviours import OLDEST
+from reference_coordinator.profile.behaviours import OLDEST, Version
 from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.group_configs import group_configs
+from reference_coordinator.profile.group_configs import throw_if_invalid as throw_if_group_invalid
 from reference_coordinator.profile.topic_configs import (
     ConfigType,
-    InvalidTopicConfigError,
+    InvalidConfigError,
     TopicConfig,
     throw_if_invalid,
     topic_configs,
@@ -50,8 +59,28 @@ _INVALID_REQUEST: Final = (
     "sent to an incompatible broker. See the broker logs for more details."
 )
 _FIRST_OF_ALL_KINDS: Final = 1
-_SINCE: Final = MappingProxyType({"group.coordinator.append.linger.ms": (3, 8, 0)})
-"""The first releases to know properties that 2.4 lacks."""
+_SINCE: Final = MappingProxyType(
+    {
+        "group.coordinator.append.linger.ms": (3, 8, 0),
+        "group.coordinator.rebalance.protocols": (4, 0, 0),
+        "group.consumer.assignment.interval.ms": (4, 3, 0),
+        "group.consumer.min.assignment.interval.ms": (4, 3, 0),
+        "group.consumer.max.assignment.interval.ms": (4, 3, 0),
+    }
+)
+"""The first releases to know properties that 2.4 lacks, or that the reference has for them."""
+_OF_CONSUMER_GROUPS: Final = "group.consumer."
+_FIRST_WITH_CONSUMER_GROUPS: Final = (4, 0, 0)
+_INTERNAL: Final = frozenset({"group.consumer.regex.refresh.interval.ms"})
+"""Properties that are described only where the broker was started with them."""
+_TYPES: Final = MappingProxyType(
+    {
+        "group.consumer.assignors": ConfigType.LIST,
+        "group.consumer.migration.policy": ConfigType.STRING,
+        "group.coordinator.rebalance.protocols": ConfigType.LIST,
+    }
+)
+"""Those of properties that are no numbers."""
 _INTEGER: Final = re.compile(r"[+-]?\d+")
 
 
@@ -69,22 +98,14 @@ class _Kind(IntEnum):
 _DESCRIBED: Final = frozenset({_Kind.TOPIC, _Kind.BROKER})
 
 
-class _RefusedError(Exception):
-    """Why a resource is not described or changed."""
-
-    def __init__(self, error: Errors, message: str | None) -> None:
-        super().__init__(message)
-        self.error = error
-        self.message = message
-
-
 def handle_describe_configs(broker: Broker, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     """Tell how topics and the broker are configured.
 
     Source: ConfigHelper#describeConfigs (3.9.2).
     """
     with_synonyms = request.include_synonyms
-    if not all(each.resource_type in _DESCRIBED for each in request.resources):
+    described = _DESCRIBED | {_Kind.GROUP} if has_group_configs(broker) else _DESCRIBED
+    if not all(each.resource_type in described for each in request.resources):
         # Kafka throws, and refuses what it knows together with what it does not.
         return DescribeConfigsResponse(results=tuple(_not_described(each) for each in request.resources))
     return DescribeConfigsResponse(
@@ -109,9 +130,11 @@ def _described(
     try:
         if resource.resource_type == _Kind.TOPIC:
             found = topic_results(broker, dict(_topic_to_describe(broker, resource.resource_name).configs))
+        elif resource.resource_type == _Kind.GROUP:
+            found = group_results(broker, resource.resource_name)
         else:
             found = _broker_results(broker, resource.resource_name)
-    except _RefusedError as refusal:
+    except RefusedError as refusal:
         error, message = refusal.error, refusal.message or ""
     else:
         wanted = resource.configuration_keys
@@ -129,10 +152,10 @@ def _described(
 
 def _topic_to_describe(broker: Broker, name: str) -> Topic:
     if not is_legal_topic_name(name):
-        raise _RefusedError(Errors.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {name!r}")
+        raise RefusedError(Errors.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {name!r}")
     topic = broker.topics.get(name)
     if topic is None:
-        raise _RefusedError(Errors.UNKNOWN_TOPIC_OR_PARTITION, "")
+        raise RefusedError(Errors.UNKNOWN_TOPIC_OR_PARTITION, "")
     return topic
 
 
@@ -175,16 +198,22 @@ def _broker_results(broker: Broker, name: str) -> tuple[DescribeConfigsResourceR
     if not name:
         return ()
     if not _INTEGER.fullmatch(name):
-        raise _RefusedError(Errors.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+        raise RefusedError(Errors.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
     if int(name) != broker.node.node_id:
         expected = f"expected {broker.node.node_id} or empty string, but received {name}"
-        raise _RefusedError(Errors.INVALID_REQUEST, f"Unexpected broker id, {expected}")
+        raise RefusedError(Errors.INVALID_REQUEST, f"Unexpected broker id, {expected}")
     defaults = GroupCoordinatorConfig().reported()
     return tuple(
         _broker_result(name, text, defaults[name], is_given=_is_given(broker, name, text, defaults[name]))
         for name, text in broker.config.reported().items()
-        if broker.profile.version >= _SINCE.get(name, OLDEST)
+        if broker.profile.version >= _first_release_with(name)
+        and (name not in _INTERNAL or name in broker.config.named)
     )
+
+
+def _first_release_with(name: str) -> Version:
+    is_of_consumers = name.startswith(_OF_CONSUMER_GROUPS)
+    return _SINCE.get(name, _FIRST_WITH_CONSUMER_GROUPS if is_of_consumers else OLDEST)
 
 
 def _is_given(broker: Broker, name: str, text: str, default: str) -> bool:
@@ -203,7 +232,7 @@ def _broker_result(name: str, text: str, default: str, *, is_given: bool) -> Des
         read_only=True,
         config_source=source,
         is_default=source == _BY_DEFAULT,
-        config_type=ConfigType.INT,
+        config_type=_TYPES.get(name, ConfigType.INT),
         synonyms=tuple(synonyms),
     )
 
@@ -238,13 +267,13 @@ def _altered(
 ) -> AlterConfigsResourceResponse:
     error, message = Errors.NONE, None
     try:
-        topic = _topic_to_alter(broker, resource, is_twice=is_twice)
-        configs = _changed(broker, dict(topic.configs), resource)
-    except _RefusedError as refusal:
+        _throw_if_malformed(resource, is_twice=is_twice)
+        configure = _configure(broker, resource)
+    except RefusedError as refusal:
         error, message = refusal.error, refusal.message
     else:
         if not validate_only:
-            broker.topics.configure(topic.name, configs)
+            configure()
     return AlterConfigsResourceResponse(
         error_code=error,
         error_message=message,
@@ -253,41 +282,66 @@ def _altered(
     )
 
 
-def _topic_to_alter(broker: Broker, resource: AlterConfigsResource, *, is_twice: bool) -> Topic:
+def _throw_if_malformed(resource: AlterConfigsResource, *, is_twice: bool) -> None:
     if is_twice:
-        raise _RefusedError(Errors.INVALID_REQUEST, "Each resource must appear at most once.")
+        raise RefusedError(Errors.INVALID_REQUEST, "Each resource must appear at most once.")
     names = [each.name for each in resource.configs]
     if len(set(names)) < len(names):
-        raise _RefusedError(Errors.INVALID_REQUEST, "Error due to duplicate config keys")
+        raise RefusedError(Errors.INVALID_REQUEST, "Error due to duplicate config keys")
     nulls = [
         each.name for each in resource.configs if each.value is None and each.config_operation != _DELETE
     ]
     if nulls:
-        raise _RefusedError(Errors.INVALID_REQUEST, f"Null value not supported for : {','.join(nulls)}")
+        raise RefusedError(Errors.INVALID_REQUEST, f"Null value not supported for : {','.join(nulls)}")
+
+
+def _configure(broker: Broker, resource: AlterConfigsResource) -> Callable[[], object]:
+    """Return what changes a resource, once it is known that it may be changed so."""
+    name, profile = resource.resource_name, broker.profile
     if resource.resource_type == _Kind.BROKER:
-        reported = ", ".join(names)
-        raise _RefusedError(Errors.INVALID_REQUEST, f"Cannot update these configs dynamically: [{reported}]")
+        reported = ", ".join(each.name for each in resource.configs)
+        raise RefusedError(Errors.INVALID_REQUEST, f"Cannot update these configs dynamically: [{reported}]")
+    if resource.resource_type == _Kind.GROUP and has_group_configs(broker):
+        former = configs_of_group_to_alter(broker, name)
+        known = {each.name: each.config for each in group_configs(profile).values()}
+        configs = _changed(
+            known, former, resource, lambda each: throw_if_group_invalid(profile, each, broker.config)
+        )
+        return lambda: configure_group(broker, name, configs)
     if resource.resource_type != _Kind.TOPIC:
         unknown = f"Unknown resource type {resource.resource_type}"
-        raise _RefusedError(Errors.INVALID_REQUEST, unknown)
+        raise RefusedError(Errors.INVALID_REQUEST, unknown)
+    topic = _topic_to_alter(broker, resource)
+    configs = _changed(
+        topic_configs(profile), dict(topic.configs), resource, lambda each: throw_if_invalid(profile, each)
+    )
+    return lambda: broker.topics.configure(name, configs)
+
+
+def _topic_to_alter(broker: Broker, resource: AlterConfigsResource) -> Topic:
     topic = broker.topics.get(resource.resource_name)
     if topic is None:
         missing = f"The topic '{resource.resource_name}' does not exist."
-        raise _RefusedError(Errors.UNKNOWN_TOPIC_OR_PARTITION, missing)
+        raise RefusedError(Errors.UNKNOWN_TOPIC_OR_PARTITION, missing)
     return topic
 
 
-def _changed(broker: Broker, configs: dict[str, str], resource: AlterConfigsResource) -> Mapping[str, str]:
-    known = topic_configs(broker.profile)
+def _changed(
+    known: Mapping[str, TopicConfig],
+    former: Mapping[str, str],
+    resource: AlterConfigsResource,
+    throw_if_refused: Callable[[Mapping[str, str]], None],
+) -> Mapping[str, str]:
+    configs = dict(former)
     try:
         for each in resource.configs:
             if each.config_operation == _DELETE:
                 configs.pop(each.name, None)
                 continue
             configs[each.name] = _new_value(known.get(each.name), configs.get(each.name), each)
-        throw_if_invalid(broker.profile, configs)
-    except InvalidTopicConfigError as error:
-        raise _RefusedError(Errors.INVALID_CONFIG, str(error)) from error
+        throw_if_refused(configs)
+    except InvalidConfigError as error:
+        raise RefusedError(Errors.INVALID_CONFIG, str(error)) from error
     return configs
 
 
@@ -296,11 +350,11 @@ def _new_value(config: TopicConfig | None, former: str | None, change: Alterable
     if change.config_operation == _SET or config is None:
         return change.value
     if change.config_operation not in {_APPEND, _SUBTRACT}:
-        raise _RefusedError(Errors.UNKNOWN_SERVER_ERROR, None)
+        raise RefusedError(Errors.UNKNOWN_SERVER_ERROR, None)
     if config.type is not ConfigType.LIST:
         verb = "APPEND" if change.config_operation == _APPEND else "SUBTRACT"
         wrong = f"Can't {verb} to key {config.name} because its type is not LIST."
-        raise _RefusedError(Errors.INVALID_CONFIG, wrong)
+        raise RefusedError(Errors.INVALID_CONFIG, wrong)
     parts = [each for each in (config.default if former is None else former).split(",") if each]
     named = [each for each in change.value.split(",") if each]
     if change.config_operation == _APPEND:
@@ -321,7 +375,8 @@ def handle_list_config_resources(
     if not kinds <= set(_Kind):
         return ListConfigResourcesResponse(error_code=Errors.UNSUPPORTED_VERSION)
     brokers = [str(node.node_id) for node in broker.cluster.nodes]
-    named = {
+    named: dict[_Kind, list[str]] = {
+        _Kind.GROUP: list(broker.cluster.group_configs),
         _Kind.BROKER_LOGGER: brokers,
         _Kind.BROKER: brokers,
         _Kind.TOPIC: [topic.name for topic in broker.topics],

@@ -8,6 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
+from reference_coordinator.broker.consumer_group_apis import get_error_described_group_list
 from reference_coordinator.broker.tool_error_responses import (
     TOOL_ERROR_RESPONSES,
     TOOL_REQUESTS_ABOUT_TOPICS,
@@ -45,6 +46,9 @@ from reference_coordinator.core.ids import (
     TopicPartition,
 )
 from reference_coordinator.messages import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
     DeletableGroupResult,
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -279,6 +283,8 @@ _RESPONSES: Final[Mapping[type, _Refusal]] = MappingProxyType(
         TxnOffsetCommitRequest: lambda asked, error: TxnOffsetCommitResponse(
             topics=_committed(asked.topics, error)
         ),
+        ConsumerGroupHeartbeatRequest: lambda _, error: ConsumerGroupHeartbeatResponse(error_code=error),
+        ConsumerGroupDescribeRequest: get_error_described_group_list,
         InitProducerIdRequest: lambda _, error: InitProducerIdResponse(
             error_code=error, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH
         ),

@@ -16,6 +16,7 @@ from reference_coordinator.broker.broker_apis import (
 )
 from reference_coordinator.broker.client_apis import ClientApis
 from reference_coordinator.broker.cluster_state import ClusterState, Leadership, Node
+from reference_coordinator.broker.metadata_publisher import MetadataPublisher
 from reference_coordinator.broker.offset_apis import (
     Finish,
     Forward,
@@ -104,7 +105,7 @@ class KafkaApis:
         self._leader_epochs: dict[int, int] = {}
         """Of the partitions that it knows to lead."""
         self._version = 0
-        self._deletions = len(self.cluster.deletions)
+        self._metadata = MetadataPublisher(self.cluster, self._coordinator, config, profile)
         self._unsettled: list[Effect] = []
         self.transactions = TransactionApis(
             profile=profile,
@@ -163,7 +164,8 @@ class KafkaApis:
                 return found + self._published_anew(now_ms=now_ms)
             case OfClients():
                 self.cluster.now_ms = now_ms
-                return self.clients.handle(request, context, token, now_ms=now_ms)
+                answered = self.clients.handle(request, context, token, now_ms=now_ms)
+                return answered + self.publish(now_ms=now_ms) if self.is_behind else answered
             case _:
                 return self._handle_group_request(request, context, token, now_ms=now_ms)
 
@@ -198,8 +200,9 @@ class KafkaApis:
         answers: Answers = ()
         if self.is_behind:
             self._version = self.cluster.version
-            answers = self._see_deletions(now_ms=now_ms) + self._see_leaders(now_ms=now_ms)
-            answers += self._load(now_ms=now_ms)
+            for effects in self._metadata.updates(now_ms=now_ms):
+                answers += self._settle(effects, now_ms=now_ms)
+            answers += self._see_leaders(now_ms=now_ms) + self._load(now_ms=now_ms)
         return answers + self._settle(self._take_unsettled(), now_ms=now_ms) + self.clients.checked()
 
     def hold_loading(self, partitions: frozenset[int] = frozenset()) -> None:
@@ -268,15 +271,6 @@ class KafkaApis:
         """Have leaders elected for logs that were created just now."""
         self.cluster.elect_leaders()
         return self.publish(now_ms=now_ms)
-
-    def _see_deletions(self, *, now_ms: Millis) -> Answers:
-        unseen = self.cluster.deletions[self._deletions :]
-        self._deletions = len(self.cluster.deletions)
-        answers: Answers = ()
-        for names in unseen:
-            effects = self._coordinator.topics_deleted(names, now_ms=now_ms)
-            answers += self._settle(effects, now_ms=now_ms)
-        return answers
 
     def _see_leaders(self, *, now_ms: Millis) -> Answers:
         """Source: BrokerMetadataPublisher#updateCoordinator (4.3.1)."""

@@ -4,6 +4,10 @@ from dataclasses import replace
 from typing import Final
 
 from reference_coordinator.broker.broker_apis import Broker
+from reference_coordinator.broker.consumer_group_apis import (
+    handle_consumer_group_describe,
+    handle_consumer_group_heartbeat,
+)
 from reference_coordinator.broker.offset_apis import (
     Forward,
     handle_offset_commit,
@@ -15,6 +19,8 @@ from reference_coordinator.broker.transaction_apis import TransactionApis
 from reference_coordinator.broker.zookeeper_offsets import handle_offsets_of_version_0
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.messages import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupHeartbeatRequest,
     DeleteGroupsRequest,
     GroupRequest,
     GroupResponse,
@@ -30,7 +36,7 @@ from reference_coordinator.messages import (
 _FIRST_MANDATORY_SYNC_PROTOCOL: Final = 5
 
 
-def route(
+def route(  # noqa: C901, PLR0911 - one flat case a request
     broker: Broker, transactions: TransactionApis, request: GroupRequest, context: RequestContext
 ) -> GroupResponse | Forward:
     """Answer what the broker can answer by itself, and hand on the rest. Source: KafkaApis#handle (4.3.1)."""
@@ -53,6 +59,10 @@ def route(
             return handle_offset_fetch(request, context, topics, profile)
         case OffsetDeleteRequest():
             return handle_offset_delete(request, topics, profile)
+        case ConsumerGroupHeartbeatRequest():
+            return handle_consumer_group_heartbeat(broker, request)
+        case ConsumerGroupDescribeRequest():
+            return handle_consumer_group_describe(broker, request)
         case DeleteGroupsRequest():
             return _unchanged(_with_distinct_groups(request))
         case _:

@@ -1,4 +1,4 @@
-"""What administrators' tools ask of a broker, and the protocols of groups that it does not run."""
+"""What administrators' tools ask of a broker."""
 
 import re
 from collections.abc import Iterator
@@ -19,11 +19,6 @@ from reference_coordinator.broker.topics import (
 )
 from reference_coordinator.broker_messages.inspection import DescribeLogDirsRequest, DescribeQuorumRequest
 from reference_coordinator.broker_messages.tools import (
-    ConsumerGroupDescribed,
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupDescribeResponse,
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
     Cursor,
     DescribeConfigsRequest,
     DescribedTopic,
@@ -54,15 +49,11 @@ _PARTITIONS_MAX = 2_000
 _STATES = {each.value for each in TransactionState} | {"Dead", "PrepareEpochFence"}
 
 
-def handle_tool_request(  # noqa: C901, PLR0911, PLR0912 - one flat case a request
+def handle_tool_request(  # noqa: C901 - one flat case a request
     broker: Broker, request: ToolRequest, context: RequestContext
 ) -> ToolResponse:
     """Answer a tool. Source: KafkaApis#handle (4.3.1)."""
     match request:
-        case ConsumerGroupHeartbeatRequest():
-            return ConsumerGroupHeartbeatResponse(error_code=Errors.UNSUPPORTED_VERSION)
-        case ConsumerGroupDescribeRequest():
-            return _no_consumer_groups(request)
         case DescribeConfigsRequest():
             return handle_describe_configs(broker, request)
         case IncrementalAlterConfigsRequest():
@@ -81,14 +72,6 @@ def handle_tool_request(  # noqa: C901, PLR0911, PLR0912 - one flat case a reque
             return handle_describe_quorum(broker, request)
         case _:
             assert_never(request)
-
-
-def _no_consumer_groups(request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
-    """Source: KafkaApis#handleConsumerGroupDescribe (3.9.2), where classic groups are all that there are."""
-    error = Errors.UNSUPPORTED_VERSION
-    return ConsumerGroupDescribeResponse(
-        groups=tuple(ConsumerGroupDescribed(group_id=each, error_code=error) for each in request.group_ids)
-    )
 
 
 def handle_describe_topic_partitions(

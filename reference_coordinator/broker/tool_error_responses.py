@@ -16,11 +16,6 @@ from reference_coordinator.broker_messages.inspection import (
 )
 from reference_coordinator.broker_messages.tools import (
     AlterConfigsResourceResponse,
-    ConsumerGroupDescribed,
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupDescribeResponse,
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
     DescribeConfigsRequest,
     DescribeConfigsResponse,
     DescribeConfigsResult,
@@ -39,14 +34,6 @@ from reference_coordinator.broker_messages.tools import (
     ToolResponse,
 )
 from reference_coordinator.core.errors import Errors
-
-
-def _describe_groups(request: ConsumerGroupDescribeRequest, error: Errors) -> ConsumerGroupDescribeResponse:
-    return ConsumerGroupDescribeResponse(
-        groups=tuple(
-            ConsumerGroupDescribed(group_id=group_id, error_code=error) for group_id in request.group_ids
-        )
-    )
 
 
 def _describe_configs(request: DescribeConfigsRequest, error: Errors) -> DescribeConfigsResponse:
@@ -109,8 +96,6 @@ def _describe_transactions(
 
 TOOL_ERROR_RESPONSES: Final[Mapping[type, Callable[[Any, Errors], ToolResponse]]] = MappingProxyType(
     {
-        ConsumerGroupHeartbeatRequest: lambda _, error: ConsumerGroupHeartbeatResponse(error_code=error),
-        ConsumerGroupDescribeRequest: _describe_groups,
         DescribeConfigsRequest: _describe_configs,
         IncrementalAlterConfigsRequest: _alter_configs,
         ListConfigResourcesRequest: lambda _, error: ListConfigResourcesResponse(error_code=error),

@@ -22,7 +22,7 @@ from reference_coordinator.broker_messages import (
 )
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import TopicId
-from reference_coordinator.profile.topic_configs import InvalidTopicConfigError, throw_if_invalid
+from reference_coordinator.profile.topic_configs import InvalidConfigError, throw_if_invalid
 from reference_coordinator.topic_logs.messages import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -80,7 +80,7 @@ def _create_topic(broker: Broker, topic: CreatableTopic, *, validate_only: bool)
     configs = dict(topic.configs)
     try:
         throw_if_invalid(broker.profile, configs)
-    except InvalidTopicConfigError as invalid:
+    except InvalidConfigError as invalid:
         return _refused(topic.name, Errors.INVALID_CONFIG, str(invalid))
     error, why = _refusal_of_places(broker, topic)
     if error is not Errors.NONE:

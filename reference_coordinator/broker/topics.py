@@ -41,11 +41,27 @@ class Topics:
         self._by_name: dict[str, Topic] = {}
         self.creations: Counter[str] = Counter()
         """How often a topic of each name was created, of which its id is made."""
+        self.changed: list[str] = []
+        """The names of topics that were created, deleted or given partitions, oldest first."""
+        self._first_version = 0
         self.logs = TopicLogs()
         """What clients have written to them."""
 
     def __iter__(self) -> Iterator[Topic]:
         return iter(self._by_name.values())
+
+    @property
+    def version(self) -> int:
+        """Grows with each entry of `changed`."""
+        return self._first_version + len(self.changed)
+
+    def continue_from(self, version: int) -> None:
+        """Count on from the version that the topics had before the process ended."""
+        self._first_version = version
+
+    def changed_since(self, version: int) -> frozenset[str]:
+        """The names of topics that may have changed since a version."""
+        return frozenset(self.changed[max(version - self._first_version, 0) :])
 
     def create(self, name: str, num_partitions: int, topic_id: TopicId | None = None) -> Topic:
         """Add a topic; its name is legal and not taken, and its id made of it unless somebody chose one."""
@@ -54,11 +70,13 @@ class Topics:
         self.creations[name] += 1
         topic = Topic(name=name, topic_id=topic_id or made_id, num_partitions=num_partitions)
         self._by_name[name] = topic
+        self.changed.append(name)
         return topic
 
     def delete(self, name: str) -> Topic | None:
         """Take away a topic, if it is there; one of the same name will have another id."""
         self.logs.delete(name)
+        self.changed.append(name)
         return self._by_name.pop(name, None)
 
     def add_partitions(self, name: str, num_partitions: int) -> None:
@@ -66,6 +84,7 @@ class Topics:
         topic = self._by_name[name]
         assert num_partitions > topic.num_partitions, name
         self._by_name[name] = replace(topic, num_partitions=num_partitions)
+        self.changed.append(name)
 
     def configure(self, name: str, configs: Mapping[str, str]) -> Topic:
         """Let a topic that is there be configured so, and in no other way."""

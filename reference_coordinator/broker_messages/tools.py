@@ -1,9 +1,7 @@
-"""Requests and responses of administrators' tools, and of protocols that the broker does not run.
+"""Requests and responses of administrators' tools.
 
 They are free of versions; fields have kio's names.
 """
-
-from typing import Final
 
 from reference_coordinator.broker_messages.inspection import (
     DescribeLogDirsRequest,
@@ -13,56 +11,8 @@ from reference_coordinator.broker_messages.inspection import (
     OfTools,
 )
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import GroupId, ProducerEpoch, ProducerId, TopicId, TransactionalId
+from reference_coordinator.core.ids import ProducerEpoch, ProducerId, TopicId, TransactionalId
 from reference_coordinator.core.values import value
-
-_OPERATIONS_OMITTED: Final = -(2**31)
-
-
-@value
-class ConsumerGroupHeartbeatRequest(OfTools):
-    """A member's heartbeat in the protocol of KIP-848; nothing of it is looked at."""
-
-
-@value
-class ConsumerGroupHeartbeatResponse:
-    """A refusal."""
-
-    error_code: Errors
-    error_message: str | None = None
-    member_id: str | None = None
-    member_epoch: int = 0
-    heartbeat_interval: int = 0
-    assignment: None = None
-
-
-@value
-class ConsumerGroupDescribeRequest(OfTools):
-    """Asks about groups of KIP-848."""
-
-    group_ids: tuple[GroupId, ...]
-
-
-@value
-class ConsumerGroupDescribed:
-    """A refusal for one group."""
-
-    group_id: GroupId
-    error_code: Errors
-    error_message: str | None = None
-    group_state: str = ""
-    group_epoch: int = 0
-    assignment_epoch: int = 0
-    assignor_name: str = ""
-    members: tuple[()] = ()
-    authorized_operations: int = _OPERATIONS_OMITTED
-
-
-@value
-class ConsumerGroupDescribeResponse:
-    """One entry a group, in request order."""
-
-    groups: tuple[ConsumerGroupDescribed, ...]
 
 
 @value
@@ -308,9 +258,7 @@ class DescribeTransactionsResponse:
 
 
 ToolRequest = (
-    ConsumerGroupHeartbeatRequest
-    | ConsumerGroupDescribeRequest
-    | DescribeConfigsRequest
+    DescribeConfigsRequest
     | IncrementalAlterConfigsRequest
     | ListConfigResourcesRequest
     | DescribeTopicPartitionsRequest
@@ -322,9 +270,7 @@ ToolRequest = (
 """What tools ask."""
 
 ToolResponse = (
-    ConsumerGroupHeartbeatResponse
-    | ConsumerGroupDescribeResponse
-    | DescribeConfigsResponse
+    DescribeConfigsResponse
     | IncrementalAlterConfigsResponse
     | ListConfigResourcesResponse
     | DescribeTopicPartitionsResponse

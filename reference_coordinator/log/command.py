@@ -17,9 +17,16 @@ from reference_coordinator.core.ids import Millis
 from reference_coordinator.core.values import value
 from reference_coordinator.exit_codes import EXIT_DAMAGED, EXIT_MISSING, EXIT_OK, EXIT_UNAVAILABLE, Parser
 from reference_coordinator.log.batches import StoredPartition, StoreError
+from reference_coordinator.log.consumer_tables import consumer_group_table, consumer_member_table
 from reference_coordinator.log.directory import DirectoryStore, LockedDirectoryError, read_directory
 from reference_coordinator.log.files import DiskFiles
-from reference_coordinator.log.inspection import LoadedGroup, LoadedLog, LoadedOffset, load_log
+from reference_coordinator.log.inspection import (
+    LoadedConsumerGroup,
+    LoadedGroup,
+    LoadedLog,
+    LoadedOffset,
+    load_log,
+)
 from reference_coordinator.log.placing import MisplacedGroupError, num_partitions_of
 from reference_coordinator.log.segments import Cut, DamagedLogError
 from reference_coordinator.profile.profiles import Profile, UnknownProfileError, profile_for
@@ -66,7 +73,7 @@ def _load(arguments: Sequence[str]) -> int:
     if given.json:
         _print_json(found, profile, loaded)
     else:
-        _print_tables(loaded.groups)
+        _print_tables(loaded)
     for message in (*loaded.failures, *map(str, found.cuts)):
         _tell(message)
     return EXIT_DAMAGED if found.cuts else EXIT_OK
@@ -133,13 +140,20 @@ def _print_json(found: _Found, profile: Profile, loaded: LoadedLog) -> None:
         "failures": loaded.failures,
         "cuts": [{**asdict(cut), "path": str(cut.path)} for cut in found.cuts],
         "groups": [asdict(group) for group in loaded.groups],
+        "consumer_groups": [_consumer_document(each) for each in loaded.consumer_groups],
     }
     print(json.dumps(document, indent=2, default=bytes.hex))  # noqa: T201 - a command
 
 
-def _print_tables(groups: Sequence[LoadedGroup]) -> None:
+def _consumer_document(group: LoadedConsumerGroup) -> dict[str, object]:
+    document = asdict(group)
+    return {**document.pop("group"), **document}
+
+
+def _print_tables(loaded: LoadedLog) -> None:
     # Whoever reads a file or a pipe wants each row on a line of its own.
     console = Console(width=None if sys.stdout.isatty() else _UNSEEN_WIDTH, highlight=False)
+    groups = loaded.groups
     console.print(_group_table(groups))
     members = [(group, member) for group in groups for member in group.members]
     if members:
@@ -153,7 +167,10 @@ def _print_tables(groups: Sequence[LoadedGroup]) -> None:
                 *(f"{member.session_timeout_ms} ms", f"{member.rebalance_timeout_ms} ms"),
             )
         console.print(table)
-    console.print(_offset_table(groups))
+    if loaded.consumer_groups:
+        console.print(consumer_group_table(loaded.consumer_groups))
+        console.print(consumer_member_table(loaded.consumer_groups))
+    console.print(_offset_table((*groups, *loaded.consumer_groups)))
 
 
 def _group_table(groups: Sequence[LoadedGroup]) -> Table:
@@ -168,7 +185,7 @@ def _group_table(groups: Sequence[LoadedGroup]) -> Table:
     return table
 
 
-def _offset_table(groups: Sequence[LoadedGroup]) -> Table:
+def _offset_table(groups: Sequence[LoadedGroup | LoadedConsumerGroup]) -> Table:
     names = ("group", "topic", "partition", "offset", "epoch", "metadata", "committed", "expires", "pending")
     table = Table(*names, title="Offsets")
     for group in groups:

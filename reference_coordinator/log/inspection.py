@@ -11,6 +11,7 @@ from reference_coordinator.core.values import value
 from reference_coordinator.groups.classic.group import ClassicGroup
 from reference_coordinator.groups.classic.lookups import as_classic_group
 from reference_coordinator.log.batches import StoredPartition
+from reference_coordinator.log.consumer_groups import StoredConsumerGroup, consumer_groups
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.offsets.values import OffsetAndMetadata
 from reference_coordinator.profile.config import GroupCoordinatorConfig
@@ -63,11 +64,28 @@ class LoadedGroup:
 
 
 @value
+class LoadedConsumerGroup:
+    """A consumer group with its offsets."""
+
+    offsets_partition: int
+    group: StoredConsumerGroup
+    offsets: tuple[LoadedOffset, ...]
+    pending_offsets: tuple[LoadedOffset, ...]
+
+    @property
+    def group_id(self) -> str:
+        """Its id."""
+        return self.group.group_id
+
+
+@value
 class LoadedLog:
     """What of a log is loaded."""
 
     groups: tuple[LoadedGroup, ...]
-    """By partition and id."""
+    """Classic groups by partition and id."""
+    consumer_groups: tuple[LoadedConsumerGroup, ...]
+    """Consumer groups, likewise."""
     failures: tuple[str, ...]
     """Of partitions that are not loaded: on what, and what comes of it."""
 
@@ -75,38 +93,55 @@ class LoadedLog:
 def load_log(stored: Mapping[int, StoredPartition], profile: Profile, *, num_partitions: int) -> LoadedLog:
     """Load partitions as the release's coordinator does."""
     groups: list[LoadedGroup] = []
+    of_consumers: list[LoadedConsumerGroup] = []
     failures: list[str] = []
     for partition, found in sorted(stored.items()):
         if found.unreadable is not None:
             failures.append(str(found.unreadable))
             continue
         try:
-            groups.extend(_load_partition(partition, found, profile, num_partitions=num_partitions))
+            loaded = _load_partition(partition, found, profile, num_partitions=num_partitions)
         except IllegalStateError as error:
             failures.append(f"partition {partition} fails to load: {error}")
-    return LoadedLog(groups=tuple(groups), failures=tuple(failures))
+        else:
+            groups.extend(loaded.groups)
+            of_consumers.extend(loaded.consumer_groups)
+    return LoadedLog(groups=tuple(groups), consumer_groups=tuple(of_consumers), failures=tuple(failures))
 
 
 def _load_partition(
     partition: int, found: StoredPartition, profile: Profile, *, num_partitions: int
-) -> tuple[LoadedGroup, ...]:
+) -> LoadedLog:
     config = GroupCoordinatorConfig(offsets_topic_num_partitions=num_partitions)
     shard = CoordinatorShard(config=config, profile=profile, choices=DeterministicChoices())
     loader = Loader(shard=shard, partition=partition)
-    loader.replay(record for batch in found.batches for record in batch.records)
+    records = [record for batch in found.batches for record in batch.records]
+    loader.replay(records)
     loader.finish()
     pending: dict[GroupId, list[LoadedOffset]] = {}
     for producer_id, group_id, place, offset in shard.offsets.transactions.by_producer():
         pending.setdefault(group_id, []).append(_offset(place, offset, producer_id))
-    groups = (
+    stored = consumer_groups(records)
+    classic = (
         _group(shard, group, tuple(pending.get(group.group_id, ())))
-        for group in map(as_classic_group, shard.groups())
+        for group in map(as_classic_group, (each for each in shard.groups() if each.group_id not in stored))
     )
-    return tuple(sorted(groups, key=lambda group: group.group_id))
+    return LoadedLog(
+        groups=tuple(sorted(classic, key=lambda group: group.group_id)),
+        consumer_groups=tuple(
+            LoadedConsumerGroup(
+                offsets_partition=partition,
+                group=group,
+                offsets=_offsets(shard, group_id),
+                pending_offsets=tuple(pending.get(group_id, ())),
+            )
+            for group_id, group in stored.items()
+        ),
+        failures=(),
+    )
 
 
 def _group(shard: CoordinatorShard, group: ClassicGroup, pending: tuple[LoadedOffset, ...]) -> LoadedGroup:
-    offsets = sorted(shard.offsets.of_group(group.group_id).items(), key=itemgetter(0))
     return LoadedGroup(
         offsets_partition=shard.partition_for(group.group_id),
         group_id=group.group_id,
@@ -128,9 +163,14 @@ def _group(shard: CoordinatorShard, group: ClassicGroup, pending: tuple[LoadedOf
             )
             for member in group.members.values()
         ),
-        offsets=tuple(_offset(partition, offset, None) for partition, offset in offsets),
+        offsets=_offsets(shard, group.group_id),
         pending_offsets=pending,
     )
+
+
+def _offsets(shard: CoordinatorShard, group_id: GroupId) -> tuple[LoadedOffset, ...]:
+    offsets = sorted(shard.offsets.of_group(group_id).items(), key=itemgetter(0))
+    return tuple(_offset(partition, offset, None) for partition, offset in offsets)
 
 
 def _offset(

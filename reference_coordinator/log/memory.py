@@ -8,7 +8,7 @@ Source: Cleaner#cleanInto, CleanedTransactionMetadata (4.3.1).
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from reference_coordinator.core.ids import ProducerId
 from reference_coordinator.core.records import (
@@ -20,9 +20,12 @@ from reference_coordinator.core.records import (
     OffsetCommitTombstone,
 )
 from reference_coordinator.log.batches import LogBatch
+from reference_coordinator.log.consumer_serde import CONSUMER_TOMBSTONES, type_and_name
 
 _Key: TypeAlias = tuple[str, str, int]
-_OF_GROUP = -1
+"""Group, topic or member, and partition, or the negative type of the record."""
+_OF_GROUP: Final = -2
+_TOMBSTONES: Final = (OffsetCommitTombstone, GroupMetadataTombstone, *CONSUMER_TOMBSTONES)
 
 
 @dataclass(slots=True)
@@ -95,7 +98,7 @@ def _remaining(batch: LogBatch, plan: _Plan) -> LogBatch | None:
 
 def _kept(batch: LogBatch, plan: _Plan) -> Iterator[tuple[int, CoordinatorRecord]]:
     for offset, record in batch.with_offsets():
-        is_tombstone = isinstance(record, OffsetCommitTombstone | GroupMetadataTombstone)
+        is_tombstone = isinstance(record, _TOMBSTONES)
         if not is_tombstone and plan.last_offsets[_key(record)] == offset:
             yield offset, record
 
@@ -108,3 +111,6 @@ def _key(record: CoordinatorRecord) -> _Key:
             return record.group_id, "", _OF_GROUP
         case EndTransactionMarker():
             raise AssertionError("a marker is in a batch of its own")
+        case _:
+            record_type, name = type_and_name(record)
+            return record.group_id, name, -record_type

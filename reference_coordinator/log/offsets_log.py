@@ -9,6 +9,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from reference_coordinator.core.consumer_records import (
+    ConsumerGroupRegularExpressionRecord,
+    ConsumerGroupTargetAssignmentMetadataRecord,
+)
 from reference_coordinator.core.effects import AppendRecords, Producer
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import NO_PRODUCER_EPOCH, OFFSETS_TOPIC, Millis, ProducerEpoch, ProducerId
@@ -295,6 +299,10 @@ def _timestamp_ms(record: CoordinatorRecord) -> Millis:
             return record.commit_timestamp_ms
         case GroupMetadataRecord():
             return record.current_state_timestamp_ms
+        case ConsumerGroupTargetAssignmentMetadataRecord():
+            return record.assignment_timestamp_ms
+        case ConsumerGroupRegularExpressionRecord():
+            return record.timestamp_ms
         case _:
             return Millis(0)
 

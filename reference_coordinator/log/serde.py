@@ -4,7 +4,7 @@ import struct
 from collections.abc import Mapping
 from io import BytesIO
 from types import MappingProxyType
-from typing import Any, Final, TypeVar, assert_never
+from typing import Any, Final, TypeVar
 
 from kio.serial import entity_reader, entity_writer
 from kio.serial.errors import SerialError
@@ -27,6 +27,11 @@ from reference_coordinator.core.records import (
     GroupMetadataTombstone,
     OffsetCommitRecord,
     OffsetCommitTombstone,
+)
+from reference_coordinator.log.consumer_serde import (
+    CONSUMER_RECORD_TYPES,
+    read_consumer_record,
+    write_consumer_record,
 )
 from reference_coordinator.log.schemas import (
     GroupMetadataKey,
@@ -128,7 +133,7 @@ def _write_record(record: CoordinatorRecord, profile: Profile) -> tuple[bytes, b
         case EndTransactionMarker():
             raise AssertionError("a marker is a control record")
         case _:
-            assert_never(record)
+            return write_consumer_record(record, profile)
 
 
 def read_record(
@@ -153,10 +158,19 @@ def read_record(
         case 2:
             group_id = GroupId(_read(GroupMetadataKey, key, "key").group)
             return _group(group_id, value, profile)
+        case _ if key_type in CONSUMER_RECORD_TYPES and profile.has(Behaviour.CONSUMER_GROUPS):
+            return _read_of_consumer_group(key, value, profile)
         case _ if profile.has(Behaviour.FLEXIBLE_RECORDS_READ):
             return None
         case _:
             raise UnreadableRecordError(f"it is of type {key_type}, which this release does not know")
+
+
+def _read_of_consumer_group(key: bytes, value: bytes | None, profile: Profile) -> CoordinatorRecord:
+    try:
+        return read_consumer_record(key, value, profile)
+    except (SerialError, ValueError, IndexError, struct.error) as error:
+        raise UnreadableRecordError(f"it is no record of a consumer group: {error}") from error
 
 
 def _write(version: int, message: Entity) -> bytes:

@@ -106,5 +106,41 @@ OF_KAFKA_APIS: Final = (
         "OffsetDelete name it, instead of once.",
         source="KafkaApis#handleOffsetCommitRequest (3.5.0)",
     ),
+    Row(
+        behaviour=Behaviour.CONSUMER_GROUPS,
+        spans=since(4, 0, 0),
+        meaning="There are groups of the consumer protocol: ConsumerGroupHeartbeat and ConsumerGroupDescribe "
+        "are served, and the groups' records are loaded. Before, both are answered UNSUPPORTED_VERSION, and "
+        "the records are skipped; the previews of 3.7 to 3.9 are not modelled.",
+        source="KAFKA-17593, KafkaApis#isConsumerGroupProtocolEnabled (4.0.0)",
+    ),
+    Row(
+        behaviour=Behaviour.GROUP_CONFIGS_HAVE_SYNONYMS,
+        spans=since(4, 3, 0),
+        meaning="DescribeConfigs names the broker's properties that hold for a group, as the source of its "
+        "values and as their synonyms; before, such a value is told as a default of the group itself.",
+        source="ConfigHelper#createGroupConfigEntry (4.2.1, 4.3.0)",
+    ),
+    Row(
+        behaviour=Behaviour.GROUP_CONFIGS_KEPT_WITHIN_BOUNDS,
+        spans=since(4, 3, 0),
+        meaning="What was configured for a group before the broker had narrower bounds moves to the bound.",
+        source="GroupConfig#evaluate (4.3.0)",
+    ),
+    Row(
+        behaviour=Behaviour.GROUP_CONFIG_BOUNDS_NAMED,
+        spans=since(4, 4, 0),
+        meaning="A group's configuration that is out of bounds is refused with the bounds' values, and "
+        "nothing else is looked at; before, with the property's name, and what is not configured is "
+        "checked with Kafka's defaults, be it that the broker has others.",
+        source="GroupConfig#validateValues (4.3.1, 4.4.0)",
+    ),
+    Row(
+        behaviour=Behaviour.UNCONFIGURED_GROUP_STAYS_LISTED,
+        spans=until(4, 3, 0),
+        meaning="ListConfigResources names a group whose configurations were all deleted, until the broker "
+        "restarts.",
+        source="GroupConfigManager#updateGroupConfig (4.2.1)",
+    ),
 )
 """Every such behaviour once."""

@@ -32,7 +32,11 @@ class ConfigType(IntEnum):
     LIST = 7
 
 
-class InvalidTopicConfigError(ValueError):
+class InvalidConfigError(ValueError):
+    """A name or a value that cannot be configured; the message is Kafka's."""
+
+
+class InvalidTopicConfigError(InvalidConfigError):
     """A name or a value that no topic may have; the message is Kafka's."""
 
 
@@ -54,11 +58,11 @@ class TopicConfig:
         """Refuse a value. Source: ConfigDef#parseType, ConfigDef.Range#ensureValid (4.3.1).
 
         Raises:
-            InvalidTopicConfigError: it is not of the type, or out of bounds.
+            InvalidConfigError: it is not of the type, or out of bounds.
         """
         why = self._why_invalid(trim(text))
         if why is not None:
-            raise InvalidTopicConfigError(f"Invalid value {text} for configuration {self.name}: {why}")
+            raise InvalidConfigError(f"Invalid value {text} for configuration {self.name}: {why}")
 
     def _why_invalid(self, text: str) -> str | None:
         match self.type:
@@ -217,7 +221,7 @@ def throw_if_invalid(profile: Profile, configs: Mapping[str, str | None]) -> Non
     """Refuse what a topic cannot be configured with. Source: LogConfig#validate (4.3.1).
 
     Raises:
-        InvalidTopicConfigError: the first name or value that is refused.
+        InvalidConfigError: the first name or value that is refused.
     """
     known = topic_configs(profile)
     nulls = sorted(name for name, text in configs.items() if text is None)

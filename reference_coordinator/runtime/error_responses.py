@@ -55,7 +55,9 @@ _OfManyGroups = (
 )
 
 
-def error_response(shard: CoordinatorRuntime, request: GroupRequest, error: Errors) -> GroupResponse:
+def error_response(  # noqa: C901, PLR0911 - one flat case a request
+    shard: CoordinatorRuntime, request: GroupRequest, error: Errors
+) -> GroupResponse:
     """How an API says that a request was refused as a whole."""
     match request:
         case ConsumerGroupHeartbeatRequest():
@@ -84,6 +86,14 @@ def _error_response_of_offsets(
             return txn_commit_error(shard, request, error)
         case OffsetDeleteRequest():
             return OffsetDeleteResponse(error_code=error, topics=())
+        case ConsumerGroupHeartbeatRequest():
+            return ConsumerGroupHeartbeatResponse(error_code=error)
+        case ConsumerGroupDescribeRequest():
+            described = (
+                ConsumerGroupDescribeResponseGroup(error_code=error, group_id=each)
+                for each in request.group_ids
+            )
+            return ConsumerGroupDescribeResponse(groups=tuple(described))
         case _:
             return _error_response_of_many_groups(shard, request, error)
 

@@ -16,6 +16,7 @@ from reference_coordinator.broker.cluster_state import ClusterState
 from reference_coordinator.broker.topics import Topic
 from reference_coordinator.core.ids import (
     OFFSETS_TOPIC,
+    GroupId,
     Millis,
     ProducerEpoch,
     ProducerId,
@@ -48,6 +49,8 @@ _CREATED: Final = "created "
 _BEGINS: Final = "begins "
 _TRANSACTION: Final = "transaction "
 _STARTS: Final = "starts"
+_VERSION: Final = "version"
+_GROUP: Final = "group "
 
 
 class BrokerStore(Watcher):
@@ -64,6 +67,7 @@ class BrokerStore(Watcher):
         self._kept: dict[str, Topic] = {}
         """Topics as they are on the disk."""
         self._dirty: set[TopicPartition] = set()
+        self._configs_version = 0
         self._disk = Disk(directory, tell)
 
     def restore(self, log: OffsetsLog, topics: Mapping[str, int], *, num_partitions: int) -> ClusterState:
@@ -87,6 +91,7 @@ class BrokerStore(Watcher):
         self._state = state = ClusterState(log)
         state.topics.logs.are_saved = True
         self._restore_topics()
+        self._restore_group_configs()
         self._logs.begin()
         self._restore_transactions()
         begins_with = {OFFSETS_TOPIC: num_partitions} if log.partitions() else {}
@@ -128,6 +133,7 @@ class BrokerStore(Watcher):
 
     def _save(self) -> None:
         self._save_topics()
+        self._save_group_configs()
         self._journal.sync()
         for partition in tuple(self._dirty):
             if self._state.topics.has_partition(*partition):
@@ -152,6 +158,12 @@ class BrokerStore(Watcher):
             self._note_transactions(are_marked=False)
             self._journal.sync()
 
+    def _save_group_configs(self) -> None:
+        configs = self._state.group_configs
+        seen, self._configs_version = self._configs_version, configs.version
+        for group_id in configs.changed_since(seen):
+            self._journal.put(f"{_GROUP}{group_id}", dict(configs.get(group_id)) or None)
+
     def _save_topics(self) -> None:
         now = {topic.name: topic for topic in self._state.topics}
         if now == self._kept:
@@ -167,6 +179,7 @@ class BrokerStore(Watcher):
                 self._logs.remove(partition)
                 self._journal.put(f"{_BEGINS}{_named(partition)}", None)
         self._make([topic for name, topic in now.items() if self._kept.get(name) != topic])
+        self._journal.put(_VERSION, self._state.topics.version)
         self._kept = now
 
     def _make(self, topics: list[Topic]) -> None:
@@ -183,6 +196,7 @@ class BrokerStore(Watcher):
 
     def _restore_topics(self) -> None:
         topics = self._state.topics
+        topics.continue_from(_number(self._journal.get(_VERSION) or 0))
         counts = dict(self._journal.items(_TOPIC))
         for name, creations in self._journal.items(_CREATED):
             topics.creations[name] = _number(creations) - (name in counts)
@@ -194,6 +208,12 @@ class BrokerStore(Watcher):
                 log = topics.logs.log(partition)
                 self._logs.read(partition, log)
                 log.delete_records(_number(self._journal.get(f"{_BEGINS}{_named(partition)}") or 0))
+
+    def _restore_group_configs(self) -> None:
+        configs = self._state.group_configs
+        for group_id, kept in self._journal.items(_GROUP):
+            configs.configure(GroupId(group_id), cast("dict[str, str]", kept))
+        self._configs_version = configs.version
 
     def _restore_transactions(self) -> None:
         starts = _number(self._journal.get(_STARTS) or 0)

@@ -74,14 +74,35 @@ _FIELDS: Final[dict[str, dict[str, Any]]] = {
             },
         ),
     },
+    "consumer_group_heartbeat": {
+        "group_id": "g",
+        "member_id": "m",
+        "rebalance_timeout": 60_000,
+        "subscribed_topic_names": ("orders",),
+        "subscribed_topic_regex": None,
+        "server_assignor": "range",
+        "topic_partitions": (),
+    },
     "consumer_group_describe": {"group_ids": ("g",)},
-    "describe_configs": {"resources": ({"resource_type": 2, "resource_name": "orders"},)},
+    "describe_configs": {
+        "resources": (
+            {"resource_type": 2, "resource_name": "orders"},
+            {"resource_type": 32, "resource_name": "g"},
+        )
+    },
     "incremental_alter_configs": {
         "resources": (
             {
                 "resource_type": 2,
                 "resource_name": "orders",
                 "configs": ({"name": "retention.ms", "config_operation": 0, "value": "1"},),
+            },
+            {
+                "resource_type": 32,
+                "resource_name": "g",
+                "configs": (
+                    {"name": "consumer.session.timeout.ms", "config_operation": 0, "value": "50000"},
+                ),
             },
         )
     },

@@ -4,7 +4,7 @@ from typing import Any
 
 from reference_coordinator.tests.wire_broker import WireClient
 
-TOPIC, BROKER = 2, 4
+TOPIC, BROKER, GROUP = 2, 4, 32
 SET, DELETE, APPEND, SUBTRACT = range(4)
 
 
@@ -20,6 +20,14 @@ def places(*brokers: tuple[int, tuple[int, ...]]) -> tuple[dict[str, Any], ...]:
 def alter(client: WireClient, *configs: tuple[str, int, str | None], name: str = "t", **fields: Any) -> Any:
     changes = tuple({"name": each, "config_operation": how, "value": text} for each, how, text in configs)
     resource = {"resource_type": TOPIC, "resource_name": name, "configs": changes}
+    return client.ask("incremental_alter_configs", 1, resources=(resource,), **fields).responses[0]
+
+
+def alter_group(
+    client: WireClient, *configs: tuple[str, int, str | None], name: str = "g", **fields: Any
+) -> Any:
+    changes = tuple({"name": each, "config_operation": how, "value": text} for each, how, text in configs)
+    resource = {"resource_type": GROUP, "resource_name": name, "configs": changes}
     return client.ask("incremental_alter_configs", 1, resources=(resource,), **fields).responses[0]
 
 

@@ -214,7 +214,7 @@ def _field_reader(shape: FieldShape, *, flexible: bool) -> _Reader:
     if shape.entity is not None:
         read_item = _entity_reader(shape.entity)
         if not shape.is_array:
-            return _nullable_entity_reader(read_item)
+            return _nullable_entity_reader(read_item) if shape.is_nullable else read_item
     elif shape.kafka_type in _FIXED:
         read_item = _FIXED[shape.kafka_type]
     else:

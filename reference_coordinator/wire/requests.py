@@ -7,6 +7,7 @@ does otherwise; that is said where it happens.
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
+from uuid import UUID
 
 from reference_coordinator.broker_messages import (
     ApiVersionsRequest,
@@ -24,8 +25,6 @@ from reference_coordinator.broker_messages.inspection import (
     QuorumTopic,
 )
 from reference_coordinator.broker_messages.tools import (
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupHeartbeatRequest,
     DescribeConfigsRequest,
     DescribeTopicPartitionsRequest,
     DescribeTransactionsRequest,
@@ -35,6 +34,8 @@ from reference_coordinator.broker_messages.tools import (
 )
 from reference_coordinator.core.ids import TopicPartition
 from reference_coordinator.messages import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupHeartbeatRequest,
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     HeartbeatRequest,
@@ -80,6 +81,7 @@ _FIRST_BATCHED_OFFSET_FETCH: Final = 8
 _FIRST_DELETE_TOPICS_BY_ID: Final = 6
 _FIRST_BATCHED_ADD_PARTITIONS: Final = 4
 _READ_COMMITTED: Final = 1
+_ID_OF_ZEROS: Final = UUID(int=0)
 
 
 def request_message(api: Api, version: int, body: ReadEntity) -> BrokerRequest:
@@ -218,6 +220,13 @@ def _describe_quorum(body: ReadEntity, _: int) -> DescribeQuorumRequest:
     return DescribeQuorumRequest(topics=tuple(topics))
 
 
+def _consumer_group_heartbeat(body: ReadEntity, _: int) -> ConsumerGroupHeartbeatRequest:
+    # Kafka has no topic without an id: the one of zeros is an id like any other.
+    for topic in body["topic_partitions"] or ():
+        topic["topic_id"] = topic["topic_id"] or _ID_OF_ZEROS
+    return message_of(ConsumerGroupHeartbeatRequest, body)
+
+
 def _as_read(cls: "type[BrokerRequest]") -> "_Mapping":
     """Return what makes a message that is as it was read, whatever the version."""
     return lambda body, _: message_of(cls, body)
@@ -259,7 +268,7 @@ _MESSAGES: Final[Mapping[Api, _Mapping]] = MappingProxyType(
         Api.INCREMENTAL_ALTER_CONFIGS: _as_read(IncrementalAlterConfigsRequest),
         Api.DESCRIBE_TRANSACTIONS: _as_read(DescribeTransactionsRequest),
         Api.LIST_TRANSACTIONS: _as_read(ListTransactionsRequest),
-        Api.CONSUMER_GROUP_HEARTBEAT: _as_read(ConsumerGroupHeartbeatRequest),
+        Api.CONSUMER_GROUP_HEARTBEAT: _consumer_group_heartbeat,
         Api.CONSUMER_GROUP_DESCRIBE: _as_read(ConsumerGroupDescribeRequest),
         Api.LIST_CONFIG_RESOURCES: _as_read(ListConfigResourcesRequest),
         Api.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,

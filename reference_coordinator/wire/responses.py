@@ -9,13 +9,16 @@ from typing import Final
 
 from reference_coordinator.broker_messages import BrokerResponse, FindCoordinatorResponse
 from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import MemberId, Millis
 from reference_coordinator.core.values import value
 from reference_coordinator.messages import (
+    ConsumerGroupHeartbeatResponse,
     JoinGroupResponse,
     LeaveGroupResponse,
     OffsetFetchResponse,
     OffsetFetchResponseTopic,
 )
+from reference_coordinator.messages.consumer_groups import ConsumerGroupHeartbeatResponseAssignment
 from reference_coordinator.transactions.messages import (
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnTopicResult,
@@ -39,6 +42,16 @@ class _SingleTransactionAddPartitionsResponse:
     results_by_topic_v3_and_below: tuple[AddPartitionsToTxnTopicResult, ...]
 
 
+@value
+class _ConsumerGroupHeartbeatResponse:
+    error_code: Errors
+    error_message: str | None
+    member_id: MemberId | None
+    member_epoch: int
+    heartbeat_interval: Millis
+    assignment: ConsumerGroupHeartbeatResponseAssignment | None
+
+
 def response_shape(message: BrokerResponse, version: int) -> object:
     """Return an object with the fields that the version has."""
     match message:
@@ -53,8 +66,22 @@ def response_shape(message: BrokerResponse, version: int) -> object:
             return coordinator
         case AddPartitionsToTxnResponse() if version < _FIRST_BATCHED_ADD_PARTITIONS:
             return _single_transaction(message)
+        case ConsumerGroupHeartbeatResponse():
+            return _consumer_group_heartbeat(message)
         case _:
             return message
+
+
+def _consumer_group_heartbeat(message: ConsumerGroupHeartbeatResponse) -> _ConsumerGroupHeartbeatResponse:
+    """Leave the unit out of the interval's name, as kio does."""
+    return _ConsumerGroupHeartbeatResponse(
+        error_code=message.error_code,
+        error_message=message.error_message,
+        member_id=message.member_id,
+        member_epoch=message.member_epoch,
+        heartbeat_interval=message.heartbeat_interval_ms,
+        assignment=message.assignment,
+    )
 
 
 def _join_group(message: JoinGroupResponse, version: int) -> JoinGroupResponse:

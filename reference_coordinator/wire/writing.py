@@ -167,7 +167,7 @@ def _field_writer(shape: FieldShape, *, flexible: bool) -> _Writer:
     if shape.entity is not None:
         write_item = _entity_writer(shape.entity)
         if not shape.is_array:
-            return _nullable_entity_writer(write_item)
+            return _nullable_entity_writer(write_item) if shape.is_nullable else write_item
     elif shape.kafka_type in _FIXED:
         write_item = _FIXED[shape.kafka_type]
     else:

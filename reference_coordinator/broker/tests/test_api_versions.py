@@ -154,17 +154,20 @@ SOFTWARE = {"client_software_name": "tests", "client_software_version": "1"}
 
 
 @pytest.mark.parametrize(("version", "level"), [("3.9.2", None), ("4.0", 2), ("4.3.1", 2)])
-def test_producers_hear_of_transactions_of_version_2_where_the_release_has_them(
+def test_clients_hear_of_consumer_groups_and_transactions_of_version_2_where_the_release_has_them(
     version: str, level: int | None
 ) -> None:
     reported = WireBroker(version).connect().ask("api_versions", 4, **SOFTWARE)
 
     finalized = [(each.name, each.max_version_level) for each in reported.finalized_features]
-    assert finalized == ([] if level is None else [("transaction.version", level)])
+    assert finalized == ([] if level is None else [("group.version", 1), ("transaction.version", level)])
     assert (reported.finalized_features_epoch < 0) == (level is None)
 
 
-@pytest.mark.parametrize(("api_version", "supported"), [(3, []), (4, [("transaction.version", 0, 2)])])
+@pytest.mark.parametrize(
+    ("api_version", "supported"),
+    [(3, []), (4, [("group.version", 0, 1), ("transaction.version", 0, 2)])],
+)
 def test_who_cannot_read_that_a_level_may_be_0_is_not_reported_which_levels_there_are(
     api_version: int, supported: list[tuple[str, int, int]]
 ) -> None:
@@ -173,4 +176,4 @@ def test_who_cannot_read_that_a_level_may_be_0_is_not_reported_which_levels_ther
     assert [
         (each.name, each.min_version, each.max_version) for each in reported.supported_features
     ] == supported
-    assert [each.name for each in reported.finalized_features] == ["transaction.version"]
+    assert [each.name for each in reported.finalized_features] == ["group.version", "transaction.version"]

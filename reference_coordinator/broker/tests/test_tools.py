@@ -28,9 +28,15 @@ def client_of_a_broker() -> WireClient:
     return broker.connect()
 
 
-@pytest.mark.parametrize(("profile", "version"), [("3.7.2", 0), ("3.9.2", 0), ("4.4.0", 1)])
-def test_a_heartbeat_of_kip_848_is_refused(profile: str, version: int) -> None:
-    client = WireBroker(profile).connect()
+CLASSIC_ONLY = {"group.coordinator.rebalance.protocols": "classic"}
+
+
+@pytest.mark.parametrize(
+    ("profile", "version", "properties"),
+    [("3.7.2", 0, {}), ("3.9.2", 0, {}), ("3.9-java", 0, {}), ("4.4.0", 1, CLASSIC_ONLY)],
+)
+def test_a_heartbeat_of_kip_848_is_refused(profile: str, version: int, properties: dict[str, str]) -> None:
+    client = WireBroker(profile, **properties).connect()
 
     answer = client.ask("consumer_group_heartbeat", version, group_id="g", member_id="m", member_epoch=0)
 
@@ -38,8 +44,12 @@ def test_a_heartbeat_of_kip_848_is_refused(profile: str, version: int) -> None:
     assert (answer.member_id, answer.member_epoch, answer.assignment) == (None, 0, None)
 
 
-def test_a_description_of_kip_848_is_refused_for_each_group(client: WireClient) -> None:
-    answer = client.ask("consumer_group_describe", 1, group_ids=("g", "h", "g"))
+@pytest.mark.parametrize(("profile", "version", "properties"), [("3.9", 0, {}), ("4.4", 1, CLASSIC_ONLY)])
+def test_a_description_of_kip_848_is_refused_for_each_group(
+    profile: str, version: int, properties: dict[str, str]
+) -> None:
+    client = WireBroker(profile, **properties).connect()
+    answer = client.ask("consumer_group_describe", version, group_ids=("g", "h", "g"))
 
     assert [(each.group_id, each.error_code) for each in answer.groups] == [
         ("g", Errors.UNSUPPORTED_VERSION),

@@ -1,0 +1,296 @@
+"""What groups may be configured with at run time, by release: types, defaults, bounds, and effective values.
+
+The reference runs neither share groups nor streams groups. It takes their configurations as Kafka does, with
+the bounds that a broker has by default.
+
+Source: GroupConfig#CONFIG_DEF, GroupConfig#validateValues (4.0.0 to 4.3.1; 4.4.0).
+"""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from reference_coordinator.core.values import value
+from reference_coordinator.profile.behaviour import Behaviour, Version
+from reference_coordinator.profile.config import INT_MAX, GroupCoordinatorConfig
+from reference_coordinator.profile.group_config import GroupConfig
+from reference_coordinator.profile.profiles import Profile
+from reference_coordinator.profile.topic_configs import ConfigType, InvalidConfigError, TopicConfig
+
+CONSUMER_SESSION_TIMEOUT: Final = "consumer.session.timeout.ms"
+CONSUMER_HEARTBEAT_INTERVAL: Final = "consumer.heartbeat.interval.ms"
+CONSUMER_ASSIGNMENT_INTERVAL: Final = "consumer.assignment.interval.ms"
+_FIRST: Final = (4, 0, 0)
+_OFFSET_RESET: Final = "share.auto.offset.reset"
+_BY_DURATION: Final = "by_duration:"
+_DEAD_LETTER_TOPIC: Final = "errors.deadletterqueue.topic.name"
+_KINDS: Final = ("consumer", "share", "streams")
+
+
+class InvalidGroupConfigError(InvalidConfigError):
+    """A name or a value that no group may have; the message is Kafka's."""
+
+
+@value
+class Bound:
+    """A broker property that limits what groups may be configured with."""
+
+    name: str
+    default: int
+
+    def of(self, config: GroupCoordinatorConfig) -> int:
+        """The property's value; its default where the reference does not read it."""
+        return int(config.reported().get(self.name, self.default))
+
+
+@value
+class GroupConfigEntry:
+    """One configuration of groups."""
+
+    config: TopicConfig
+    """Its name, type, default and, as synonym, the broker property that holds for groups that say nothing."""
+    lowest: Bound | None = None
+    highest: Bound | None = None
+    is_internal: bool = False
+    """Whether it is described only where somebody has set it."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.config.name
+
+
+def _time(
+    name: str, default: int, least: int, most: int, *, at_least: int = 1, since: Version = _FIRST
+) -> GroupConfigEntry:
+    """Return a number with bounds, by default `group.KIND.min.REST` and `group.KIND.max.REST`."""
+    kind, rest = name.split(".", 1)
+    return GroupConfigEntry(
+        config=TopicConfig(
+            name, ConfigType.INT, str(default), f"group.{name}", at_least=at_least, since=since
+        ),
+        lowest=Bound(name=f"group.{kind}.min.{rest}", default=least),
+        highest=Bound(name=f"group.{kind}.max.{rest}", default=most),
+    )
+
+
+def _plain(
+    name: str,
+    kind: ConfigType,
+    default: str,
+    synonym: str | None = None,
+    *,
+    at_least: int | None = None,
+    one_of: tuple[str, ...] = (),
+    since: Version = _FIRST,
+    is_internal: bool = False,
+) -> GroupConfigEntry:
+    config = TopicConfig(name, kind, default, synonym, at_least=at_least, one_of=one_of, since=since)
+    return GroupConfigEntry(config=config, is_internal=is_internal)
+
+
+def _offload(kind: str) -> GroupConfigEntry:
+    name = f"{kind}.assignor.offload.enable"
+    return _plain(name, ConfigType.BOOLEAN, "true", f"group.{name}", since=(4, 4, 0), is_internal=True)
+
+
+_STANDBY: Final = GroupConfigEntry(
+    config=TopicConfig(
+        "streams.num.standby.replicas",
+        ConfigType.INT,
+        "0",
+        "group.streams.num.standby.replicas",
+        at_least=0,
+        since=(4, 1, 0),
+    ),
+    highest=Bound(name="group.streams.max.standby.replicas", default=2),
+)
+_TABLE: Final = (
+    _time(CONSUMER_SESSION_TIMEOUT, 45_000, 45_000, 60_000),
+    _time(CONSUMER_HEARTBEAT_INTERVAL, 5_000, 5_000, 15_000),
+    _time(CONSUMER_ASSIGNMENT_INTERVAL, 1_000, 0, 15_000, at_least=0, since=(4, 3, 0)),
+    _offload("consumer"),
+    _time("share.session.timeout.ms", 45_000, 45_000, 60_000),
+    _time("share.heartbeat.interval.ms", 5_000, 5_000, 15_000),
+    _time("share.record.lock.duration.ms", 30_000, 15_000, 60_000, at_least=1_000),
+    _time("share.delivery.count.limit", 5, 2, 10, at_least=2, since=(4, 3, 0)),
+    _time("share.partition.max.record.locks", 2_000, 100, 4_000, at_least=100, since=(4, 3, 0)),
+    _plain(_OFFSET_RESET, ConfigType.STRING, "latest", one_of=("earliest", "latest")),
+    _plain(
+        "share.isolation.level",
+        ConfigType.STRING,
+        "read_uncommitted",
+        one_of=("read_committed", "read_uncommitted"),
+        since=(4, 1, 0),
+    ),
+    _plain("share.renew.acknowledge.enable", ConfigType.BOOLEAN, "true", since=(4, 3, 0)),
+    _time("share.assignment.interval.ms", 1_000, 0, 15_000, at_least=0, since=(4, 3, 0)),
+    _offload("share"),
+    _time("streams.session.timeout.ms", 45_000, 45_000, 60_000, since=(4, 1, 0)),
+    _time("streams.heartbeat.interval.ms", 5_000, 5_000, 15_000, since=(4, 1, 0)),
+    _STANDBY,
+    _plain(
+        "streams.initial.rebalance.delay.ms",
+        ConfigType.INT,
+        "3000",
+        "group.streams.initial.rebalance.delay.ms",
+        at_least=0,
+        since=(4, 2, 0),
+    ),
+    _time("streams.assignment.interval.ms", 1_000, 0, 15_000, at_least=0, since=(4, 3, 0)),
+    _offload("streams"),
+    _plain(
+        "streams.rack.aware.assignment.tags",
+        ConfigType.LIST,
+        "",
+        "group.streams.rack.aware.assignment.tags",
+        since=(4, 4, 0),
+    ),
+    _plain(
+        "streams.assignor.name",
+        ConfigType.STRING,
+        "sticky",
+        "group.streams.assignors",
+        one_of=("sticky",),
+        since=(4, 4, 0),
+    ),
+    _plain(_DEAD_LETTER_TOPIC, ConfigType.STRING, "", since=(4, 4, 0)),
+    _plain("errors.deadletterqueue.copy.record.enable", ConfigType.BOOLEAN, "false", since=(4, 4, 0)),
+)
+"""In the order of Kafka's definitions, in which values are parsed."""
+_IN_ORDER_OF_CHECKS: Final = (
+    CONSUMER_HEARTBEAT_INTERVAL,
+    CONSUMER_SESSION_TIMEOUT,
+    CONSUMER_ASSIGNMENT_INTERVAL,
+    "share.heartbeat.interval.ms",
+    "share.session.timeout.ms",
+    "share.record.lock.duration.ms",
+    "share.delivery.count.limit",
+    "share.partition.max.record.locks",
+    "share.assignment.interval.ms",
+    "streams.heartbeat.interval.ms",
+    "streams.session.timeout.ms",
+    "streams.num.standby.replicas",
+    "streams.assignment.interval.ms",
+)
+_CHECKED_IF_SET: Final = frozenset(f"{kind}.assignment.interval.ms" for kind in _KINDS)
+
+
+def group_configs(profile: Profile) -> Mapping[str, GroupConfigEntry]:
+    """Return what a group may be configured with in a release, by name."""
+    return MappingProxyType({each.name: each for each in _TABLE if each.config.since <= profile.version})
+
+
+def throw_if_invalid(profile: Profile, configs: Mapping[str, str], config: GroupCoordinatorConfig) -> None:
+    """Refuse what a group cannot be configured with. Source: GroupConfig#validate (4.3.1).
+
+    Kafka reads durations behind `by_duration:`, which the reference takes unseen.
+
+    Raises:
+        InvalidConfigError: the first name or value that is refused.
+    """
+    known = group_configs(profile)
+    for name in configs:
+        if name not in known:
+            raise InvalidGroupConfigError(f"Unknown group config name: {name}")
+    for name, entry in known.items():
+        text = configs.get(name)
+        if text is not None and not (name == _OFFSET_RESET and text.startswith(_BY_DURATION)):
+            entry.config.throw_if_invalid(text)
+    if profile.has(Behaviour.GROUP_CONFIG_BOUNDS_NAMED):
+        _throw_if_out_of_range(known, configs, config)
+    else:
+        _throw_if_out_of_bounds(known, configs, config)
+    if configs.get(_DEAD_LETTER_TOPIC, "").startswith("__"):
+        raise InvalidGroupConfigError(f"{_DEAD_LETTER_TOPIC}: DLQ topic name must not start with '__'")
+
+
+def _throw_if_out_of_bounds(
+    known: Mapping[str, GroupConfigEntry], configs: Mapping[str, str], config: GroupCoordinatorConfig
+) -> None:
+    """Refuse by the properties' names; what is not configured counts with Kafka's default, not the broker's.
+
+    Decided in: GroupConfig#validateValues (4.3.1).
+    """
+    values = {name: configs.get(name, entry.config.default) for name, entry in known.items()}
+    for entry in _checked(known):
+        if entry.name in _CHECKED_IF_SET and entry.name not in configs:
+            continue
+        number = int(values[entry.name])
+        if entry.lowest is not None and number < entry.lowest.of(config):
+            raise InvalidGroupConfigError(
+                f"{entry.name} must be greater than or equal to {entry.lowest.name}"
+            )
+        if entry.highest is not None and number > entry.highest.of(config):
+            raise InvalidGroupConfigError(f"{entry.name} must be less than or equal to {entry.highest.name}")
+    _throw_if_session_too_short(known, values)
+
+
+def _throw_if_out_of_range(
+    known: Mapping[str, GroupConfigEntry], configs: Mapping[str, str], config: GroupCoordinatorConfig
+) -> None:
+    """Refuse by the properties' values; only what is configured is looked at, beside the broker's own values.
+
+    Decided in: GroupConfig#validateValues (4.4.0).
+    """
+    for entry in _checked(known):
+        if entry.name not in configs:
+            continue
+        number, highest = int(configs[entry.name]), entry.highest
+        most = INT_MAX if highest is None else highest.of(config)
+        if entry.lowest is None and number > most:
+            raise InvalidGroupConfigError(f"{entry.name} must be less than or equal to {most}")
+        if entry.lowest is not None and not entry.lowest.of(config) <= number <= most:
+            least = entry.lowest.of(config)
+            raise InvalidGroupConfigError(f"{entry.name} must be in the range {least} to {most} inclusive.")
+    reported = config.reported()
+    of_broker = {
+        name: reported.get(entry.config.synonym or "", entry.config.default) for name, entry in known.items()
+    }
+    for kind in _KINDS:
+        session, heartbeat = _session_and_heartbeat(kind)
+        if session in configs or heartbeat in configs:
+            _throw_if_session_too_short(known, {**of_broker, **configs}, kinds=(kind,))
+
+
+def _checked(known: Mapping[str, GroupConfigEntry]) -> Iterator[GroupConfigEntry]:
+    return (known[name] for name in _IN_ORDER_OF_CHECKS if name in known)
+
+
+def _throw_if_session_too_short(
+    known: Mapping[str, GroupConfigEntry], values: Mapping[str, str], kinds: tuple[str, ...] = _KINDS
+) -> None:
+    for kind in kinds:
+        session, heartbeat = _session_and_heartbeat(kind)
+        if session in known and int(values[session]) <= int(values[heartbeat]):
+            raise InvalidGroupConfigError(f"{session} must be greater than {heartbeat}")
+
+
+def _session_and_heartbeat(kind: str) -> tuple[str, str]:
+    return f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
+
+
+def evaluate(configs: Mapping[str, str], config: GroupCoordinatorConfig, profile: Profile) -> GroupConfig:
+    """Return what holds for a group; a value outside the broker's bounds is moved to the next bound.
+
+    Values that an administrator sets are within the bounds. They may be narrower after a restart.
+
+    Source: GroupConfig#evaluate (4.3.1).
+    """
+    known = group_configs(profile)
+
+    def number(name: str) -> int | None:
+        text, entry = configs.get(name), known.get(name)
+        if text is None or entry is None:
+            return None
+        given = int(text)
+        if not profile.has(Behaviour.GROUP_CONFIGS_KEPT_WITHIN_BOUNDS):
+            return given
+        least = given if entry.lowest is None else max(given, entry.lowest.of(config))
+        return least if entry.highest is None else min(least, entry.highest.of(config))
+
+    return GroupConfig(
+        consumer_session_timeout_ms=number(CONSUMER_SESSION_TIMEOUT),
+        consumer_heartbeat_interval_ms=number(CONSUMER_HEARTBEAT_INTERVAL),
+        consumer_assignment_interval_ms=number(CONSUMER_ASSIGNMENT_INTERVAL),
+    )

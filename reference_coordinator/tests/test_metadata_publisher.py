@@ -1,0 +1,187 @@
+"""What the coordinator gets to know of topics, and when."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from reference_coordinator.broker.cluster import Cluster
+from reference_coordinator.broker.cluster_state import Node
+from reference_coordinator.broker_messages import CreatableTopic, CreateTopicsRequest
+from reference_coordinator.coordinator.coordinator import GroupCoordinator
+from reference_coordinator.core.choices import DeterministicChoices
+from reference_coordinator.core.effects import Effect, Respond
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import Millis, ResponseToken
+from reference_coordinator.core.metadata_image import MetadataImage
+from reference_coordinator.messages import RequestContext
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import profile_for
+from reference_coordinator.tests.crashing_disk import CrashingDisk
+from reference_coordinator.tests.kept_broker import KeptBroker
+from reference_coordinator.tests.wire_broker import WireBroker, WireClient
+from reference_coordinator.tests.wire_client import request_frame
+from reference_coordinator.tests.wire_tools import SET, alter, create
+
+CONTEXT = RequestContext(api_version=7, client_id="client", client_host="/127.0.0.1")
+Heard = list[tuple[GroupCoordinator, MetadataImage, frozenset[str]]]
+
+
+@pytest.fixture(name="heard")
+def what_coordinators_hear(monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
+    heard: Heard = []
+
+    def on_metadata_update(
+        self: GroupCoordinator, image: MetadataImage, changed_topics: frozenset[str], *, now_ms: Millis
+    ) -> tuple[Effect, ...]:
+        assert now_ms >= 0
+        heard.append((self, image, changed_topics))
+        return ()
+
+    monkeypatch.setattr(GroupCoordinator, "on_metadata_update", on_metadata_update)
+    yield heard
+    versions: dict[int, int] = {}
+    for coordinator, image, _ in heard:
+        assert image.version > versions.get(id(coordinator), 0), "an image's version grows"
+        versions[id(coordinator)] = image.version
+
+
+@pytest.fixture(name="client")
+def client_of_a_broker() -> WireClient:
+    broker = WireBroker("4.4.0")
+    broker.elect()
+    return broker.connect()
+
+
+def partitions(image: MetadataImage) -> dict[str, int]:
+    return {name: topic.num_partitions for name, topic in image.topics.items() if not name.startswith("__")}
+
+
+def add_partitions(client: WireClient, name: str, count: int, *, validate_only: bool = False) -> Errors:
+    topic = {"name": name, "count": count, "assignments": None}
+    answer = client.ask("create_partitions", 3, topics=(topic,), timeout=1000, validate_only=validate_only)
+    return Errors(answer.results[0].error_code.value)
+
+
+def test_the_coordinator_begins_with_all_topics(heard: Heard) -> None:
+    WireBroker("4.4.0").connect().ask("metadata", 9, topics=None)
+
+    ((_, image, changed),) = heard
+    assert partitions(image) == {"orders": 3}
+    assert changed == {"orders"}
+
+
+def test_a_new_topic_is_known_before_the_next_request(heard: Heard, client: WireClient) -> None:
+    heard.clear()
+
+    topic_id = create(client, "new", num_partitions=2).topic_id
+
+    ((_, image, changed),) = heard
+    assert partitions(image) == {"orders": 3, "new": 2}
+    assert image.topics["new"].topic_id == str(topic_id)
+    assert changed == {"new"}
+
+
+def test_who_creates_a_topic_is_answered_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = WireBroker("4.4.0")
+    broker.elect()
+    token = ResponseToken(77)
+
+    def on_metadata_update(*_: object, **__: object) -> tuple[Effect, ...]:
+        return (Respond(token=token, response="of the coordinator"),)
+
+    apis = broker.listener.apis
+    monkeypatch.setattr(apis.coordinator, "on_metadata_update", on_metadata_update)
+    monkeypatch.setattr(apis, "_finish", lambda effect: effect)
+    request = CreateTopicsRequest(
+        topics=(CreatableTopic(name="new", num_partitions=1, replication_factor=1),), timeout_ms=Millis(1000)
+    )
+
+    answers = apis.handle(request, CONTEXT, ResponseToken(1), now_ms=Millis(0))
+
+    assert [each.token for each in answers] == [ResponseToken(1), token]
+
+
+def test_more_partitions_are_known_at_once(heard: Heard, client: WireClient) -> None:
+    heard.clear()
+
+    assert add_partitions(client, "orders", 4, validate_only=True) is Errors.NONE
+    assert heard == []
+    assert add_partitions(client, "orders", 4) is Errors.NONE
+
+    ((_, image, changed),) = heard
+    assert partitions(image) == {"orders": 4}
+    assert changed == {"orders"}
+
+
+def test_a_topic_that_is_created_anew_is_another(heard: Heard, client: WireClient) -> None:
+    first = create(client, "new").topic_id
+    heard.clear()
+
+    client.ask("delete_topics", 6, topics=({"name": "new", "topic_id": None},), timeout=1000)
+    second = create(client, "new").topic_id
+
+    (_, without, deleted), (_, image, created) = heard
+    assert partitions(without) == {"orders": 3}
+    assert deleted == created == {"new"}
+    assert image.topics["new"].topic_id == str(second) != str(first)
+    assert image.by_id(image.topics["new"].topic_id) == image.topics["new"]
+
+
+def test_nothing_else_is_news_of_topics(heard: Heard, client: WireClient) -> None:
+    create(client, "t")
+    heard.clear()
+
+    alter(client, ("retention.ms", SET, "1000"))
+    create(client, "t")
+    client.ask("metadata", 9, topics=None)
+
+    assert heard == []
+
+
+def test_every_broker_hears_of_a_topic(heard: Heard) -> None:
+    cluster = Cluster(
+        profile=profile_for("4.4.0"),
+        config=GroupCoordinatorConfig(),
+        choices=DeterministicChoices(),
+        nodes=[Node(node_id=number, host="localhost", port=9092 + number) for number in (1, 2)],
+        topics={"orders": 3},
+    )
+    first, second = (cluster.connected(number, client_host="127.0.0.1") for number in (1, 2))
+    for connection in (first, second):
+        cluster.received(connection, request_frame("metadata", 9, topics=None), now_ms=Millis(0))
+    heard.clear()
+
+    topic = {"name": "new", "num_partitions": 1, "replication_factor": 1}
+    cluster.received(first, request_frame("create_topics", 7, topics=(topic,)), now_ms=Millis(1))
+
+    assert [changed for _, _, changed in heard] == [{"new"}, {"new"}]
+    assert len({id(coordinator) for coordinator, _, _ in heard}) == 2
+
+
+def test_a_broker_that_starts_anew_hears_of_all_topics(heard: Heard) -> None:
+    broker = WireBroker("4.4.0")
+    broker.elect()
+    create(broker.connect(), "new")
+    heard.clear()
+
+    broker.restart()
+
+    (_, image, changed) = heard[-1]
+    assert {"new", "orders"} <= changed
+    assert partitions(image) == {"orders": 3, "new": 1}
+
+
+def test_versions_grow_on_when_a_process_ends(heard: Heard) -> None:
+    disk = CrashingDisk()
+    client = KeptBroker(disk).connect()
+    for _ in range(4):
+        create(client, "new")
+        client.ask("delete_topics", 6, topics=({"name": "new", "topic_id": None},), timeout=1000)
+    (_, before, _) = heard[-1]
+
+    again = next(disk for name, disk in disk.disks_after() if name.startswith("nothing"))
+    KeptBroker(again).connect().ask("metadata", 9, topics=None)
+
+    (_, after, changed) = heard[-1]
+    assert after.version >= before.version
+    assert "orders" in changed
