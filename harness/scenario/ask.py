@@ -65,8 +65,10 @@ TRANSACTION_TIMEOUT_MS: Final = 600_000
 TRANSACTION: Final = GroupRef("txn")
 """The transactional id of a scenario's only producer; one of another is a `conversation.group` too."""
 _MAIN: Final = GroupRef("main")
-Owned: TypeAlias = "Mapping[TopicT, Sequence[int]] | Ref | AnswerRef | None"
-"""Topic to partitions, by name; or what an answer brought; None where nothing is said of it."""
+Assigned: TypeAlias = "Mapping[str, Sequence[int]] | Mapping[GroupRef, Sequence[int]]"
+"""Topic to partitions, by name."""
+Owned: TypeAlias = "Assigned | Ref | AnswerRef | None"
+"""Partitions; or what an answer brought; None where nothing is said of them."""
 
 
 def request(api: str, version: int, **fields: RequestValue) -> Request:
@@ -246,7 +248,7 @@ def consumer_group_heartbeat(
     subscribed_topic_names: Sequence[Group] | None = None,
     subscribed_topic_regex: str | None | Unpinned = ANY,
     server_assignor: str | None = None,
-    topic_partitions: Owned[TopicT] = None,
+    topic_partitions: Owned = None,
 ) -> RequestFields:
     """Say that a member of a consumer group lives; what is left out is as it was.
 
@@ -256,7 +258,7 @@ def consumer_group_heartbeat(
     return {"topic_partitions": topic_ids(topic_partitions), "subscribed_topic_names": names}
 
 
-def topic_ids(partitions: Owned[TopicT]) -> Value:
+def topic_ids(partitions: Owned) -> Value:
     """Return partitions as consumer groups name them: by the ids of their topics."""
     if not isinstance(partitions, Mapping):
         return partitions
