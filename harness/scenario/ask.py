@@ -47,6 +47,14 @@ def subscription(*topics: str) -> bytes:
     )
 
 
+def assignment(topic: str, *partitions: int) -> bytes:
+    """Return ConsumerProtocolAssignment v0 bytes for one topic, as a leader gives them to members."""
+    indexes = b"".join(index.to_bytes(4) for index in partitions)
+    name = len(topic).to_bytes(2) + topic.encode()
+    no_data = (-1).to_bytes(4, signed=True)
+    return (0).to_bytes(2) + (1).to_bytes(4) + name + len(partitions).to_bytes(4) + indexes + no_data
+
+
 ORDERS: Final = subscription("orders")
 RANGE: Final = (("range", ORDERS),)
 """The protocols of a member that supports the range assignor and subscribes to `orders`."""

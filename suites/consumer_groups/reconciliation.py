@@ -92,8 +92,9 @@ def a_third_member_gets_its_part(conversation: Conversation) -> None:
 
     conversation.reconciles(ana, bob, carol)
     group_is(ana, "Stable", epoch=joined["member_epoch"] + 2)
-    for member in (ana, bob, carol):
-        member.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="NONE"))
+    parts = ((ana, {"orders": (0,)}), (bob, FREED), (carol, {"orders": (1,)}))
+    members = tuple(expect.group_member(each.member_id, owned=part, target=part) for each, part in parts)
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(members=members))
 
 
 @scenario("consumer_groups/reconciliation/leaver", source=LEAVES, clauses=("CR-10",))
