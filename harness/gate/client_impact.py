@@ -48,6 +48,11 @@ _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
             "Only clients that write subscriptions by themselves: with it, such a join is never answered,"
             " and the group lets nobody else in; without it, the group works on."
         ),
+        # Consumer groups.
+        "uniform_leaves_extra_partitions": (
+            "With it, fewer partitions move when a member joins or leaves; without, a partition might move "
+            "between members that both stayed."
+        ),
         # Static members.
         "static_replacement_persisted": (
             "With it, a static member that restarts is still known after the coordinator moves; without, "

@@ -18,9 +18,9 @@ from unittest.mock import patch
 
 from harness.cli import main as command_line
 from harness.results.exit_code import ExitCode
+from harness.tap.tests.test_run import RUN, joined_and_synced, tapping
 from harness.tests.damaged import damages
 from harness.tests.tapped import connected
-from harness.tests.test_tap_run import RUN, joined_and_synced, tapping
 
 SUITE: Final = "classic/heartbeat/**"
 SCENARIO: Final = "classic/heartbeat/empty-group"

@@ -8,9 +8,9 @@ from typing import Final
 from typing_extensions import override
 
 from harness.diff.model import Judgement
+from harness.orchestration.tests.test_driving import Disguised
 from harness.targets.base.interface import Breakpoint, Broker, BrokerAction, Progress, TargetError
 from harness.targets.reference.target import ReferenceTarget
-from harness.tests.test_orchestration_driving import Disguised
 
 CLAIMED: Final = "3.9"
 OTHER: Final = "2.6.0"

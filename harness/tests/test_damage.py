@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from harness.races.tests.test_rounds import stored
 from harness.results.exit_code import ExitCode
 from harness.scenario.errors import ScenarioError
 from harness.scenario.script import ActorSheet, Elapse, Script, script_from_json, script_to_json
+from harness.tap.tests.test_run import RUN
 from harness.tests.damage import SCENARIO, VERBS, called, examine, folders
 from harness.tests.raced import Shuffled, raced
-from harness.tests.test_races_rounds import stored
-from harness.tests.test_tap_run import RUN
 from harness.trace.files import RunFolder
 
 SAMPLE = (

@@ -9,6 +9,8 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Final
 
+from reference_coordinator.core.java import as_long
+
 _INT_MASK: Final = 0xFFFFFFFF
 _INT_MIN_UNSIGNED: Final = 0x80000000
 _SMALLEST_TABLE: Final = 16
@@ -17,6 +19,8 @@ _TRIE_BITS: Final = 5
 _TRIE_MASK: Final = 0b11111
 _HASH_BITS: Final = 32
 _REMEMBERED_GROUPS: Final = 4096
+_REMEMBERED_TOPICS: Final = 4096
+_LONG_MASK: Final = 0xFFFFFFFFFFFFFFFF
 
 
 def utf16_length(text: str) -> int:
@@ -30,6 +34,29 @@ def string_hash_code(text: str) -> int:
     for unit in _utf16_units(text):
         result = (31 * result + unit) & _INT_MASK
     return result
+
+
+@lru_cache(maxsize=_REMEMBERED_TOPICS)
+def uuid_hash_code(uuid: str) -> int:
+    """The hash of a UUID in its usual text form, as for a string. Source: Uuid#hashCode (4.3.1)."""
+    number = int(uuid.replace("-", ""), 16)
+    return (number >> 96 ^ number >> 64 ^ number >> 32 ^ number) & _INT_MASK
+
+
+def int_hash_code(number: int) -> int:
+    """The hash of an `Integer`, as an unsigned 32-bit number. Source: Integer#hashCode."""
+    return number & _INT_MASK
+
+
+def uuid_order(uuid: str) -> tuple[int, int]:
+    """What UUIDs are sorted by: two signed halves. Source: Uuid#compareTo (4.3.1)."""
+    number = int(uuid.replace("-", ""), 16)
+    return as_long(number >> 64), as_long(number & _LONG_MASK)
+
+
+def utf16_order(text: str) -> bytes:
+    """What strings are sorted by. Source: String#compareTo, which compares UTF-16 code units."""
+    return text.encode("utf-16-be", "surrogatepass")
 
 
 @lru_cache(maxsize=_REMEMBERED_GROUPS)
@@ -89,7 +116,7 @@ def in_scala_hash_map_order(keys: Sequence[str]) -> list[str]:
 
 def _utf16_units(text: str) -> list[int]:
     # Lone surrogates cannot come from the wire, but a test may make them.
-    encoded = text.encode("utf-16-be", "surrogatepass")
+    encoded = utf16_order(text)
     return [int.from_bytes(encoded[at : at + 2], "big") for at in range(0, len(encoded), 2)]
 
 

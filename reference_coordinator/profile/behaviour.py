@@ -105,6 +105,8 @@ class Behaviour(Enum):
     OFFSETS_WRITTEN_FLEXIBLE = auto()
     UNREADABLE_RECORD_FAILS_PARTITION = auto()
 
+    UNIFORM_LEAVES_EXTRA_PARTITIONS = auto()
+
 
 @value
 class Span:

@@ -8,6 +8,7 @@ from typing import Final
 
 from reference_coordinator.core.family import CoordinatorFamily
 from reference_coordinator.profile.api_behaviours import OF_KAFKA_APIS
+from reference_coordinator.profile.assignor_behaviours import OF_ASSIGNORS
 from reference_coordinator.profile.behaviour import (
     JAVA,
     OLDEST,
@@ -310,5 +311,7 @@ _BY_FAMILY: Final = (
     ),
 )
 
-TABLE: Final = _BY_RELEASE + _BY_FAMILY + OF_LOADING + OF_KAFKA_APIS + OF_TRANSACTIONS + OF_THE_LOG
+TABLE: Final = (
+    _BY_RELEASE + _BY_FAMILY + OF_LOADING + OF_KAFKA_APIS + OF_TRANSACTIONS + OF_THE_LOG + OF_ASSIGNORS
+)
 """Every behaviour once."""

@@ -19,6 +19,7 @@ from harness.scenario import (
     with_value,
 )
 from harness.scenario.log_records import LogRecord
+from suites.transactions.producers import Producer, ends, initialised
 
 WRITES = (Capability.RESTART, Capability.WRITE_LOG, Capability.SOLE_LEADER)
 """In a cluster partitions are led again one by one."""
@@ -40,16 +41,33 @@ def _appends(conversation: Conversation, name: str, partition: int, *records: Lo
     return group
 
 
-def _restarts(conversation: Conversation, ana: Actor, *groups: GroupRef) -> None:
-    """Restart the coordinator, and await that the partitions of some groups are loaded, or given up."""
+def _restarts(conversation: Conversation, producer: Producer, *groups: GroupRef, offset: int = 1) -> None:
+    """Restart the coordinator, and await that the partitions of some groups are loaded, or given up.
+
+    A partition that nobody has begun to load answers like one that a Java coordinator has given up. A
+    transaction tells when all are begun. With KRaft a broker takes up transactions after groups. And the
+    Scala coordinator lets a transaction's offsets take effect in the one thread that loads, behind all loads.
+    """
+    ana, good = producer.actor, conversation.group("good")
     conversation.restarts_coordinator()
     ana.repeats(
-        ask.offset_fetch(group_id=conversation.group("good"), topics={"payments": (0,)}),
+        ask.offset_fetch(group_id=good, topics={"payments": (0,)}),
         until=expect.offset_fetch({"payments": {0: 15}}),
         within_ms=WITHIN_MS,
     )
-    # A Java coordinator has yet to take up some of the others, which is a matter of milliseconds.
-    conversation.elapses(300)
+    ana.repeats(
+        producer.adds(group_id=good), until=expect.add_offsets_to_txn(error_code="NONE"), within_ms=WITHIN_MS
+    )
+    ana.asks(
+        producer.commits({"orders": {0: offset}}, group_id=good),
+        expect.txn_offset_commit({"orders": {0: "NONE"}}),
+    )
+    ends(producer, committed=True)
+    ana.repeats(
+        ask.offset_fetch(group_id=good, topics={"orders": (0,)}),
+        until=expect.offset_fetch({"orders": {0: offset}}),
+        within_ms=WITHIN_MS,
+    )
     for group in groups:
         ana.repeats(
             ask.offset_fetch(group_id=group),
@@ -75,9 +93,10 @@ def an_offset_of_an_unknown_version_costs_the_partition(conversation: Conversati
     Java one does not coordinate it.
     """
     ana = conversation.actor("ana")
+    producer = initialised(ana)
     main = _appends(conversation, "main", 3, with_value(offset_record("orders", 0, 10), UNKNOWN + bytes(20)))
     good = _appends(conversation, "good", 15)
-    _restarts(conversation, ana, main)
+    _restarts(conversation, producer, main)
 
     _fetches(ana, main)
     ana.climbs(
@@ -102,7 +121,7 @@ def an_offset_of_an_unknown_version_costs_the_partition(conversation: Conversati
         ]
     )
     _fetches(ana, main)
-    _restarts(conversation, ana, main)
+    _restarts(conversation, producer, main, offset=2)
     _fetches(ana, main)
     ana.asks(ask.describe_groups(), expect.describe_groups(error_code=one_of(*LOST), members=()))
     ana.asks(ask.delete_groups(groups=(good,)), expect.delete_groups("NONE"))
@@ -118,6 +137,7 @@ def an_offset_of_an_unknown_version_costs_the_partition(conversation: Conversati
 def what_cannot_be_read_costs_the_partition(conversation: Conversation) -> None:
     """Unknown versions, values and keys that end too early, and values of no bytes cost their partitions."""
     ana = conversation.actor("ana")
+    producer = initialised(ana)
     # Whose they are matters to nobody, since nobody reads so far.
     offset, tombstone = offset_record("orders", 0, 10), offset_tombstone("orders", 0)
     spoilt = (
@@ -131,7 +151,7 @@ def what_cannot_be_read_costs_the_partition(conversation: Conversation) -> None:
         _appends(conversation, "short-group-key", 7, record_of_type(2, key=b"\x00", value=None)),
     )
     _appends(conversation, "good", 15)
-    _restarts(conversation, ana, *spoilt)
+    _restarts(conversation, producer, *spoilt)
 
     _fetches(ana, *spoilt)
 
@@ -151,6 +171,7 @@ def what_some_releases_read_costs_the_partition_in_others(conversation: Conversa
     a key of type 0 has a value of version 0. Bytes behind a value are no fault.
     """
     ana = conversation.actor("ana")
+    producer = initialised(ana)
     types = (
         record_of_type(99, key=b"what", value=b"ever"),
         record_of_type(-1),
@@ -176,7 +197,7 @@ def what_some_releases_read_costs_the_partition_in_others(conversation: Conversa
         conversation.appends(offset_record("payments", 0, 7, group=group), *records, to=group, spoils=True)
     groups = (types_, v4, group_v4, to_come, group_to_come, type_0, tag, longer)
     _appends(conversation, "good", 15)
-    _restarts(conversation, ana, *groups)
+    _restarts(conversation, producer, *groups)
 
     _fetches(ana, *groups)
     for group in (group_v4, group_to_come):

@@ -118,3 +118,35 @@ def a_pending_id_may_not_become_static_in_v7(conversation: Conversation) -> None
 
     ana.sends(ask.join_group(version=7, group_instance_id="seat-a"))
     ana.receives(expect.join_group(error_code="UNKNOWN_SERVER_ERROR", member_id=""))
+
+
+@scenario(
+    "static_membership/successor/syncs-in-vain",
+    source="GroupMetadataManager#expirePendingSync",
+    clauses=("SG-23", "ST-29"),
+)
+def a_successor_that_syncs_in_vain(conversation: Conversation) -> None:
+    """A static member that restarts before it has synced is waited for under its old id, and nobody has that.
+
+    So a rebalance begins at the deadline for syncing, although all have synced. So since 2.8.1.
+    """
+    ana = conversation.actor("ana")
+    bob = conversation.actor("bob", group_instance_id="seat-b")
+    bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
+    conversation.stable_group(ana, bob, rebalance_timeout_ms=2_000)
+    ana.sends(ask.join_group(rebalance_timeout_ms=2_000))
+    bob.sends(ask.join_group(rebalance_timeout_ms=2_000))
+    ana.receives(expect.join_group(error_code="NONE", generation_id=3, leader=ana.member_id))
+    bob.receives(expect.join_group(error_code="NONE", generation_id=3))
+    ana.syncs_as_leader((ana, bob))
+
+    bob_again.asks(
+        ask.join_group(rebalance_timeout_ms=2_000), expect.join_group(error_code="NONE", generation_id=3)
+    )
+    bob_again.asks(ask.sync_group(), expect.sync_group(error_code="NONE", assignment=bob.part))
+    conversation.elapses(1_300)
+    ana.asks(ask.heartbeat(), error_code="NONE")
+    conversation.elapses(1_000)
+
+    ana.asks(ask.heartbeat(), error_code=ANY)
+    bob_again.asks(ask.heartbeat(), error_code=ANY)

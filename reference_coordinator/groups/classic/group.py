@@ -304,8 +304,9 @@ class ClassicGroup(ClassicGroupMembership):
         assert set(self.leader_candidates) <= set(self.members)
         assert self.leader_id is None or self.leader_id in self.leader_candidates
         assert self.pending_join_members.isdisjoint(self.members)
-        assert set(self.pending_sync_members) <= set(self.members)
         if not self.profile.has(Behaviour.REJECTION_ERASES_STATIC_MAPPING):
+            # Only static members are replaced, and so leave an id behind.
+            assert self.static_members or set(self.pending_sync_members) <= set(self.members)
             static = {
                 each.group_instance_id: each.member_id
                 for each in self.members.values()

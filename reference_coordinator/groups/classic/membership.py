@@ -52,11 +52,23 @@ class ClassicGroupMembership(Group):
     static_members: dict[GroupInstanceId, MemberId] = field(default_factory=dict)
     pending_join_members: set[MemberId] = field(default_factory=set)
     pending_sync_members: dict[MemberId, None] = field(default_factory=dict)
-    """Who has not synced in this generation; a dict for its order."""
+    """Who has not synced in this generation; a dict for its order.
+
+    A static member that is replaced stays in it with its old id, so that nobody can sync for it any more.
+    Releases that let no pending sync expire have no such set.
+    """
 
     def transition_to(self, state: ClassicGroupState, *, now_ms: Millis) -> None:
-        """Enter a state. Source: ClassicGroup#transitionTo (4.3.1)."""
-        assert self.state in VALID_PREVIOUS_STATES[state], f"{self.state} to {state}"
+        """Enter a state.
+
+        Raises:
+            IllegalStateError: the group cannot come from the state that it is in.
+
+        Source: ClassicGroup#transitionTo (4.3.1), GroupMetadata#transitionTo (3.9.2).
+        """
+        if self.state not in VALID_PREVIOUS_STATES[state]:
+            # A deadline that was set for another group of this id may bring this about.
+            raise IllegalStateError("Group should be in another state before moving")
         self.previous_state = self.state
         self.state = state
         self.current_state_timestamp_ms = now_ms

@@ -147,13 +147,16 @@ def complete_classic_group_join(shard: GroupMetadataManager, group: ClassicGroup
 
 
 def _answer_joined_members(shard: GroupMetadataManager, group: ClassicGroup) -> None:
+    awaits_sync = shard.profile.has(Behaviour.PENDING_SYNC_EXPIRES)
     for member in group.members.values():
         response = join_result_of_generation(group, member.member_id)
         complete_join_future(shard, member, response, permitted_roles(group, member.member_id))
         reschedule_classic_group_member_heartbeat(shard, group, member)
         member.is_new = False
-        group.pending_sync_members[member.member_id] = None
-    schedule_pending_sync(shard, group)
+        if awaits_sync:
+            group.pending_sync_members[member.member_id] = None
+    if awaits_sync:
+        schedule_pending_sync(shard, group)
 
 
 def schedule_pending_sync(shard: GroupMetadataManager, group: ClassicGroup) -> None:
@@ -161,8 +164,6 @@ def schedule_pending_sync(shard: GroupMetadataManager, group: ClassicGroup) -> N
 
     Source: GroupMetadataManager#schedulePendingSync (4.3.1).
     """
-    if not shard.profile.has(Behaviour.PENDING_SYNC_EXPIRES):
-        return
     shard.timers.schedule(
         SyncKey(group_id=group.group_id),
         shard.now_ms + group.rebalance_timeout_ms,

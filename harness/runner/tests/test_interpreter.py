@@ -1,0 +1,284 @@
+import asyncio
+import json
+from collections.abc import Callable
+
+import pytest
+
+from harness.runner.interpreter import Interpreter
+from harness.runner.recorder import Recorder
+from harness.runner.tests.test_drive import MemoryBroker
+from harness.runner.witness import Watch, Witness
+from harness.scenario import Conversation, ask, expect, record, scenario
+from harness.scenario.bindings import Bindings
+from harness.scenario.script import Script
+from harness.targets.base.interface import Capability, Connection, Role
+from harness.tests.stages import CLOSE, MemoryConnection, MemoryStage, Responder
+from harness.trace.canonical import Canonicaliser
+from harness.trace.events import Event, EventKind
+
+
+def script_of(function: Callable[[Conversation], None], *, needs: tuple[Capability, ...] = ()) -> Script:
+    stated = scenario("classic/test/one", source="GroupMetadataManager#x", needs=needs)
+    return record(stated(function))
+
+
+class SettlingStage(MemoryStage):
+    """A stage on which, as over a network, things take a while."""
+
+    @property
+    def settle_ms(self) -> float:
+        return 100
+
+
+def run(
+    script: Script,
+    responder: Responder,
+    *,
+    failure: str | None = None,
+    failed_at_ms: float = 0,
+    stage_type: type[MemoryStage] = MemoryStage,
+    kept_ms: Callable[[float], float] | None = None,
+) -> list[Event]:
+    """Hold a script with a stage that answers by a function, and return what was recorded."""
+    events: list[Event] = []
+    stage = stage_type(responder)
+    recorder = Recorder(
+        run_id="r",
+        target="t",
+        script=script,
+        canonicaliser=Canonicaliser(groups={"g": "main"}),
+        write=events.append,
+        now_ms=stage.now_ms,
+    )
+    interpreter = Interpreter(
+        script=script,
+        stage=stage,
+        recorder=recorder,
+        bindings=Bindings(groups={"main": "g"}),
+        broker_failure=lambda: failure if stage.now_ms() >= failed_at_ms else None,
+        witness=None if kept_ms is None else witness_of(stage, kept_ms),
+    )
+    asyncio.run(interpreter.run())
+    return events
+
+
+def witness_of(stage: MemoryStage, kept_ms: Callable[[float], float]) -> Witness:
+    """Return a witness of a broker that was kept from running so long in all at a time of the stage's."""
+
+    class Kept(Watch):
+        def broker_kept_ms(self) -> float:
+            return kept_ms(stage.now_ms())
+
+        def flush(self) -> None:
+            pass
+
+    return Witness(watch=Kept(broker=MemoryBroker({}, lambda _: None), since_s=0.0), now_ms=stage.now_ms)
+
+
+def answer(request: bytes, body: str, *, correlation_id: bytes | None = None) -> bytes:
+    """Answer with a flexible body given in hexadecimal digits."""
+    return (correlation_id or request[4:8]) + b"\0" + bytes.fromhex(body)
+
+
+HEARTBEAT_NONE = "00000000 0000 00"
+
+
+def two_heartbeats(conversation: Conversation) -> None:
+    """Two heartbeats are answered in turn."""
+    ana = conversation.actor("ana")
+    for generation_id in (1, 2):
+        ana.sends(ask.heartbeat(member_id="m", generation_id=generation_id))
+        ana.receives(expect.heartbeat(error_code="NONE"), within_ms=100)
+
+
+def kinds(events: list[Event]) -> list[str]:
+    return [event.kind for event in events]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "note"),
+    [
+        ("00000000 03e5 00", EventKind.RESPONSE, None),
+        ("00000000 0000 01 05 02 6162", EventKind.MALFORMED, "tag"),
+        ("00000000 0000 00 ff", EventKind.MALFORMED, "left over"),
+        ("00000000 00", EventKind.MALFORMED, "not a Heartbeat v4"),
+    ],
+    ids=["unknown-error-code", "unknown-tagged-field", "trailing-bytes", "missing-bytes"],
+)
+def test_strange_bytes_are_recorded_and_the_conversation_goes_on(
+    body: str, kind: EventKind, note: str | None
+) -> None:
+    events = run(script_of(two_heartbeats), lambda request: answer(request, body))
+    assert kinds(events) == [EventKind.REQUEST, kind, EventKind.REQUEST, kind]
+    assert events[1].raw is not None
+    assert events[1].raw.endswith(body.replace(" ", ""))
+    assert (note or "") in (events[1].note or "")
+
+
+def test_a_wrong_correlation_id_is_unsolicited_and_the_answer_is_still_awaited() -> None:
+    wrong = (999).to_bytes(4, "big")
+    events = run(
+        script_of(two_heartbeats), lambda request: answer(request, HEARTBEAT_NONE, correlation_id=wrong)
+    )
+    assert kinds(events)[:3] == [EventKind.REQUEST, EventKind.UNSOLICITED, EventKind.NO_ANSWER]
+    assert "999" in (events[1].note or "")
+
+
+def test_two_bytes_are_taken_for_the_answer_to_the_oldest_request() -> None:
+    events = run(script_of(two_heartbeats), lambda _: b"\0\0")
+    assert kinds(events) == [EventKind.REQUEST, EventKind.MALFORMED] * 2
+
+
+def test_no_answer_is_recorded_with_the_time_that_was_waited() -> None:
+    events = run(script_of(two_heartbeats), lambda _: None)
+    assert kinds(events) == [EventKind.REQUEST, EventKind.NO_ANSWER] * 2
+    assert events[1].elapsed_ms == 100
+
+
+def test_a_closed_connection_is_recorded_and_the_next_request_opens_another() -> None:
+    answers = iter([CLOSE, None])
+    events = run(
+        script_of(two_heartbeats),
+        lambda request: CLOSE if next(answers) is CLOSE else answer(request, HEARTBEAT_NONE),
+    )
+    assert kinds(events) == [EventKind.REQUEST, EventKind.CLOSED, EventKind.REQUEST, EventKind.RESPONSE]
+
+
+def test_a_lost_target_ends_the_conversation_and_says_how() -> None:
+    events = run(script_of(two_heartbeats), lambda _: CLOSE, failure="exit status 137")
+    assert kinds(events) == [EventKind.REQUEST, EventKind.CLOSED, EventKind.ABANDONED]
+    assert events[-1].note == "target lost: exit status 137"
+
+
+def test_a_target_that_is_seen_to_be_lost_only_after_its_connections_closed_is_lost_all_the_same() -> None:
+    events = run(
+        script_of(two_heartbeats),
+        lambda _: CLOSE,
+        failure="exit status 137",
+        failed_at_ms=50,
+        stage_type=SettlingStage,
+    )
+    assert kinds(events) == [EventKind.REQUEST, EventKind.CLOSED, EventKind.ABANDONED]
+
+
+@pytest.mark.parametrize(
+    ("kept_ms", "sent_ms"),
+    [
+        (lambda _: 0.0, 100),
+        (lambda ms: min(ms, 250), 350),
+        (lambda ms: ms * 0.05, 100),
+        (lambda ms: ms, 2000),
+    ],
+    ids=["quiet", "a pause", "hardly", "never runs"],
+)
+def test_a_broker_that_is_kept_from_running_gets_longer_to_take_in_what_others_follow(
+    kept_ms: Callable[[float], float], sent_ms: float
+) -> None:
+    def two(conversation: Conversation) -> None:
+        """Bob heartbeats while ana waits for her answer."""
+        ana, bob = conversation.actor("ana"), conversation.actor("bob")
+        ana.sends(ask.heartbeat(generation_id=1, member_id="a"))
+        bob.sends(ask.heartbeat(generation_id=1, member_id="b"))
+        bob.receives(expect.heartbeat(error_code="NONE"))
+        ana.receives(expect.heartbeat(error_code="NONE"))
+
+    events = run(
+        script_of(two),
+        lambda request: answer(request, HEARTBEAT_NONE),
+        stage_type=SettlingStage,
+        kept_ms=kept_ms,
+    )
+    assert [each.at_ms for each in events if each.kind == EventKind.REQUEST][1] == pytest.approx(
+        sent_ms, abs=50
+    )
+
+
+def test_a_value_that_never_came_ends_the_conversation() -> None:
+    def joins(conversation: Conversation) -> None:
+        """A heartbeat needs the member id that a join brings."""
+        ana = conversation.actor("ana")
+        ana.sends(ask.join_group())
+        ana.receives(expect.join_group(error_code="NONE"), within_ms=10)
+        ana.sends(ask.heartbeat())
+        ana.receives(expect.heartbeat(error_code="NONE"))
+
+    events = run(script_of(joins), lambda _: None)
+    assert kinds(events) == [EventKind.REQUEST, EventKind.NO_ANSWER, EventKind.ABANDONED]
+    assert events[-1].note == "no answer brought ana.generation_id"
+
+
+def test_an_answer_that_comes_while_parked_is_recorded_there_and_given_to_who_awaits_it() -> None:
+    def parks(conversation: Conversation) -> None:
+        """A request that was to stay parked is answered."""
+        ana = conversation.actor("ana")
+        ana.sends(ask.heartbeat(member_id="m", generation_id=1))
+        ana.stays_parked(for_ms=50)
+        ana.receives(expect.heartbeat(error_code="NONE"), within_ms=50)
+
+    answered = run(script_of(parks), lambda request: answer(request, HEARTBEAT_NONE))
+    assert kinds(answered) == [EventKind.REQUEST, EventKind.RESPONSE, EventKind.RESPONSE]
+    silent = run(script_of(parks), lambda _: None)
+    assert kinds(silent) == [EventKind.REQUEST, EventKind.SILENCE, EventKind.NO_ANSWER]
+
+
+def test_a_poll_ends_with_the_first_satisfying_answer_or_with_its_time() -> None:
+    def polls(conversation: Conversation) -> None:
+        """A heartbeat is repeated until a rebalance shows."""
+        ana = conversation.actor("ana")
+        ana.repeats(
+            ask.heartbeat(member_id="m", generation_id=1),
+            until=expect.heartbeat(error_code="REBALANCE_IN_PROGRESS"),
+            within_ms=200,
+            every_ms=50,
+        )
+
+    bodies = iter([HEARTBEAT_NONE, HEARTBEAT_NONE, "00000000 001b 00"])
+    events = run(script_of(polls), lambda request: answer(request, next(bodies)))
+    assert kinds(events).count(EventKind.POLL) == 2
+    assert json.loads(events[-1].fields or "")["error_code"] == "REBALANCE_IN_PROGRESS"
+
+    in_vain = run(script_of(polls), lambda request: answer(request, HEARTBEAT_NONE))
+    assert in_vain[-1].kind == EventKind.RESPONSE
+    assert kinds(in_vain).count(EventKind.POLL) == 4
+
+
+def test_the_same_answers_give_the_same_events() -> None:
+    first = run(script_of(two_heartbeats), lambda request: answer(request, HEARTBEAT_NONE))
+    again = run(script_of(two_heartbeats), lambda request: answer(request, HEARTBEAT_NONE))
+    assert first == again
+
+
+def answered_while_it_shuts_down(conversation: Conversation) -> None:
+    """What a broker answers before it ends is received after it; then the actor connects anew."""
+    ana = conversation.actor("ana")
+    ana.sends(ask.heartbeat(member_id="m", generation_id=1))
+    conversation.restarts_coordinator()
+    ana.receives(expect.heartbeat(error_code="NONE"), within_ms=100)
+    ana.sends(ask.heartbeat(member_id="m", generation_id=2))
+    ana.receives(expect.heartbeat(error_code="NONE"), within_ms=100)
+
+
+def test_an_answer_from_before_a_restart_is_received_and_its_connection_dropped() -> None:
+    opened: list[MemoryConnection] = []
+
+    class CountingStage(MemoryStage):
+        """A stage that keeps its connections."""
+
+        async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
+            opened.append(MemoryConnection(self))
+            return opened[-1]
+
+    events = run(
+        script_of(answered_while_it_shuts_down, needs=(Capability.RESTART,)),
+        lambda request: answer(request, HEARTBEAT_NONE),
+        stage_type=CountingStage,
+    )
+
+    assert kinds(events) == [
+        EventKind.REQUEST,
+        EventKind.CONTROL,
+        EventKind.RESPONSE,
+        EventKind.REQUEST,
+        EventKind.RESPONSE,
+    ]
+    assert [each.lost for each in opened] == ["closed by the actor", None]

@@ -1,0 +1,266 @@
+"""A broker full of others' groups, topics and transactions, before and after a run of the whole suite."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import confluent_kafka as ck
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from harness.orchestration.run import orchestrate
+from harness.targets.base.dialogue import Dialogue
+from harness.targets.base.prepare import ask_until
+from harness.targets.base.tcp import TcpStage, new_connect_slots
+from harness.targets.external.namespace import MARK, made
+from harness.targets.kafka.local_nodes import LocalNodes
+from harness.targets.tests.test_external_stock import left_on
+from harness.tests.completed_runs import CHECKOUT, Quiet, plan_of
+from harness.tests.reference_broker import reference_broker
+from harness.tests.stock_brokers import stock_brokers
+from harness.wire.codec import Fields, FieldValue
+
+THEIRS = {"orders": 3, "payments": 2, "no-such-topic": 1, f"{MARK}backup": 1}
+GROUPS = ("payroll", "held-up", "size", "no-such-group", "conformance-unknown-tag", f"{MARK}mine")
+AS_SCRIPTS_WANT = {
+    "auto.create.topics.enable": "false",
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "100",
+    "offset.metadata.max.bytes": "4094",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+}
+"""Settings with which scripts that destroy find what they ask for."""
+
+
+@contextmanager
+def others(address: str) -> Iterator[None]:
+    """Let others have topics with records, groups with offsets, and a transaction that goes on."""
+    servers: dict[str, str | int | float | bool] = {"bootstrap.servers": address, "log_level": 2}
+    admin = AdminClient(servers)
+    for future in admin.create_topics([NewTopic(name, n, 1) for name, n in THEIRS.items()]).values():
+        future.result(60)
+    writer = ck.Producer(servers)
+    for number in range(300):
+        writer.produce(tuple(THEIRS)[number % len(THEIRS)], value=f"record {number}".encode())
+    assert writer.flush(60) == 0
+    for number, group in enumerate(GROUPS):
+        consumer = ck.Consumer({**servers, "group.id": group, "enable.auto.commit": False})
+        _commit(consumer, [ck.TopicPartition("orders", partition, number + 1) for partition in range(3)])
+        consumer.close()
+    payer = ck.Producer({**servers, "transactional.id": "payroll", "transaction.timeout.ms": 900_000})
+    payer.init_transactions(60)
+    payer.begin_transaction()
+    payer.produce("payments", partition=1, value=b"not yet")
+    assert payer.flush(60) == 0
+    try:
+        yield
+    finally:
+        payer.abort_transaction(60)
+
+
+def _commit(consumer: ck.Consumer, offsets: list[ck.TopicPartition]) -> None:
+    """Commit, also to a coordinator that is only just getting to know its partitions."""
+    for _ in range(100):
+        try:
+            consumer.commit(offsets=offsets, asynchronous=False)
+        except ck.KafkaException as error:
+            if not error.args[0].retriable() and error.args[0].code() != ck.KafkaError.NOT_COORDINATOR:
+                raise
+        else:
+            return
+    raise AssertionError("nothing can be committed")
+
+
+def logs(nodes: LocalNodes) -> Mapping[str, bytes]:
+    """Read every byte of the logs of others' topics."""
+    return {
+        f"{partition.name}/{segment.name}": segment.read_bytes()
+        for name in THEIRS
+        for node_id in nodes.brokers
+        for partition in nodes.storage_of(node_id).glob(f"{name}-*")
+        for segment in partition.glob("*.log")
+    }
+
+
+async def reported(address: str) -> Mapping[str, FieldValue]:
+    """Ask for all that the broker says of others' groups, topics, transactions and settings."""
+    host, _, port = address.rpartition(":")
+    stage = TcpStage(host, int(port), connect_slots=new_connect_slots())
+
+    async def ask(dialogue: Dialogue) -> Mapping[str, FieldValue]:
+        await dialogue.learn_versions()
+        found: dict[str, FieldValue] = {}
+        for group in GROUPS:
+            offsets = await dialogue.ask("OffsetFetch", 5, {"group_id": group, "topics": None})
+            found[f"offsets of {group}"] = offsets.fields["topics"]
+        groups = await dialogue.ask("DescribeGroups", 4, {"groups": list(GROUPS)})
+        found["groups"] = groups.fields["groups"]
+        topics = await dialogue.ask("Metadata", 7, {"topics": None, "allow_auto_topic_creation": False})
+        found["topics"] = sorted(
+            f"{row.text('name')}: {len(row.rows('partitions'))}"
+            for row in topics.rows("topics")
+            if not made(row.text("name") or "")
+        )
+        payroll = await dialogue.ask("DescribeTransactions", 0, {"transactional_ids": ["payroll"]})
+        found["transactions"] = payroll.fields["transaction_states"]
+        broker: Fields = {"resource_type": 4, "resource_name": "1", "configuration_keys": None}
+        config = await dialogue.ask("DescribeConfigs", 2, {"resources": [broker]})
+        found["settings"] = config.fields["results"]
+        return found
+
+    try:
+        return await ask_until(stage, ask, timeout_ms=60_000, failure=lambda: None)
+    finally:
+        await stage.close()
+
+
+@pytest.mark.broker
+def test_a_run_touches_nothing_of_others(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with stock_brokers("3.9.2", tmp_path, settings=AS_SCRIPTS_WANT) as nodes:
+            host, port = next(iter(nodes.brokers.values())).address
+            address = f"{host}:{port}"
+            with others(address):
+                before = logs(nodes), await reported(address)
+                assert sum(map(len, before[0].values())) > 1000
+                plan = plan_of(tmp_path / "reports", [f"external:{address}"])
+                run = await asyncio.to_thread(orchestrate, plan, Quiet())
+                after = logs(nodes), await reported(address)
+                assert after == before
+                assert await left_on(address) == [f"{MARK}mine", f"{MARK}backup"]
+            judged = {
+                each.scenario_id: each
+                for each in run.checked.judgements
+                if each.target.startswith("external-")
+            }
+            for scenario_id in ("admin/no-log/nobody-coordinates", "transactions/markers/elsewhere"):
+                assert judged[scenario_id].outcome == "not applicable"
+                assert judged[scenario_id].reason.startswith("would touch what is not ours")
+
+    asyncio.run(test())
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("race", "commit-leave", "static-twins", "--rounds", "3"),
+        ("clients", "--client", "confluent-kafka", "clients/rebalance/eager", "clients/delivery/**"),
+    ],
+)
+def test_races_and_real_clients_touch_nothing_of_others(command: tuple[str, ...], tmp_path: Path) -> None:
+    async def test() -> None:
+        async with stock_brokers("3.9.2", tmp_path, settings=AS_SCRIPTS_WANT) as nodes:
+            host, port = next(iter(nodes.brokers.values())).address
+            address = f"{host}:{port}"
+            with others(address):
+                before = logs(nodes), await reported(address)
+                options = ["--target", f"external:{address}", "--out", str(tmp_path / "reports")]
+                done = await asyncio.to_thread(
+                    subprocess.run,
+                    [sys.executable, "-m", "harness.cli", *command, *options],
+                    cwd=CHECKOUT,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                assert done.returncode == 0, done.stdout + done.stderr
+                assert done.stdout.startswith(f"external:{address} is a broker of others")
+                assert (logs(nodes), await reported(address)) == before
+                assert await left_on(address) == [f"{MARK}mine", f"{MARK}backup"]
+
+    asyncio.run(test())
+
+
+def _run(address: str, reports: Path, run_id: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "harness.cli", "run", "--target", f"external:{address}", "--no-report"]
+    options = ["--run-id", run_id, "--out", str(reports), "classic/initial-delay/**", "classic/join/**"]
+    return subprocess.Popen(
+        [*command, *options], cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+async def _until_there_is_something(address: str) -> None:
+    while not any("classic" in name for name in await left_on(address)):  # noqa: ASYNC110 - it is asked
+        await asyncio.sleep(0.1)
+
+
+def _clean(address: str, *options: str) -> str:
+    command = [sys.executable, "-m", "harness.cli", "clean", f"external:{address}", *options]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_interrupted_takes_away_what_it_made(how: signal.Signals, tmp_path: Path) -> None:
+    with reference_broker("3.9", properties=()) as address, _run(address, tmp_path, "cut") as run:
+        asyncio.run(_until_there_is_something(address))
+        os.kill(run.pid, how)
+        run.communicate()
+        assert asyncio.run(left_on(address)) == []
+
+
+def test_what_a_killed_run_left_is_taken_away_and_nothing_else(tmp_path: Path) -> None:
+    with reference_broker("3.9", properties=()) as address:
+        theirs = ck.Consumer({"bootstrap.servers": address, "group.id": f"{MARK}mine", "log_level": 2})
+        admin = AdminClient({"bootstrap.servers": address})
+        admin.create_topics([NewTopic("orders", 1, 1)])["orders"].result(60)
+        theirs.commit(offsets=[ck.TopicPartition("orders", 0, 7)], asynchronous=False)
+        theirs.close()
+        with _run(address, tmp_path, "killed") as run:
+            asyncio.run(_until_there_is_something(address))
+            run.kill()
+            run.communicate()
+        left = asyncio.run(left_on(address))
+        assert len(left) > 2
+        assert "0 groups and 0 topics deleted" in _clean(address)
+        assert "0 groups and 0 topics deleted" in _clean(address, "--run", "kill")
+        assert asyncio.run(left_on(address)) == left
+        assert "2 topics deleted" in _clean(address, "--run", "killed")
+        assert asyncio.run(left_on(address)) == [f"{MARK}mine"]
+
+
+@pytest.mark.parametrize("command", [("clients", "--client", "confluent-kafka"), ("tap",)])
+def test_a_dry_run_of_clients_and_of_a_tap_asks_nothing(command: tuple[str, ...], tmp_path: Path) -> None:
+    options = ["--target", "external:127.0.0.1:1", "--dry-run", "--out", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "harness.cli", *command, *options],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "is a broker of others" in done.stdout
+    assert f"topic: {MARK}" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_real_clients_do_not_go_round_the_guard(tmp_path: Path) -> None:
+    options = ["--target", "external:127.0.0.1:1", "--no-tap", "--client", "confluent-kafka"]
+    done = subprocess.run(
+        [sys.executable, "-m", "harness.cli", "clients", *options, "--out", str(tmp_path)],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 64
+    assert "which the tap guards" in done.stderr
+
+
+def test_a_dry_run_lists_and_asks_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "harness.cli", "run", "--target", "external:127.0.0.1:1", "--dry-run"]
+    done = subprocess.run(
+        [*command, "--out", str(tmp_path)], cwd=CHECKOUT, capture_output=True, text=True, check=True
+    )
+    assert f"topic: {MARK}" in done.stdout
+    assert "not applicable: 5 scenarios: would touch what is not ours (DeleteTopics)" in done.stdout
+    assert list(tmp_path.iterdir()) == []

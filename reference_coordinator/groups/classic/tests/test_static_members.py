@@ -1,0 +1,283 @@
+"""Static members that restart: catalogue rows ST-*."""
+
+import pytest
+
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.tests.kit import (
+    INITIAL_DELAY_MS,
+    JAVA,
+    REBALANCE_MS,
+    SCALA,
+    SESSION_MS,
+    Broker,
+    both,
+    commit,
+    heartbeat,
+    join,
+    joined_members,
+    leave,
+    parked_members,
+    stable_group,
+    sync,
+)
+
+
+@both
+def test_a_follower_that_restarts_takes_its_place_without_a_rebalance(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob = stable_group(broker, join(), join(instance="i"))
+
+    back = broker.send(join(instance="i")).join
+
+    assert back.member_id not in {ana, bob}
+    assert back.member_id.startswith("i-")
+    assert (back.generation_id, back.leader, back.members) == (1, ana, ())
+    assert not back.skip_assignment
+    assert broker.send(heartbeat(ana)).error is Errors.NONE
+    assert broker.send(sync(back.member_id)).sync.assignment == bob.encode()
+
+
+@both
+def test_a_leader_that_restarts_is_reported_its_old_id_until_version_8(profile: str) -> None:
+    broker = Broker(profile)
+    ana, _ = stable_group(broker, join(instance="i"), join())
+
+    back = broker.send(join(instance="i"), version=8).join
+
+    assert (back.leader, back.members, back.skip_assignment) == (ana, (), False)
+
+
+@both
+def test_a_leader_that_restarts_skips_the_assignment_from_version_9(profile: str) -> None:
+    broker = Broker(profile)
+    _, bob = stable_group(broker, join(instance="i"), join())
+
+    back = broker.send(join(instance="i"), version=9).join
+
+    assert (back.leader, back.skip_assignment) == (back.member_id, True)
+    assert {each.member_id for each in back.members} == {back.member_id, bob}
+
+
+@both
+def test_the_old_id_is_fenced_with_its_instance_id_and_unknown_without(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join(instance="i"))
+    broker.send(join(instance="i"))
+
+    fenced = Errors.FENCED_INSTANCE_ID
+    assert broker.send(heartbeat(ana, instance="i")).error is fenced
+    assert broker.send(sync(ana, instance="i")).error is fenced
+    assert broker.send(join(ana, instance="i")).error is fenced
+    committing = commit({0: 1}, member_id=ana, generation=1, instance="i")
+    assert broker.send(committing).commit_errors == [fenced]
+    assert broker.send(heartbeat(ana)).error is Errors.UNKNOWN_MEMBER_ID
+
+
+@both
+def test_a_restart_with_other_bytes_shows_them_and_keeps_the_assignment(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join(instance="i", metadata=b"old"))
+
+    broker.send(join(instance="i", metadata=b"new"))
+
+    (member,) = broker.describe().members
+    assert (member.member_metadata, member.member_assignment) == (b"new", ana.encode())
+
+
+@pytest.mark.parametrize(
+    ("profile", "parked"),
+    [("2.4.1", False), ("2.6.0", False), ("2.6.1", True), (SCALA, True), (JAVA, True)],
+)
+def test_a_restart_that_changes_the_selected_protocol_rebalances_from_2_6_1(
+    profile: str, *, parked: bool
+) -> None:
+    broker = Broker(profile)
+    stable_group(broker, join(names=("a", "b")), join(instance="i", names=("a", "b")))
+
+    call = broker.send(join(instance="i", names=("b",)))
+
+    assert call.is_parked is parked
+
+
+@pytest.mark.parametrize(("profile", "survives"), [("2.6.0", False), (SCALA, True), (JAVA, True)])
+def test_the_new_id_survives_the_coordinator_from_2_6_1(profile: str, *, survives: bool) -> None:
+    broker = Broker(profile)
+    (old,) = stable_group(broker, join(instance="i"))
+    new = broker.send(join(instance="i")).join.member_id
+
+    broker.restart()
+
+    alive, dead = (new, old) if survives else (old, new)
+    assert broker.send(heartbeat(alive)).error is Errors.NONE
+    assert broker.send(heartbeat(dead)).error is Errors.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize(
+    ("profile", "parked"), [("2.4.1", False), ("2.5", True), (SCALA, True), (JAVA, True)]
+)
+def test_a_restart_before_the_sync_rebalances_from_2_5(profile: str, *, parked: bool) -> None:
+    broker = Broker(profile)
+    _, bob, eve = joined_members(broker, join(), join(instance="i"), join())
+    of_bob, of_eve = broker.send(sync(bob, instance="i")), broker.send(sync(eve))
+
+    back = broker.send(join(instance="i"), version=5)
+
+    assert of_bob.error is Errors.FENCED_INSTANCE_ID
+    assert back.is_parked is parked
+    assert of_eve.is_parked is not parked
+    if parked:
+        assert of_eve.error is Errors.REBALANCE_IN_PROGRESS
+
+
+@both
+def test_a_restart_in_the_initial_delay_fences_the_one_that_waits(profile: str) -> None:
+    broker = Broker(profile)
+    (first,) = parked_members(broker, join(instance="i"))
+    old = broker.describe().members[0].member_id
+
+    (second,) = parked_members(broker, join(instance="i"))
+
+    assert (first.join.error_code, first.join.member_id) == (Errors.FENCED_INSTANCE_ID, old)
+    broker.elapse(2 * INITIAL_DELAY_MS)
+    assert [each.member_id for each in second.join.members] == [second.join.member_id]
+
+
+@both
+def test_a_restart_counts_as_having_rejoined(profile: str) -> None:
+    broker = Broker(profile)
+    ana, _ = stable_group(broker, join(), join(instance="i"))
+    rejoining = broker.send(join(ana))
+
+    back = broker.send(join(instance="i"))
+
+    assert (rejoining.join.generation_id, back.join.generation_id) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("profile", "expires"), [("2.4.1", False), ("2.8.2", True), (SCALA, True), (JAVA, False)]
+)
+def test_who_replaces_a_new_member_may_be_new_itself(profile: str, *, expires: bool) -> None:
+    broker = Broker(profile)
+    stable_group(broker, join(session_ms=300_000, rebalance_ms=300_000))
+    parked_members(broker, join(instance="i"))
+    (second,) = parked_members(broker, join(instance="i"))
+
+    broker.elapse(SESSION_MS)
+
+    assert second.is_parked is not expires
+
+
+@pytest.mark.parametrize(
+    ("profile", "error"),
+    [("2.7.2", Errors.NONE), ("2.8.2", Errors.REBALANCE_IN_PROGRESS), (JAVA, Errors.REBALANCE_IN_PROGRESS)],
+)
+def test_a_restart_before_the_sync_is_waited_for_under_the_old_id(profile: str, error: Errors) -> None:
+    """Nobody can sync for an id that is no more, so that the deadline brings a rebalance."""
+    broker = Broker(profile)
+    ana, _ = joined_members(broker, join(session_ms=60_000), join(instance="i", session_ms=60_000))
+    assert broker.send(sync(ana)).error is Errors.NONE
+    back = broker.send(join(instance="i", session_ms=60_000)).join.member_id
+    assert broker.send(sync(back, instance="i")).error is Errors.NONE
+
+    broker.elapse(REBALANCE_MS - 1)
+    assert broker.send(heartbeat(ana)).error is Errors.NONE
+    broker.elapse(1)
+
+    assert [broker.send(heartbeat(each)).error for each in (ana, back)] == [error, error]
+
+
+@both
+def test_an_expired_static_member_is_forgotten_with_its_instance_id(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join(instance="i"))
+
+    broker.elapse(SESSION_MS)
+
+    assert broker.send(heartbeat(ana, instance="i")).error is Errors.UNKNOWN_MEMBER_ID
+    (call,) = parked_members(broker, join(instance="i"))
+    assert call.is_parked
+
+
+@both
+def test_a_known_static_member_rejoins_as_any_other(profile: str) -> None:
+    broker = Broker(profile)
+    ana, bob = stable_group(broker, join(instance="i"), join(instance="j"))
+
+    assert broker.send(join(bob, instance="j")).join.generation_id == 1
+    assert broker.send(join(bob)).join.generation_id == 1
+    assert broker.describe().members[1].group_instance_id == "j"
+    assert broker.send(join(ana, instance="i")).is_parked
+
+
+@both
+def test_a_bogus_id_is_fenced_or_unknown_by_its_instance_id(profile: str) -> None:
+    broker = Broker(profile)
+    stable_group(broker, join(instance="i"))
+
+    assert broker.send(join("bogus", instance="i")).error is Errors.FENCED_INSTANCE_ID
+    assert broker.send(join("bogus", instance="other")).error is Errors.UNKNOWN_MEMBER_ID
+    incompatible = join("bogus", instance="i", names=("sticky",))
+    assert broker.send(incompatible).error is Errors.INCONSISTENT_GROUP_PROTOCOL
+
+
+@both
+def test_a_dynamic_member_cannot_take_on_an_instance_id(profile: str) -> None:
+    broker = Broker(profile)
+    (ana,) = stable_group(broker, join())
+
+    assert broker.send(join(ana, instance="i")).error is Errors.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize(("profile", "applied"), [("3.3.1", False), (SCALA, True), (JAVA, True)])
+def test_a_restart_brings_new_timeouts_from_3_3_2(profile: str, *, applied: bool) -> None:
+    broker = Broker(profile)
+    stable_group(broker, join(instance="i"))
+    new = broker.send(join(instance="i", session_ms=60_000)).join.member_id
+    broker.elapse(1)
+    broker.send(heartbeat(new))
+
+    broker.elapse(2 * SESSION_MS)
+
+    expected = Errors.NONE if applied else Errors.UNKNOWN_MEMBER_ID
+    assert broker.send(heartbeat(new)).error is expected
+
+
+@both
+@pytest.mark.parametrize("version", [8, 9])
+def test_a_restart_that_cannot_be_written_is_taken_back(profile: str, version: int) -> None:
+    broker = Broker(profile)
+    ana, _ = stable_group(broker, join(instance="i"), join())
+    broker.append_error = Errors.MESSAGE_TOO_LARGE
+
+    refused = broker.send(join(instance="i"), version=version).join
+
+    assert (refused.error_code, refused.member_id) == (Errors.UNKNOWN_SERVER_ERROR, "")
+    assert (refused.generation_id, refused.protocol_name, refused.leader) == (1, "range", ana)
+    assert broker.send(heartbeat(ana, instance="i")).error is Errors.NONE
+
+
+@both
+def test_a_restart_is_answered_when_it_is_written(profile: str) -> None:
+    broker = Broker(profile)
+    stable_group(broker, join(instance="i"))
+    broker.holds_appends = True
+
+    call = broker.send(join(instance="i"))
+
+    assert call.is_parked
+    broker.release()
+    assert call.error is Errors.NONE
+
+
+@both
+def test_a_rebalance_may_overtake_a_restart_that_is_being_written(profile: str) -> None:
+    broker = Broker(profile)
+    _, bob = stable_group(broker, join(), join(instance="i"))
+    broker.holds_appends = True
+    call = broker.send(join(instance="i"))
+    broker.send(leave(("", "i")))
+    assert call.error is Errors.UNKNOWN_MEMBER_ID
+
+    broker.release(Errors.MESSAGE_TOO_LARGE)
+
+    assert broker.send(heartbeat(bob)).error is Errors.UNKNOWN_MEMBER_ID

@@ -1,0 +1,1 @@
+"""Consumer groups, whose members the coordinator reconciles (KIP-848)."""

@@ -1,0 +1,137 @@
+"""The assignor `uniform` where all members subscribe to the same topics: sticky, and balanced within one."""
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Final
+
+from reference_coordinator.core.ids import MemberId, TopicId
+from reference_coordinator.core.java_hash_map import JavaHashSet
+from reference_coordinator.core.map_order import int_hash_code, uuid_hash_code
+from reference_coordinator.groups.consumer.assignors.assignor_helpers import (
+    AssignmentMap,
+    assignment_of,
+    deep_copy_assignment,
+    from_record,
+    members_in_map_order,
+)
+from reference_coordinator.groups.consumer.assignors.group_spec import (
+    Assignment,
+    GroupSpec,
+    MemberSubscription,
+    PartitionAssignorError,
+    SubscribedTopic,
+    unknown_topic,
+)
+from reference_coordinator.profile.behaviour import Behaviour
+from reference_coordinator.profile.profiles import Profile
+
+
+class UniformHomogeneousAssignmentBuilder:
+    """One computation. Source: UniformHomogeneousAssignmentBuilder (4.3.1)."""
+
+    def __init__(self, spec: GroupSpec, topics: Mapping[TopicId, SubscribedTopic], profile: Profile) -> None:
+        self._members: Final = members_in_map_order(spec)
+        self._topics: Final = topics
+        self._leaves_extra_partitions: Final = profile.has(Behaviour.UNIFORM_LEAVES_EXTRA_PARTITIONS)
+        first = next(iter(self._members.values()))
+        self._subscribed_topic_ids: Final = JavaHashSet.copy_of(
+            first.subscribed_topic_ids, uuid_hash_code, size=first.num_subscribed_names
+        )
+        self._unfilled_members: Final[list[tuple[MemberId, int]]] = []
+        self._unassigned_partitions: Final[list[tuple[TopicId, int]]] = []
+        self._target_assignment: Final[dict[MemberId, AssignmentMap]] = {}
+        self._unchanged: Final[set[MemberId]] = set()
+        self._minimum_member_quota = 0
+        self._members_to_get_an_extra_partition = 0
+
+    def build(self) -> dict[MemberId, Assignment]:
+        """Assign all partitions. Source: UniformHomogeneousAssignmentBuilder#build (4.3.1).
+
+        Raises:
+            PartitionAssignorError: a subscribed topic does not exist, or partitions were left over.
+        """
+        if not self._subscribed_topic_ids:
+            return {}
+        assigned = _assigned_partitions(self._members)
+        num_partitions = 0
+        for topic_id in self._subscribed_topic_ids:
+            if topic_id not in self._topics:
+                raise unknown_topic(topic_id)
+            partitions = range(self._topics[topic_id].num_partitions)
+            num_partitions += len(partitions)
+            free = ((topic_id, partition) for partition in partitions)
+            self._unassigned_partitions += [each for each in free if each not in assigned]
+        self._minimum_member_quota, self._members_to_get_an_extra_partition = divmod(
+            num_partitions, len(self._members)
+        )
+        for index, (member_id, member) in enumerate(self._members.items()):
+            self._maybe_revoke_partitions(member_id, from_record(member.assignment), index)
+        self._assign_remaining_partitions()
+        return {
+            member_id: assignment_of(partitions) for member_id, partitions in self._target_assignment.items()
+        }
+
+    def _maybe_revoke_partitions(self, member_id: MemberId, old: AssignmentMap, index: int) -> None:
+        """Source: UniformHomogeneousAssignmentBuilder#maybeRevokePartitions (4.3.1), for one member.
+
+        Until 4.0.1 an extra partition was for the first members, whether or not they had it.
+        """
+        has_extra_quota = self._members_to_get_an_extra_partition > 0
+        quota = self._minimum_member_quota + has_extra_quota
+        revoked: list[tuple[TopicId, int]] = []
+        for topic_id, partitions in old.items():
+            if topic_id in self._subscribed_topic_ids:
+                kept = min(quota, len(partitions))
+                quota -= kept
+                revoked += [(topic_id, partition) for partition in list(partitions)[kept:]]
+        members_left = len(self._members) - index
+        if (
+            self._leaves_extra_partitions
+            and has_extra_quota
+            and quota > 0
+            and members_left > self._members_to_get_an_extra_partition
+        ):
+            quota -= 1
+            has_extra_quota = False
+        if quota > 0:
+            self._unfilled_members.append((member_id, quota))
+        self._members_to_get_an_extra_partition -= has_extra_quota
+        self._unassigned_partitions += revoked
+        self._target_assignment[member_id] = new = self._without(old, revoked)
+        if new is old:
+            self._unchanged.add(member_id)
+
+    def _without(self, old: AssignmentMap, revoked: Sequence[tuple[TopicId, int]]) -> AssignmentMap:
+        """The old assignment without what is revoked or unsubscribed; the very same if that is nothing."""
+        unsubscribed = [topic_id for topic_id in old if topic_id not in self._subscribed_topic_ids]
+        if not revoked and not unsubscribed:
+            return old
+        new = deep_copy_assignment(old)
+        for topic_id, partition in revoked:
+            new[topic_id].discard(partition)
+        for topic_id in list(new):
+            if topic_id in unsubscribed or not new[topic_id]:
+                del new[topic_id]
+        return new
+
+    def _assign_remaining_partitions(self) -> None:
+        """Source: UniformHomogeneousAssignmentBuilder#assignRemainingPartitions (4.3.1)."""
+        unassigned = iter(self._unassigned_partitions)
+        for member_id, remaining_quota in self._unfilled_members:
+            new = self._target_assignment[member_id]
+            if member_id in self._unchanged:
+                new = self._target_assignment[member_id] = deep_copy_assignment(new)
+            for topic_id, partition in islice(unassigned, remaining_quota):
+                new.compute_if_absent(topic_id, lambda: JavaHashSet(int_hash_code)).add(partition)
+        if next(unassigned, None) is not None:
+            raise PartitionAssignorError("Partitions were left unassigned")
+
+
+def _assigned_partitions(members: Mapping[MemberId, MemberSubscription]) -> set[tuple[TopicId, int]]:
+    """What anybody had by the target before. Decided in: GroupSpecImpl#isPartitionAssigned (4.3.1)."""
+    return {
+        (topic_id, partition)
+        for member in members.values()
+        for topic_id, partitions in member.assignment.items()
+        for partition in partitions
+    }
