@@ -214,8 +214,8 @@ def the_previous_epoch_is_taken_of_whoever_owns_no_more(conversation: Conversati
 
     for owned in ({}, {"orders": (1,)}, both):
         ana.heartbeats(epoch=joined["member_epoch"], owned=owned, member_epoch=joined["member_epoch"] + 1)
-    for foreign in (None, {"orders": (0, 3)}):
-        ana.heartbeats(epoch=joined["member_epoch"], owned=foreign, error_code="FENCED_MEMBER_EPOCH")
+    for unfit in (None, {"orders": (0, 3)}):
+        ana.heartbeats(epoch=joined["member_epoch"], owned=unfit, error_code="FENCED_MEMBER_EPOCH")
 
 
 @scenario("consumer_groups/validation/epoch-too-low", source=CHECKS_EPOCH, clauses=("CH-28",))
