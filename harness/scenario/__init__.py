@@ -16,7 +16,7 @@ from harness.scenario.log_records import (
     with_value,
 )
 from harness.scenario.member import LEAVES_FOR_A_WHILE, Member
-from harness.scenario.messages import ANY, OWN, PinNumber
+from harness.scenario.messages import ANY, OWN, PinNumber, PinText
 from harness.scenario.registry import collect, record, record_each, scenario, scenario_functions
 from harness.scenario.script import Script, script_from_json, script_to_json, step_text
 from harness.scenario.sweep import Sweep, sweep
@@ -55,6 +55,7 @@ __all__ = (
     "Member",
     "Pattern",
     "PinNumber",
+    "PinText",
     "ScenarioError",
     "Script",
     "Sweep",

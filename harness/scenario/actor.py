@@ -201,7 +201,7 @@ class Actor:
     def looks_up(self, *topics: str | GroupRef) -> Answer:
         """Learn the ids of topics, by which later requests and expectations of anybody may name them."""
         self._conversation.known_topics.update(topics)
-        return self.repeats(ask.metadata(topics), until=expect.metadata(dict.fromkeys(topics, "NONE")))
+        return self.repeats(ask.metadata(topics), until=expect.metadata(topics))
 
     def finds_connection_closed(self, *, within_ms: int = WITHIN_MS) -> None:
         """Expect that the other side closes this connection."""

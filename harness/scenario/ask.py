@@ -9,11 +9,19 @@ scenario which names none runs against every release. A producer's id and epoch 
 `producer["producer_id"]` of what `asks` or `repeats` returned.
 """
 
+# ruff: noqa: PLC0414 - what is asked of the cluster is asked by this module too
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias, TypeVar
 
+from harness.scenario.ask_cluster import create_partitions as create_partitions
+from harness.scenario.ask_cluster import create_topic as create_topic
+from harness.scenario.ask_cluster import delete_topic as delete_topic
+from harness.scenario.ask_cluster import described_group_configs as described_group_configs
+from harness.scenario.ask_cluster import group_configs as group_configs
+from harness.scenario.ask_cluster import metadata as metadata
+from harness.scenario.ask_cluster import request as request
 from harness.scenario.messages import (
     ANY,
     OWN,
@@ -22,7 +30,6 @@ from harness.scenario.messages import (
     Own,
     Request,
     RequestFields,
-    RequestValue,
     Text,
     Unpinned,
     builds_request,
@@ -47,6 +54,14 @@ def subscription(*topics: str) -> bytes:
     )
 
 
+def assignment(topic: str, *partitions: int) -> bytes:
+    """Return ConsumerProtocolAssignment v0 bytes for one topic, as a leader gives them to members."""
+    indexes = b"".join(index.to_bytes(4) for index in partitions)
+    name = len(topic).to_bytes(2) + topic.encode()
+    no_data = (-1).to_bytes(4, signed=True)
+    return (0).to_bytes(2) + (1).to_bytes(4) + name + len(partitions).to_bytes(4) + indexes + no_data
+
+
 ORDERS: Final = subscription("orders")
 RANGE: Final = (("range", ORDERS),)
 """The protocols of a member that supports the range assignor and subscribes to `orders`."""
@@ -64,14 +79,10 @@ TRANSACTION_TIMEOUT_MS: Final = 600_000
 """Long enough that no broker ends a scenario's transactions of itself."""
 TRANSACTION: Final = GroupRef("txn")
 """The transactional id of a scenario's only producer; one of another is a `conversation.group` too."""
-_MAIN: Final = GroupRef("main")
-Owned: TypeAlias = "Mapping[TopicT, Sequence[int]] | Ref | AnswerRef | None"
-"""Topic to partitions, by name; or what an answer brought; None where nothing is said of it."""
-
-
-def request(api: str, version: int, **fields: RequestValue) -> Request:
-    """Build any request of any version; what is not named has Kafka's default."""
-    return Request(api=api, version=version, fields=fields)
+Assigned: TypeAlias = "Mapping[str, Sequence[int]] | Mapping[GroupRef, Sequence[int]]"
+"""Topic to partitions, by name."""
+Owned: TypeAlias = "Assigned | Ref | AnswerRef | None"
+"""Partitions; or what an answer brought; None where nothing is said of them."""
 
 
 @builds_request("ApiVersions")
@@ -246,7 +257,7 @@ def consumer_group_heartbeat(
     subscribed_topic_names: Sequence[Group] | None = None,
     subscribed_topic_regex: str | None | Unpinned = ANY,
     server_assignor: str | None = None,
-    topic_partitions: Owned[TopicT] = None,
+    topic_partitions: Owned = None,
 ) -> RequestFields:
     """Say that a member of a consumer group lives; what is left out is as it was.
 
@@ -256,7 +267,7 @@ def consumer_group_heartbeat(
     return {"topic_partitions": topic_ids(topic_partitions), "subscribed_topic_names": names}
 
 
-def topic_ids(partitions: Owned[TopicT]) -> Value:
+def topic_ids(partitions: Owned) -> Value:
     """Return partitions as consumer groups name them: by the ids of their topics."""
     if not isinstance(partitions, Mapping):
         return partitions
@@ -367,59 +378,3 @@ def write_txn_markers(
         **stated,
     }
     return request("WriteTxnMarkers", version, markers=(marker,))
-
-
-GROUP_RESOURCE: Final = 32
-"""Source: ConfigResource.Type.GROUP."""
-SET: Final = 0
-DELETE: Final = 1
-"""What is done to a configuration. Source: AlterConfigOp.OpType."""
-
-
-def group_configs(
-    configs: Mapping[str, str | int | None], *, version: int = 1, group: Group = _MAIN
-) -> Request:
-    """Configure one group: values by name; None deletes one, so that the broker's holds again."""
-    changes: Value = tuple(
-        {
-            "name": name,
-            "config_operation": DELETE if value is None else SET,
-            "value": None if value is None else str(value),
-        }
-        for name, value in configs.items()
-    )
-    resource: Value = {"resource_type": GROUP_RESOURCE, "resource_name": group, "configs": changes}
-    return request("IncrementalAlterConfigs", version, resources=(resource,))
-
-
-def described_group_configs(*names: str, version: int = 4, group: Group = _MAIN) -> Request:
-    """Ask how a group is configured, by some names or, without any, altogether."""
-    resource: Value = {
-        "resource_type": GROUP_RESOURCE,
-        "resource_name": group,
-        "configuration_keys": names or None,
-    }
-    return request("DescribeConfigs", version, resources=(resource,))
-
-
-def metadata(topics: Iterable[Group], *, version: int = 12) -> Request:
-    """Ask for topics by name, and create none; from v10 on the answer has their ids."""
-    wanted: Value = tuple({"name": topic} for topic in topics)
-    return request("Metadata", version, topics=wanted, allow_auto_topic_creation=False)
-
-
-def create_partitions(name: Group, *, version: int = 2, count: int) -> Request:
-    """Have a topic of the scenario's own grow to so many partitions."""
-    topic: Value = {"name": name, "count": count, "assignments": None}
-    return request("CreatePartitions", version, topics=(topic,), timeout_ms=5_000)
-
-
-def create_topic(name: Group, *, version: int = 4, num_partitions: int = 1) -> Request:
-    """Create one topic; a scenario that deletes it again names it by `group`, so that it is its own."""
-    topic: Value = {"name": name, "num_partitions": num_partitions, "replication_factor": 1}
-    return request("CreateTopics", version, topics=(topic,), timeout_ms=5_000)
-
-
-def delete_topic(name: Group, *, version: int = 4) -> Request:
-    """Delete one topic by its name."""
-    return request("DeleteTopics", version, topic_names=(name,), timeout_ms=5_000)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from harness.scenario.ask import TopicT
+from harness.scenario.ask import Assigned, TopicT
 from harness.scenario.messages import (
     ANY,
+    Group,
     PinBytes,
     PinFlag,
     PinItems,
@@ -147,7 +148,7 @@ def offset_fetch(
     return Response(api="OffsetFetch", fields={"topics": topics, **top})
 
 
-def assigned(partitions: Mapping[TopicT, Sequence[int]] | None) -> Pattern:
+def assigned(partitions: Assigned | None) -> Pattern:
     """Return an assignment as consumer groups have it: exactly these partitions, in whatever order."""
     if partitions is None:
         return None
@@ -192,8 +193,8 @@ def group_member(
     member_id: PinText,
     *,
     epoch: PinNumber | Unpinned = ANY,
-    owned: Mapping[TopicT, Sequence[int]] | Unpinned = ANY,
-    target: Mapping[TopicT, Sequence[int]] | Unpinned = ANY,
+    owned: Assigned | Unpinned = ANY,
+    target: Assigned | Unpinned = ANY,
     instance_id: PinText = ANY,
     topics: Sequence[str] | Unpinned = ANY,
     regex: PinText = ANY,
@@ -224,10 +225,10 @@ def group_member(
     ).fields
 
 
-def metadata(errors: Mapping[TopicT, str]) -> Response:
-    """Expect an answer to Metadata: topic to error, in whatever order."""
-    topics = tuple({"name": topic, "error_code": error} for topic, error in errors.items())
-    return Response(api="Metadata", fields={"topics": InAnyOrder(topics)})
+def metadata(topics: Iterable[Group]) -> Response:
+    """Expect that Metadata knows some topics, in whatever order."""
+    known = tuple({"name": topic, "error_code": "NONE"} for topic in topics)
+    return Response(api="Metadata", fields={"topics": InAnyOrder(known)})
 
 
 @builds_response("CreatePartitions", entry="results")

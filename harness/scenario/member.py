@@ -9,13 +9,13 @@ would change who gets what.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias, TypedDict
+from typing import Final, TypedDict
 
 from typing_extensions import Unpack, override
 
 from harness.scenario import ask, expect
 from harness.scenario.actor import Actor, Answer
-from harness.scenario.ask import REBALANCE_TIMEOUT_MS, Owned
+from harness.scenario.ask import REBALANCE_TIMEOUT_MS, Assigned, Owned
 from harness.scenario.broker_verbs import BrokerVerbs
 from harness.scenario.messages import (
     ANY,
@@ -29,7 +29,7 @@ from harness.scenario.messages import (
     Unpinned,
 )
 from harness.scenario.script import MAIN, ActorSheet, Elapse
-from harness.scenario.values import GroupRef, Ref
+from harness.scenario.values import Ref
 
 JOINS: Final = 0
 LEAVES: Final = -1
@@ -37,21 +37,29 @@ LEAVES_FOR_A_WHILE: Final = -2
 """What member epochs say. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
 SPREADS_MS: Final = 500
 """How long a change of the cluster's metadata is given to come to the coordinator."""
-Assigned: TypeAlias = Mapping[str, Sequence[int]] | Mapping[GroupRef, Sequence[int]]
-"""Topic to partitions, by name."""
 
 
-class Leaving(TypedDict, total=False):
-    """What a heartbeat that leaves may say and expect beside its epoch."""
+class Heartbeat(TypedDict, total=False):
+    """What a heartbeat may say and expect; of what is left out it says nothing, and pins nothing.
+
+    Group, member id, epoch and instance id are the member's own, and NONE is expected, unless named.
+    """
 
     version: int
-    owned: Owned[str] | Owned[GroupRef]
-    """What it says to own; None where it does not say."""
+    epoch: Number | Own
+    topics: Sequence[Group] | None
+    """To which it subscribes by name."""
+    regex: str | None | Unpinned
+    """By which it subscribes, from v1 on."""
+    owned: Owned
     instance_id: str | None | Own
     member_id: Text | Own
     group_id: Group | Own
+    rack_id: str | None
     assignor: str | None
     """The server's assignor that it votes for."""
+    rebalance_timeout_ms: int
+    """How long it may take to give up partitions."""
     error_code: PinText
     member_epoch: PinNumber
     """What the answer is to bring."""
@@ -59,22 +67,6 @@ class Leaving(TypedDict, total=False):
     """What the answer tells it to own; None where it brings no assignment."""
     interval_ms: PinNumber
     """How often the answer tells it to heartbeat."""
-
-
-class Heartbeat(Leaving, total=False):
-    """What a heartbeat may say and expect; of what is left out it says nothing, and pins nothing.
-
-    Group, member id, epoch and instance id are the member's own, and NONE is expected, unless named.
-    """
-
-    epoch: Number | Own
-    topics: Sequence[Group] | None
-    """To which it subscribes by name."""
-    regex: str | None | Unpinned
-    """By which it subscribes, from v1 on."""
-    rack_id: str | None
-    rebalance_timeout_ms: int
-    """How long it may take to give up partitions."""
 
 
 class Member(Actor):
@@ -132,20 +124,20 @@ class Member(Actor):
         )
         return self.asks(asked, answer)
 
-    def joins(self, *topics: Group, **said: Unpack[Heartbeat]) -> Answer:
+    def enters(self, *names: Group, **said: Unpack[Heartbeat]) -> Answer:
         """Join with epoch 0, owning nothing, subscribed to some topics; to `orders` if none is named."""
         joining: Heartbeat = {
             "epoch": JOINS,
-            "topics": topics or ("orders",),
+            "topics": names or ("orders",),
             "owned": {},
             "rebalance_timeout_ms": REBALANCE_TIMEOUT_MS,
         }
-        return self.heartbeats(**{**joining, **said})
+        joining.update(said)
+        return self.heartbeats(**joining)
 
-    def leaves(self, *, epoch: int = LEAVES, **said: Unpack[Leaving]) -> Answer:
+    def leaves(self, *, epoch: int = LEAVES) -> Answer:
         """Leave for good, or for a while with epoch -2, and be told so."""
-        leaving: Heartbeat = {"epoch": epoch, "member_epoch": epoch, "assigned": None}
-        return self.heartbeats(**{**leaving, **said})
+        return self.heartbeats(epoch=epoch, member_epoch=epoch, interval_ms=0, assigned=None)
 
     def configures(self, configs: Mapping[str, str | int | None], *, error_code: PinText = "NONE") -> None:
         """Configure the group, and give the coordinator time to learn of it."""

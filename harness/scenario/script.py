@@ -386,13 +386,8 @@ def _who(step: Send | SendBytes | Receive | StayParked | SeeClosed | Repeat | Di
 
 def _reported(values: Mapping[str, Value]) -> str:
     """Name a request's fields, but for those that say nothing: null, no items, the scenario's own group."""
-    return _named(
-        {
-            name: value
-            for name, value in values.items()
-            if value not in (None, (), _OWN_GROUP) or (value == () and name in _SAY_SO_EMPTY)
-        }
-    )
+    said = {name: value for name, value in values.items() if value not in (None, _OWN_GROUP)}
+    return _named({name: value for name, value in said.items() if value != () or name in _SAY_SO_EMPTY})
 
 
 def _named(values: Mapping[str, Pattern]) -> str:

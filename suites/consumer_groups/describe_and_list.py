@@ -1,6 +1,18 @@
 """What administrators are told of consumer groups, and deleting these."""
 
-from harness.scenario import OWN, Conversation, GroupRef, ask, containing, expect, in_any_order, scenario
+from collections.abc import Mapping
+
+from harness.scenario import (
+    OWN,
+    Conversation,
+    GroupRef,
+    Pattern,
+    ask,
+    containing,
+    expect,
+    in_any_order,
+    scenario,
+)
 from suites.consumer_groups.membership import group_is
 from suites.consumer_groups.reconciliation import KEPT, SHORT_SESSION, two_members
 from suites.consumer_groups.validation import ALL, sole_member
@@ -19,7 +31,7 @@ MAIN = GroupRef("main")
 def a_group_is_described(conversation: Conversation) -> None:
     """Describe shows a group's state, epochs and assignor, and what each member has and is to have."""
     ana = conversation.member("ana", instance_id="one")
-    joined = ana.joins("orders", "missing", rack_id="north", assigned=ALL)
+    joined = ana.enters("orders", "missing", rack_id="north", assigned=ALL)
 
     member = expect.group_member(
         ana.member_id,
@@ -87,7 +99,7 @@ def a_group_goes_through_its_states(conversation: Conversation) -> None:
     ana, joined = sole_member(conversation)
     group_is(ana, "Stable", epoch=joined["member_epoch"])
     bob = conversation.member("bob")
-    bob.joins(assigned={})
+    bob.enters(assigned={})
     group_is(ana, "Reconciling", epoch=joined["member_epoch"] + 1)
     ana.heartbeats(assigned=KEPT)
     group_is(ana, "Reconciling", epoch=joined["member_epoch"] + 1)
@@ -102,7 +114,7 @@ def several_groups_are_described_at_once(conversation: Conversation) -> None:
     """Describe of several groups has an entry for each, in whatever order."""
     ana, _ = sole_member(conversation)
     other, missing = conversation.group("other"), conversation.group("missing")
-    conversation.member("bob").joins(group_id=other, assigned=ALL)
+    conversation.member("bob").enters(group_id=other, assigned=ALL)
 
     described = in_any_order(
         {"group_id": MAIN, "error_code": "NONE", "group_state": "Stable"},
@@ -120,7 +132,12 @@ def consumer_groups_are_listed(conversation: Conversation) -> None:
     """ListGroups shows a consumer group's type and state, and finds it by both, in letters large or small."""
     ana, _ = sole_member(conversation)
 
-    whole = {"group_id": MAIN, "protocol_type": "consumer", "group_state": "Stable", "group_type": "consumer"}
+    whole: Mapping[str, Pattern] = {
+        "group_id": MAIN,
+        "protocol_type": "consumer",
+        "group_state": "Stable",
+        "group_type": "consumer",
+    }
     for states, types in (((), ()), ((), ("Consumer", "classic")), ((" STABLE ",), ("consumer",))):
         ana.asks(
             ask.list_groups(version=5, states_filter=states, types_filter=types),
@@ -131,7 +148,7 @@ def consumer_groups_are_listed(conversation: Conversation) -> None:
             ask.list_groups(version=5, states_filter=states, types_filter=types),
             expect.list_groups(error_code="NONE"),
         )
-    listed = {"group_id": MAIN, "protocol_type": "consumer"}
+    listed: Mapping[str, Pattern] = {"group_id": MAIN, "protocol_type": "consumer"}
     ana.asks(
         ask.list_groups(version=4),
         expect.list_groups(groups=containing({**listed, "group_state": "Stable"})),
@@ -180,7 +197,7 @@ def a_group_has_its_own_heartbeat_interval(conversation: Conversation) -> None:
     ana = conversation.member("ana")
     ana.configures({"consumer.heartbeat.interval.ms": 900})
 
-    ana.joins(interval_ms=900)
+    ana.enters(interval_ms=900)
     ana.configures({"consumer.heartbeat.interval.ms": None})
     ana.heartbeats(interval_ms=5_000)
 

@@ -1,5 +1,7 @@
 """Joining again, changing one's mind, topics that come and go, and leaving."""
 
+from collections.abc import Mapping
+
 from harness.scenario import (
     ANY,
     Actor,
@@ -7,6 +9,8 @@ from harness.scenario import (
     GroupRef,
     Pattern,
     PinNumber,
+    PinText,
+    Value,
     ask,
     expect,
     one_of,
@@ -24,7 +28,9 @@ SPREADS_MS = 500
 """How long a broker is given to tell its coordinator of another topic."""
 
 
-def group_is(actor: Actor, state: str, *, epoch: PinNumber = ANY, assignment_epoch: PinNumber = ANY) -> None:
+def group_is(
+    actor: Actor, state: PinText, *, epoch: PinNumber = ANY, assignment_epoch: PinNumber = ANY
+) -> None:
     """Have somebody describe the group: its state, and its epochs where they are named."""
     described = expect.consumer_group_describe(
         error_code="NONE", group_state=state, group_epoch=epoch, assignment_epoch=assignment_epoch
@@ -46,7 +52,7 @@ def a_member_may_join_again(conversation: Conversation) -> None:
     """A member that joins again in its first epoch keeps it, and is told its whole assignment."""
     ana, joined = sole_member(conversation)
 
-    ana.joins(member_epoch=joined["member_epoch"], assigned=ALL)
+    ana.enters(member_epoch=joined["member_epoch"], assigned=ALL)
     group_is(ana, "Stable", epoch=joined["member_epoch"], assignment_epoch=joined["member_epoch"])
 
 
@@ -56,7 +62,7 @@ def a_later_member_may_join_again(conversation: Conversation) -> None:
     ana, joined = sole_member(conversation)
     ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1, assigned=BOTH)
 
-    ana.joins("orders", "payments", error_code=one_of("NONE", "FENCED_MEMBER_EPOCH"))
+    ana.enters("orders", "payments", error_code=one_of("NONE", "FENCED_MEMBER_EPOCH"))
     group_is(ana, "Stable", epoch=joined["member_epoch"] + 1)
 
 
@@ -67,7 +73,7 @@ def whoever_joins_again_has_given_up(conversation: Conversation) -> None:
     ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1, assigned=BOTH)
     ana.heartbeats(topics=("orders",), member_epoch=joined["member_epoch"] + 1, assigned=ALL)
 
-    ana.joins(error_code=one_of("NONE", "FENCED_MEMBER_EPOCH"))
+    ana.enters(error_code=one_of("NONE", "FENCED_MEMBER_EPOCH"))
     ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="NONE"))
 
 
@@ -76,18 +82,18 @@ def whoever_waits_may_join_again(conversation: Conversation) -> None:
     """A member that waits for partitions and joins again is told its epoch and what it has."""
     _, joined = sole_member(conversation)
     bob = conversation.member("bob")
-    bob.joins(member_epoch=joined["member_epoch"] + 1, assigned={})
+    bob.enters(member_epoch=joined["member_epoch"] + 1, assigned={})
 
-    bob.joins(member_epoch=joined["member_epoch"] + 1, assigned={})
+    bob.enters(member_epoch=joined["member_epoch"] + 1, assigned={})
 
 
 @scenario("consumer_groups/membership/joins-again-behind", source=RECONCILES, clauses=("CH-33",))
 def whoever_is_behind_may_join_again(conversation: Conversation) -> None:
     """A member behind the target that joins again has given up everything, and is at its epoch at once."""
     ana, joined = sole_member(conversation)
-    conversation.member("bob").joins(assigned={})
+    conversation.member("bob").enters(assigned={})
 
-    ana.joins(member_epoch=joined["member_epoch"] + 1)
+    ana.enters(member_epoch=joined["member_epoch"] + 1)
     ana.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned=None)
 
 
@@ -96,7 +102,7 @@ def whoever_joins_again_may_subscribe_anew(conversation: Conversation) -> None:
     """A member that joins again with other topics is assigned these at once, in the next epoch."""
     ana, joined = sole_member(conversation)
 
-    ana.joins("payments", member_epoch=joined["member_epoch"] + 1, assigned={"payments": (0, 1)})
+    ana.enters("payments", member_epoch=joined["member_epoch"] + 1, assigned={"payments": (0, 1)})
 
 
 @scenario("consumer_groups/membership/foreign-partitions", source=RECONCILES, clauses=("CH-35",))
@@ -105,7 +111,7 @@ def what_is_not_assigned_is_not_owned(conversation: Conversation) -> None:
     ana, joined = sole_member(conversation)
     ana.looks_up("payments")
 
-    strangers: Pattern = {"topic_id": "00000000-0000-0000-0000-00000000abcd", "partitions": (0,)}
+    strangers: Value = {"topic_id": "00000000-0000-0000-0000-00000000abcd", "partitions": (0,)}
     request = ask.request(
         "ConsumerGroupHeartbeat",
         1,
@@ -134,7 +140,7 @@ def details_change_no_epoch(conversation: Conversation) -> None:
 def names_are_a_set(conversation: Conversation) -> None:
     """A subscription with the same topics in another order, or twice, changes no epoch."""
     ana = conversation.member("ana")
-    joined = ana.joins("orders", "payments", assigned=BOTH)
+    joined = ana.enters("orders", "payments", assigned=BOTH)
 
     ana.heartbeats(topics=("payments", "orders"), member_epoch=joined["member_epoch"], assigned=None)
     ana.heartbeats(topics=("orders", "payments", "orders"), member_epoch=joined["member_epoch"])
@@ -153,15 +159,15 @@ def an_unknown_topic_changes_the_epoch(conversation: Conversation) -> None:
 @scenario("consumer_groups/membership/unknown-topic-alone", source=HEARTBEATS, clauses=("CH-39",))
 def a_topic_need_not_exist(conversation: Conversation) -> None:
     """A subscription to a topic that does not exist, or never can, is taken and brings no partitions."""
-    conversation.member("ana").joins("missing", assigned={})
-    conversation.member("bob").joins("not a topic/", assigned={}, group_id=conversation.group("other"))
+    conversation.member("ana").enters("missing", assigned={})
+    conversation.member("bob").enters("not a topic/", assigned={}, group_id=conversation.group("other"))
 
 
 @scenario("consumer_groups/membership/topic-created", source=NOTICES_TOPICS, clauses=("CH-40",))
 def a_created_topic_is_assigned(conversation: Conversation) -> None:
     """A topic to which a member subscribes is assigned with its first heartbeat after it was created."""
     ana = conversation.member("ana")
-    joined = ana.joins(conversation.group("topic"), assigned={})
+    joined = ana.enters(conversation.group("topic"), assigned={})
     topic = topic_made(conversation, ana)
 
     ana.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned={topic: (0, 1, 2)})
@@ -172,7 +178,7 @@ def added_partitions_are_assigned(conversation: Conversation) -> None:
     """Partitions that are added to a topic are assigned with the next heartbeat, in the next epoch."""
     ana = conversation.member("ana")
     topic = topic_made(conversation, ana, partitions=1)
-    joined = ana.joins(topic, assigned={topic: (0,)})
+    joined = ana.enters(topic, assigned={topic: (0,)})
     ana.asks(ask.create_partitions(topic, count=3), expect.create_partitions(error_code="NONE"))
     conversation.elapses(SPREADS_MS)
 
@@ -184,7 +190,7 @@ def a_deleted_topic_is_given_up(conversation: Conversation) -> None:
     """A deleted topic is to be given up first, in the same epoch; the next epoch comes with that."""
     ana = conversation.member("ana")
     topic = topic_made(conversation, ana)
-    joined = ana.joins(topic, assigned={topic: (0, 1, 2)})
+    joined = ana.enters(topic, assigned={topic: (0, 1, 2)})
     ana.asks(ask.delete_topic(topic), expect.delete_topic(error_code="NONE"))
     conversation.elapses(SPREADS_MS)
 
@@ -196,7 +202,7 @@ def a_deleted_topic_is_given_up(conversation: Conversation) -> None:
 def a_dropped_topic_is_given_up(conversation: Conversation) -> None:
     """A topic that a member drops is to be given up first; the next epoch comes with that."""
     ana = conversation.member("ana")
-    joined = ana.joins("orders", "payments", assigned=BOTH)
+    joined = ana.enters("orders", "payments", assigned=BOTH)
 
     ana.heartbeats(topics=("orders",), member_epoch=joined["member_epoch"], assigned=ALL)
     ana.heartbeats(owned=BOTH, member_epoch=joined["member_epoch"], assigned=None)
@@ -219,9 +225,9 @@ def a_member_leaves(conversation: Conversation) -> None:
     """A member that leaves is told epoch -1; the group's epoch rises, and its assignment is to be made."""
     ana, joined = sole_member(conversation)
     bob = conversation.member("bob")
-    bob.joins(assigned={})
+    bob.enters(assigned={})
 
-    bob.leaves(interval_ms=0)
+    bob.leaves()
     group_is(ana, "Assigning", epoch=joined["member_epoch"] + 2, assignment_epoch=joined["member_epoch"] + 1)
     bob.heartbeats(error_code="UNKNOWN_MEMBER_ID")
     ana.heartbeats(member_epoch=joined["member_epoch"] + 2)
@@ -234,7 +240,7 @@ def the_last_member_leaves(conversation: Conversation) -> None:
 
     ana.leaves()
     group_is(ana, "Empty", epoch=joined["member_epoch"] + 1)
-    ana.leaves(error_code="UNKNOWN_MEMBER_ID", member_epoch=0)
+    ana.heartbeats(epoch=-1, error_code="UNKNOWN_MEMBER_ID")
 
 
 @scenario("consumer_groups/membership/rejoins-an-empty-group", source=FENCES, clauses=("CH-50",))
@@ -242,10 +248,10 @@ def an_empty_group_may_be_joined_again(conversation: Conversation) -> None:
     """Whoever joins an emptied group within the assignment interval gets everything, but nothing in 4.3."""
     ana = conversation.member("ana")
     ana.configures({"consumer.assignment.interval.ms": 5_000}, error_code=one_of("NONE", "INVALID_CONFIG"))
-    ana.joins(assigned=ALL)
+    ana.enters(assigned=ALL)
     ana.leaves()
 
-    ana.joins()
+    ana.enters()
     conversation.elapses(5_500)
     ana.heartbeats()
     ana.heartbeats(assigned=None)
@@ -260,13 +266,13 @@ def an_empty_group_may_be_joined_again(conversation: Conversation) -> None:
 def a_full_group_takes_no_more(conversation: Conversation) -> None:
     """A group with as many members as it may have takes no other, and lets one of its own join again."""
     ana, bob, carol = conversation.members("ana", "bob", "carol")
-    ana.joins(assigned=ALL)
-    bob.joins(assigned={})
+    ana.enters(assigned=ALL)
+    bob.enters(assigned={})
 
-    carol.joins(error_code="GROUP_MAX_SIZE_REACHED")
-    bob.joins(assigned={})
+    carol.enters(error_code="GROUP_MAX_SIZE_REACHED")
+    bob.enters(assigned={})
     bob.leaves()
-    carol.joins()
+    carol.enters()
 
 
 @scenario(
@@ -279,11 +285,11 @@ def a_full_group_takes_successors_later(conversation: Conversation) -> None:
     """A static member that has left a full group for a while may be replaced from 4.4 on, and not before."""
     ana = conversation.member("ana", instance_id="one")
     bob = conversation.member("bob", instance_id="one")
-    ana.joins(assigned=ALL)
-    conversation.member("carol").joins(assigned={})
+    ana.enters(assigned=ALL)
+    conversation.member("carol").enters(assigned={})
     ana.leaves(epoch=-2)
 
-    bob.joins(error_code=one_of("NONE", "GROUP_MAX_SIZE_REACHED"))
+    bob.enters(error_code=one_of("NONE", "GROUP_MAX_SIZE_REACHED"))
 
 
 @scenario("consumer_groups/membership/long-id", source=HEARTBEATS, clauses=("CH-55",))
@@ -291,7 +297,7 @@ def a_member_id_may_be_long(conversation: Conversation) -> None:
     """A member id of 300 characters is taken."""
     ana = conversation.member("ana")
 
-    ana.joins(member_id="m" * 300, assigned=ALL)
+    ana.enters(member_id="m" * 300, assigned=ALL)
     ana.heartbeats(member_id="m" * 300, assigned=None)
 
 
@@ -299,7 +305,7 @@ def a_member_id_may_be_long(conversation: Conversation) -> None:
 def a_client_need_not_say_its_id(conversation: Conversation) -> None:
     """A heartbeat whose client does not say its id is taken; the member's client id is empty."""
     ana = conversation.member("ana", client_id=None)
-    ana.joins(assigned=ALL)
+    ana.enters(assigned=ALL)
 
-    known: Pattern = {"member_id": ana.member_id, "client_id": ""}
+    known: Mapping[str, Pattern] = {"member_id": ana.member_id, "client_id": ""}
     ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(members=(known,)))

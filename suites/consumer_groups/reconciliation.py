@@ -20,7 +20,7 @@ def two_members(conversation: Conversation) -> tuple[Member, Member, Answer]:
     """Bring in ana, who has all partitions, and bob, who waits; also return how ana was let in."""
     ana, joined = sole_member(conversation)
     bob = conversation.member("bob")
-    bob.joins(member_epoch=joined["member_epoch"] + 1, assigned={})
+    bob.enters(member_epoch=joined["member_epoch"] + 1, assigned={})
     return ana, bob, joined
 
 
@@ -88,12 +88,13 @@ def a_third_member_gets_its_part(conversation: Conversation) -> None:
     """A third member gets a partition when it was given up, and each of three then has one."""
     ana, bob, joined = balanced(conversation)
     carol = conversation.member("carol")
-    carol.joins(member_epoch=joined["member_epoch"] + 2, assigned={})
+    carol.enters(member_epoch=joined["member_epoch"] + 2, assigned={})
 
     conversation.reconciles(ana, bob, carol)
     group_is(ana, "Stable", epoch=joined["member_epoch"] + 2)
-    for member in (ana, bob, carol):
-        member.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="NONE"))
+    parts = ((ana, {"orders": (0,)}), (bob, FREED), (carol, {"orders": (1,)}))
+    members = tuple(expect.group_member(each.member_id, owned=part, target=part) for each, part in parts)
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(members=members))
 
 
 @scenario("consumer_groups/reconciliation/leaver", source=LEAVES, clauses=("CR-10",))
@@ -110,8 +111,8 @@ def what_a_leaver_had_comes_back(conversation: Conversation) -> None:
 def whoever_gives_nothing_up_is_removed(conversation: Conversation) -> None:
     """A member that does not give up what it is told to within its rebalance timeout is removed."""
     ana, bob = conversation.members("ana", "bob")
-    joined = ana.joins(rebalance_timeout_ms=2_000, assigned=ALL)
-    bob.joins(assigned={})
+    joined = ana.enters(rebalance_timeout_ms=2_000, assigned=ALL)
+    bob.enters(assigned={})
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=KEPT)
 
     conversation.elapses(1_000)
@@ -126,8 +127,8 @@ def whoever_is_silent_is_removed(conversation: Conversation) -> None:
     """A member that is silent for its session timeout is removed, and what it had goes to the other."""
     ana, bob = conversation.members("ana", "bob")
     ana.configures(SHORT_SESSION)
-    joined = ana.joins(assigned=ALL)
-    bob.joins(assigned={})
+    joined = ana.enters(assigned=ALL)
+    bob.enters(assigned={})
 
     for _ in range(3):
         conversation.elapses(1_200)
@@ -142,7 +143,7 @@ def a_commit_prolongs_no_session(conversation: Conversation) -> None:
     """A member that commits and does not heartbeat is removed after its session timeout."""
     ana = conversation.member("ana")
     ana.configures(SHORT_SESSION)
-    ana.joins(assigned=ALL)
+    ana.enters(assigned=ALL)
 
     conversation.elapses(2_000)
     ana.asks(
@@ -157,9 +158,9 @@ def a_target_stands_for_a_while(conversation: Conversation) -> None:
     """A member that joins within the assignment interval waits for its end from 4.3 on."""
     ana, bob = conversation.members("ana", "bob")
     ana.configures(LONG_INTERVAL, error_code=one_of("NONE", "INVALID_CONFIG"))
-    joined = ana.joins(assigned=ALL)
+    joined = ana.enters(assigned=ALL)
 
-    bob.joins(assigned={})
+    bob.enters(assigned={})
     group_is(bob, one_of("Assigning", "Reconciling"), epoch=joined["member_epoch"] + 1)
     ana.heartbeats()
     conversation.elapses(INTERVAL_IS_OVER_MS)
@@ -172,7 +173,7 @@ def a_dropped_topic_need_not_wait(conversation: Conversation) -> None:
     """A member that drops a topic within the assignment interval is to give it up at once."""
     ana = conversation.member("ana")
     ana.configures(LONG_INTERVAL, error_code=one_of("NONE", "INVALID_CONFIG"))
-    joined = ana.joins("orders", "payments", assigned={**ALL, "payments": (0, 1)})
+    joined = ana.enters("orders", "payments", assigned={**ALL, "payments": (0, 1)})
 
     ana.heartbeats(topics=("orders",), member_epoch=joined["member_epoch"], assigned=ALL)
     ana.heartbeats(owned=ALL, assigned=None)
@@ -185,7 +186,7 @@ def an_added_topic_waits(conversation: Conversation) -> None:
     """A member that adds a topic within the assignment interval gets it after that, or at once before 4.3."""
     ana = conversation.member("ana")
     ana.configures(LONG_INTERVAL, error_code=one_of("NONE", "INVALID_CONFIG"))
-    joined = ana.joins(assigned=ALL)
+    joined = ana.enters(assigned=ALL)
 
     ana.heartbeats(topics=("orders", "payments"))
     conversation.elapses(INTERVAL_IS_OVER_MS)

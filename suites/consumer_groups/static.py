@@ -22,7 +22,7 @@ KEPT, FREED = {"orders": (0, 1)}, {"orders": (2,)}
 def static_member(conversation: Conversation) -> tuple[Member, Answer]:
     """Bring in ana as the instance `one`, who has all partitions; also return how she was let in."""
     ana = conversation.member("ana", instance_id="one")
-    return ana, ana.joins(assigned=ALL)
+    return ana, ana.enters(assigned=ALL)
 
 
 @scenario("consumer_groups/static/in-use", source=SUBSCRIBES, clauses=("CS-01", "CS-02"))
@@ -31,8 +31,8 @@ def an_instance_id_in_use_is_not_released(conversation: Conversation) -> None:
     ana, joined = static_member(conversation)
     bob = conversation.member("bob", instance_id="one")
 
-    bob.joins(error_code="UNRELEASED_INSTANCE_ID")
-    ana.joins(error_code="UNRELEASED_INSTANCE_ID")
+    bob.enters(error_code="UNRELEASED_INSTANCE_ID")
+    ana.enters(error_code="UNRELEASED_INSTANCE_ID")
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=None)
 
 
@@ -42,7 +42,7 @@ def a_static_member_need_not_say_so(conversation: Conversation) -> None:
     ana, joined = static_member(conversation)
 
     ana.heartbeats(instance_id=None, member_epoch=joined["member_epoch"], assigned=None)
-    ana.joins(instance_id=None, member_epoch=joined["member_epoch"], assigned=ALL)
+    ana.enters(instance_id=None, member_epoch=joined["member_epoch"], assigned=ALL)
     known = expect.group_member(ana.member_id, instance_id="one", owned=ALL)
     ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(members=(known,)))
 
@@ -53,12 +53,12 @@ def a_static_member_need_not_say_so(conversation: Conversation) -> None:
 def a_static_member_may_change_its_instance(conversation: Conversation) -> None:
     """A member that joins again as another instance is that; the former id is free from 4.4 on."""
     ana, joined = static_member(conversation)
-    ana.joins(instance_id="two", member_epoch=joined["member_epoch"], assigned=ALL)
+    ana.enters(instance_id="two", member_epoch=joined["member_epoch"], assigned=ALL)
     known = expect.group_member(ana.member_id, instance_id="two", owned=ALL)
     ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(members=(known,)))
 
     bob = conversation.member("bob", instance_id="one")
-    bob.joins(error_code=one_of("NONE", "UNRELEASED_INSTANCE_ID"))
+    bob.enters(error_code=one_of("NONE", "UNRELEASED_INSTANCE_ID"))
 
 
 @scenario("consumer_groups/static/of-another", source=SUBSCRIBES, clauses=("CS-07", "CS-08"))
@@ -89,7 +89,7 @@ def whoever_leaves_for_a_while_holds_nothing_up(conversation: Conversation) -> N
     """What a static member was to give up when it left for a while comes to who waits for it."""
     ana, joined = static_member(conversation)
     bob = conversation.member("bob")
-    bob.joins(member_epoch=joined["member_epoch"] + 1, assigned={})
+    bob.enters(member_epoch=joined["member_epoch"] + 1, assigned={})
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=KEPT)
 
     ana.leaves(epoch=LEAVES_FOR_A_WHILE)
@@ -103,7 +103,7 @@ def a_successor_gets_what_its_predecessor_had(conversation: Conversation) -> Non
     ana.leaves(epoch=LEAVES_FOR_A_WHILE)
     bob = conversation.member("bob", instance_id="one")
 
-    bob.joins(member_epoch=joined["member_epoch"], assigned=ALL)
+    bob.enters(member_epoch=joined["member_epoch"], assigned=ALL)
     for epoch in (joined["member_epoch"], -1):
         ana.heartbeats(epoch=epoch, error_code="FENCED_INSTANCE_ID")
     known = expect.group_member(bob.member_id, instance_id="one", owned=ALL)
@@ -117,7 +117,7 @@ def a_static_member_comes_back(conversation: Conversation) -> None:
     ana, joined = static_member(conversation)
     ana.leaves(epoch=LEAVES_FOR_A_WHILE)
 
-    ana.joins(member_epoch=joined["member_epoch"], assigned=ALL)
+    ana.enters(member_epoch=joined["member_epoch"], assigned=ALL)
     group_is(ana, "Stable", epoch=joined["member_epoch"])
 
 

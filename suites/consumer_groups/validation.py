@@ -22,7 +22,7 @@ ALL = {"orders": (0, 1, 2)}
 def sole_member(conversation: Conversation) -> tuple[Member, Answer]:
     """Bring in ana, who has all partitions of `orders` to herself; also return how she was let in."""
     ana = conversation.member("ana")
-    return ana, ana.joins(assigned=ALL)
+    return ana, ana.enters(assigned=ALL)
 
 
 @scenario("consumer_groups/validation/group-id", source=VALIDATES, clauses=("CH-04",))
@@ -31,7 +31,7 @@ def a_group_has_an_id(conversation: Conversation) -> None:
     ana = conversation.member("ana")
 
     for group_id in ("", BLANK):
-        ana.joins(group_id=group_id, error_code="INVALID_REQUEST")
+        ana.enters(group_id=group_id, error_code="INVALID_REQUEST")
 
 
 @scenario("consumer_groups/validation/member-id", source=VALIDATES, clauses=("CH-05",))
@@ -40,14 +40,14 @@ def a_member_names_itself(conversation: Conversation) -> None:
     ana = conversation.member("ana")
 
     for member_id in ("", BLANK):
-        ana.joins(member_id=member_id, error_code="INVALID_REQUEST")
+        ana.enters(member_id=member_id, error_code="INVALID_REQUEST")
 
 
 @scenario("consumer_groups/validation/named-by-the-coordinator", source=HEARTBEATS, clauses=("CH-06",))
 def version_0_leaves_the_id_to_the_coordinator(conversation: Conversation) -> None:
     """A heartbeat v0 that joins without a member id is given one, by which the member then goes."""
     ana = conversation.member("ana", named_by_server=True)
-    joined = ana.joins(version=0, assigned=ALL)
+    joined = ana.enters(version=0, assigned=ALL)
 
     known = expect.group_member(ana.member_id, epoch=joined["member_epoch"], owned=ALL)
     ana.heartbeats(version=0, member_epoch=joined["member_epoch"], assigned=None)
@@ -66,7 +66,7 @@ def whoever_has_no_id_joins(conversation: Conversation) -> None:
 @scenario("consumer_groups/validation/rebalance-timeout", source=VALIDATES, clauses=("CH-08",))
 def a_join_states_a_rebalance_timeout(conversation: Conversation) -> None:
     """A join without a rebalance timeout is INVALID_REQUEST."""
-    conversation.member("ana").joins(rebalance_timeout_ms=-1, error_code="INVALID_REQUEST")
+    conversation.member("ana").enters(rebalance_timeout_ms=-1, error_code="INVALID_REQUEST")
 
 
 @scenario("consumer_groups/validation/joins-with-partitions", source=VALIDATES, clauses=("CH-09",))
@@ -75,13 +75,13 @@ def a_join_owns_nothing(conversation: Conversation) -> None:
     ana = conversation.member("ana")
 
     for owned in ({"orders": (0,)}, None):
-        ana.joins(owned=owned, error_code="INVALID_REQUEST")
+        ana.enters(owned=owned, error_code="INVALID_REQUEST")
 
 
 @scenario("consumer_groups/validation/joins-without-subscription", source=VALIDATES, clauses=("CH-10",))
 def a_join_subscribes(conversation: Conversation) -> None:
     """A join with neither names of topics nor a regular expression is INVALID_REQUEST."""
-    conversation.member("ana").joins(topics=None, error_code="INVALID_REQUEST")
+    conversation.member("ana").enters(topics=None, error_code="INVALID_REQUEST")
 
 
 @scenario("consumer_groups/validation/empty-names", source=VALIDATES, clauses=("CH-12",))
@@ -89,8 +89,8 @@ def instances_and_racks_have_names(conversation: Conversation) -> None:
     """A heartbeat with an empty instance id or an empty rack is INVALID_REQUEST."""
     ana = conversation.member("ana")
 
-    ana.joins(instance_id="", error_code="INVALID_REQUEST")
-    ana.joins(rack_id="", error_code="INVALID_REQUEST")
+    ana.enters(instance_id="", error_code="INVALID_REQUEST")
+    ana.enters(rack_id="", error_code="INVALID_REQUEST")
 
 
 @scenario("consumer_groups/validation/lowest-epoch", source=VALIDATES, clauses=("CH-13",))
@@ -115,11 +115,11 @@ def assignors_are_known(conversation: Conversation) -> None:
     bob = conversation.member("bob", instance_id="one")
 
     for assignor in ("nobody", ""):
-        ana.joins(assignor=assignor, error_code="UNSUPPORTED_ASSIGNOR")
+        ana.enters(assignor=assignor, error_code="UNSUPPORTED_ASSIGNOR")
         for epoch in (1, -1):
             ana.heartbeats(epoch=epoch, assignor=assignor, error_code="UNSUPPORTED_ASSIGNOR")
         bob.heartbeats(epoch=LEAVES_FOR_A_WHILE, assignor=assignor, error_code="UNSUPPORTED_ASSIGNOR")
-    ana.joins(assigned=ALL)
+    ana.enters(assigned=ALL)
     ana.heartbeats(assignor="nobody", error_code="UNSUPPORTED_ASSIGNOR")
     ana.heartbeats(member_id="stranger", assignor="nobody", error_code="UNSUPPORTED_ASSIGNOR")
 
@@ -134,7 +134,7 @@ def regular_expressions_are_of_re2(conversation: Conversation) -> None:
     ana = conversation.member("ana")
 
     for regex in ("[", "*a", "(?!x)"):
-        ana.joins(topics=None, regex=regex, error_code="INVALID_REGULAR_EXPRESSION")
+        ana.enters(topics=None, regex=regex, error_code="INVALID_REGULAR_EXPRESSION")
 
 
 @scenario("consumer_groups/validation/unknown-group", source=FINDS_GROUP, clauses=("CH-17", "CH-18"))
@@ -178,7 +178,7 @@ def a_sole_member_has_all_partitions(conversation: Conversation) -> None:
     """A member that joins alone is assigned everything at once, and nothing new by its next heartbeat."""
     ana = conversation.member("ana")
 
-    joined = ana.joins(assigned=ALL, interval_ms=5_000)
+    joined = ana.enters(assigned=ALL, interval_ms=5_000)
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=None, interval_ms=5_000)
 
 
@@ -214,8 +214,8 @@ def the_previous_epoch_is_taken_of_whoever_owns_no_more(conversation: Conversati
 
     for owned in ({}, {"orders": (1,)}, both):
         ana.heartbeats(epoch=joined["member_epoch"], owned=owned, member_epoch=joined["member_epoch"] + 1)
-    for foreign in (None, {"orders": (0, 3)}):
-        ana.heartbeats(epoch=joined["member_epoch"], owned=foreign, error_code="FENCED_MEMBER_EPOCH")
+    for unfit in (None, {"orders": (0, 3)}):
+        ana.heartbeats(epoch=joined["member_epoch"], owned=unfit, error_code="FENCED_MEMBER_EPOCH")
 
 
 @scenario("consumer_groups/validation/epoch-too-low", source=CHECKS_EPOCH, clauses=("CH-28",))
@@ -225,5 +225,5 @@ def an_epoch_before_the_previous_one_is_fenced(conversation: Conversation) -> No
     ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1)
     ana.heartbeats(topics=("orders", "payments", "missing"), member_epoch=joined["member_epoch"] + 2)
 
-    for owned in ({}, None):
-        ana.heartbeats(epoch=joined["member_epoch"], owned=owned, error_code="FENCED_MEMBER_EPOCH")
+    ana.heartbeats(epoch=joined["member_epoch"], owned={}, error_code="FENCED_MEMBER_EPOCH")
+    ana.heartbeats(epoch=joined["member_epoch"], error_code="FENCED_MEMBER_EPOCH")

@@ -308,12 +308,21 @@ def test_clients_touch_nothing_of_others_either(api: str, version: int, fields: 
         guard.refuse_frame(frame(api, fields, version=version))
 
 
+def test_a_consumer_group_may_not_match_topics_of_others() -> None:
+    guard, named = Guard(namespace=NAMESPACE), consumer_heartbeat(OURS)
+    guard.refuse_frame(frame("ConsumerGroupHeartbeat", named, version=1))
+
+    with pytest.raises(NotOurs, match="regular expression"):
+        guard.refuse_frame(
+            frame("ConsumerGroupHeartbeat", {**named, "subscribed_topic_regex": ".*"}, version=1)
+        )
+
+
 @pytest.mark.parametrize(
     ("api", "version", "fields"),
     [
         ("Produce", 8, produce({"name": OURS})),
         ("AddPartitionsToTxn", 1, in_transaction(OURS, OURS)),
-        ("ConsumerGroupHeartbeat", 0, consumer_heartbeat(OURS)),
         ("ListOffsets", 5, {"replica_id": -1, "topics": [{"name": "orders", "partitions": []}]}),
         ("Fetch", 11, {"max_wait_ms": 1, "min_bytes": 1, "topics": []}),
     ],

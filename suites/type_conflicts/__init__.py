@@ -1,0 +1,1 @@
+"""Each call of the classic protocol and of consumer groups, to a group of each type."""
