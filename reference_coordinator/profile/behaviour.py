@@ -106,6 +106,7 @@ class Behaviour(Enum):
     UNREADABLE_RECORD_FAILS_PARTITION = auto()
 
     UNIFORM_LEAVES_EXTRA_PARTITIONS = auto()
+    REGEX_GROUPS_NAMED_WITHOUT_P = auto()
 
 
 @value
