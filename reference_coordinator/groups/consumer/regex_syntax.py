@@ -55,7 +55,7 @@ class RegexSyntaxError(ValueError):
 def check_syntax(text: str, *, names_groups_without_p: bool) -> None:
     """Read a whole expression.
 
-    Decided in: com.google.re2j.Parser#parseInternal (4.3.1, which has RE2/J 1.8).
+    Decided in: com.google.re2j.Parser#parseInternal, which Utils#throwIfRegularExpressionIsInvalid (4.3.1) calls.
 
     Raises:
         RegexSyntaxError: at the first fault.
