@@ -112,7 +112,8 @@ class JavaHashSet(MutableSet[KeyT], Generic[KeyT]):
         """A set of what a collection has, which may claim to have more. Source: HashSet#HashSet."""
         claimed = len(items) if size is None else size
         copied = cls(hash_code, capacity=max(capacity_for(claimed), _DEFAULT_CAPACITY))
-        copied |= items
+        for item in items:
+            copied.add(item)
         return copied
 
     def __contains__(self, item: object) -> bool:

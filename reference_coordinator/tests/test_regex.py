@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-import re2
+import re2  # type: ignore[import-untyped]  # it ships no types
 
 from reference_coordinator.groups.consumer.regex import InvalidRegularExpressionError, compile_regex
 from reference_coordinator.profile.profiles import profile_for

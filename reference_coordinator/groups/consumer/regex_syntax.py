@@ -55,7 +55,7 @@ class RegexSyntaxError(ValueError):
 def check_syntax(text: str, *, names_groups_without_p: bool) -> None:
     """Read a whole expression.
 
-    Decided in: com.google.re2j.Parser#parseInternal, which Utils#throwIfRegularExpressionIsInvalid (4.3.1) calls.
+    Decided in: Utils#throwIfRegularExpressionIsInvalid (4.3.1), com.google.re2j.Parser#parseInternal.
 
     Raises:
         RegexSyntaxError: at the first fault.
