@@ -3,7 +3,8 @@
 A bound on time that is broken by no more than the witness saw the machine take away is no difference of the
 target. Nor is an answer that the reference gives as well once it is kept from running where the target was;
 who drives the reference so stands above, and hands over what it told. Nothing else is excused: on a quiet
-machine the witness has nothing to say, and every bound holds as it is written.
+machine the witness has nothing to say, and every bound holds as it is written. A frame that is no response,
+or that nobody asked for, is never excused: a slow broker sends no other frames than a fast one.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +14,7 @@ from typing import Final
 from harness.diff.against_reference import against_reference
 from harness.diff.answers import answers_by_step
 from harness.diff.model import Difference
-from harness.scenario.script import Receive, Script, step_text
+from harness.scenario.script import Receive, Script, SeeClosed, Step, step_text
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import from_json
 from harness.trace.starvation import Starvation
@@ -138,6 +139,7 @@ def excused(
         return Excused(reason=None, left=tuple(differences))
     reasons: list[str] = []
     late_steps: set[int] = set()
+    is_another_course = False
     weighed: set[tuple[int, str, str | None, str, str]] = set()
     for difference in sorted(differences, key=lambda each: each.step):
         said = (difference.difference_class, difference.field, difference.expected, difference.actual)
@@ -146,18 +148,35 @@ def excused(
             # A target that answers without an end differs ten thousand times at one step, in the same words.
             continue
         weighed.add(bound)
+        if not _is_weighable(script, difference):
+            return Excused(reason=next(iter(reasons), None), left=_led_by(difference, differences))
+        if is_another_course:
+            # What comes after an answer that starvation changed is its consequence.
+            continue
         breach = _breach(script, events, oracle_events, difference)
         machine = () if breach is None else breach.machine(stretches, events)
         if breach is not None and breach.by_ms <= _CLOCKS_MS + sum(each.starved_ms for each in machine):
             late_steps.add(difference.step)
             reasons.append(f"{STARVED}{_at(script, difference)}: {breach.text}; {_figures(machine)}")
         elif _is_retold(script, events, difference, late_steps, retell):
-            # What comes after an answer that starvation changed is its consequence.
             reasons.append(_retold_reason(script, events, difference, stretches))
-            break
+            is_another_course = True
         else:
             return Excused(reason=next(iter(reasons), None), left=_led_by(difference, differences))
     return Excused(reason=reasons[0], left=())
+
+
+def _is_weighable(script: Script, difference: Difference) -> bool:
+    """Tell whether starvation may account for a difference at all.
+
+    Where a connection was to be closed any frame counts as one that nobody asked for, a late answer too.
+    """
+    was_to_close = isinstance(_step(script, difference), SeeClosed)
+    return difference.difference_class != DifferenceClass.ENCODING or was_to_close
+
+
+def _step(script: Script, difference: Difference) -> Step | None:
+    return script.steps[difference.step] if 0 <= difference.step < len(script.steps) else None
 
 
 def _led_by(finding: Difference, differences: Sequence[Difference]) -> tuple[Difference, ...]:
@@ -173,7 +192,7 @@ def _breach(
     script: Script, events: Sequence[Event], oracle_events: Sequence[Event] | None, difference: Difference
 ) -> _Breach | None:
     """Return the bound on time that a difference is about; None if it is about none, or about too early."""
-    step = script.steps[difference.step] if 0 <= difference.step < len(script.steps) else None
+    step = _step(script, difference)
     if not isinstance(step, Receive) or difference.field is not None:
         return None
     answer = _answer(events, difference.step)
@@ -254,6 +273,8 @@ def _agrees(
     seen = against_reference(events, retold)
     if any(not each.is_lenient and each.step not in late_steps for each in seen):
         return False
+    if difference.difference_class == DifferenceClass.ENCODING:
+        return any(each.kind == EventKind.UNSOLICITED and each.step == difference.step for each in retold)
     step = script.steps[difference.step]
     if difference.difference_class == DifferenceClass.TIMING and isinstance(step, Receive):
         observed = _answer(events, difference.step)

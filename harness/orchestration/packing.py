@@ -11,7 +11,14 @@ from typing import Final
 
 from harness.orchestration.reference_runs import CHECK_INTERVAL, Left
 from harness.orchestration.run_cache import RunCache
-from harness.runner.sharing import BROKERS_A_CONFIG, Packing, acts_on_broker, applies, asked_config
+from harness.runner.sharing import (
+    BROKERS_A_CONFIG,
+    Packing,
+    acts_on_broker,
+    applies,
+    asked_config,
+    takes_log_away,
+)
 from harness.scenario.script import PauseAt, Script
 from harness.targets.base.interface import CONFORMANCE_CONFIG, Breakpoint, Capability
 
@@ -49,11 +56,7 @@ async def pack(
     """
     if Capability.BROKER_CONFIG not in capabilities:
         return Packing()
-    packed = [
-        script
-        for script in scripts
-        if applies(script, capabilities) and (asked_config(script) or acts_on_broker(script))
-    ]
+    packed = [script for script in scripts if applies(script, capabilities) and may_not_be_usual(script)]
     bins = await _bins(packed, runs, merges=merges)
     lefts = {script.id: await _left(script, each.config, runs) for each in bins for script in each.scripts}
     if merges:
@@ -65,6 +68,11 @@ async def pack(
         to_clear=frozenset(name for name, left in lefts.items() if left is Left.TO_CLEAR),
         final=frozenset(name for name, left in lefts.items() if left is Left.SPOILT),
     )
+
+
+def may_not_be_usual(script: Script) -> bool:
+    """Tell whether a script may want another broker than the many that only talk to a usual one."""
+    return bool(asked_config(script)) or acts_on_broker(script) or takes_log_away(script)
 
 
 async def _disturbs(script: Script, config: Mapping[str, str], runs: RunCache) -> bool:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.orchestration.packing import pack
+from harness.orchestration.packing import may_not_be_usual, pack
 from harness.orchestration.reference_runs import ReferenceRuns
 from harness.orchestration.run_cache import cached, is_known
 from harness.orchestration.workers import workers
@@ -68,5 +68,5 @@ def _nobody_shares(scripts: Sequence[Script]) -> Packing:
     """Return what is safe where the reference has no such profile: nothing is known of anybody."""
     return Packing(
         disturbing=frozenset(each.id for each in scripts if asked_config(each) and not acts_on_broker(each)),
-        final=frozenset(each.id for each in scripts if asked_config(each) or acts_on_broker(each)),
+        final=frozenset(each.id for each in scripts if may_not_be_usual(each)),
     )

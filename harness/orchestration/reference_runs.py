@@ -16,9 +16,10 @@ from harness.runner.applicable import why_not_applicable
 from harness.runner.interpreter import Interpreter
 from harness.runner.placing import group_ids, num_partitions
 from harness.runner.recorder import EventPosition, Recorder
+from harness.runner.sharing import takes_log_away
 from harness.scenario import Capability, Conversation, ask, expect, record, scenario
 from harness.scenario.bindings import Bindings
-from harness.scenario.script import Script, Send
+from harness.scenario.script import Script
 from harness.targets.base.clearing import clear_log
 from harness.targets.base.delegated import DelegatedConnection, DelegatedStage
 from harness.targets.base.dialogue import Dialogue, NotYet
@@ -39,7 +40,6 @@ _REPORTED: Final = (
 """What of an event is neither chance nor the time when the conversation began."""
 _CLEAR_MS: Final = 200.0
 _RUN_ID: Final = "on-the-reference"
-_OFFSETS_TOPIC: Final = "__consumer_offsets"
 _OTHER: Final = "kafka-conformance-other"
 _SESSION_MS: Final = 1_800_000
 """The longest that Kafka grants by default: no script lasts as long."""
@@ -54,18 +54,6 @@ class Left(StrEnum):
     """As a new one, once its log is cleared."""
     SPOILT = "spoilt"
     """Otherwise than a new one."""
-
-
-def _takes_log_away(script: Script) -> bool:
-    """Tell whether a script deletes the topic of all groups.
-
-    The first Java coordinators serve groups on as if nothing had happened, and then fail to write: a look at
-    another group in time shows nothing, and the reference has no such failure (KAFKA-19274).
-    """
-    return any(
-        isinstance(step, Send) and step.api == "DeleteTopics" and _OFFSETS_TOPIC in repr(step.fields)
-        for step in script.steps
-    )
 
 
 class ReferenceRuns:
@@ -92,7 +80,7 @@ class ReferenceRuns:
 
     async def disturbs(self, script: Script, config: Mapping[str, str]) -> bool:
         """Tell whether another group on the same broker is answered otherwise while a script runs."""
-        return _takes_log_away(script) or await self._disturbs_others(script, config)
+        return takes_log_away(script) or await self._disturbs_others(script, config)
 
     async def _disturbs_others(self, script: Script, config: Mapping[str, str]) -> bool:
         stage = (await self._broker(config)).open_stage(script.id)
@@ -108,7 +96,7 @@ class ReferenceRuns:
 
     async def left(self, script: Script, config: Mapping[str, str]) -> Left:
         """Tell how others find a broker on which a script has run."""
-        if _takes_log_away(script) and not await self._disturbs_others(script, config):
+        if takes_log_away(script) and not await self._disturbs_others(script, config):
             return Left.SPOILT
         for left in (Left.CLEAN, Left.TO_CLEAR):
             cleared = left is Left.TO_CLEAR

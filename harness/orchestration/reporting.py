@@ -1,6 +1,8 @@
 """The tables that a run's pages are made of: its own, and those of the runs before it in an archive."""
 
+import shutil
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no annotations
@@ -8,10 +10,11 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no ann
 from harness.report.model.client_verdicts import client_verdicts
 from harness.report.model.history import RUN_COUNT_MAX
 from harness.report.model.trend import PAGE_TABLES, TREND_FOLDER
-from harness.spark.archive import Archive, ArchiveError, naming_damage
+from harness.spark.archive import Archive, ArchiveError, damaged_archive, naming_damage
 from harness.spark.archived import Archived
 from harness.spark.job import build_tables
 from harness.spark.packing import pack
+from harness.spark.refusals import unreadable_files
 from harness.spark.session import spark_session
 from harness.spark.tables import write_tables
 from harness.spark.trend import TREND_MARTS, shuffle_partitions
@@ -51,7 +54,7 @@ def build_page_tables(
     master: str,
     progress: Callable[[str], None],
 ) -> None:
-    """Make the tables of a run, and of its trend where the archive has earlier runs.
+    """Make the tables of a run, and of its trend where the archive has earlier runs and can be read.
 
     Args:
         folder: of the run.
@@ -64,6 +67,9 @@ def build_page_tables(
         SparkError: Spark cannot be started.
         TraceError: the run's files are damaged.
     """
+    trend = (folder.path / TREND_FOLDER).resolve()
+    # Pages show what is there, so a history of before must not outlive the archive.
+    shutil.rmtree(trend, ignore_errors=True)
     if len(run_ids) < 2:
         build_tables([folder.path], folder.tables, master=master, progress=progress)
         return
@@ -71,13 +77,12 @@ def build_page_tables(
     with spark_session(master=master, partitions=partitions) as spark:
         build_tables([folder.path], folder.tables, master=master, progress=progress)
         progress(f"what {len(run_ids)} runs say together")
-        write_tables(
-            _MARTS,
-            Archived(spark, archive, run_ids),
-            (folder.path / TREND_FOLDER).resolve(),
-            partitions=partitions,
-            progress=progress,
-        )
+        try:
+            with unreadable_files(partial(damaged_archive, archive.root)):
+                sources = Archived(spark, archive, run_ids)
+                write_tables(_MARTS, sources, trend, partitions=partitions, progress=progress)
+        except ArchiveError as error:
+            progress(f"no history: {error}")
 
 
 def newest_up_to(run_id: str, archive: Archive) -> tuple[str, ...]:

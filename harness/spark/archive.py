@@ -86,14 +86,15 @@ def naming_damage(root: Path) -> Iterator[None]:
     except ArchiveError:
         raise
     except (pa.ArrowException, FileNotFoundError) as error:
-        raise _damaged(root, str(error)) from error
+        raise damaged_archive(root, str(error)) from error
     except OSError as error:
         if error.errno is not None:  # Arrow raises one without a number for bytes that are no Parquet
             raise
-        raise _damaged(root, str(error)) from error
+        raise damaged_archive(root, str(error)) from error
 
 
-def _damaged(root: Path, why: str) -> ArchiveError:
+def damaged_archive(root: Path, why: str) -> ArchiveError:
+    """Tell what is wrong with an archive, and the remedy."""
     return ArchiveError(
         f"the archive {root} is damaged ({why.partition(chr(10))[0]:.300}): move it away, and "
         "`kafka-conformance trend RUN…` makes one anew of the runs that are left"
@@ -151,11 +152,11 @@ class Archive:
         try:
             content = json_object(path.read_bytes(), where=str(path)) if path.exists() else {}
         except TraceError as error:
-            raise _damaged(self.root, str(error)) from error
+            raise damaged_archive(self.root, str(error)) from error
         volumes: dict[str, Mapping[str, str]] = {}
         for name, runs in content.items():
             if not isinstance(runs, dict) or not all(isinstance(stamp, str) for stamp in runs.values()):
-                raise _damaged(self.root, f"{path}: {name!r:.40} lists no runs")
+                raise damaged_archive(self.root, f"{path}: {name!r:.40} lists no runs")
             volumes[name] = runs
         return volumes
 

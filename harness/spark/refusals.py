@@ -1,4 +1,4 @@
-"""What the system refused Spark, as Python would have told it: a full disk, a place that is closed.
+"""What kept Spark from its work, as Python would have told it: a full disk, a file that is damaged.
 
 A task tells of it somewhere down the causes of what the driver raises, in Java's words.
 """
@@ -6,9 +6,10 @@ A task tells of it somewhere down the causes of what the driver raises, in Java'
 import errno
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
+from urllib.parse import unquote
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no annotations
 from pyspark.errors import PySparkException
@@ -28,6 +29,11 @@ _REFUSED: Final = re.compile(
     re.MULTILINE,
 )
 """E.g. `Caused by: java.io.FileNotFoundException: /tables/part-0.parquet (Permission denied)`."""
+
+_UNREADABLE: Final = re.compile(
+    r"\[FAILED_READ_FILE\.\w+\] [^\n]*?\bfile (?:file:)?/*(?P<path>/[^\n]+?)\.(?:\s|$)"
+)
+"""E.g. `[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:/runs/a.parquet. …`."""
 
 
 @contextmanager
@@ -55,6 +61,28 @@ def refusal_in(text: str) -> OSError | None:
         return None
     code = _CODES[found["words"]]
     return OSError(code, found["words"], found["path"])
+
+
+@contextmanager
+def unreadable_files(damaged: Callable[[str], Exception]) -> Iterator[None]:
+    """Raise what Spark could not read a file for as damage to what the file is part of.
+
+    Args:
+        damaged: makes the error from what is wrong.
+    """
+    try:
+        yield
+    except (Py4JJavaError, PySparkException) as error:
+        file = unreadable_file_in(_whole_text(error))
+        if file is None:
+            raise
+        raise damaged(f"{file}: its content cannot be read") from error
+
+
+def unreadable_file_in(text: str) -> str | None:
+    """Return the file that Spark could not read, if a Java stack trace with its causes tells of one."""
+    found = _UNREADABLE.search(text)
+    return None if found is None else unquote(found["path"])
 
 
 def _whole_text(error: Exception) -> str:

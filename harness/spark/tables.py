@@ -60,6 +60,7 @@ def write_tables(
                 progress(f"table {name}: {counts[name]} rows ({len(counts)} of {len(marts)})")
         except BaseException:
             pool.shutdown(cancel_futures=True)
+            shutil.rmtree(unfinished, ignore_errors=True)
             raise
     shutil.rmtree(out, ignore_errors=True)
     unfinished.replace(out)

@@ -12,10 +12,11 @@ import typer
 from pyspark.sql import DataFrame, SparkSession
 
 from harness.spark import client_mart, conversation_mart, timing_mart, trend_mart
-from harness.spark.archive import Archive
+from harness.spark.archive import Archive, damaged_archive
 from harness.spark.archived import Archived
 from harness.spark.coverage_mart import clause_coverage
 from harness.spark.master import LOCAL_MASTER, SparkError
+from harness.spark.refusals import unreadable_files
 from harness.spark.rows import ClauseCoverage
 from harness.spark.session import ENDINGS, spark_session
 from harness.spark.tables import PARTITION_BYTES, Mart, write_tables
@@ -150,7 +151,7 @@ def build_trend(
     Raises:
         OSError: the system refused Spark something: a disk is full.
         SparkError: Spark cannot be started.
-        TraceError: the archive lacks a run, or has none.
+        TraceError: the archive lacks a run, has none, or is damaged.
     """
     held = archive.run_ids()
     if missing := sorted(set(run_ids or ()) - set(held)):
@@ -174,9 +175,14 @@ def write_trend(
     partitions: int,
     progress: Callable[[str], None],
 ) -> dict[str, int]:
-    """Make the tables with a session that is there."""
+    """Make the tables with a session that is there.
+
+    Raises:
+        ArchiveError: Spark cannot read a file of the archive.
+    """
     sources = Archived(spark, archive, run_ids)
-    return write_tables(TREND_MARTS, sources, out.resolve(), partitions=partitions, progress=progress)
+    with unreadable_files(partial(damaged_archive, archive.root)):
+        return write_tables(TREND_MARTS, sources, out.resolve(), partitions=partitions, progress=progress)
 
 
 def shuffle_partitions(archive: Archive) -> int:

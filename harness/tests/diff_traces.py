@@ -12,6 +12,7 @@ from harness.scenario.bindings import Bindings
 from harness.scenario.conversation import Conversation
 from harness.scenario.script import Receive, Script, Send, StayParked
 from harness.scenario.values import Pattern
+from harness.tests.made_events import BARE
 from harness.trace.canonical import Canonicaliser, FieldValue, canonical_json, digest, fields_json
 from harness.trace.events import Event, EventKind
 
@@ -144,8 +145,8 @@ class _Telling:
         spoken = None if isinstance(step, StayParked) else step
         api, version = (spoken.api, spoken.api_version) if spoken else ("JoinGroup", 6)
         self.events.append(
-            Event(
-                run_id="run-1",
+            replace(
+                BARE,
                 target=self.target,
                 scenario_id=self.script.id,
                 sequence=len(self.events),
@@ -163,8 +164,6 @@ class _Telling:
                 canonical=canonical,
                 digest=digest(kind.value, api, version, canonical),
                 reencodes=True if kind == EventKind.RESPONSE else None,
-                permitted=None,
-                note=None,
             )
         )
 

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import count
 
 from harness.invariants import check
+from harness.tests.made_events import BARE
 from harness.trace.events import Event, EventKind
 
 GROUP = "g"
@@ -87,8 +89,8 @@ class Trace:
         self, kind: EventKind, actor: str, api: str | None, correlation_id: int | None, fields: Json | None
     ) -> None:
         self.events.append(
-            Event(
-                run_id="run-1",
+            replace(
+                BARE,
                 target="kafka",
                 scenario_id="tap",
                 sequence=len(self.events),
@@ -100,14 +102,7 @@ class Trace:
                 api_version=1,
                 correlation_id=correlation_id,
                 at_ms=float(len(self.events)),
-                elapsed_ms=None,
-                raw=None,
                 fields=None if fields is None else json.dumps(fields),
-                canonical=None,
-                digest=None,
-                reencodes=None,
-                permitted=None,
-                note=None,
             )
         )
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from harness.replay import Replayed, replay, specification
 from harness.targets.base.interface import CONFORMANCE_CONFIG
 from harness.targets.reference.target import reference_profile
+from harness.tests.made_events import BARE
 from harness.trace.canonical import FieldValue, fields_json
 from harness.trace.events import Event, EventKind
 from harness.wire.codec import decode_request, decode_response, encode_request
@@ -104,7 +105,8 @@ class Recording:
         frame: bytes | None,
         fields: Fields | None,
     ) -> Event:
-        event = Event(
+        event = replace(
+            BARE,
             run_id="r",
             target="t",
             scenario_id="tap",
@@ -117,14 +119,8 @@ class Recording:
             api_version=version,
             correlation_id=correlation_id,
             at_ms=self._now_ms + (0.5 if kind is EventKind.RESPONSE else 0.0),
-            elapsed_ms=None,
             raw=None if frame is None else frame.hex(),
             fields=None if fields is None else fields_json(fields),
-            canonical=None,
-            digest=None,
-            reencodes=None,
-            permitted=None,
-            note=None,
         )
         self.events.append(event)
         return event

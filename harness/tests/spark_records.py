@@ -12,7 +12,8 @@ from harness.diff.model import Alignment, Attempt, Attribution, Difference, Judg
 from harness.spark.archive_rows import BrokerHeader, RunClause
 from harness.spark.schemas import frame_of
 from harness.spark.stage import Sources, aligned_events
-from harness.trace.events import Event, EventKind, RunFooter, RunHeader, TraceHeader
+from harness.tests.made_events import ANSWER
+from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import EventWriter, RunFolder, read_events, write_records
 
 RUN: Final = RunHeader(
@@ -57,28 +58,7 @@ REFERENCE: Final = BrokerHeader(
 KAFKA: Final = replace(
     REFERENCE, target="kafka-3.9.2", spec="kafka:3.9.2", oracle="reference", start_ms=4000.0
 )
-EVENT: Final = Event(
-    run_id="run-1",
-    target="kafka-3.9.2",
-    scenario_id="classic/heartbeat/works",
-    sequence=0,
-    step=0,
-    kind=EventKind.RESPONSE.value,
-    actor="ana",
-    connection="main",
-    api="Heartbeat",
-    api_version=4,
-    correlation_id=1,
-    at_ms=5.0,
-    elapsed_ms=2.0,
-    raw="0000",
-    fields='{"error_code":"NONE"}',
-    canonical='{"error_code":"NONE"}',
-    digest="same",
-    reencodes=True,
-    permitted=None,
-    note=None,
-)
+EVENT: Final = ANSWER
 JUDGEMENT: Final = Judgement(
     run_id="run-1",
     target="kafka-3.9.2",

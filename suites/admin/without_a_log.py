@@ -1,18 +1,13 @@
 """A broker that coordinates no group, because there is no log to keep one in."""
 
-from typing import Final
-
 from harness.scenario import ANY, SHORT_SESSIONS, Conversation, ask, expect, scenario
-
-ALONE: Final = {"offset.metadata.max.bytes": "4094"} | SHORT_SESSIONS
-"""The first means nothing here, but that whoever takes away every group has a broker to itself."""
 
 
 @scenario(
     "admin/no-log/nobody-coordinates",
     source="GroupCoordinatorService#throwIfNotActive",
     clauses=("CO-07", "CO-08", "CO-09", "CO-10", "FC-01"),
-    broker_config=ALONE,
+    broker_config=SHORT_SESSIONS,
 )
 def without_a_log_nobody_coordinates(conversation: Conversation) -> None:
     """Without `__consumer_offsets` every group API but ListGroups says NOT_COORDINATOR until it is back.

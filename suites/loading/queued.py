@@ -25,8 +25,6 @@ HOLDS = (Capability.RESTART, Capability.HOLD_LOADING, Capability.SOLE_LEADER)
 """In a cluster partitions are led again one by one."""
 HOLDS_THE_LATER = (*HOLDS, Capability.ORDERED_LOADS)
 FIVE = {"offsets.topic.num.partitions": "5"}
-ALONE = {"offset.metadata.max.bytes": "4095"}
-"""Means nothing here, but that a scenario that takes the log away has a broker to itself."""
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 QUEUED = one_of(LOADING, "NOT_COORDINATOR")
 """What is said of a group whose partition awaits its turn."""
@@ -313,7 +311,7 @@ def others_are_served_while_one_is_loaded_anew(conversation: Conversation) -> No
     source="GroupMetadataManager#removeGroupsForPartition",
     clauses=("LO-17",),
     needs=HOLDS_THE_LATER,
-    broker_config=FIVE | ALONE,
+    broker_config=FIVE,
 )
 def an_unload_waits_for_a_load(conversation: Conversation) -> None:
     """A group whose log is taken away while another partition is loading is served until that is over."""

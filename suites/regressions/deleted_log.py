@@ -1,11 +1,6 @@
 """A coordinator whose log is taken away."""
 
-from typing import Final
-
 from harness.scenario import ANY, Capability, Conversation, ask, expect, scenario
-
-ALONE: Final = {"offset.metadata.max.bytes": "4095"}
-"""Means nothing here, but that these scenarios, which take away every group, have a broker to themselves."""
 
 
 @scenario(
@@ -13,7 +8,6 @@ ALONE: Final = {"offset.metadata.max.bytes": "4095"}
     source="KAFKA-19274",
     clauses=("CO-09",),
     needs=(Capability.SOLE_LEADER,),
-    broker_config=ALONE,
 )
 def groups_go_with_their_log(conversation: Conversation) -> None:
     """When `__consumer_offsets` is deleted, its coordinator gives up its groups; they do not come back.

@@ -4,30 +4,9 @@ import json
 from dataclasses import replace
 
 from harness.diff.alignment import aligned, alignment
+from harness.tests.made_events import ANSWER
 from harness.trace.events import Event, EventKind
 
-ANSWER = Event(
-    run_id="run-1",
-    target="kafka-3.9.2",
-    scenario_id="classic/heartbeat/works",
-    sequence=0,
-    step=0,
-    kind=EventKind.RESPONSE.value,
-    actor="ana",
-    connection="main",
-    api="Heartbeat",
-    api_version=4,
-    correlation_id=1,
-    at_ms=5.0,
-    elapsed_ms=2.0,
-    raw="0000",
-    fields='{"error_code":"NONE"}',
-    canonical='{"error_code":"NONE"}',
-    digest="same",
-    reencodes=True,
-    permitted=None,
-    note=None,
-)
 REQUEST = replace(ANSWER, kind=EventKind.REQUEST.value, digest="with member ids")
 POLL = replace(ANSWER, kind=EventKind.POLL.value, digest="not yet")
 CLOSED = replace(ANSWER, kind=EventKind.CLOSED.value, digest=None, canonical=None)

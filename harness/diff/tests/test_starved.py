@@ -8,6 +8,7 @@ import pytest
 
 from harness.diff.judge import Judged, judge
 from harness.diff.starved import Retell, StarvedStretch, excused
+from harness.scenario.script import SeeClosed
 from harness.tests.diff_traces import info, reference_trace, script, spoilt, trace, with_event
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import to_json
@@ -133,6 +134,49 @@ def test_an_answer_that_never_came_is_checked_against_when_the_reference_gives_i
 
 def expired(events: Sequence[Event]) -> tuple[Event, ...]:
     return spoilt(events, HEARTBEAT, lambda fields: fields.update(error_code="UNKNOWN_MEMBER_ID"))
+
+
+def with_stray(events: Sequence[Event], step: int) -> tuple[Event, ...]:
+    """Let a frame come at a step that nobody asked for."""
+    stray = replace(
+        trace()[-1], sequence=1_000, kind=EventKind.UNSOLICITED.value, step=step, fields=None, canonical=None
+    )
+    return tuple(each for event in events for each in ((stray, event) if event.step == step else (event,)))
+
+
+@pytest.mark.parametrize("step", [HEARTBEAT, HEARTBEAT + 2])
+def test_a_silence_that_is_starved_excuses_no_answer_to_nothing(step: int) -> None:
+    reported = starved(100, 5100, broker_ms=4410, step=HEARTBEAT)
+    found = judged(with_stray(unanswered(5000), step), reported)
+    assert found.judgement.outcome == Outcome.DIVERGES
+    assert (found.judgement.first_step, found.differences[0].actual) == (step, "an answer to nothing")
+
+
+def test_what_no_starved_reference_sends_is_a_difference() -> None:
+    other_bytes = with_event(trace(), HEARTBEAT, reencodes=False)
+    for events in (with_stray(trace(), HEARTBEAT), other_bytes, with_stray(expired(trace()), HEARTBEAT + 2)):
+        retold = [reference_trace(), expired(reference_trace())]
+        assert judged(events, SLOW, retell=lambda *_, told=retold: told).judgement.outcome == Outcome.DIVERGES
+
+
+@pytest.mark.parametrize(("is_retold", "outcome"), [(True, Outcome.INDETERMINATE), (False, Outcome.DIVERGES)])
+def test_a_frame_where_the_connection_was_to_be_closed_may_be_late(
+    outcome: Outcome, *, is_retold: bool
+) -> None:
+    end = len(script().steps)
+    closing = replace(
+        script(), steps=(*script().steps, SeeClosed(actor="ana", connection="main", within_ms=1))
+    )
+
+    def closed(events: Sequence[Event]) -> tuple[Event, ...]:
+        last = replace(events[-1], sequence=999, step=end, kind=EventKind.CLOSED.value, digest="closed")
+        return (*events, last)
+
+    events = (*with_stray(closed(trace()), end), SLOW)
+    retold = closed(reference_trace())
+    retellings = [with_stray(retold, end) if is_retold else retold]
+    one = judge(closing, info(), events, retold, None, lambda *_: retellings)
+    assert one.judgement.outcome == outcome
 
 
 SLOW = starved(80, 100, broker_ms=10, step=8)

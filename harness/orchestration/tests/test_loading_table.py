@@ -11,6 +11,7 @@ from harness.orchestration.loading_table import LoadingTable
 from harness.scenario.script import DoToBroker, PauseAt, Release, Step, step_text
 from harness.targets.base.interface import Breakpoint, BrokerAction
 from harness.tests.completed_runs import completed_run
+from harness.tests.made_events import BARE
 from harness.trace.events import Event, EventKind
 from harness.trace.files import EventWriter, RunFolder
 
@@ -19,28 +20,7 @@ _TARGET = "reference-3.9.2"
 _RAN = PauseAt(point=Breakpoint.LOADING.value)
 _RESTARTED = DoToBroker(lever=BrokerAction.RESTART.value)
 _RELEASED = Release(point=Breakpoint.LOADING.value)
-_BLANK = Event(
-    run_id="run",
-    target="",
-    scenario_id="loading/version/x",
-    sequence=0,
-    step=0,
-    kind=EventKind.RESPONSE.value,
-    actor="ana",
-    connection="main",
-    api=None,
-    api_version=None,
-    correlation_id=None,
-    at_ms=0,
-    elapsed_ms=None,
-    raw=None,
-    fields=None,
-    canonical=None,
-    digest=None,
-    reencodes=None,
-    permitted=None,
-    note=None,
-)
+_BLANK = replace(BARE, run_id="run", target="", scenario_id="loading/version/x")
 
 
 def control(step: Step) -> Event:

@@ -156,6 +156,38 @@ def test_whoever_changes_what_others_are_reported_has_a_broker_alone_for_its_tim
     assert [names(each.scripts) for each in broker_group.cohorts] == [["one", "two"], ["takes-all"]]
 
 
+@pytest.mark.parametrize("capabilities", [CAN, CAN | {Capability.CLUSTER}, frozenset[Capability]()])
+def test_whoever_takes_the_log_away_is_alone_on_a_usual_broker(
+    tmp_path: Path, capabilities: frozenset[Capability]
+) -> None:
+    scripts = (script("takes-log", deletes_the_log), script("one", is_nobody), script("two", is_nobody))
+    packing = asyncio.run(pack(scripts, capabilities, runs_in(tmp_path)))
+
+    for known in (packing, None):
+        found = broker_groups(scripts, capabilities, known)
+        cohorts = [names(each.scripts) for broker_group in found for each in broker_group.cohorts]
+        assert cohorts == [["one", "two"], ["takes-log"]]
+
+
+def test_whoever_takes_the_log_away_acts_on_its_broker_alone(tmp_path: Path) -> None:
+    def restarts_and_deletes(conversation: Conversation) -> None:
+        restarts(conversation)
+        deletes_the_log(conversation)
+
+    scripts = (script("takes-log", restarts_and_deletes), script("one", restarts), script("two", restarts))
+    found = broker_groups(scripts, CAN, packed(tmp_path, *scripts))
+    cohorts = [set(names(each.scripts)) for broker_group in found for each in broker_group.cohorts]
+    assert {"takes-log"} in cohorts
+    assert {"one", "two"} in cohorts
+
+
+@pytest.mark.parametrize("profile", ["4.0.0", "4.4.0"])
+def test_what_is_known_of_who_takes_the_log_away_needs_no_configuration(profile: str, tmp_path: Path) -> None:
+    scripts = (script("takes-log", deletes_the_log), script("one", is_nobody))
+    packing = asyncio.run(pack(scripts, CAN, runs_in(tmp_path, ReferenceRuns(profile))))
+    assert bool(packing.final) is (profile == "4.0.0")
+
+
 @pytest.mark.parametrize(("profile", "disturbs"), [("4.1.0", True), ("4.4", False), ("3.9.2", False)])
 def test_a_write_that_holds_up_others_disturbs_them_where_the_release_has_that_fault(
     profile: str, *, disturbs: bool

@@ -4,14 +4,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from harness.orchestration import reporting
-from harness.orchestration.reporting import archive_and_build_tables
+from harness.orchestration.reporting import archive_and_build_tables, build_page_tables
 from harness.report.model.client_verdicts import client_verdicts
+from harness.report.model.trend import TREND_FOLDER
 from harness.spark.archive import KINDS, Archive, ArchiveError
 from harness.spark.packing import pack
+from harness.spark.trend import build_trend
 from harness.tests.completed_runs import completed_run
 from harness.trace.files import RunFolder
+
+pytest_plugins = ["harness.tests.spark_fixture"]
 
 Damage = Callable[[Path], None]
 
@@ -44,6 +49,17 @@ def damaged(kind: str) -> Damage:
         for file in (root / kind).glob("*.parquet"):
             content = file.read_bytes()
             file.write_bytes(content[: len(content) // 2])
+
+    return damage
+
+
+def shifted(kind: str) -> Damage:
+    """Keep a file's index, which stands at its end, and spoil what that points to."""
+
+    def damage(root: Path) -> None:
+        for file in (root / kind).glob("*.parquet"):
+            content = file.read_bytes()
+            file.write_bytes(content[:20] + b"\xff\xfe" + content[20:])
 
     return damage
 
@@ -95,3 +111,38 @@ def test_whoever_wants_the_archive_alone_hears_of_its_damage(archived: tuple[Run
         damaged(kind)(archive.root)
     with pytest.raises(ArchiveError, match="is damaged"):
         archive.check(["before"])
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["conversations", "events"])
+def test_damage_that_spark_alone_finds_names_the_file(
+    spark: SparkSession, archived: tuple[RunFolder, Archive], tmp_path: Path, kind: str
+) -> None:
+    _, archive = archived
+    shifted(kind)(archive.root)
+    archive.check(["before"])
+
+    with pytest.raises(ArchiveError, match=rf"archive .* is damaged .*/{kind}/\w+\.parquet.*move it away"):
+        build_trend(archive, tmp_path / "tables")
+
+    assert spark.range(1).count() == 1
+    assert not list(tmp_path.glob("*tables*"))
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_damage_that_spark_finds_costs_the_history_alone(
+    archived: tuple[RunFolder, Archive],
+) -> None:
+    folder, archive = archived
+    pack([folder], archive, clients_of=client_verdicts)
+    run_ids, reported = ("before", "run"), list[str]()
+    build_page_tables(folder, archive, run_ids, master="local[1]", progress=reported.append)
+    assert (folder.path / TREND_FOLDER).exists()
+    shifted("judgements")(archive.root)
+
+    build_page_tables(folder, archive, run_ids, master="local[1]", progress=reported.append)
+
+    assert any("no history: the archive" in text and "move it away" in text for text in reported)
+    assert folder.tables.exists()
+    assert not (folder.path / TREND_FOLDER).exists()

@@ -11,6 +11,7 @@ from harness.report.model.tapped_conversation_data import error_codes, heard
 from harness.report.site.tap_page import is_tap_folder, tap_site
 from harness.results.exit_code import ExitCode
 from harness.tests.in_process import CommandLine
+from harness.tests.made_events import BARE
 from harness.tests.report_hostile import HOSTILE
 from harness.trace.events import Event, EventKind, RunFooter, RunHeader, TraceHeader
 from harness.trace.files import EventWriter, RunFolder, write_records
@@ -21,27 +22,23 @@ TARGET = "kafka-3.9.2"
 
 
 def event(kind: EventKind, api: str | None, fields: object, sequence: int, **changes: object) -> Event:
-    made = Event(
+    made = replace(
+        BARE,
         run_id="tapped",
         target=TARGET,
         scenario_id="tap",
         sequence=sequence,
         step=-1,
         kind=kind,
-        actor="ana",
         connection="1 bootstrap",
         api=api,
         api_version=None if api is None else 4,
         correlation_id=sequence // 2,
         at_ms=float(sequence),
-        elapsed_ms=None,
         raw="00",
         fields=None if fields is None else json.dumps(fields),
-        canonical=None,
         digest="",
         reencodes=True,
-        permitted=None,
-        note=None,
     )
     return replace(made, **changes)  # type: ignore[arg-type] # checked by the constructor's names
 

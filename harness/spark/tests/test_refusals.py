@@ -9,7 +9,7 @@ from pyspark.errors import NumberFormatException
 from pyspark.sql import SparkSession
 
 from harness.results.exit_code import ExitCode
-from harness.spark.refusals import refusal_in, system_refusals
+from harness.spark.refusals import refusal_in, system_refusals, unreadable_file_in
 from harness.tests.in_process import CommandLine
 from harness.tests.spark_archive import finished
 
@@ -52,6 +52,28 @@ def test_a_refusal_is_found_among_the_causes_with_its_file(cause: str, code: int
 )
 def test_what_only_speaks_of_a_refusal_is_none(text: str) -> None:
     assert refusal_in(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "file"),
+    [
+        (
+            "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:/a/b%20c.parquet. S",
+            "/a/b c.parquet",
+        ),
+        (
+            "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file file:///a/b.parquet. F",
+            "/a/b.parquet",
+        ),
+        (
+            "[FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER] Encountered error while reading file /a/b.c. Could",
+            "/a/b.c",
+        ),
+        (JOB, None),
+    ],
+)
+def test_a_file_that_spark_cannot_read_is_found_among_the_causes(text: str, file: str | None) -> None:
+    assert unreadable_file_in(f"{JOB}Caused by: org.apache.spark.SparkException: {text}") == file
 
 
 @pytest.mark.spark

@@ -32,7 +32,6 @@ AS_SCRIPTS_WANT = {
     "auto.create.topics.enable": "false",
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "100",
-    "offset.metadata.max.bytes": "4094",
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
 }
