@@ -9,7 +9,6 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.regex.Pattern;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
@@ -140,7 +139,7 @@ final class Application {
     }
 
     private void subscribeToPattern(JsonNode arguments) {
-        consumer().subscribe(Pattern.compile(arguments.get("pattern").asText()));
+        consumer().subscribeToPattern(arguments.get("pattern").asText());
         polls = true;
     }
 

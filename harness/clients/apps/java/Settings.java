@@ -31,6 +31,10 @@ final class Settings {
         settings.fieldNames().forEachRemaining(name -> given.put(name, settings.get(name).asText()));
     }
 
+    boolean isOfConsumerGroup() {
+        return "consumer".equals(given.get("group_protocol"));
+    }
+
     private boolean isTransactional() {
         return given.containsKey(OF_PRODUCERS_ALONE);
     }
