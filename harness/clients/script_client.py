@@ -201,7 +201,7 @@ class TestClient:
         self._add(Kill(client=self.name))
 
     def notices(self, *names: str) -> None:
-        """Be told an error, or of partitions, of one of these names, on its own account."""
+        """Be told an error, of partitions, or be delivered records, of one of these names, by itself."""
         self._add(Notice(client=self.name, names=names))
 
     def finds_its_commits(self) -> None:

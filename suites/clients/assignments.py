@@ -9,6 +9,11 @@ from harness.clients.language import RANGE, ExpectedCallback, GroupProtocol, Pla
 
 _IDS_ARE_RANDOM = "ids of members of consumer groups are random, and brokers assign by them"
 
+UNSEEN_ASSIGNMENT = (
+    "librdkafka says that it owns nothing before it has told its application of what it was assigned"
+)
+"""Why a member may learn that it owns partitions which another one has been assigned since."""
+
 
 def settles_shared(
     play: Play,

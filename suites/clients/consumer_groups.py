@@ -1,7 +1,7 @@
 """What only consumer groups have (KIP-848): brokers assign, compare patterns, and keep places free."""
 
 from harness.clients.language import RANGE, UNIFORM, Play, TestClient, Topic, assigned, client_script, revoked
-from suites.clients.assignments import by_range, settles_shared
+from suites.clients.assignments import UNSEEN_ASSIGNMENT, by_range, settles_shared
 
 _UNIFORM_IS_FREE = "whose partitions move hangs on ids of members, which are random; how many does not"
 
@@ -33,12 +33,15 @@ def range_(play: Play) -> None:
         for name, instance in (("ana", "a"), ("bob", "b"), ("cid", "c"))
     )
 
+    subscriptions = {ana: [orders, payments]}
     ana.subscribes(orders, payments)
+    play.settles(by_range(subscriptions))
+    subscriptions[bob] = [orders]
     bob.subscribes(orders)
+    play.settles(by_range(subscriptions))
+    subscriptions[cid] = [orders, payments]
     cid.subscribes(orders, payments)
-
-    play.settles(by_range({ana: [orders, payments], bob: [orders], cid: [orders, payments]}))
-    play.allows_extra_callbacks("three join at once: in which order hangs on who is faster")
+    play.settles(by_range(subscriptions))
 
 
 @client_script(
@@ -119,7 +122,8 @@ def topic_comes_later(play: Play) -> None:
     play.makes(orders)
 
     settles_shared(play, {ana: [orders], bob: [orders]})
-    play.allows_extra_callbacks("the second may join only after the first has been assigned all")
+    play.allows_extra_callbacks("the first may be assigned all before the second has joined")
+    play.allows_two_owners(UNSEEN_ASSIGNMENT)
 
 
 @client_script(
@@ -127,13 +131,13 @@ def topic_comes_later(play: Play) -> None:
     consumer_source="Utils#throwIfRegularExpressionIsInvalid",
 )
 def invalid_pattern_is_refused(play: Play) -> None:
-    """A pattern that is none for a broker is refused: it reads RE2, which has no look-ahead."""
+    """A pattern that is none for a broker is refused: it reads RE2, which has no back-references."""
     orders = play.topic("orders", partitions=2)
     ana, bob = play.client("ana"), play.client("bob")
 
     ana.subscribes(orders)
     play.settles({ana: orders.partitions})
-    bob.subscribes_to_pattern("(?!payments).*")
+    bob.subscribes_to_pattern(r"(orders)\1")
     bob.notices("INVALID_REGULAR_EXPRESSION", "_FATAL")
 
     play.settles({ana: orders.partitions}, callbacks={ana: [], bob: []})

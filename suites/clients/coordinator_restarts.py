@@ -143,7 +143,7 @@ def killed_under_commits(play: Play) -> None:
 
     writer.produces(orders, each=500)
     ana.works(orders, may_be_told=_RETRIED)
-    ana.notices("assigned")
+    ana.notices("delivered")
     play.kills_broker()
     ana.stands_still()
 

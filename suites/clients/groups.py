@@ -1,7 +1,7 @@
 """A group comes to be: where its coordinator is, who leads, who gets what, and who is not let in."""
 
-from harness.clients.language import RANGE, ROUND_ROBIN, Feature, Play, assigned, client_script
-from suites.clients.assignments import settles_shared
+from harness.clients.language import RANGE, ROUND_ROBIN, Feature, GroupProtocol, Play, assigned, client_script
+from suites.clients.assignments import UNSEEN_ASSIGNMENT, settles_shared
 
 
 @client_script(
@@ -59,6 +59,8 @@ def one_member_too_many(play: Play) -> None:
         member.subscribes(orders)
     settles_shared(play, {ana: [orders], bob: [orders], cid: [orders]})
     play.allows_extra_callbacks("three join at once: how many rebalances that makes hangs on who is faster")
+    if play.protocol is GroupProtocol.CONSUMER:
+        play.allows_two_owners(UNSEEN_ASSIGNMENT)
     writer.produces(orders, each=5)
 
     play.delivers([ana, bob, cid], orders.values())

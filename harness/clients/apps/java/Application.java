@@ -81,6 +81,9 @@ final class Application {
 
     /** Do what comes on standard input until told to close. */
     void run() throws IOException, InterruptedException {
+        if (settings.isOfMember()) {
+            consumer(); // Making one takes a second, which no session is to wait for.
+        }
         while (!ends) {
             JsonNode command = polls ? talk.nextIfThere() : talk.next();
             if (command == null) {
