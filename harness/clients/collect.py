@@ -11,15 +11,15 @@ from typing import Final
 
 from harness.clients.language import Play
 from harness.clients.sheet import ATTRIBUTE, Sheet
-from harness.clients.steps import ClientScript
+from harness.clients.steps import OF_CLASSIC_MEMBERS, ClientScript, GroupProtocol
 from harness.scenario.errors import ScenarioError
 
 ScriptFunction = Callable[[Play], None]
 _ID: Final = re.compile(r"clients(/[a-z0-9][a-z0-9.-]*){2,}")
 
 
-def record(function: ScriptFunction) -> ClientScript:
-    """Run a script function once and return what it said.
+def record(function: ScriptFunction, protocol: GroupProtocol = GroupProtocol.CLASSIC) -> ClientScript:
+    """Run a script function once, for members that use a protocol, and return what it said.
 
     Raises:
         ScenarioError: it is none, or its script has a fault.
@@ -27,28 +27,35 @@ def record(function: ScriptFunction) -> ClientScript:
     sheet = getattr(function, ATTRIBUTE, None)
     if not isinstance(sheet, Sheet) or _ID.fullmatch(sheet.id) is None:
         raise ScenarioError(f"{function!r} is not marked with @client_script('clients/…/…')")
-    play = Play()
+    if protocol not in sheet.sources:
+        raise ScenarioError(f"{sheet.id} names no source for the {protocol} protocol")
+    script_id = sheet.id_with(protocol)
+    play = Play(protocol)
     try:
         function(play)
     except Exception as error:
-        raise ScenarioError(f"{sheet.id}: its function fails: {error!r}") from error
+        raise ScenarioError(f"{script_id}: its function fails: {error!r}") from error
     title, _, notes = inspect.cleandoc(function.__doc__ or "").partition("\n")
     if not title.endswith("."):
-        raise ScenarioError(f"{sheet.id}: its docstring does not begin with a sentence")
+        raise ScenarioError(f"{script_id}: its docstring does not begin with a sentence")
+    is_classic = protocol is GroupProtocol.CLASSIC
+    uses = {*sheet.uses, *play.features} - (frozenset() if is_classic else OF_CLASSIC_MEMBERS)
     return ClientScript(
-        id=sheet.id,
+        id=script_id,
         title=title,
         notes=notes.strip(),
-        source=sheet.source,
-        uses=tuple(sorted({*sheet.uses, *play.features})),
+        source=sheet.sources[protocol],
+        uses=tuple(sorted(uses)),
         steps=tuple(play.steps),
+        protocol=protocol,
+        waits_for_session=play.waits_for_session,
         two_owners_allowed=play.two_owners_allowed,
         extra_callbacks_allowed=play.extra_callbacks_allowed,
     )
 
 
 def collect_client_scripts(package: str = "suites") -> Mapping[str, ClientScript]:
-    """Record every client script below a package, by id in alphabetical order.
+    """Record every client script below a package with each of its protocols, by id in alphabetical order.
 
     Raises:
         ScenarioError: a script has a fault, two share an id, or there is none.
@@ -59,13 +66,21 @@ def collect_client_scripts(package: str = "suites") -> Mapping[str, ClientScript
             is_one = inspect.isfunction(function) and isinstance(getattr(function, ATTRIBUTE, None), Sheet)
             if not is_one or function.__module__ != module.__name__:
                 continue
-            script = record(function)
-            if script.id in scripts:
-                raise ScenarioError(f"{script.id} is written twice: ids are permanent and unique")
-            scripts[script.id] = script
+            for script in _with_each_protocol(function):
+                if script.id in scripts:
+                    raise ScenarioError(f"{script.id} is written twice: ids are permanent and unique")
+                scripts[script.id] = script
     if not scripts:
         raise ScenarioError(f"package {package!r} holds no client script")
     return dict(sorted(scripts.items()))
+
+
+def _with_each_protocol(function: ScriptFunction) -> Iterator[ClientScript]:
+    sheet: Sheet = getattr(function, ATTRIBUTE)
+    if not sheet.sources:
+        raise ScenarioError(f"{sheet.id} names no source")
+    for protocol in sheet.sources:
+        yield record(function, protocol)
 
 
 def select_client_scripts(

@@ -20,6 +20,8 @@ _RELEASE_MIN: Final = (2, 5)
 """Before, a transaction's offsets were not sent with the member that they are of (KIP-447)."""
 _FORGETFUL_MIN: Final = (4, 0)
 """From here on `metadata.recovery.strategy` is `rebootstrap` by default (KIP-1102)."""
+_CONSUMER_MIN: Final = (4, 0)
+_CLASSIC_ONLY: Final = "Java's client has the consumer protocol from 4.0 on; before, it was a preview"
 _FORGETS: Final = (
     "Java's client begins anew from its bootstrap servers when no broker is left (KIP-899), and a leader "
     "that knows no topic for a moment has its group rebalance (ConsumerCoordinator#rejoinNeededOrPending)"
@@ -62,13 +64,16 @@ async def java_library(spec: str, progress: Progress) -> ClientLibrary:
     jars = await kafka_jars(version, progress)
     classes = await _compiled(java, jars, progress)
     command = (str(java), *_JVM_FLAGS, "-cp", f"{classes}:{jars.class_path}", _MAIN)
-    lacks = {Feature.STAYING: _FORGETS} if release_of(jars.version) >= _FORGETFUL_MIN else {}
+    release = release_of(jars.version)
+    lacks = {Feature.STAYING: _FORGETS} if release >= _FORGETFUL_MIN else {}
+    lacks |= {Feature.CONSUMER_PROTOCOL: _CLASSIC_ONLY} if release < _CONSUMER_MIN else {}
     return ClientLibrary(name=spec.replace(":", "-"), version=jars.version, command=command, lacks=lacks)
 
 
 async def _compiled(java: Path, jars: KafkaJars, progress: Progress) -> Path:
     """Return where the application's classes are, made once for each state of its source and each release."""
-    sources = sorted(_SOURCES.glob("*.java"))
+    folder = "with_consumer_protocol" if release_of(jars.version) >= _CONSUMER_MIN else "without_it"
+    sources = sorted([*_SOURCES.glob("*.java"), *(_SOURCES / folder).glob("*.java")])
     state = sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
     directory = cache.prepared(cache.cache_directory() / "clients")
     final = directory / f"{jars.version}-{state}"

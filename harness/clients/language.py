@@ -1,34 +1,30 @@
 """The language of client scripts: topics, clients that are told what to do, and what must be seen of them.
 
 A script is a function that is run once, without any client, and recorded. It cannot branch on what a client
-sees, so every client on every target is told the same.
+sees, so every client on every target is told the same. It may be for both protocols of groups: it is recorded
+once with each, and may say which it is recorded with.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
+from harness.clients.script_client import TestClient, Topic
 from harness.clients.sheet import client_script
 from harness.clients.steps import (
+    CONSUMER_SESSION_MS,
     Account,
     Callback,
     ClientStep,
-    Command,
     Deliver,
     DoToBroker,
     Elapse,
-    Fact,
     Feature,
-    FindCoordinator,
+    GroupProtocol,
     GrowTopic,
-    Kill,
     Launch,
     MakeTopic,
-    Notice,
     Ownership,
     Settle,
-    Verb,
 )
 from harness.scenario.errors import ScenarioError
 from harness.targets.base.interface import BrokerAction
@@ -38,7 +34,10 @@ __all__ = [
     "RANGE",
     "ROUND_ROBIN",
     "STICKY",
+    "UNIFORM",
+    "ExpectedCallback",
     "Feature",
+    "GroupProtocol",
     "Ownership",
     "Play",
     "TestClient",
@@ -52,8 +51,13 @@ RANGE: Final = "range"
 ROUND_ROBIN: Final = "roundrobin"
 STICKY: Final = "sticky"
 COOPERATIVE: Final = "cooperative-sticky"
+UNIFORM: Final = "uniform"
+"""The default of brokers that assign for consumer groups."""
 _HEARTBEAT_MS: Final = 500
 """Members learn of a rebalance from a heartbeat, so the default of 3 s would make every one last as long."""
+_SESSION_OF_BROKER: Final = "session_timeout_ms"
+_SETTINGS_OF_CLASSIC_MEMBERS: Final = frozenset({"assignor", "heartbeat_interval_ms", _SESSION_OF_BROKER})
+"""What brokers decide in the consumer protocol, and librdkafka and Java's client refuse to be told."""
 _BY_ASSIGNOR: Final = {
     RANGE: Feature.RANGE,
     ROUND_ROBIN: Feature.ROUND_ROBIN,
@@ -61,6 +65,7 @@ _BY_ASSIGNOR: Final = {
     COOPERATIVE: Feature.COOPERATIVE,
 }
 ExpectedCallback = tuple[Callback, int]
+T = TypeVar("T")
 
 
 def assigned(count: int) -> ExpectedCallback:
@@ -78,199 +83,14 @@ def lost(count: int) -> ExpectedCallback:
     return (Callback.LOST, count)
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Topic:
-    """A topic of the script, and what it had written to it."""
-
-    name: str
-    partition_count: int
-    _written: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-
-    @property
-    def partitions(self) -> tuple[str, ...]:
-        """Its partitions as texts, in order."""
-        return tuple(f"{self.name}-{number}" for number in range(self.partition_count))
-
-    def values(self, *, since: int = 0, until: int | None = None) -> dict[str, tuple[str, ...]]:
-        """Return what was written to each partition that has any, from one position to another."""
-        sliced = {partition: tuple(self._written[partition][since:until]) for partition in self.partitions}
-        return {partition: values for partition, values in sliced.items() if values}
-
-    def write(self, count: int) -> dict[str, Fact]:
-        """Make so many further values for each partition."""
-        made: dict[str, Fact] = {}
-        for partition in self.partitions:
-            first = len(self._written[partition])
-            values = [f"{partition}#{number}" for number in range(first, first + count)]
-            self._written[partition] += values
-            made[partition] = list(values)
-        return made
-
-
-class TestClient:
-    """A client that the script tells what to do; each method is one step."""
-
-    __test__ = False
-
-    def __init__(self, play: "Play", name: str, group: str | None) -> None:
-        self._play = play
-        self.name = name
-        self._group = group
-
-    def _tell(
-        self,
-        verb: Verb,
-        *,
-        answers: Fact = None,
-        refused_as: Sequence[str] = (),
-        may_be_told: Sequence[str] = (),
-        **arguments: Fact,
-    ) -> None:
-        names = {"refused_as": tuple(refused_as), "may_be_told": tuple(may_be_told)}
-        self._play.add(Command(client=self.name, verb=verb, arguments=arguments, answers=answers, **names))
-
-    def subscribes(self, *topics: Topic, polls: bool = True, refused_as: Sequence[str] = ()) -> None:
-        """Subscribe to topics, and poll from now on or wait until told to take records."""
-        names = [topic.name for topic in topics]
-        self._tell(Verb.SUBSCRIBE, refused_as=refused_as, topics=names, polls=polls)
-
-    def subscribes_to_pattern(self, pattern: str) -> None:
-        """Subscribe to whatever topics of the script match a regular expression from their first letter."""
-        self._tell(Verb.SUBSCRIBE_PATTERN, pattern=pattern)
-
-    def unsubscribes(self) -> None:
-        """Give up the subscription, and with it the membership."""
-        self._tell(Verb.UNSUBSCRIBE)
-
-    def assigns(self, *partitions: str, refused_as: Sequence[str] = ()) -> None:
-        """Take partitions without a group's leave, and poll from now on."""
-        self._tell(Verb.ASSIGN, refused_as=refused_as, partitions=list(partitions))
-
-    def takes(self, count: int) -> None:
-        """Poll until so many records are there, not one more, and poll no more."""
-        self._tell(Verb.TAKE, count=count, answers=count)
-
-    def works(self, *topics: Topic, may_be_told: Sequence[str] = ()) -> None:
-        """Subscribe, and commit after each poll from now on; commits may meet errors of these names."""
-        self._tell(Verb.WORK, may_be_told=may_be_told, topics=[topic.name for topic in topics])
-
-    def has_lost_no_commit(self) -> None:
-        """Ask the group for what it has; no commit that was acknowledged while it worked must be missing."""
-        self._tell(Verb.LOST_COMMITS, answers=[])
-
-    def stands_still(self) -> None:
-        """Poll no more."""
-        self._tell(Verb.STAND_STILL)
-
-    def goes_on(self) -> None:
-        """Poll again."""
-        self._tell(Verb.GO_ON)
-
-    def processes(self) -> None:
-        """Process what was taken and not yet processed."""
-        self._tell(Verb.PROCESS)
-
-    def commits(self, *, refused_as: Sequence[str] = ()) -> None:
-        """Commit the position in each partition that it owns and had records of, and wait for it."""
-        self._tell(Verb.COMMIT, refused_as=refused_as)
-
-    def seeks(self, partition: str, offset: int) -> None:
-        """Go to an offset."""
-        self._tell(Verb.SEEK, partition=partition, offset=offset)
-
-    def pauses(self, *partitions: str) -> None:
-        """Ask for no more records of partitions."""
-        self._tell(Verb.PAUSE, partitions=list(partitions))
-
-    def resumes(self, *partitions: str) -> None:
-        """Ask for records of partitions again."""
-        self._tell(Verb.RESUME, partitions=list(partitions))
-
-    def is_at(self, positions: Mapping[str, int]) -> None:
-        """Tell the positions, which must be these."""
-        answers: dict[str, Fact] = dict(positions)
-        self._tell(Verb.POSITIONS, answers=answers, partitions=sorted(positions))
-
-    def sees_committed(self, offsets: Mapping[str, int | None]) -> None:
-        """Tell the group's committed offsets, which must be these; None is none."""
-        answers: dict[str, Fact] = dict(offsets)
-        self._tell(Verb.COMMITTED, answers=answers, partitions=sorted(offsets))
-
-    def produces(self, topic: Topic, each: int) -> None:
-        """Write so many records to each partition, and wait until they are acknowledged."""
-        self._tell(Verb.PRODUCE, records=topic.write(each))
-
-    def begins_transaction(self) -> None:
-        """Begin a transaction; the first time, fence whoever had the transactional id before."""
-        self._tell(Verb.BEGIN)
-
-    def forwards(self, to: Topic) -> None:
-        """Write what was taken to partition 0 of another topic, and wait until it is acknowledged."""
-        self._tell(Verb.FORWARD, topic=to.name)
-
-    def sends_offsets(self, *, refused_as: Sequence[str] = ()) -> None:
-        """Make the commit of its positions a part of the transaction."""
-        self._tell(Verb.SEND_OFFSETS, refused_as=refused_as)
-
-    def commits_transaction(self, *, refused_as: Sequence[str] = ()) -> None:
-        """End the transaction, so that it happened."""
-        self._tell(Verb.COMMIT_TRANSACTION, refused_as=refused_as)
-
-    def aborts_transaction(self) -> None:
-        """End the transaction, so that it never happened."""
-        self._tell(Verb.ABORT_TRANSACTION)
-
-    def sees_group(
-        self,
-        group: str,
-        *,
-        state: str,
-        assignor: str,
-        members: "Mapping[TestClient, Iterable[str]]",
-        offsets: Mapping[str, tuple[int, int]],
-    ) -> None:
-        """Describe a group as an administrator, which must be like this.
-
-        Args:
-            group: its name.
-            state: in Kafka's letters, all capitals.
-            assignor: the protocol that was chosen; empty where the group has no members.
-            members: clients to their partitions.
-            offsets: partitions to what is committed and where the log ends; those without a commit are not.
-        """
-        answers: dict[str, Fact] = {
-            "state": state,
-            "assignor": assignor,
-            "members": {client.name: sorted(partitions) for client, partitions in members.items()},
-            "offsets": {partition: list(reported) for partition, reported in offsets.items()},
-        }
-        self._tell(Verb.DESCRIBE, answers=answers, group=group)
-
-    def closes(self) -> None:
-        """Say goodbye: a dynamic member leaves, a static one does not. Its process ends."""
-        self._tell(Verb.CLOSE)
-
-    def crashes(self) -> None:
-        """Be killed."""
-        self._play.add(Kill(client=self.name))
-
-    def notices(self, *names: str) -> None:
-        """Be told an error, or of partitions, of one of these names, on its own account."""
-        self._play.add(Notice(client=self.name, names=names))
-
-    def finds_its_commits(self) -> None:
-        """Look up the partition of `__consumer_offsets` in which its group's commits lie."""
-        if self._group is None:
-            raise ScenarioError(f"{self.name} has no group")
-        self._play.add(FindCoordinator(client=self.name, group=self._group))
-
-
 class Play:
     """What a script function speaks to."""
 
-    def __init__(self) -> None:
+    def __init__(self, protocol: GroupProtocol = GroupProtocol.CLASSIC) -> None:
+        self.protocol = protocol
         self.steps: list[ClientStep] = []
         self.features: set[Feature] = set()
+        self.waits_for_session = False
         self.two_owners_allowed = ""
         self.extra_callbacks_allowed = ""
         self._names: set[str] = set()
@@ -279,10 +99,19 @@ class Play:
         """Take a step down."""
         self.steps.append(step)
 
+    def by_protocol(self, *, classic: T, consumer: T) -> T:
+        """Return what is meant for the protocol that the members use."""
+        return classic if self.protocol is GroupProtocol.CLASSIC else consumer
+
     def topic(self, name: str, *, partitions: int) -> Topic:
         """Make a topic."""
-        self.add(MakeTopic(topic=name, partition_count=partitions))
-        return Topic(name=name, partition_count=partitions)
+        topic = Topic(name=name, partition_count=partitions)
+        self.makes(topic)
+        return topic
+
+    def makes(self, topic: Topic) -> None:
+        """Make a topic that was spoken of before."""
+        self.add(MakeTopic(topic=topic.name, partition_count=topic.partition_count))
 
     def grows(self, topic: Topic, *, partitions: int) -> None:
         """Give a topic more partitions."""
@@ -292,13 +121,14 @@ class Play:
     def client(self, name: str, *, group: str | None = "group", **settings: str | int | bool) -> TestClient:
         """Start a client; its name is new, and it is the client's id too.
 
-        Members are sorted by their ids, which begin with this name, so that who comes first is no chance.
+        Members of classic groups are sorted by their ids, which begin with this name, so that who comes
+        first is no chance. In consumer groups ids are random, and static members sorted by instance id.
         """
         if name in self._names:
             raise ScenarioError(f"there is a client {name} already; name another, or give it an instance id")
         self._names.add(name)
         if group is not None:
-            settings = {"heartbeat_interval_ms": _HEARTBEAT_MS, **settings, "group_id": group}
+            settings = self._of_member(settings) | {"group_id": group}
         if "group_instance_id" in settings:
             self.features.add(Feature.STATIC)
         if "transactional_id" in settings:
@@ -307,7 +137,18 @@ class Play:
         if assignor is not None:
             self.features.add(_BY_ASSIGNOR[str(assignor)])
         self.add(Launch(client=name, settings=dict(settings)))
-        return TestClient(self, name, group)
+        return TestClient(self.add, name, settings)
+
+    def _of_member(self, settings: Mapping[str, str | int | bool]) -> dict[str, str | int | bool]:
+        """Return a member's settings: those that its protocol knows, and those that make it quick."""
+        if self.protocol is GroupProtocol.CLASSIC:
+            known = {name: value for name, value in settings.items() if name != "group_remote_assignor"}
+            return {"heartbeat_interval_ms": _HEARTBEAT_MS, **known}
+        self.features.add(Feature.CONSUMER_PROTOCOL)
+        if _SESSION_OF_BROKER in settings and int(settings[_SESSION_OF_BROKER]) <= CONSUMER_SESSION_MS:
+            self.waits_for_session = True
+        known = {name: settings[name] for name in settings if name not in _SETTINGS_OF_CLASSIC_MEMBERS}
+        return {**known, "group_protocol": self.protocol.value}
 
     def settles(
         self,

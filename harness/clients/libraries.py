@@ -42,6 +42,8 @@ LIBRARIES: Final[Mapping[str, ClientLibrary]] = MappingProxyType(
                 "kafka-python",
                 "kafka_python:KafkaPython",
                 {
+                    Feature.CONSUMER_PROTOCOL: "kafka-python 3.0.12 knows classic groups only: it has no "
+                    "group.protocol",
                     Feature.GROWTH: "kafka-python 3.0.12 forgets a join that it began because topics had "
                     "grown, if that outlasts its poll() (ConsumerCoordinator.need_rejoin)",
                     Feature.OUTLIVING: "kafka-python 3.0.12 forgets to end a transaction if it cannot "

@@ -20,6 +20,7 @@ from harness.clients.names import Names
 from harness.clients.outcome import FAILED, NOT_RUN, Observation, ScriptResult
 from harness.clients.script_runner import PATIENCE_S, ClientEnvironment, ClientScriptRunner
 from harness.clients.steps import ClientScript
+from harness.clients.suitability import config_for, why_not
 from harness.clients.tapped import Way, replay_findings, tapped
 from harness.results.client_files import CLIENTS, conversation
 from harness.targets.base.interface import Broker, BrokerAction, Capability, Target, TargetError
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 Tell = Callable[[str, str], None]
 """Told a target's name and what it is busy with."""
-BROKER_CONFIG: Final[Mapping[str, str]] = {"offsets.topic.num.partitions": "8"}
-"""Groups are to be spread over partitions, as they are in earnest."""
 JOBS: Final = 8
 _ADMIN: Final = "admin"
 """The conversation of what scripts need beside what their clients do."""
@@ -195,17 +194,6 @@ def _by_run(results: Sequence[ScriptResult]) -> Mapping[tuple[str, str], ScriptR
     return {(each.script_id, each.library): each for each in results}
 
 
-def config_for(target: Target) -> Mapping[str, str]:
-    """Return what a target's brokers are told: nothing where they run already, or are a cluster.
-
-    Who coordinates in a cluster is known by the one partition that its groups have.
-    """
-    is_free = (
-        Capability.BROKER_CONFIG in target.capabilities and Capability.CLUSTER not in target.capabilities
-    )
-    return BROKER_CONFIG if is_free else {}
-
-
 def target_record(target: Target, broker: Broker) -> TargetRecord:
     """Return what a folder keeps of a target whose broker runs."""
     description = broker.description
@@ -331,8 +319,8 @@ class _Drive:
         """Return how a script ended, and what was seen of it."""
         if (lost := self.broker.failure()) is not None:
             return f"{TARGET_LOST}{lost}", ()
-        if (why_not := self._why_not(script, library)) is not None:
-            return f"{NOT_RUN}{why_not}", ()
+        if (lacking := why_not(script, library, self.target, self.broker.description.profile)) is not None:
+            return f"{NOT_RUN}{lacking}", ()
         observations: tuple[Observation, ...] = ()
         directory = self.folder.make_conversation_dir(self.target.name, script.id, library.name)
         try:
@@ -352,15 +340,6 @@ class _Drive:
         if (lost := self.broker.failure()) is not None:
             ended = f"{TARGET_LOST}{lost}"
         return ended, observations
-
-    def _why_not(self, script: ClientScript, library: ClientLibrary) -> str | None:
-        lacking = [library.lacks[feature] for feature in script.uses if feature in library.lacks]
-        lacking += [
-            f"{self.target.spec} has no {action.needs}"
-            for action in dict.fromkeys(script.broker_actions)
-            if action.needs not in self.target.capabilities
-        ]
-        return "; ".join(lacking) or None
 
     def _place(
         self, script: ClientScript, library: ClientLibrary, admin: "Admin", directory: Path

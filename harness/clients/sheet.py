@@ -1,11 +1,12 @@
 """How a function is marked as a client script."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from harness.clients.steps import Feature
+from harness.clients.steps import Feature, GroupProtocol
 
+_PREFIX: Final = "clients/"
 ATTRIBUTE: Final = "__client_script__"
 FunctionT = TypeVar("FunctionT", bound=Callable[..., None])
 
@@ -15,23 +16,34 @@ class Sheet:
     """What the decorator was told."""
 
     id: str
-    source: str
+    """In classic groups; `id_with` gives the one with another protocol."""
+    sources: Mapping[GroupProtocol, str]
+    """The protocols that the script is for, each with what decides."""
     uses: tuple[Feature, ...]
+
+    def id_with(self, protocol: GroupProtocol) -> str:
+        """Return the script's id with a protocol: `clients/consumer/…` with the consumer protocol."""
+        subject = self.id.removeprefix(_PREFIX)
+        return self.id if protocol is GroupProtocol.CLASSIC else f"{_PREFIX}{protocol}/{subject}"
 
 
 def client_script(
-    script_id: str, *, source: str, uses: Sequence[Feature] = ()
+    script_id: str, *, source: str = "", consumer_source: str = "", uses: Sequence[Feature] = ()
 ) -> Callable[[FunctionT], FunctionT]:
-    """Make a function a client script.
+    """Make a function a client script, with each protocol that it names a source of.
 
     Args:
-        script_id: permanent, unique and readable: `clients/subject/what-is-special`.
-        source: the Kafka class and method, KIP or KAFKA-number that decides.
+        script_id: permanent, unique and readable: `clients/subject/what-is-special`. With the consumer
+            protocol the script is `clients/consumer/subject/what-is-special`.
+        source: the Kafka class and method, KIP or KAFKA-number that decides in classic groups.
+        consumer_source: what decides in consumer groups (KIP-848).
         uses: what it needs of a library beyond what its settings and steps tell.
     """
+    named = {GroupProtocol.CLASSIC: source, GroupProtocol.CONSUMER: consumer_source}
+    sources = {protocol: text for protocol, text in named.items() if text}
 
     def mark(function: FunctionT) -> FunctionT:
-        setattr(function, ATTRIBUTE, Sheet(id=script_id, source=source, uses=tuple(uses)))
+        setattr(function, ATTRIBUTE, Sheet(id=script_id, sources=sources, uses=tuple(uses)))
         return function
 
     return mark

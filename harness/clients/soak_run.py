@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from harness.clients.folder import ClientsFolder
 from harness.clients.libraries import ClientLibrary
 from harness.clients.process import ClientGone
-from harness.clients.run import ClientsPlan, Tell, config_for, names_begin, target_record, way_to
+from harness.clients.run import ClientsPlan, Tell, names_begin, target_record, way_to
 from harness.clients.soak import SoakPlan, soak, soak_to_json, together
+from harness.clients.suitability import config_for
 from harness.clients.tapped import Way
 from harness.targets.base.interface import Broker, Target, TargetError
 from harness.targets.base.nonsense import blaming_target

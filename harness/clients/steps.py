@@ -22,8 +22,22 @@ Ownership: TypeAlias = Mapping[str, tuple[str, ...]]
 """Clients to their partitions."""
 
 
+class GroupProtocol(StrEnum):
+    """Which protocol the members of a script's groups use: what `group.protocol` is set to."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+    """The protocol of KIP-848."""
+
+
+CONSUMER_SESSION_MS: Final = 10_000
+"""How long sessions of the consumer protocol last on brokers of ours: a member has to be back in less."""
+
+
 class Feature(StrEnum):
     """What a script needs of a client library."""
+
+    CONSUMER_PROTOCOL = "consumer protocol"
 
     RANGE = "range assignor"
     ROUND_ROBIN = "round robin assignor"
@@ -37,6 +51,20 @@ class Feature(StrEnum):
     UNEQUAL_ROUND_ROBIN = "round robin over unequal subscriptions"
     GROWTH = "rejoining when topics grow, however long that takes"
     REFUSES_MIXING = "refusal of subscribing and assigning at once"
+
+
+OF_CLASSIC_MEMBERS: Final = frozenset(
+    {
+        Feature.RANGE,
+        Feature.ROUND_ROBIN,
+        Feature.STICKY,
+        Feature.COOPERATIVE,
+        Feature.STAYING,
+        Feature.UNEQUAL_ROUND_ROBIN,
+        Feature.GROWTH,
+    }
+)
+"""What only members of classic groups need: they assign partitions and watch topics by themselves."""
 
 
 class Verb(StrEnum):
@@ -227,6 +255,9 @@ class ClientScript:
     source: str
     uses: tuple[Feature, ...]
     steps: tuple[ClientStep, ...]
+    protocol: GroupProtocol = GroupProtocol.CLASSIC
+    waits_for_session: bool = False
+    """Whether a session of the consumer protocol must end, whose length is the broker's."""
     two_owners_allowed: str = ""
     """Why two clients may think at once that they own a partition; empty where they must not."""
     extra_callbacks_allowed: str = ""

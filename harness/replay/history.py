@@ -33,6 +33,13 @@ OF_TRANSACTIONS: Final = apis_where(lambda api: api.subject is Subject.TRANSACTI
 _OTHER_GROUPS: Final = apis_where(lambda api: api.subject is Subject.OTHER_GROUPS)
 READ: Final = COMPARED | OF_TRANSACTIONS | _OTHER_GROUPS | apis_where(lambda api: api.counts_partitions)
 """APIs whose fields are wanted; of the others it is enough to know when they were spoken."""
+_OF_KIND: Final = (
+    ("ConsumerGroup", "of consumer groups, which are not replayed"),
+    ("ShareGroup", "of share groups, which are not replayed"),
+    ("StreamsGroup", "of streams groups, which are not replayed"),
+)
+"""Why answers about groups of other protocols are not compared, by how their APIs' names begin."""
+_OTHER: Final = "of groups of another protocol"
 _IN_DOUBT: Final = "about offsets that a request which cannot be read may have written"
 _NO_TOPIC: Final = frozenset(("UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID", "INVALID_TOPIC_EXCEPTION"))
 
@@ -110,6 +117,8 @@ class RecordedConversation:
     """When the broker closed which connection."""
     unread: Counter[str] = field(default_factory=Counter)
     """Answers that cannot be replayed, by reason."""
+    other_groups: dict[str, str] = field(default_factory=dict)
+    """Groups that a member of another protocol came to, each with why it is not replayed."""
     slowest_ms: float = 0.0
     """The longest that the broker took for an answer that waits for nothing."""
 
@@ -205,7 +214,7 @@ class _Reader:
     def _add(self, asked: _Asked, answer: Event | None) -> None:
         api = asked.event.api or ""
         if api in _OTHER_GROUPS:
-            self.conversation.unread["of groups of another protocol"] += 1
+            self._leave_out_others(asked.event, answer)
         if api in COMPARED | OF_TRANSACTIONS:
             operation = _operation(asked, answer)
             if operation is not None:
@@ -218,6 +227,16 @@ class _Reader:
         elif descriptor(api).counts_partitions and answer is not None and answer.fields is not None:
             for topic in items(stored_fields(answer), "topics"):
                 self._learn_topic(topic)
+
+    def _leave_out_others(self, event: Event, answer: Event | None) -> None:
+        """Count an answer about groups of another protocol; whose member is not refused is such a group."""
+        why = next((why for beginning, why in _OF_KIND if (event.api or "").startswith(beginning)), _OTHER)
+        if answer is not None:
+            self.conversation.unread[why] += 1
+        error = NO_ERROR if answer is None else text(stored_fields(answer), "error_code")
+        is_refused = error not in ("", NO_ERROR)
+        if descriptor(event.api).members and event.fields is not None and not is_refused:
+            self.conversation.other_groups |= dict.fromkeys(_groups_of(event.api, stored_fields(event)), why)
 
     def _lose(self, event: Event) -> None:
         groups = None if event.fields is None else frozenset(_groups_of(event.api, stored_fields(event)))

@@ -49,7 +49,11 @@ def replay(
     conversation = read_conversation(events)
     account = _Account(conversation_id=conversation_id, not_compared=Counter(conversation.unread))
     for group_id in sorted({group for each in conversation.operations for group in each.groups}):
-        _GroupReplay(conversation, spec, group_id, account, is_whole=is_whole).run()
+        group = _GroupReplay(conversation, spec, group_id, account, is_whole=is_whole)
+        if (why := conversation.other_groups.get(group_id)) is None:
+            group.run()
+        else:
+            group.leave_out(why)
     return Replayed(
         conversation=conversation_id,
         compared=account.compared,
@@ -88,6 +92,10 @@ class _GroupReplay:
         self._is_whole = is_whole
         self._operations = _about(conversation.operations, group_id)
         self._strays = _strays(self._operations)
+
+    def leave_out(self, why: str) -> None:
+        """Compare nothing that is about it."""
+        self._leave_out([each for each in self._operations if self._group_id in each.groups], why)
 
     def run(self) -> None:
         """Replay it."""

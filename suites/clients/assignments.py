@@ -5,7 +5,36 @@ Members are named so that their ids, which begin with their names, sort as they 
 
 from collections.abc import Mapping, Sequence
 
-from harness.clients.language import TestClient, Topic
+from harness.clients.language import RANGE, ExpectedCallback, GroupProtocol, Play, TestClient, Topic
+
+_IDS_ARE_RANDOM = "ids of members of consumer groups are random, and brokers assign by them"
+
+UNSEEN_ASSIGNMENT = (
+    "librdkafka says that it owns nothing before it has told its application of what it was assigned"
+)
+"""Why a member may learn that it owns partitions which another one has been assigned since."""
+
+
+def settles_shared(
+    play: Play,
+    subscriptions: Mapping[TestClient, Sequence[Topic]],
+    *,
+    callbacks: Mapping[TestClient, Sequence[ExpectedCallback]] | None = None,
+) -> None:
+    """Have a group come to rest as its assignor must leave it.
+
+    That is by range in classic groups, and among static members for whom a broker assigns by range. In other
+    consumer groups it is the broker's default, which shares evenly.
+    """
+    if play.protocol is GroupProtocol.CLASSIC or all(_is_sorted(each) for each in subscriptions):
+        play.settles(by_range(subscriptions), callbacks=callbacks)
+    else:
+        topics = _topics(subscriptions)
+        play.settles_evenly([*subscriptions], *topics, because=_IDS_ARE_RANDOM, callbacks=callbacks)
+
+
+def _is_sorted(member: TestClient) -> bool:
+    return "group_instance_id" in member.settings and member.settings.get("group_remote_assignor") == RANGE
 
 
 def by_range(subscriptions: Mapping[TestClient, Sequence[Topic]]) -> dict[TestClient, list[str]]:

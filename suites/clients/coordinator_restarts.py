@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.clients.language import RANGE, Feature, Play, TestClient, Topic, assigned, client_script
-from suites.clients.assignments import by_range
+from suites.clients.assignments import settles_shared
 
 _SESSION_MS = 30_000
 _LONG_SESSION_MS = 60_000
@@ -27,7 +27,7 @@ _RETRIED = (
 
 
 def _member(play: Play, name: str, instance: str = "", session_timeout_ms: int = _SESSION_MS) -> TestClient:
-    instances = {"group_instance_id": instance} if instance else {}
+    instances = {"group_instance_id": instance, "group_remote_assignor": RANGE} if instance else {}
     return play.client(
         name,
         assignor=RANGE,
@@ -41,7 +41,7 @@ def _two_at_rest(play: Play, orders: Topic, ana: TestClient, bob: TestClient) ->
     ana.subscribes(orders)
     play.settles({ana: orders.partitions})
     bob.subscribes(orders)
-    play.settles(by_range({ana: [orders], bob: [orders]}))
+    settles_shared(play, {ana: [orders], bob: [orders]})
 
 
 def _around(play: Play, *happenings: Callable[[], None]) -> None:
@@ -60,19 +60,27 @@ def _around(play: Play, *happenings: Callable[[], None]) -> None:
         ana.sees_committed(dict.fromkeys(orders.partitions, 5 * number))
         writer.produces(orders, each=5)
         play.delivers([ana, bob], orders.values(since=5 * number))
-        play.settles(by_range({ana: [orders], bob: [orders]}))
+        settles_shared(play, {ana: [orders], bob: [orders]})
         ana.commits()
         bob.commits()
     ana.sees_committed(dict.fromkeys(orders.partitions, 5 + 5 * len(happenings)))
 
 
-@client_script("clients/coordinator/restarts", source="GroupMetadataManager#loadGroupsAndOffsets")
+@client_script(
+    "clients/coordinator/restarts",
+    source="GroupMetadataManager#loadGroupsAndOffsets",
+    consumer_source="GroupMetadataManager#onLoaded",
+)
 def restarts(play: Play) -> None:
     """A restart of the coordinator loses no commit, and no partition has two owners before or after it."""
     _around(play, play.restarts_broker)
 
 
-@client_script("clients/coordinator/moves", source="GroupMetadataManager#loadGroupsAndOffsets")
+@client_script(
+    "clients/coordinator/moves",
+    source="GroupMetadataManager#loadGroupsAndOffsets",
+    consumer_source="GroupMetadataManager#onLoaded",
+)
 def moves(play: Play) -> None:
     """Another broker that comes to coordinate knows every commit, and no partition has two owners."""
     _around(play, play.moves_coordinator)
@@ -84,13 +92,21 @@ def moves_to_and_fro(play: Play) -> None:
     _around(play, *[play.moves_coordinator] * 4)
 
 
-@client_script("clients/coordinator/killed", source="GroupMetadataManager#loadGroupsAndOffsets")
+@client_script(
+    "clients/coordinator/killed",
+    source="GroupMetadataManager#loadGroupsAndOffsets",
+    consumer_source="GroupMetadataManager#onLoaded",
+)
 def killed(play: Play) -> None:
     """A coordinator that is killed had on its log whatever it acknowledged: no commit is lost."""
     _around(play, play.kills_broker)
 
 
-@client_script("clients/coordinator/killed-in-rebalance", source="GroupMetadataManager#loadGroup")
+@client_script(
+    "clients/coordinator/killed-in-rebalance",
+    source="GroupMetadataManager#loadGroup",
+    consumer_source="GroupMetadataManager#onLoaded",
+)
 def killed_in_rebalance(play: Play) -> None:
     """A group of three whose coordinator is killed in its rebalance comes to rest with the next one."""
     orders = play.topic("orders", partitions=6)
@@ -106,7 +122,7 @@ def killed_in_rebalance(play: Play) -> None:
     bob.notices("revoked")
     play.kills_broker()
 
-    play.settles(by_range({ana: [orders], bob: [orders], cid: [orders]}))
+    settles_shared(play, {ana: [orders], bob: [orders], cid: [orders]})
     writer.produces(orders, each=2)
     play.delivers([ana, bob, cid], orders.values(since=2))
     for each in (ana, bob, cid):
@@ -114,7 +130,11 @@ def killed_in_rebalance(play: Play) -> None:
     ana.sees_committed(dict.fromkeys(orders.partitions, 4))
 
 
-@client_script("clients/coordinator/killed-under-commits", source="GroupMetadataManager#storeOffsets")
+@client_script(
+    "clients/coordinator/killed-under-commits",
+    source="GroupMetadataManager#storeOffsets",
+    consumer_source="GroupMetadataManager#onLoaded",
+)
 def killed_under_commits(play: Play) -> None:
     """Of commits that are on the way when the coordinator is killed, each that was acknowledged is there."""
     orders = play.topic("orders", partitions=4)
@@ -123,7 +143,7 @@ def killed_under_commits(play: Play) -> None:
 
     writer.produces(orders, each=500)
     ana.works(orders, may_be_told=_RETRIED)
-    ana.notices("assigned")
+    ana.notices("delivered")
     play.kills_broker()
     ana.stands_still()
 
@@ -153,13 +173,14 @@ def _static_around(play: Play, happens: Callable[[], None]) -> None:
     play.delivers([ana, bob], orders.values(since=3))
     ana.commits()
     bob.commits()
-    play.settles(by_range({ana: [orders], bob: [orders]}), callbacks={ana: [], bob: []})
+    settles_shared(play, {ana: [orders], bob: [orders]}, callbacks={ana: [], bob: []})
     ana.sees_committed(dict.fromkeys(orders.partitions, 6))
 
 
 @client_script(
     "clients/coordinator/static-members-restart",
     source="GroupMetadataManager#loadGroup (KIP-345)",
+    consumer_source="GroupMetadataManager#onLoaded",
     uses=[Feature.STAYING],
 )
 def static_members_over_a_restart(play: Play) -> None:
@@ -167,7 +188,11 @@ def static_members_over_a_restart(play: Play) -> None:
     _static_around(play, play.restarts_broker)
 
 
-@client_script("clients/coordinator/static-members-move", source="GroupMetadataManager#loadGroup (KIP-345)")
+@client_script(
+    "clients/coordinator/static-members-move",
+    source="GroupMetadataManager#loadGroup (KIP-345)",
+    consumer_source="GroupMetadataManager#onLoaded",
+)
 def static_members_over_a_move(play: Play) -> None:
     """Static members see no rebalance when another broker comes to coordinate."""
     _static_around(play, play.moves_coordinator)
@@ -176,6 +201,7 @@ def static_members_over_a_move(play: Play) -> None:
 @client_script(
     "clients/coordinator/static-member-away",
     source="GroupCoordinator#updateStaticMemberAndRebalance",
+    consumer_source="GroupMetadataManager#onLoaded",
     uses=[Feature.STAYING],
 )
 def static_member_away(play: Play) -> None:
@@ -186,11 +212,12 @@ def static_member_away(play: Play) -> None:
     back = _member(play, "bob-is-back", "two", _LONG_SESSION_MS)
 
     _two_at_rest(play, orders, ana, bob)
-    bob.crashes()
+    # Who crashed is not replaced in a consumer group before its session ends.
+    play.by_protocol(classic=bob.crashes, consumer=bob.closes)()
     play.restarts_broker()
     back.subscribes(orders)
 
-    play.settles(by_range({ana: [orders], back: [orders]}), callbacks={ana: [], back: [assigned(2)]})
+    settles_shared(play, {ana: [orders], back: [orders]}, callbacks={ana: [], back: [assigned(2)]})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,7 +286,9 @@ def _next_transaction(play: Play, worker: TestClient, shop: _Workshop) -> None:
 
 
 @client_script(
-    "clients/coordinator/transaction-over-a-restart", source="TransactionStateManager#loadTransactionMetadata"
+    "clients/coordinator/transaction-over-a-restart",
+    source="TransactionStateManager#loadTransactionMetadata",
+    consumer_source="GroupMetadataManager#onLoaded",
 )
 def transaction_over_a_restart(play: Play) -> None:
     """A transaction that is open when its coordinator restarts can be committed, records and offsets."""

@@ -15,7 +15,11 @@ def _worker(play: Play, name: str, **settings: str) -> TestClient:
     )
 
 
-@client_script("clients/delivery/at-most-once", source="KafkaConsumer#commitSync")
+@client_script(
+    "clients/delivery/at-most-once",
+    source="KafkaConsumer#commitSync",
+    consumer_source="KafkaConsumer#commitSync",
+)
 def at_most_once(play: Play) -> None:
     """Who commits before it processes loses exactly what it had in hand at its crash; nothing comes twice."""
     orders = play.topic("orders", partitions=1)
@@ -39,7 +43,11 @@ def at_most_once(play: Play) -> None:
     play.accounts(orders, {f"orders-0#{number}": 1 for number in (0, 1, 2, 7, 8, 9)})
 
 
-@client_script("clients/delivery/at-least-once", source="KafkaConsumer#commitSync")
+@client_script(
+    "clients/delivery/at-least-once",
+    source="KafkaConsumer#commitSync",
+    consumer_source="KafkaConsumer#commitSync",
+)
 def at_least_once(play: Play) -> None:
     """Who processes before it commits repeats what it had not committed at a crash; nothing is lost."""
     orders = play.topic("orders", partitions=1)
@@ -63,7 +71,11 @@ def at_least_once(play: Play) -> None:
     play.accounts(orders, {f"orders-0#{number}": 2 if number in range(3, 7) else 1 for number in range(10)})
 
 
-@client_script("clients/delivery/exactly-once", source="KIP-98, KIP-447")
+@client_script(
+    "clients/delivery/exactly-once",
+    source="KIP-98, KIP-447",
+    consumer_source="ConsumerGroup#validateOffsetCommit (KIP-447, KIP-848)",
+)
 def exactly_once(play: Play) -> None:
     """Where results and offsets are one transaction, a crash leaves no half of one: all is there once."""
     orders = play.topic("orders", partitions=1)
@@ -99,7 +111,11 @@ def exactly_once(play: Play) -> None:
     bob.sees_committed({"orders-0": 10})
 
 
-@client_script("clients/delivery/aborted", source="KIP-98")
+@client_script(
+    "clients/delivery/aborted",
+    source="KIP-98",
+    consumer_source="KIP-98",
+)
 def aborted(play: Play) -> None:
     """Of a transaction that was aborted, nobody who reads what is committed sees results or offsets."""
     orders = play.topic("orders", partitions=1)
@@ -129,7 +145,11 @@ def aborted(play: Play) -> None:
     ana.sees_committed({"orders-0": 4})
 
 
-@client_script("clients/delivery/zombie-is-fenced", source="KIP-98, KIP-447")
+@client_script(
+    "clients/delivery/zombie-is-fenced",
+    source="KIP-98, KIP-447",
+    consumer_source="KIP-98, KIP-447",
+)
 def zombie_is_fenced(play: Play) -> None:
     """Who begins with a transactional id fences whoever had it: what the older began never happened."""
     orders = play.topic("orders", partitions=1)
@@ -155,7 +175,11 @@ def zombie_is_fenced(play: Play) -> None:
     play.delivers([reader], results.values())
 
 
-@client_script("clients/delivery/goes-on-where-it-was", source="KafkaConsumer#committed")
+@client_script(
+    "clients/delivery/goes-on-where-it-was",
+    source="KafkaConsumer#committed",
+    consumer_source="KafkaConsumer#committed",
+)
 def goes_on_where_it_was(play: Play) -> None:
     """A group that nobody was in for a while goes on where it had committed."""
     orders = play.topic("orders", partitions=2)

@@ -1,11 +1,13 @@
 """A group comes to be: where its coordinator is, who leads, who gets what, and who is not let in."""
 
-from harness.clients.language import RANGE, ROUND_ROBIN, Feature, Play, assigned, client_script
-from suites.clients.assignments import by_range
+from harness.clients.language import RANGE, ROUND_ROBIN, Feature, GroupProtocol, Play, assigned, client_script
+from suites.clients.assignments import UNSEEN_ASSIGNMENT, settles_shared
 
 
 @client_script(
-    "clients/discovery/commits-lie-where-the-hash-says", source="GroupMetadataManager#partitionFor"
+    "clients/discovery/commits-lie-where-the-hash-says",
+    source="GroupMetadataManager#partitionFor",
+    consumer_source="GroupCoordinatorService#partitionFor",
 )
 def commits_lie_where_the_hash_says(play: Play) -> None:
     """A group's commits lie in the partition of `__consumer_offsets` that the hash of its id names."""
@@ -22,7 +24,11 @@ def commits_lie_where_the_hash_says(play: Play) -> None:
     ana.finds_its_commits()
 
 
-@client_script("clients/group/three-consumers-share", source="RangeAssignor#assign")
+@client_script(
+    "clients/group/three-consumers-share",
+    source="RangeAssignor#assign",
+    consumer_source="UniformHomogeneousAssignmentBuilder#build",
+)
 def three_consumers_share(play: Play) -> None:
     """Three consumers that come one after the other end with a third of the partitions each."""
     orders = play.topic("orders", partitions=6)
@@ -31,12 +37,16 @@ def three_consumers_share(play: Play) -> None:
     ana.subscribes(orders)
     play.settles({ana: orders.partitions}, callbacks={ana: [assigned(6)]})
     bob.subscribes(orders)
-    play.settles(by_range({ana: [orders], bob: [orders]}))
+    settles_shared(play, {ana: [orders], bob: [orders]})
     cid.subscribes(orders)
-    play.settles(by_range({ana: [orders], bob: [orders], cid: [orders]}))
+    settles_shared(play, {ana: [orders], bob: [orders], cid: [orders]})
 
 
-@client_script("clients/group/one-member-too-many", source="RangeAssignor#assign")
+@client_script(
+    "clients/group/one-member-too-many",
+    source="RangeAssignor#assign",
+    consumer_source="UniformHomogeneousAssignmentBuilder#build",
+)
 def one_member_too_many(play: Play) -> None:
     """A third consumer of two partitions is a member that owns none; the others are delivered everything."""
     orders = play.topic("orders", partitions=2)
@@ -47,8 +57,10 @@ def one_member_too_many(play: Play) -> None:
 
     for member in (ana, bob, cid):
         member.subscribes(orders)
-    play.settles(by_range({ana: [orders], bob: [orders], cid: [orders]}))
+    settles_shared(play, {ana: [orders], bob: [orders], cid: [orders]})
     play.allows_extra_callbacks("three join at once: how many rebalances that makes hangs on who is faster")
+    if play.protocol is GroupProtocol.CONSUMER:
+        play.allows_two_owners(UNSEEN_ASSIGNMENT)
     writer.produces(orders, each=5)
 
     play.delivers([ana, bob, cid], orders.values())
@@ -71,10 +83,10 @@ def first_member_leads(play: Play) -> None:
     ana.subscribes(orders)
     play.settles({ana: orders.partitions})
     bob.subscribes(orders)
-    play.settles(by_range({ana: [orders], bob: [orders]}))
+    settles_shared(play, {ana: [orders], bob: [orders]})
     play.grows(orders, partitions=4)
 
-    play.settles(by_range({ana: [orders], bob: [orders]}))
+    settles_shared(play, {ana: [orders], bob: [orders]})
 
 
 @client_script("clients/group/no-protocol-in-common", source="GroupCoordinator#doJoinGroup")

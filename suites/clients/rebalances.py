@@ -1,10 +1,26 @@
 """Members come, go, fall silent and come back: what is revoked, when, and what is not."""
 
-from harness.clients.language import COOPERATIVE, RANGE, Feature, Play, assigned, client_script, revoked
-from suites.clients.assignments import by_range
+from collections.abc import Sequence
+
+from harness.clients.language import (
+    COOPERATIVE,
+    RANGE,
+    ExpectedCallback,
+    Feature,
+    Play,
+    assigned,
+    client_script,
+    revoked,
+)
+from suites.clients.assignments import settles_shared
 
 _FREE = "whose partitions move is the assignor's choice; how many is not"
 _SESSION_MS = 6000
+
+
+def _takes_over_two(play: Play) -> Sequence[ExpectedCallback]:
+    """Return what a member is told that has two of four partitions and gets all."""
+    return play.by_protocol(classic=[revoked(2), assigned(4)], consumer=[assigned(2)])
 
 
 @client_script("clients/rebalance/eager", source="ConsumerCoordinator#onJoinPrepare")
@@ -16,24 +32,30 @@ def eager(play: Play) -> None:
     ana.subscribes(orders)
     play.settles({ana: orders.partitions}, callbacks={ana: [assigned(6)]})
     bob.subscribes(orders)
-    play.settles(
-        by_range({ana: [orders], bob: [orders]}),
+    settles_shared(
+        play,
+        {ana: [orders], bob: [orders]},
         callbacks={ana: [revoked(6), assigned(3)], bob: [assigned(3)]},
     )
     cid.subscribes(orders)
 
-    play.settles(
-        by_range({ana: [orders], bob: [orders], cid: [orders]}),
+    settles_shared(
+        play,
+        {ana: [orders], bob: [orders], cid: [orders]},
         callbacks={ana: [revoked(3), assigned(2)], bob: [revoked(3), assigned(2)], cid: [assigned(2)]},
     )
 
 
-@client_script("clients/rebalance/cooperative", source="ConsumerCoordinator#onJoinComplete (KIP-429)")
+@client_script(
+    "clients/rebalance/cooperative",
+    source="ConsumerCoordinator#onJoinComplete (KIP-429)",
+    consumer_source="CurrentAssignmentBuilder#computeNextAssignment",
+)
 def cooperative(play: Play) -> None:
-    """Under the cooperative protocol a third consumer of six partitions comes in two rounds; two are revoked.
+    """Where members give up only what they must, two partitions of six are revoked for a third consumer.
 
-    The first round takes one partition from each of the two members, the second gives both to the third.
-    Nobody is told anything of the other four.
+    First one partition is taken from each of the two members, then the third is given both. Nobody is told
+    anything of the other four.
     """
     orders = play.topic("orders", partitions=6)
     ana, bob, cid = (play.client(name, assignor=COOPERATIVE) for name in ("ana", "bob", "cid"))
@@ -55,9 +77,13 @@ def cooperative(play: Play) -> None:
     )
 
 
-@client_script("clients/rebalance/cooperative-while-records-come", source="KIP-429")
+@client_script(
+    "clients/rebalance/cooperative-while-records-come",
+    source="KIP-429",
+    consumer_source="CurrentAssignmentBuilder#computeNextAssignment",
+)
 def cooperative_while_records_come(play: Play) -> None:
-    """What stays with its owner through a cooperative rebalance is delivered on, and nothing comes twice."""
+    """What stays with its owner through a rebalance is delivered on, and nothing comes twice."""
     orders = play.topic("orders", partitions=4)
     writer = play.client("writer", group=None)
     ana, bob = (
@@ -85,15 +111,19 @@ def leaves_eager(play: Play) -> None:
     ana.subscribes(orders)
     play.settles({ana: orders.partitions})
     bob.subscribes(orders)
-    play.settles(by_range({ana: [orders], bob: [orders]}))
+    settles_shared(play, {ana: [orders], bob: [orders]})
     bob.closes()
 
     play.settles({ana: orders.partitions}, callbacks={ana: [revoked(3), assigned(6)], bob: [revoked(3)]})
 
 
-@client_script("clients/rebalance/leaves-cooperative", source="KIP-429")
+@client_script(
+    "clients/rebalance/leaves-cooperative",
+    source="KIP-429",
+    consumer_source="GroupMetadataManager#consumerGroupLeave",
+)
 def leaves_cooperative(play: Play) -> None:
-    """Where a consumer leaves a cooperative group, those who stay give up nothing."""
+    """Where a consumer leaves, and members give up only what they must, those who stay give up nothing."""
     orders = play.topic("orders", partitions=6)
     ana, bob = (play.client(name, assignor=COOPERATIVE) for name in ("ana", "bob"))
 
@@ -106,7 +136,11 @@ def leaves_cooperative(play: Play) -> None:
     play.settles({ana: orders.partitions}, callbacks={ana: [assigned(3)], bob: [revoked(3)]})
 
 
-@client_script("clients/rebalance/bounces", source="KIP-429")
+@client_script(
+    "clients/rebalance/bounces",
+    source="KIP-429",
+    consumer_source="GroupMetadataManager#consumerGroupLeave",
+)
 def bounces(play: Play) -> None:
     """A consumer that leaves and returns is another member: its partitions go to the other and come back."""
     orders = play.topic("orders", partitions=4)
@@ -125,7 +159,11 @@ def bounces(play: Play) -> None:
     )
 
 
-@client_script("clients/rebalance/times-out", source="GroupCoordinator#onExpireHeartbeat")
+@client_script(
+    "clients/rebalance/times-out",
+    source="GroupCoordinator#onExpireHeartbeat",
+    consumer_source="GroupMetadataManager#scheduleConsumerGroupSessionTimeout",
+)
 def times_out(play: Play) -> None:
     """A consumer that crashes says nothing; when its session is over, the other gets what it owned."""
     orders = play.topic("orders", partitions=4)
@@ -134,13 +172,17 @@ def times_out(play: Play) -> None:
     ana.subscribes(orders)
     play.settles({ana: orders.partitions})
     bob.subscribes(orders)
-    play.settles(by_range({ana: [orders], bob: [orders]}))
+    settles_shared(play, {ana: [orders], bob: [orders]})
     bob.crashes()
 
-    play.settles({ana: orders.partitions}, callbacks={ana: [revoked(2), assigned(4)], bob: []})
+    play.settles({ana: orders.partitions}, callbacks={ana: _takes_over_two(play), bob: []})
 
 
-@client_script("clients/rebalance/stalls", source="AbstractCoordinator.HeartbeatThread#run (KIP-62)")
+@client_script(
+    "clients/rebalance/stalls",
+    source="AbstractCoordinator.HeartbeatThread#run (KIP-62)",
+    consumer_source="GroupMetadataManager#consumerGroupLeave",
+)
 def stalls(play: Play) -> None:
     """A consumer that does not poll for longer than it promised leaves, and joins again when it polls.
 
@@ -158,23 +200,24 @@ def stalls(play: Play) -> None:
     ana.subscribes(orders)
     play.settles({ana: orders.partitions})
     bob.subscribes(orders)
-    play.settles(by_range({ana: [orders], bob: [orders]}))
+    settles_shared(play, {ana: [orders], bob: [orders]})
     bob.stands_still()
     play.settles({ana: orders.partitions})
     bob.goes_on()
     bob.notices("lost", "_MAX_POLL_EXCEEDED")
 
-    play.settles(by_range({ana: [orders], bob: [orders]}))
+    settles_shared(play, {ana: [orders], bob: [orders]})
     play.allows_two_owners("who does not poll is not told that it lost its partitions")
 
 
 @client_script(
     "clients/rebalance/partitions-added",
     source="ConsumerCoordinator#rejoinNeededOrPending",
+    consumer_source="GroupMetadataManager#onMetadataUpdate",
     uses=[Feature.GROWTH],
 )
 def partitions_added(play: Play) -> None:
-    """A topic that grows makes a cooperative group rebalance; nobody gives up what it had."""
+    """A topic that grows makes a group rebalance; where members keep what they can, nobody is revoked any."""
     orders = play.topic("orders", partitions=2)
     ana, bob = (play.client(name, assignor=COOPERATIVE, metadata_max_age_ms=1000) for name in ("ana", "bob"))
 

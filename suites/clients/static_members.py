@@ -1,7 +1,7 @@
 """Members with an instance id of their own (KIP-345)."""
 
 from harness.clients.language import RANGE, Play, TestClient, Topic, assigned, client_script, revoked
-from suites.clients.assignments import by_range
+from suites.clients.assignments import settles_shared
 
 _LONG_SESSION_MS = 60_000
 _SHORT_SESSION_MS = 6000
@@ -14,6 +14,7 @@ def _member(play: Play, name: str, instance: str, session_timeout_ms: int = _LON
         name,
         assignor=RANGE,
         auto_offset_reset="earliest",
+        group_remote_assignor=RANGE,
         group_instance_id=instance,
         session_timeout_ms=session_timeout_ms,
     )
@@ -23,7 +24,7 @@ def _both_at_rest(play: Play, orders: Topic, ana: TestClient, bob: TestClient) -
     ana.subscribes(orders)
     play.settles({ana: orders.partitions})
     bob.subscribes(orders)
-    play.settles(by_range({ana: [orders], bob: [orders]}))
+    settles_shared(play, {ana: [orders], bob: [orders]})
 
 
 @client_script("clients/static/crashes-and-returns", source="GroupCoordinator#updateStaticMemberAndRebalance")
@@ -37,10 +38,14 @@ def crashes_and_returns(play: Play) -> None:
     bob.crashes()
     back.subscribes(orders)
 
-    play.settles(by_range({ana: [orders], back: [orders]}), callbacks={ana: [], back: [assigned(2)]})
+    settles_shared(play, {ana: [orders], back: [orders]}, callbacks={ana: [], back: [assigned(2)]})
 
 
-@client_script("clients/static/closes-and-returns", source="ConsumerCoordinator#maybeLeaveGroup (KIP-345)")
+@client_script(
+    "clients/static/closes-and-returns",
+    source="ConsumerCoordinator#maybeLeaveGroup (KIP-345)",
+    consumer_source="GroupMetadataManager#consumerGroupStaticMemberGroupLeave",
+)
 def closes_and_returns(play: Play) -> None:
     """A static member that closes does not leave: back within its session, it has its partitions again."""
     orders = play.topic("orders", partitions=4)
@@ -51,7 +56,7 @@ def closes_and_returns(play: Play) -> None:
     bob.closes()
     back.subscribes(orders)
 
-    play.settles(by_range({ana: [orders], back: [orders]}), callbacks={ana: [], back: [assigned(2)]})
+    settles_shared(play, {ana: [orders], back: [orders]}, callbacks={ana: [], back: [assigned(2)]})
 
 
 @client_script("clients/static/older-is-fenced", source="GroupCoordinator#updateStaticMemberAndRebalance")
@@ -66,7 +71,7 @@ def older_is_fenced(play: Play) -> None:
     writer.produces(orders, each=1)
     play.delivers([ana, bob], orders.values())
     twin.subscribes(orders)
-    play.settles(by_range({ana: [orders], twin: [orders]}), callbacks={ana: []})
+    settles_shared(play, {ana: [orders], twin: [orders]}, callbacks={ana: []})
 
     play.elapses(_HEARTBEATS_MS)
     bob.commits(refused_as=["FENCED_INSTANCE_ID", "_FATAL", "COMMIT_FAILED"])
@@ -74,7 +79,11 @@ def older_is_fenced(play: Play) -> None:
     play.allows_two_owners("the older learns that it is fenced from its next heartbeat")
 
 
-@client_script("clients/static/session-ends", source="GroupCoordinator#onExpireHeartbeat")
+@client_script(
+    "clients/static/session-ends",
+    source="GroupCoordinator#onExpireHeartbeat",
+    consumer_source="GroupMetadataManager#scheduleConsumerGroupSessionTimeout",
+)
 def session_ends(play: Play) -> None:
     """A static member that is not back when its session ends is no member any more: the group rebalances."""
     orders = play.topic("orders", partitions=4)
@@ -84,7 +93,8 @@ def session_ends(play: Play) -> None:
     _both_at_rest(play, orders, ana, bob)
     bob.crashes()
 
-    play.settles({ana: orders.partitions}, callbacks={ana: [revoked(2), assigned(4)]})
+    taken_over = play.by_protocol(classic=[revoked(2), assigned(4)], consumer=[assigned(2)])
+    play.settles({ana: orders.partitions}, callbacks={ana: taken_over})
 
 
 @client_script("clients/static/leader-returns", source="KIP-345, KIP-814")
@@ -98,4 +108,4 @@ def leader_returns(play: Play) -> None:
     ana.crashes()
     back.subscribes(orders)
 
-    play.settles(by_range({back: [orders], bob: [orders]}), callbacks={back: [assigned(2)], bob: []})
+    settles_shared(play, {back: [orders], bob: [orders]}, callbacks={back: [assigned(2)], bob: []})

@@ -1,10 +1,14 @@
 """Topics, patterns and partitions of one's own choice; and how far one has come in them."""
 
 from harness.clients.language import RANGE, Feature, Play, assigned, client_script, revoked
-from suites.clients.assignments import by_range
+from suites.clients.assignments import settles_shared
 
 
-@client_script("clients/subscription/pattern", source="ConsumerCoordinator#updatePatternSubscription")
+@client_script(
+    "clients/subscription/pattern",
+    source="ConsumerCoordinator#updatePatternSubscription",
+    consumer_source="TopicRegexResolver#resolveRegularExpressions",
+)
 def pattern(play: Play) -> None:
     """A pattern stands for all topics that match it, and no other."""
     first = play.topic("orders.east", partitions=2)
@@ -17,7 +21,12 @@ def pattern(play: Play) -> None:
     play.settles({ana: [*first.partitions, *second.partitions]})
 
 
-@client_script("clients/subscription/pattern-meets-a-new-topic", source="KAFKA-3949", uses=[Feature.GROWTH])
+@client_script(
+    "clients/subscription/pattern-meets-a-new-topic",
+    source="KAFKA-3949",
+    consumer_source="GroupMetadataManager#maybeUpdateRegularExpressions",
+    uses=[Feature.GROWTH],
+)
 def pattern_meets_a_new_topic(play: Play) -> None:
     """A topic that comes to match a pattern later makes the group rebalance."""
     first = play.topic("orders.east", partitions=2)
@@ -27,14 +36,18 @@ def pattern_meets_a_new_topic(play: Play) -> None:
     ana.subscribes_to_pattern(r"orders\..*")
     play.settles({ana: first.partitions})
     bob.subscribes_to_pattern(r"orders\..*")
-    play.settles(by_range({ana: [first], bob: [first]}))
+    settles_shared(play, {ana: [first], bob: [first]})
     second = play.topic("orders.west", partitions=2)
 
-    play.settles(by_range({ana: [first, second], bob: [first, second]}))
+    settles_shared(play, {ana: [first, second], bob: [first, second]})
     play.allows_extra_callbacks("each member finds the new topic in its own time, and rejoins for it")
 
 
-@client_script("clients/subscription/manual", source="KafkaConsumer#assign")
+@client_script(
+    "clients/subscription/manual",
+    source="KafkaConsumer#assign",
+    consumer_source="KafkaConsumer#assign",
+)
 def manual(play: Play) -> None:
     """Who assigns itself partitions shares them with nobody, is told of no rebalance, and may commit."""
     orders = play.topic("orders", partitions=3)
@@ -55,6 +68,7 @@ def manual(play: Play) -> None:
 @client_script(
     "clients/subscription/mixing-is-refused",
     source="SubscriptionState#setSubscriptionType",
+    consumer_source="SubscriptionState#setSubscriptionType",
     uses=[Feature.REFUSES_MIXING],
 )
 def mixing_is_refused(play: Play) -> None:
@@ -71,7 +85,11 @@ def mixing_is_refused(play: Play) -> None:
     play.settles({ana: orders.partitions})
 
 
-@client_script("clients/subscription/outsider-may-not-commit", source="GroupCoordinator#validateOffsetCommit")
+@client_script(
+    "clients/subscription/outsider-may-not-commit",
+    source="GroupCoordinator#validateOffsetCommit",
+    consumer_source="ConsumerGroup#validateOffsetCommit",
+)
 def outsider_may_not_commit(play: Play) -> None:
     """While a group has members, who assigned itself a partition cannot commit for that group."""
     orders = play.topic("orders", partitions=2)
@@ -90,7 +108,11 @@ def outsider_may_not_commit(play: Play) -> None:
     ana.sees_committed({"orders-0": None})
 
 
-@client_script("clients/subscription/change", source="ConsumerCoordinator#rejoinNeededOrPending")
+@client_script(
+    "clients/subscription/change",
+    source="ConsumerCoordinator#rejoinNeededOrPending",
+    consumer_source="GroupMetadataManager#hasMemberSubscriptionChanged",
+)
 def change(play: Play) -> None:
     """A member that subscribes to one more topic makes the group rebalance, and owns all of that topic."""
     orders = play.topic("orders", partitions=4)
@@ -101,14 +123,18 @@ def change(play: Play) -> None:
     ana.subscribes(orders)
     play.settles({ana: orders.partitions})
     bob.subscribes(orders)
-    play.settles(by_range({ana: [orders], bob: [orders]}))
+    settles_shared(play, {ana: [orders], bob: [orders]})
     bob.subscribes(orders, payments)
 
-    play.settles(by_range({ana: [orders], bob: [orders, payments]}))
+    settles_shared(play, {ana: [orders], bob: [orders, payments]})
     play.allows_extra_callbacks("a leader that has never heard of the topic makes the group rebalance again")
 
 
-@client_script("clients/subscription/given-up", source="ConsumerCoordinator#maybeLeaveGroup")
+@client_script(
+    "clients/subscription/given-up",
+    source="ConsumerCoordinator#maybeLeaveGroup",
+    consumer_source="GroupMetadataManager#consumerGroupLeave",
+)
 def given_up(play: Play) -> None:
     """Who gives its subscription up leaves the group at once, and the other gets all."""
     orders = play.topic("orders", partitions=4)
@@ -118,14 +144,19 @@ def given_up(play: Play) -> None:
     ana.subscribes(orders)
     play.settles({ana: orders.partitions})
     bob.subscribes(orders)
-    play.settles(by_range({ana: [orders], bob: [orders]}))
+    settles_shared(play, {ana: [orders], bob: [orders]})
     bob.unsubscribes()
 
-    play.settles({ana: orders.partitions}, callbacks={ana: [revoked(2), assigned(4)]})
+    taken_over = play.by_protocol(classic=[revoked(2), assigned(4)], consumer=[assigned(2)])
+    play.settles({ana: orders.partitions}, callbacks={ana: taken_over})
     play.allows_two_owners("kafka-python tells no callback of an unsubscription")
 
 
-@client_script("clients/position/seek", source="KafkaConsumer#seek")
+@client_script(
+    "clients/position/seek",
+    source="KafkaConsumer#seek",
+    consumer_source="KafkaConsumer#seek",
+)
 def seek(play: Play) -> None:
     """Who seeks is delivered from there on, and its position follows; what is committed stays."""
     orders = play.topic("orders", partitions=1)
@@ -144,7 +175,11 @@ def seek(play: Play) -> None:
     ana.sees_committed({"orders-0": 6})
 
 
-@client_script("clients/position/pause", source="KafkaConsumer#pause")
+@client_script(
+    "clients/position/pause",
+    source="KafkaConsumer#pause",
+    consumer_source="KafkaConsumer#pause",
+)
 def pause(play: Play) -> None:
     """Of a partition that is paused nothing comes until it is resumed; others go on, and the group stays."""
     orders = play.topic("orders", partitions=2)

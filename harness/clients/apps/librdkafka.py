@@ -32,6 +32,8 @@ _PROPERTIES: Final = {
     "client_id": "client.id",
     "group_id": "group.id",
     "group_instance_id": "group.instance.id",
+    "group_protocol": "group.protocol",
+    "group_remote_assignor": "group.remote.assignor",
     "assignor": "partition.assignment.strategy",
     "session_timeout_ms": "session.timeout.ms",
     "heartbeat_interval_ms": "heartbeat.interval.ms",

@@ -13,7 +13,7 @@ from harness.clients import java
 from harness.clients.choice import choose_libraries
 from harness.clients.java import java_library
 from harness.clients.libraries import LIBRARIES
-from harness.clients.steps import Verb
+from harness.clients.steps import Feature, Verb
 from harness.results.exit_code import ExitCode
 from harness.targets.base.interface import TargetError
 from harness.tests.in_process import CommandLine
@@ -26,13 +26,13 @@ IS_REFUSED = "echo 'Main.java:1: error: cannot find symbol'; exit 1"
 
 
 class FakeJava:
-    """A Java that is no Java, and a cache with the jars of two releases, of which there are none."""
+    """A Java that is no Java, and a cache with the jars of three releases, of which there are none."""
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._program = root / "jdk" / "bin" / "java"
         self._calls = root / "calls"
         cache = root / "cache"
-        for version in ("9.3.1", "9.4.0"):
+        for version in ("3.10.1", "9.3.1", "9.4.0"):
             (cache / version / "libs").mkdir(parents=True)
             (cache / version / "libs" / "kafka-clients.jar").touch()
             (cache / version / "resolved.json").write_text(json.dumps({"version": version, "notes": []}))
@@ -62,6 +62,20 @@ def test_the_client_in_java_knows_every_verb() -> None:
     application = (Path(java.__file__).parent / "apps" / "java" / "Application.java").read_text()
 
     assert [verb for verb in Verb if f'"{verb}"' not in application] == []
+
+
+@pytest.mark.parametrize(
+    ("version", "folder", "has_it"),
+    [("3.10.1", "without_it", False), ("9.3.1", "with_consumer_protocol", True)],
+)
+def test_only_a_client_from_4_0_on_is_compiled_with_the_consumer_protocol(
+    fake_java: FakeJava, version: str, folder: str, *, has_it: bool
+) -> None:
+    library = asyncio.run(java_library(f"java:{version}", lambda _: None))
+
+    [call] = fake_java.calls
+    assert [f"{folder}{os.sep}ServerPattern.java" in call, call.count("ServerPattern.java")] == [True, 1]
+    assert (Feature.CONSUMER_PROTOCOL not in library.lacks) is has_it
 
 
 def test_it_is_compiled_once_for_a_release_against_the_jars_of_that_release(fake_java: FakeJava) -> None:

@@ -9,7 +9,6 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.regex.Pattern;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
@@ -82,6 +81,9 @@ final class Application {
 
     /** Do what comes on standard input until told to close. */
     void run() throws IOException, InterruptedException {
+        if (settings.isOfMember()) {
+            consumer(); // Making one takes a second, which no session is to wait for.
+        }
         while (!ends) {
             JsonNode command = polls ? talk.nextIfThere() : talk.next();
             if (command == null) {
@@ -140,7 +142,7 @@ final class Application {
     }
 
     private void subscribeToPattern(JsonNode arguments) {
-        consumer().subscribe(Pattern.compile(arguments.get("pattern").asText()));
+        consumer().subscribeToPattern(arguments.get("pattern").asText());
         polls = true;
     }
 

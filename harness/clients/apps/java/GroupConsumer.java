@@ -19,6 +19,7 @@ final class GroupConsumer implements ConsumerRebalanceListener {
     private static final Duration POLL = Duration.ofMillis(100);
 
     private final Talk talk;
+    private final boolean isOfConsumerGroup;
     private final KafkaConsumer<String, String> consumer;
     private final Set<TopicPartition> owned = new HashSet<>();
     private final Map<TopicPartition, Long> nextOffsets = new HashMap<>();
@@ -26,6 +27,7 @@ final class GroupConsumer implements ConsumerRebalanceListener {
 
     GroupConsumer(Settings settings, Talk talk) {
         this.talk = talk;
+        this.isOfConsumerGroup = settings.isOfConsumerGroup();
         this.consumer = new KafkaConsumer<>(settings.ofConsumer());
     }
 
@@ -37,8 +39,13 @@ final class GroupConsumer implements ConsumerRebalanceListener {
         consumer.subscribe(topics, this);
     }
 
-    void subscribe(Pattern pattern) {
-        consumer.subscribe(pattern, this);
+    /** Subscribe to what matches: the broker decides in a consumer group, and the client elsewhere. */
+    void subscribeToPattern(String pattern) {
+        if (isOfConsumerGroup) {
+            ServerPattern.subscribe(consumer, pattern, this);
+        } else {
+            consumer.subscribe(Pattern.compile(pattern), this);
+        }
     }
 
     void assign(List<TopicPartition> partitions) {

@@ -31,6 +31,14 @@ final class Settings {
         settings.fieldNames().forEachRemaining(name -> given.put(name, settings.get(name).asText()));
     }
 
+    boolean isOfMember() {
+        return given.containsKey("group_id");
+    }
+
+    boolean isOfConsumerGroup() {
+        return "consumer".equals(given.get("group_protocol"));
+    }
+
     private boolean isTransactional() {
         return given.containsKey(OF_PRODUCERS_ALONE);
     }
