@@ -49,12 +49,6 @@ class GroupCoordinator:
     def __init__(self, *, config: GroupCoordinatorConfig, profile: Profile, choices: Choices) -> None:
         self._shard = CoordinatorShard(config=config, profile=profile, choices=choices)
         self._lifecycle = Lifecycle(shard=self._shard)
-        self.metadata_image = MetadataImage()
-        """The topics that there are."""
-        self.changed_topics: frozenset[str] = frozenset()
-        """Those that the latest image had anew."""
-        self.group_configs: dict[GroupId, GroupConfig] = {}
-        """How groups are configured."""
 
     @property
     def shard(self) -> CoordinatorShard:
@@ -190,28 +184,6 @@ class GroupCoordinator:
         """
         self._advance_to(now_ms)
         self._lifecycle.on_resignation(partition, epoch)
-        return self._shard.take_effects()
-
-    def on_metadata_update(
-        self, image: MetadataImage, changed_topics: frozenset[str], *, now_ms: Millis
-    ) -> tuple[Effect, ...]:
-        """Learn what topics there are. Source: GroupCoordinatorService#onMetadataUpdate (4.3.1).
-
-        Args:
-            image: all of them.
-            changed_topics: the names of those that are new, gone or not as before.
-            now_ms: the time.
-        """
-        self._advance_to(now_ms)
-        self.metadata_image, self.changed_topics = image, changed_topics
-        return self._shard.take_effects()
-
-    def on_group_configs(
-        self, group_id: GroupId, configs: GroupConfig, *, now_ms: Millis
-    ) -> tuple[Effect, ...]:
-        """Learn how a group is configured. Decided in: GroupConfigManager#updateGroupConfig (4.3.1)."""
-        self._advance_to(now_ms)
-        self.group_configs[group_id] = configs
         return self._shard.take_effects()
 
     def hold_dead(self) -> None:

@@ -55,9 +55,7 @@ _OfManyGroups = (
 )
 
 
-def error_response(  # noqa: C901, PLR0911 - one flat case a request
-    shard: CoordinatorRuntime, request: GroupRequest, error: Errors
-) -> GroupResponse:
+def error_response(shard: CoordinatorRuntime, request: GroupRequest, error: Errors) -> GroupResponse:
     """How an API says that a request was refused as a whole."""
     match request:
         case ConsumerGroupHeartbeatRequest():

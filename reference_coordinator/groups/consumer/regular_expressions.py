@@ -6,6 +6,7 @@ from typing import Final
 
 from reference_coordinator.core.consumer_records import ConsumerGroupRegularExpressionTombstone
 from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.groups.consumer.deadlines import RegexKey, ResolveRegularExpressions
 from reference_coordinator.groups.consumer.group import ConsumerGroup
@@ -20,8 +21,8 @@ from reference_coordinator.groups.consumer.record_helpers import (
 )
 from reference_coordinator.groups.consumer.regex import (
     InvalidRegularExpressionError,
+    RegularExpression,
     compile_regex,
-    matches,
 )
 from reference_coordinator.groups.consumer.subscriptions import (
     ResolvedRegularExpression,
@@ -29,6 +30,7 @@ from reference_coordinator.groups.consumer.subscriptions import (
 )
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.profile.profiles import Profile
 from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult, VoidResult
 
 REGEX_BATCH_REFRESH_MIN_INTERVAL_MS: Final = 10_000
@@ -95,7 +97,7 @@ def _change_regex(
         update.records.append(tombstone)
     if new is not None:
         if group.num_subscribed_members(new) == 0:
-            throw_if_regular_expression_is_invalid(new)
+            throw_if_regular_expression_is_invalid(new, group.profile)
             update.require_refresh = True
         elif new in group.resolved_regular_expressions:
             update.status = UpdateRegularExpressionStatus.REGEX_UPDATED_AND_RESOLVED
@@ -103,7 +105,7 @@ def _change_regex(
         update.status = UpdateRegularExpressionStatus.REGEX_UPDATED_AND_RESOLVED
 
 
-def throw_if_regular_expression_is_invalid(regex: str) -> None:
+def throw_if_regular_expression_is_invalid(regex: str, profile: Profile) -> None:
     """Refuse what is no regular expression.
 
     Raises:
@@ -112,7 +114,7 @@ def throw_if_regular_expression_is_invalid(regex: str) -> None:
     Source: Utils#throwIfRegularExpressionIsInvalid (4.3.1).
     """
     try:
-        compile_regex(regex)
+        compile_regex(regex, profile)
     except InvalidRegularExpressionError as failure:
         raise CoordinatorError(Errors.INVALID_REGULAR_EXPRESSION) from failure
 
@@ -168,7 +170,7 @@ def resolve_regular_expressions(
     """
     return {
         regex: ResolvedRegularExpression(
-            topics=frozenset(each for each in shard.metadata_image.topics if matches(regex, each)),
+            topics=_matching(regex, shard.metadata_image),
             version=shard.metadata_image.version,
             timestamp_ms=deadline.scheduled_ms,
         )
@@ -220,3 +222,9 @@ def maybe_delete_resolved_regular_expressions(
         for regex in names
         if regex is not None and left[regex] == 0
     )
+
+
+def _matching(regex: str, image: MetadataImage) -> frozenset[str]:
+    # What a log brings was valid for whoever wrote it.
+    expression = RegularExpression(regex)
+    return frozenset(topic for topic in image.topics if expression.matches(topic))
