@@ -21,7 +21,7 @@ class SubscriptionSchemaError(Exception):
 
 
 class ProtocolReader:
-    """Reads consumers' embedded protocol as Kafka's ByteBufferAccessor does, with its two kinds of failure."""
+    """Reads consumers' embedded protocol as Kafka's ByteBufferAccessor does, with two kinds of failure."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
