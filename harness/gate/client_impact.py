@@ -53,6 +53,10 @@ _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
             "With it, fewer partitions move when a member joins or leaves; without, a partition might move "
             "between members that both stayed."
         ),
+        "regex_groups_named_without_p": (
+            "Only consumers that subscribe by an expression with such a group: without it, "
+            "INVALID_REGULAR_EXPRESSION."
+        ),
         # Static members.
         "static_replacement_persisted": (
             "With it, a static member that restarts is still known after the coordinator moves; without, "

@@ -23,8 +23,8 @@ HashCode = Callable[[KeyT], int]
 class JavaHashMap(MutableMapping[KeyT, ValueT], Generic[KeyT, ValueT]):
     """A `java.util.HashMap`.
 
-    One thing differs. Where nine keys or more share a bucket of a table of 64 or more, Java puts them into a
-    tree, whose order this does not follow. No keys do that by chance.
+    One thing differs. Where eight keys or more share a bucket of a table of 64 or more, Java puts them into a
+    tree, whose order this does not follow. Only keys that are chosen for it do that.
     """
 
     __slots__ = ("_hash_code", "_table", "_values")
@@ -43,7 +43,8 @@ class JavaHashMap(MutableMapping[KeyT, ValueT], Generic[KeyT, ValueT]):
             bucket = self._bucket(key)
             bucket.append(key)
             self._values[key] = value
-            self._resize_if_long(bucket)
+            if len(bucket) > _BIN_IS_LONG:
+                self._resize_if_small()
             if len(self._values) > self._threshold:
                 self._resize()
         self._values[key] = value
@@ -74,7 +75,8 @@ class JavaHashMap(MutableMapping[KeyT, ValueT], Generic[KeyT, ValueT]):
             bucket = self._bucket(key)
             bucket.insert(0, key)
             self._values[key] = make()
-            self._resize_if_long(bucket)
+            if len(bucket) >= _BIN_IS_LONG:
+                self._resize_if_small()
         return self._values[key]
 
     @property
@@ -85,8 +87,9 @@ class JavaHashMap(MutableMapping[KeyT, ValueT], Generic[KeyT, ValueT]):
         code = self._hash_code(key)
         return self._table[(code ^ (code >> 16)) & (len(self._table) - 1)]
 
-    def _resize_if_long(self, bucket: list[KeyT]) -> None:
-        if len(bucket) > _BIN_IS_LONG and len(self._table) < _SMALLEST_TABLE_WITH_TREES:
+    def _resize_if_small(self) -> None:
+        """Decided in: HashMap#treeifyBin, which makes a tree only in a large table."""
+        if len(self._table) < _SMALLEST_TABLE_WITH_TREES:
             self._resize()
 
     def _resize(self) -> None:
@@ -109,7 +112,8 @@ class JavaHashSet(MutableSet[KeyT], Generic[KeyT]):
         """A set of what a collection has, which may claim to have more. Source: HashSet#HashSet."""
         claimed = len(items) if size is None else size
         copied = cls(hash_code, capacity=max(capacity_for(claimed), _DEFAULT_CAPACITY))
-        copied |= items
+        for item in items:
+            copied.add(item)
         return copied
 
     def __contains__(self, item: object) -> bool:

@@ -70,8 +70,8 @@ class TimelineHashMap(MutableMapping[KeyT, ValueT], Generic[KeyT, ValueT]):
     def copy(self) -> Self:
         """A map of the same keys and values in the same order, which goes its own way."""
         copied = type(self)(self._hash_code)
-        copied._elements = list(self._elements)
-        copied._values = dict(self._values)
+        copied._elements = list(self._elements)  # noqa: SLF001 - of the same class
+        copied._values = dict(self._values)  # noqa: SLF001 - likewise
         return copied
 
     def _rehash(self) -> None:

@@ -1,4 +1,4 @@
-"""What differs between Kafka's releases in the assignors that the coordinator runs."""
+"""What differs between Kafka's releases in the assignors and in regular expressions."""
 
 from typing import Final
 
@@ -11,5 +11,11 @@ OF_ASSIGNORS: Final = (
         meaning="Where partitions do not divide evenly among members of the same subscription, a member that "
         "has no extra one leaves it to another that has; before, the first members got them.",
         source="KAFKA-18688, UniformHomogeneousAssignmentBuilder#maybeRevokePartitions (4.0.1)",
+    ),
+    Row(
+        behaviour=Behaviour.REGEX_GROUPS_NAMED_WITHOUT_P,
+        spans=since(4, 1, 0),
+        meaning="A regular expression may name a group as (?<name>…) and not only as (?P<name>…).",
+        source="com.google.re2j.Parser#parsePerlFlags (RE2/J 1.8, which 4.1.0 brings)",
     ),
 )

@@ -14,29 +14,29 @@ from pathlib import Path
 from random import Random
 
 from reference_coordinator.core.ids import MemberId, TopicId
-from reference_coordinator.groups.consumer.assignors import Assignment, PartitionAssignorError, assign
+from reference_coordinator.groups.consumer.assignors import Assignment
 from reference_coordinator.profile.profiles import Profile, profile_for
-from reference_coordinator.tests.assignor_answers.groups import Group, a_group, next_group
+from reference_coordinator.tests.assignor_answers.groups import (
+    LARGE,
+    SMALL,
+    Answer,
+    Group,
+    Sizes,
+    a_group,
+    next_group,
+    ordered,
+    our_answer,
+)
+from reference_coordinator.tests.assignor_answers.recorded import write
 
 PROGRAM = Path(__file__).with_name("AssignorAnswers.java")
 CHAIN = 5
-Answer = list[tuple[MemberId, Assignment]] | str
-"""Who has what, in the order of Kafka's map of members; or what is thrown."""
 
 
-def our_answer(group: Group, profile: Profile) -> Answer:
-    spec = group.spec()
-    try:
-        made = assign(group.assignor, spec, group.topics(), profile)
-    except PartitionAssignorError as error:
-        return str(error)
-    return [(member_id, made.get(member_id, {})) for member_id in spec.members]
-
-
-def groups(random: Random, profile: Profile, count: int) -> Iterator[Group]:
+def groups(random: Random, profile: Profile, count: int, most: Sizes = LARGE) -> Iterator[Group]:
     """Random groups, each with a few that come of it."""
     while True:
-        group = a_group(random)
+        group = a_group(random, most=most)
         for _ in range(CHAIN):
             yield group
             answer = our_answer(group, profile)
@@ -110,11 +110,6 @@ def kafkas_answers(jars: Path, asked: Sequence[Group]) -> list[Answer]:
     return list(as_answers(result.stdout.decode().split("\n")[:-1]))
 
 
-def ordered(answer: Answer) -> object:
-    """An answer with all that has an order in it."""
-    return answer if isinstance(answer, str) else [(member, list(has.items())) for member, has in answer]
-
-
 def compare(jars: Path, release: str, count: int, seed: int) -> int:
     """Print what differs, and return how much that is."""
     profile = profile_for(release)
@@ -126,9 +121,16 @@ def compare(jars: Path, release: str, count: int, seed: int) -> int:
         if ordered(ours) != ordered(theirs):
             mismatches += 1
             if mismatches == 1:
-                print(f"{group}\nours:   {ours}\nKafka's: {theirs}")
-    print(f"{release}: {len(asked)} groups, {mismatches} mismatches")
+                sys.stdout.write(f"{group}\nours:    {ours}\nKafka's: {theirs}\n")
+    sys.stdout.write(f"{release}: {len(asked)} groups, {mismatches} mismatches\n")
     return mismatches
+
+
+def record(jars: Path, releases: Sequence[str], path: Path, count: int, seed: int) -> None:
+    """Ask each release the same, and keep what it answers."""
+    asked = list(groups(Random(seed), profile_for(releases[-1]), count, SMALL))
+    answers = {release: kafkas_answers(jars / release, asked) for release in releases}
+    write(path, asked, answers)
 
 
 def main() -> None:
@@ -136,8 +138,12 @@ def main() -> None:
     parser.add_argument("--jars", type=Path, required=True)
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--record", type=Path, help="write what Kafka answers here, and compare nothing")
     parser.add_argument("releases", nargs="+")
     options = parser.parse_args()
+    if options.record:
+        record(options.jars, options.releases, options.record, options.count, options.seed)
+        return
     found = [compare(options.jars, each, options.count, options.seed) for each in options.releases]
     sys.exit(1 if any(found) else 0)
 

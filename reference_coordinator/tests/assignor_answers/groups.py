@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import NamedTuple
 
 from reference_coordinator.core.ids import MemberId, TopicId
 from reference_coordinator.core.java_hash_map import JavaHashMap
@@ -12,12 +13,27 @@ from reference_coordinator.groups.consumer.assignors import (
     Assignment,
     GroupSpec,
     MemberSubscription,
+    PartitionAssignorError,
     SubscribedTopic,
     SubscriptionType,
+    assign,
 )
+from reference_coordinator.profile.profiles import Profile
 
 ALIKE = ("Aa", "BB")
 """Two strings of one hash: so are all strings that are made of equally many of them."""
+
+
+class Sizes(NamedTuple):
+    """How large a group may be."""
+
+    members: int
+    topics: int
+    partitions: int
+
+
+LARGE = Sizes(members=40, topics=30, partitions=40)
+SMALL = Sizes(members=14, topics=6, partitions=8)
 
 
 @dataclass(frozen=True)
@@ -103,16 +119,14 @@ def earlier_assignments(
     }
 
 
-def a_group(
-    random: Random, *, members_max: int = 40, topics_max: int = 30, partitions_max: int = 40
-) -> Group:
+def a_group(random: Random, *, most: Sizes = LARGE) -> Group:
     """A group with any assignment before."""
     is_homogeneous = random.random() < 0.5
     num_partitions = {
-        topic_id: random.randint(1, partitions_max)
-        for topic_id in topic_ids(random, random.randint(1, random.choice([2, 4, topics_max])))
+        topic_id: random.randint(1, most.partitions)
+        for topic_id in topic_ids(random, random.randint(1, random.choice([2, 4, most.topics])))
     }
-    ids = member_ids(random, random.randint(1, random.choice([3, 8, members_max])))
+    ids = member_ids(random, random.randint(1, random.choice([3, 8, most.members])))
     before = earlier_assignments(random, ids, num_partitions)
     shared = subscriptions(random, list(num_partitions), is_homogeneous=is_homogeneous)
     missing = random.choice([0, 0, 0, 5, 20])
@@ -162,3 +176,21 @@ def next_group(random: Random, group: Group, made: Mapping[MemberId, Assignment]
             more = {**group.num_partitions, grown: group.num_partitions[grown] + random.randint(1, 5)}
             return replace(group, members=members, removed=(), num_partitions=more)
     return replace(group, members=members, removed=())
+
+
+Answer = list[tuple[MemberId, Assignment]] | str
+"""Who has what, in the order of Kafka's map of members; or what is thrown."""
+
+
+def our_answer(group: Group, profile: Profile) -> Answer:
+    spec = group.spec()
+    try:
+        made = assign(group.assignor, spec, group.topics(), profile)
+    except PartitionAssignorError as error:
+        return str(error)
+    return [(member_id, made.get(member_id, {})) for member_id in spec.members]
+
+
+def ordered(answer: Answer) -> object:
+    """An answer with all that has an order in it."""
+    return answer if isinstance(answer, str) else [(member, list(has.items())) for member, has in answer]

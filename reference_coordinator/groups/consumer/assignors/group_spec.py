@@ -36,7 +36,7 @@ class MemberSubscription:
 
     @property
     def num_subscribed_names(self) -> int:
-        """How many topics it names. Source: TopicIds#size (4.3.1)."""
+        """How many topics it names. Decided in: TopicIds#size (4.3.1)."""
         return len(self.subscribed_topic_ids) + self.num_missing_topics
 
 

@@ -85,7 +85,7 @@ def _assign_heterogeneous_group(
 
 
 def _sort_member_ids(spec: GroupSpec) -> list[MemberId]:
-    """Static members by instance id, then others by their ids. Source: RangeAssignor#sortMemberIds (4.3.1)."""
+    """Static members by instance id, then all others. Source: RangeAssignor#sortMemberIds (4.3.1)."""
 
     def rank(member_id: MemberId) -> tuple[bool, bytes]:
         instance_id = spec.members[member_id].instance_id

@@ -60,7 +60,7 @@ class UniformHomogeneousAssignmentBuilder:
             partitions = range(self._topics[topic_id].num_partitions)
             num_partitions += len(partitions)
             free = ((topic_id, partition) for partition in partitions)
-            self._unassigned_partitions += [each for each in free if each not in assigned]
+            self._unassigned_partitions.extend(each for each in free if each not in assigned)
         self._minimum_member_quota, self._members_to_get_an_extra_partition = divmod(
             num_partitions, len(self._members)
         )
@@ -96,7 +96,7 @@ class UniformHomogeneousAssignmentBuilder:
         if quota > 0:
             self._unfilled_members.append((member_id, quota))
         self._members_to_get_an_extra_partition -= has_extra_quota
-        self._unassigned_partitions += revoked
+        self._unassigned_partitions.extend(revoked)
         self._target_assignment[member_id] = new = self._without(old, revoked)
         if new is old:
             self._unchanged.add(member_id)
