@@ -149,7 +149,7 @@ def as_persisted_consumer_group(group: Group | None, record: ConsumerGroupRecord
     Raises:
         IllegalStateError: the id is a classic group's.
 
-    Source: GroupMetadataManager#getOrMaybeCreatePersistedConsumerGroup (4.3.1).
+    Decided in: GroupMetadataManager#getOrMaybeCreatePersistedConsumerGroup (4.3.1).
     """
     if group is None or isinstance(group, ConsumerGroup):
         return group

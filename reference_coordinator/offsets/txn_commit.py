@@ -92,24 +92,24 @@ def validate_transactional_offset_commit(
             api_version=api_version,
         )
     except CoordinatorError as refusal:
-        raise CoordinatorError(_told(refusal.error, api_version)) from refusal
+        raise CoordinatorError(_reported(refusal.error, api_version)) from refusal
     return group, validator
 
 
-def _told(error: Errors, api_version: int) -> Errors:
+def _reported(error: Errors, api_version: int) -> Errors:
     """What a producer is told, whose API knows of no member epochs before version 6."""
     is_stale = error is Errors.STALE_MEMBER_EPOCH and api_version < _MEMBER_EPOCH_NAMED_SINCE
     return Errors.ILLEGAL_GENERATION if is_stale else error
 
 
 def _of_transaction(validator: CommitPartitionValidator, api_version: int) -> CommitPartitionValidator:
-    """Source: OffsetMetadataManager#commitTransactionalOffset (4.3.1, 4.4.0)."""
+    """Decided in: OffsetMetadataManager#commitTransactionalOffset (4.3.1)."""
 
     def validate(topic_id: TopicId | None, partition: int) -> None:
         try:
             validator(topic_id, partition)
         except CoordinatorError as refusal:
-            raise CoordinatorError(_told(refusal.error, api_version)) from refusal
+            raise CoordinatorError(_reported(refusal.error, api_version)) from refusal
 
     return validate
 

@@ -42,15 +42,12 @@ def text_bytes(text: str | None) -> int:
 
 
 def unsigned_varint_bytes(number: int) -> int:
-    """A number of variable length. Source: ByteUtils#sizeOfUnsignedVarint (4.3.1)."""
+    """A number of variable length. Decided in: ByteUtils#sizeOfUnsignedVarint (4.3.1)."""
     return max(1, -(-number.bit_length() // 7))
 
 
 def consumer_key_bytes(record: ConsumerGroupRecord) -> int:
-    """How long the key of a record is: a type, a group, and whom or what in it.
-
-    Decided in: ConsumerGroupMemberMetadataKey.json, ConsumerGroupRegularExpressionKey.json (4.3.1).
-    """
+    """How long the key of a record is: a type, a group, and whom or what in it."""
     length = 2 + text_bytes(record.group_id)
     if isinstance(record, _OfMember):
         return length + text_bytes(record.member_id)

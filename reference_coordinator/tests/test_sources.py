@@ -29,9 +29,18 @@ NOT_KAFKAS = {
     "groups/classic/leave.py:left",
     "groups/classic/lookups.py:as_classic_group",
     "groups/classic/lookups.py:new_classic_group",
+    "groups/consumer/embedded_protocol.py:assignment_like",
+    "groups/consumer/expiry.py:fall_due",
+    "groups/consumer/group.py:new_consumer_group",
+    "groups/consumer/heartbeat.py:owned_topic_partitions",
+    "groups/consumer/lookups.py:as_consumer_group",
+    "groups/consumer/subscriptions.py:subscriptions_of",
     "groups/dispatch.py:fall_due",
     "runtime/error_responses.py:error_response",
     "runtime/open_batch.py:group_ids_of",
+    "runtime/record_sizes.py:consumer_key_bytes",
+    "runtime/record_sizes.py:consumer_value_bytes",
+    "runtime/record_sizes.py:text_bytes",
     "topic_logs/batch.py:timestamps",
 }
 """Public functions beside those that cite, which are ours."""

@@ -104,7 +104,7 @@ def classic_group_join_to_consumer_group(
         CoordinatorError: the first check that fails.
         IllegalStateError: its subscription is malformed.
 
-    Source: GroupMetadataManager#classicGroupJoinToConsumerGroup (4.3.1, 4.2.1, 4.0.0).
+    Source: GroupMetadataManager#classicGroupJoinToConsumerGroup (4.3.1).
     """
     request = join.request
     throw_if_classic_member_cannot_join_consumer_group(shard)
@@ -228,7 +228,7 @@ def deserialize_subscription(
         CoordinatorError: INCONSISTENT_GROUP_PROTOCOL, where a release says so.
         IllegalStateError: the subscription is malformed.
 
-    Source: GroupMetadataManager#deserializeSubscription (4.3.1, 4.4.0).
+    Source: GroupMetadataManager#deserializeSubscription (4.3.1).
     """
     try:
         return deserialize_consumer_protocol_subscription(request.protocols[0].metadata)

@@ -92,7 +92,7 @@ class CurrentAssignmentBuilder:
     def _update_current_assignment(self) -> ConsumerGroupMember:
         """Take away the topics that the member does not subscribe to, whatever its target.
 
-        Source: CurrentAssignmentBuilder#updateCurrentAssignment (4.3.1, and 4.2.1 of the epoch).
+        Source: CurrentAssignmentBuilder#updateCurrentAssignment (4.3.1).
         """
         member, subscribed = self.member, self._subscribed_topic_ids()
         unsubscribed = {

@@ -46,7 +46,7 @@ def as_consumer_group_describe_member(
 ) -> ConsumerGroupDescribeResponseMember:
     """A member with what it has, in some releases what it is to give up too.
 
-    Source: ConsumerGroupMember#asConsumerGroupDescribeMember (4.3.1, 4.2.1).
+    Source: ConsumerGroupMember#asConsumerGroupDescribeMember (4.3.1).
     """
     image = shard.metadata_image
     held: dict[TopicId, tuple[int, ...]] = {

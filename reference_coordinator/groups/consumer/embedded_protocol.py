@@ -108,8 +108,6 @@ def assignment_like(
 
     Raises:
         SubscriptionSchemaError: the subscription has too few bytes for a version.
-
-    Decided in: GroupMetadataManager#prepareAssignment (4.3.1).
     """
     version = deserialize_version(ProtocolReader(metadata))
     named = ((image.by_id(topic_id), each) for topic_id, each in partitions.items())

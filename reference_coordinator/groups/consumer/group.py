@@ -4,42 +4,24 @@ A group is a value. What changes it makes another one, so that readers keep the 
 while writers go on with the one that is written.
 """
 
-from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Final
 
 from typing_extensions import override
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId, Millis, TopicId
-from reference_coordinator.core.map_order import in_java_hash_map_order
+from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId
 from reference_coordinator.core.records import CoordinatorRecord
-from reference_coordinator.groups.consumer.assignors.group_spec import Assignment, SubscriptionType
-from reference_coordinator.groups.consumer.member import ConsumerGroupMember
-from reference_coordinator.groups.consumer.metadata import SubscriptionMetadata
+from reference_coordinator.groups.consumer.membership import ConsumerGroupMembership
 from reference_coordinator.groups.consumer.offset_validation import (
     validate_offset_commit_of_member,
     validate_offset_fetch_of_member,
 )
-from reference_coordinator.groups.consumer.partition_epochs import (
-    NO_EPOCH,
-    PartitionEpochs,
-    add_partition_epochs,
-    remove_partition_epochs,
-)
 from reference_coordinator.groups.consumer.record_helpers import group_tombstone_records
 from reference_coordinator.groups.consumer.state import ConsumerGroupState
-from reference_coordinator.groups.consumer.subscriptions import (
-    ResolvedRegularExpression,
-    ResolvedRegularExpressions,
-    Subscriptions,
-    subscriptions_of,
-)
 from reference_coordinator.groups.group import (
     CommitPartitionValidator,
-    Group,
     GroupType,
     OffsetExpirationCondition,
 )
@@ -48,47 +30,14 @@ from reference_coordinator.profile.profiles import Behaviour, Profile
 
 CONSUMER_PROTOCOL_TYPE: Final = "consumer"
 """Source: ConsumerProtocol.PROTOCOL_TYPE."""
-NO_ASSIGNMENT: Final[Assignment] = MappingProxyType({})
-"""Source: Assignment.EMPTY (4.3.1)."""
-_NEVER_MS: Final = Millis(0)
 _UNKNOWN_EPOCH: Final = -1
 DELETED_ASSIGNMENT_EPOCH: Final = -1
 """Of a group whose target assignment is no more."""
 
 
-@dataclass(slots=True, kw_only=True)
-class MetadataRefreshDeadline:
-    """When a group looks at its topics anew, at the latest; it outlives writes that fail.
-
-    Source: ModernGroup.DeadlineAndEpoch (4.3.1).
-    """
-
-    deadline_ms: Millis = _NEVER_MS
-    epoch: int = 0
-    """The group's epoch at the last look: a group that is behind it has lost what it wrote."""
-
-
 @dataclass(slots=True, kw_only=True, eq=False)
-class ConsumerGroup(Group):
+class ConsumerGroup(ConsumerGroupMembership):
     """One group of consumers, as of one moment. Source: ConsumerGroup (4.3.1)."""
-
-    group_id: GroupId
-    profile: Profile
-    group_epoch: int
-    assignment_epoch: int
-    assignment_timestamp_ms: Millis = _NEVER_MS
-    members: Mapping[MemberId, ConsumerGroupMember] = field(default_factory=dict)
-    """In the order in which they came."""
-    static_members: Mapping[GroupInstanceId, MemberId] = field(default_factory=dict)
-    target_assignment: Mapping[MemberId, Assignment] = field(default_factory=dict)
-    subscription_metadata: SubscriptionMetadata = field(default_factory=SubscriptionMetadata)
-    has_subscription_metadata_record: bool = False
-    """Whether the log has a record of the topics that a release before 4.1 wrote."""
-    resolved_regular_expressions: ResolvedRegularExpressions = field(default_factory=dict)
-    current_partition_epochs: PartitionEpochs = field(default_factory=dict)
-    subscription_type: SubscriptionType = SubscriptionType.HOMOGENEOUS
-    metadata_refresh: MetadataRefreshDeadline = field(default_factory=MetadataRefreshDeadline)
-    """Shared by all versions of the group."""
 
     @property
     @override
@@ -98,7 +47,7 @@ class ConsumerGroup(Group):
 
     @property
     def state(self) -> ConsumerGroupState:
-        """How far it is. Source: ConsumerGroup#maybeUpdateGroupState (4.3.1)."""
+        """How far it is. Decided in: ConsumerGroup#maybeUpdateGroupState (4.3.1)."""
         if not self.members:
             return ConsumerGroupState.EMPTY
         if self.group_epoch > self.assignment_epoch:
@@ -133,192 +82,10 @@ class ConsumerGroup(Group):
             group_type=self.type.value,
         )
 
-    @property
-    def subscriptions(self) -> Subscriptions:
-        """What its members subscribe to."""
-        return subscriptions_of(self.members.values(), self.resolved_regular_expressions)
-
     @override
     def is_subscribed_to_topic(self, topic: str) -> bool:
         """Whether somebody reads a topic. Source: ModernGroup#isSubscribedToTopic (4.3.1)."""
         return topic in self.subscriptions.subscribed_topic_names
-
-    def num_subscribed_members(self, regex: str) -> int:
-        """How many subscribe by a regular expression.
-
-        Source: ConsumerGroup#numSubscribedMembers (4.3.1).
-        """
-        return self.subscriptions.regexes[regex]
-
-    def get_or_maybe_create_member(
-        self, member_id: MemberId, *, create_if_not_exists: bool
-    ) -> ConsumerGroupMember:
-        """A member, or a new one that is in no group yet.
-
-        Raises:
-            CoordinatorError: UNKNOWN_MEMBER_ID.
-
-        Source: ConsumerGroup#getOrMaybeCreateMember (4.3.1).
-        """
-        member = self.members.get(member_id)
-        if member is not None:
-            return member
-        if not create_if_not_exists:
-            raise CoordinatorError(Errors.UNKNOWN_MEMBER_ID)
-        return ConsumerGroupMember(member_id=member_id)
-
-    def static_member(self, instance_id: GroupInstanceId | None) -> ConsumerGroupMember | None:
-        """The member that an instance id stands for.
-
-        Raises:
-            CoordinatorError: UNKNOWN_MEMBER_ID, where it stands for one that has left.
-
-        Source: ConsumerGroup#staticMember (4.3.1).
-        """
-        member_id = None if instance_id is None else self.static_members.get(instance_id)
-        if member_id is None:
-            return None
-        return self.get_or_maybe_create_member(member_id, create_if_not_exists=False)
-
-    def target_assignment_of(
-        self, member_id: MemberId, instance_id: GroupInstanceId | None = None
-    ) -> Assignment:
-        """What a member is to have; a static one has what its predecessor was to have.
-
-        Source: ConsumerGroup#targetAssignment (4.3.1).
-        """
-        if instance_id is None:
-            return self.target_assignment.get(member_id, NO_ASSIGNMENT)
-        previous = self.static_members.get(instance_id)
-        return NO_ASSIGNMENT if previous is None else self.target_assignment.get(previous, NO_ASSIGNMENT)
-
-    def current_partition_epoch(self, topic_id: TopicId, partition: int) -> int:
-        """The epoch of the member that has a partition; -1 where nobody has.
-
-        Source: ConsumerGroup#currentPartitionEpoch (4.3.1).
-        """
-        return self.current_partition_epochs.get(topic_id, {}).get(partition, NO_EPOCH)
-
-    def preferred_server_assignor(self) -> str | None:
-        """The assignor with the most votes. Source: ConsumerGroup#preferredServerAssignor (4.3.1)."""
-        return _most_voted(self._server_assignors)
-
-    def compute_preferred_server_assignor(
-        self, old_member: ConsumerGroupMember, new_member: ConsumerGroupMember
-    ) -> str | None:
-        """The assignor with the most votes when a member votes anew.
-
-        Source: ConsumerGroup#computePreferredServerAssignor (4.3.1).
-        """
-        votes = self._server_assignors
-        if old_member.server_assignor_name is not None:
-            votes.subtract([old_member.server_assignor_name])
-        if new_member.server_assignor_name is not None:
-            votes.update([new_member.server_assignor_name])
-        return _most_voted(+votes)
-
-    @property
-    def _server_assignors(self) -> Counter[str]:
-        names = (each.server_assignor_name for each in self.members.values())
-        return Counter(each for each in names if each is not None)
-
-    def has_metadata_expired(self, now_ms: Millis) -> bool:
-        """Whether it is time to look at the topics. Source: ModernGroup#hasMetadataExpired (4.3.1)."""
-        refresh = self.metadata_refresh
-        return now_ms >= refresh.deadline_ms or self.group_epoch < refresh.epoch
-
-    def set_metadata_refresh_deadline(self, deadline_ms: int, group_epoch: int) -> None:
-        """Look at the topics again then. Source: ModernGroup#setMetadataRefreshDeadline (4.3.1)."""
-        self.metadata_refresh.deadline_ms = Millis(deadline_ms)
-        self.metadata_refresh.epoch = group_epoch
-
-    def request_metadata_refresh(self) -> None:
-        """Look at the topics at the next occasion. Source: ModernGroup#requestMetadataRefresh (4.3.1)."""
-        self.set_metadata_refresh_deadline(0, 0)
-
-    def update_member(self, member: ConsumerGroupMember) -> "ConsumerGroup":
-        """The group with a member as it is now.
-
-        Raises:
-            IllegalStateError: somebody else has one of its partitions.
-
-        Source: ConsumerGroup#updateMember, ConsumerGroup#maybeUpdatePartitionEpoch (4.3.1).
-        """
-        is_tolerant = self._tolerates_compaction
-        epochs = self._epochs_without(self.members.get(member.member_id))
-        for partitions in (member.assigned_partitions, member.partitions_pending_revocation):
-            epochs = add_partition_epochs(epochs, partitions, member.member_epoch, is_tolerant=is_tolerant)
-        return self._with_members(
-            {**self.members, member.member_id: member},
-            static_members=self._static_members_with(member),
-            current_partition_epochs=epochs,
-        )
-
-    def remove_member(self, member_id: MemberId) -> "ConsumerGroup":
-        """The group without a member. Source: ConsumerGroup#removeMember (4.3.1)."""
-        removed = self.members.get(member_id)
-        static_members = dict(self.static_members)
-        if removed is not None and removed.instance_id is not None:
-            static_members.pop(removed.instance_id, None)
-        return self._with_members(
-            {key: each for key, each in self.members.items() if key != member_id},
-            static_members=static_members,
-            current_partition_epochs=self._epochs_without(removed),
-        )
-
-    def update_resolved_regular_expression(
-        self, regex: str, resolved: ResolvedRegularExpression | None
-    ) -> "ConsumerGroup":
-        """The group with what a regular expression matches now, or without the expression.
-
-        Source: ConsumerGroup#updateResolvedRegularExpression (4.3.1).
-        """
-        others = {key: each for key, each in self.resolved_regular_expressions.items() if key != regex}
-        if resolved is not None:
-            others[regex] = resolved
-        return replace(self, resolved_regular_expressions=others)
-
-    @property
-    def _tolerates_compaction(self) -> bool:
-        return self.profile.has(Behaviour.PARTITION_EPOCHS_TOLERATE_COMPACTION)
-
-    def _epochs_without(self, member: ConsumerGroupMember | None) -> PartitionEpochs:
-        """Source: ConsumerGroup#maybeRemovePartitionEpoch (4.3.1)."""
-        epochs = self.current_partition_epochs
-        if member is None:
-            return epochs
-        for partitions in (member.assigned_partitions, member.partitions_pending_revocation):
-            epochs = remove_partition_epochs(
-                epochs, partitions, member.member_epoch, is_tolerant=self._tolerates_compaction
-            )
-        return epochs
-
-    def _static_members_with(self, member: ConsumerGroupMember) -> Mapping[GroupInstanceId, MemberId]:
-        """Source: ConsumerGroup#updateStaticMember (4.3.1, and 4.4.0 of what is freed)."""
-        static_members = dict(self.static_members)
-        before = self.members.get(member.member_id)
-        frees = self.profile.has(Behaviour.CHANGED_INSTANCE_ID_IS_FREE)
-        if frees and before is not None and before.instance_id is not None:
-            static_members.pop(before.instance_id, None)
-        if member.instance_id is not None:
-            static_members[member.instance_id] = member.member_id
-        return static_members
-
-    def _with_members(
-        self,
-        members: Mapping[MemberId, ConsumerGroupMember],
-        *,
-        static_members: Mapping[GroupInstanceId, MemberId],
-        current_partition_epochs: PartitionEpochs,
-    ) -> "ConsumerGroup":
-        subscriptions = subscriptions_of(members.values(), self.resolved_regular_expressions)
-        return replace(
-            self,
-            members=members,
-            static_members=static_members,
-            current_partition_epochs=current_partition_epochs,
-            subscription_type=subscriptions.subscription_type(len(members)),
-        )
 
     @override
     def validate_offset_commit(
@@ -409,13 +176,6 @@ class ConsumerGroup(Group):
 
 
 def new_consumer_group(group_id: GroupId, profile: Profile) -> ConsumerGroup:
-    """A group that nobody has joined yet. Source: ModernGroup#<init> (4.3.1)."""
+    """A group that nobody has joined yet; its first epoch depends on the release."""
     first = 1 if profile.has(Behaviour.GROUP_EPOCH_STARTS_AT_ONE) else 0
     return ConsumerGroup(group_id=group_id, profile=profile, group_epoch=first, assignment_epoch=first)
-
-
-def _most_voted(votes: Counter[str]) -> str | None:
-    if not votes:
-        return None
-    # Of several with as many votes, the first of Kafka's hash map.
-    return max(in_java_hash_map_order(tuple(votes)), key=lambda name: votes[name])

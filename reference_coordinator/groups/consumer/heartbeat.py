@@ -178,13 +178,13 @@ def _response(update: MemberUpdate, request: ConsumerGroupHeartbeatRequest) -> C
         and request.topic_partitions is not None
     )
     has_changed = update.member.assigned_partitions != member.assigned_partitions
-    is_told = request.member_epoch == JOIN_GROUP_MEMBER_EPOCH or is_full_request or has_changed
+    is_shown = request.member_epoch == JOIN_GROUP_MEMBER_EPOCH or is_full_request or has_changed
     return ConsumerGroupHeartbeatResponse(
         error_code=Errors.NONE,
         member_id=member.member_id,
         member_epoch=member.member_epoch,
         heartbeat_interval_ms=consumer_group_heartbeat_interval_ms(update.shard, request.group_id),
-        assignment=create_assignment(member.assigned_partitions) if is_told else None,
+        assignment=create_assignment(member.assigned_partitions) if is_shown else None,
     )
 
 

@@ -83,7 +83,7 @@ def consumer_group_fence_members(
 ) -> VoidResult:
     """Drop members, and raise the group's epoch; where only classic members are left, it becomes classic.
 
-    Source: GroupMetadataManager#consumerGroupFenceMembers (4.3.1, 4.4.0).
+    Source: GroupMetadataManager#consumerGroupFenceMembers (4.3.1).
     """
     if not members:
         return CoordinatorResult()

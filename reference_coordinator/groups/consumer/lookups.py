@@ -47,7 +47,7 @@ def throw_if_consumer_group_is_full(
     Raises:
         CoordinatorError: GROUP_MAX_SIZE_REACHED.
 
-    Source: GroupMetadataManager#throwIfConsumerGroupIsFull (4.3.1, 4.4.0).
+    Source: GroupMetadataManager#throwIfConsumerGroupIsFull (4.3.1).
     """
     replaces = shard.profile.has(Behaviour.STATIC_REPLACEMENT_FITS_FULL_GROUP)
     if replaces and instance_id in group.static_members:

@@ -53,7 +53,7 @@ def validate_offset_fetch_of_member(
 
 
 def _assignment_epoch_validator(member: ConsumerGroupMember, epoch: int) -> CommitPartitionValidator:
-    """Source: ConsumerGroup#createAssignmentEpochValidator (4.3.1)."""
+    """Decided in: ConsumerGroup#createAssignmentEpochValidator (4.3.1)."""
 
     def validate(topic_id: TopicId | None, partition: int) -> None:
         since = None if topic_id is None else member.assignment_epoch(topic_id, partition)

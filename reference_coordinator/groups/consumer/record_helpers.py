@@ -192,7 +192,7 @@ def group_tombstone_records(
 
 
 def _topic_partitions(assigned: AssignedPartitions, *, has_epochs: bool) -> tuple[TopicPartitions, ...]:
-    """Source: GroupCoordinatorRecordHelpers#toTopicPartitions (4.3.1)."""
+    """Decided in: GroupCoordinatorRecordHelpers#toTopicPartitions (4.3.1)."""
     return tuple(
         TopicPartitions(
             topic_id=topic_id,

@@ -17,8 +17,9 @@ from reference_coordinator.groups.consumer.assignors.group_spec import (
     SubscribedTopic,
     SubscriptionType,
 )
-from reference_coordinator.groups.consumer.group import NO_ASSIGNMENT, ConsumerGroup
+from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.member import ConsumerGroupMember
+from reference_coordinator.groups.consumer.membership import NO_ASSIGNMENT
 from reference_coordinator.groups.consumer.record_helpers import (
     new_consumer_group_target_assignment_metadata_record,
     new_consumer_group_target_assignment_record,
@@ -130,7 +131,7 @@ def _member_specs(
 def _member_spec(
     group: ConsumerGroup, member: ConsumerGroupMember, source: MemberId, image: MetadataImage
 ) -> MemberSubscription:
-    """Source: TargetAssignmentBuilder#newMemberSubscriptionAndAssignment (4.3.1)."""
+    """Decided in: TargetAssignmentBuilder#newMemberSubscriptionAndAssignment (4.3.1)."""
     names = subscribed_topics(member, group.resolved_regular_expressions)
     known = [image.topics[each].topic_id for each in names if each in image.topics]
     return MemberSubscription(

@@ -94,7 +94,7 @@ def from_classic_group(shard: GroupMetadataManager, classic: ClassicGroup) -> Co
         SubscriptionSchemaError: a subscription or assignment is malformed.
         IllegalStateError: the same, or no protocol was chosen yet, or two have the same partition.
 
-    Source: ConsumerGroup#fromClassicGroup (4.3.1, and 4.0.0 of the metadata).
+    Source: ConsumerGroup#fromClassicGroup (4.3.1).
     """
     generation = classic.generation_id
     converted = replace(
