@@ -1,6 +1,7 @@
 """Whether a script can be held with a broker at all."""
 
 from collections.abc import Collection
+from typing import Final
 
 from harness.runner.harmless import why_not_harmless
 from harness.runner.placing import why_not_placeable
@@ -8,6 +9,14 @@ from harness.scenario.script import Script
 from harness.targets.base.interface import BrokerDescription, Capability
 from harness.targets.external.run_namespace import RunNamespace
 from harness.wire.schema import api_key, has_version
+
+_OF_CONSUMER_GROUPS: Final = frozenset({"ConsumerGroupHeartbeat", "ConsumerGroupDescribe"})
+_CONSUMER_HEARTBEAT: Final = api_key("ConsumerGroupHeartbeat")
+_CONSUMER_GROUPS_SINCE: Final = 1
+"""The version of ConsumerGroupHeartbeat that came with the protocol's first release for use.
+
+Source: ConsumerGroupHeartbeatRequest.json (4.0.0), KIP-848.
+"""
 
 
 def why_not_applicable(
@@ -38,6 +47,10 @@ def why_not_applicable(
 
 def _missing_version(script: Script, description: BrokerDescription) -> str | None:
     ranges = {item.api_key: item for item in description.api_ranges}
+    heartbeat = ranges.get(_CONSUMER_HEARTBEAT)
+    is_early = heartbeat is not None and heartbeat.max_version < _CONSUMER_GROUPS_SINCE
+    if is_early and _OF_CONSUMER_GROUPS.intersection(script.apis):
+        return f"{description.spec} serves an early form of consumer groups, of before Kafka 4.0"
     for api, version in script.api_versions:
         served = ranges.get(api_key(api))
         if served is None:

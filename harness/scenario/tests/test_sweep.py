@@ -115,6 +115,38 @@ def test_a_sweep_is_chosen_as_a_whole_or_by_version(pattern: str, chosen: list[s
     assert [name.rsplit("/", 1)[1] for name in select_scripts(scripts, [pattern])] == chosen
 
 
+def test_an_early_form_of_consumer_groups_is_none() -> None:
+    def heartbeats(conversation: Conversation) -> None:
+        """A stranger is refused."""
+        conversation.member("ana").heartbeats(version=0, epoch=1, error_code="GROUP_ID_NOT_FOUND")
+
+    script = record(scenario("consumer_groups/test/early", source="GroupMetadataManager#x")(heartbeats))
+    found = [
+        why_not_applicable(
+            script,
+            (),
+            BrokerDescription(
+                spec="kafka:9.9.9",
+                implementation="kafka",
+                profile="4.4",
+                bootstrap="localhost:9",
+                api_ranges=ranges,
+                broker_config={},
+            ),
+        )
+        for ranges in (
+            (),
+            (ApiRange(api_key=api_key("ConsumerGroupHeartbeat"), min_version=0, max_version=0),),
+            (ApiRange(api_key=api_key("ConsumerGroupHeartbeat"), min_version=0, max_version=1),),
+        )
+    ]
+    assert found == [
+        "kafka:9.9.9 does not serve ConsumerGroupHeartbeat",
+        "kafka:9.9.9 serves an early form of consumer groups, of before Kafka 4.0",
+        None,
+    ]
+
+
 def test_each_version_is_reported_by_itself_what_is_not_served() -> None:
     key = api_key("Heartbeat")
     broker = BrokerDescription(

@@ -362,5 +362,15 @@ CONFORMANCE_CONFIG: Mapping[str, str] = {
 }
 """What every broker that we start is told, so that suites are quick; a scenario's own come on top."""
 
+QUICK_CONSUMER_GROUPS: Mapping[str, str] = {
+    "group.consumer.min.session.timeout.ms": "100",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.assignment.interval.ms": "0",
+}
+"""What brokers with consumer groups are told beside that. Scenarios configure other times for one group.
+
+Releases before 4.3 have no assignment interval, and ignore it.
+"""
+
 CONFORMANCE_TOPICS: Mapping[str, int] = {"orders": 3, "payments": 2}
 """Topics, with their partition counts, that every broker has before the first scenario."""

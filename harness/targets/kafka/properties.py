@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from harness.targets.base.interface import CONFORMANCE_CONFIG
+from harness.targets.base.interface import CONFORMANCE_CONFIG, QUICK_CONSUMER_GROUPS
 from harness.targets.jars.resolved import release_of
 
 KRAFT_SINCE: Final = (3, 3)
@@ -61,15 +61,6 @@ _LEAN: Final[Mapping[str, str]] = {
 HELD_THREADS: Final[Mapping[str, str]] = {"num.io.threads": "32"}
 """For a broker whose threads are held, each with one request, until it is let go on."""
 _GROUP_PROTOCOLS_SINCE: Final = (4, 0)
-_QUICK_CONSUMERS: Final[Mapping[str, str]] = {
-    "group.consumer.min.session.timeout.ms": "100",
-    "group.consumer.min.heartbeat.interval.ms": "100",
-    "group.consumer.assignment.interval.ms": "0",
-}
-"""For brokers with consumer groups: what a scenario wants otherwise, it configures for its own group alone.
-
-Releases before 4.3 have no assignment interval, and ignore it.
-"""
 _COORDINATOR_PREFIXES: Final = ("group.", "offset.", "offsets.")
 
 
@@ -115,7 +106,7 @@ def coordinator_properties(version: str, broker_config: Mapping[str, str]) -> di
     """Return what a broker is told that its coordinator, or the scenario, cares about."""
     release = release_of(version)
     quick = {"group.coordinator.append.linger.ms": "0"} if release >= _LINGER_SINCE else {}
-    consumers = _QUICK_CONSUMERS if release >= _GROUP_PROTOCOLS_SINCE else {}
+    consumers = QUICK_CONSUMER_GROUPS if release >= _GROUP_PROTOCOLS_SINCE else {}
     return {**quick, **consumers, **CONFORMANCE_CONFIG, **broker_config}
 
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.targets.base.interface import (
-    CONFORMANCE_CONFIG,
     BrokerDescription,
     Capability,
     Target,
     TargetError,
 )
 from harness.targets.reference.target import ReferenceTarget, reference_profile
+from harness.targets.reference.usual import USUAL_CONFIG
 from reference_coordinator.profile.api_versions import served_ranges
 from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
 
@@ -65,17 +65,17 @@ def _imposed(broker_config: Mapping[str, str]) -> Mapping[str, str]:
     defaults = GroupCoordinatorConfig.from_properties({})
     untold = {
         name: str(getattr(defaults, name.replace(".", "_")))
-        for name in CONFORMANCE_CONFIG
+        for name in USUAL_CONFIG
         if name not in broker_config
     }
     return _differing({**untold, **broker_config})
 
 
 def _differing(broker_config: Mapping[str, str]) -> Mapping[str, str]:
-    usual = GroupCoordinatorConfig.from_properties(CONFORMANCE_CONFIG)
+    usual = GroupCoordinatorConfig.from_properties(USUAL_CONFIG)
     return {
         name: value
         for name, value in broker_config.items()
         if name in GroupCoordinatorConfig.property_names()
-        and GroupCoordinatorConfig.from_properties({**CONFORMANCE_CONFIG, name: value}) != usual
+        and GroupCoordinatorConfig.from_properties({**USUAL_CONFIG, name: value}) != usual
     }

@@ -15,7 +15,6 @@ from typing_extensions import override
 
 from harness.targets.base.cluster import node_in
 from harness.targets.base.interface import (
-    CONFORMANCE_CONFIG,
     CONFORMANCE_TOPICS,
     Breakpoint,
     Broker,
@@ -34,6 +33,7 @@ from harness.targets.base.long_log import BATCH_BYTES_MAX
 from harness.targets.base.measured import MeasuredProcess
 from harness.targets.base.prepare import Prepared, prepare
 from harness.targets.reference.connection import ReferenceConnection, frame_of
+from harness.targets.reference.usual import USUAL_CONFIG
 from harness.wire.log_records import EncodedRecord
 from harness.wire.record_batch import encode_batch
 from reference_coordinator.broker.cluster import Cluster
@@ -99,7 +99,7 @@ class ReferenceTarget(Target):
         holds: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
-        properties = {**CONFORMANCE_CONFIG, **broker_config}
+        properties = {**USUAL_CONFIG, **broker_config}
         try:
             config = GroupCoordinatorConfig.from_properties(properties)
         except ConfigError as error:

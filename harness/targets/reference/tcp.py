@@ -18,7 +18,6 @@ from typing_extensions import override
 from harness.capacity import start_slots
 from harness.targets.base.controlled import ControlledBroker
 from harness.targets.base.interface import (
-    CONFORMANCE_CONFIG,
     CONFORMANCE_TOPICS,
     Breakpoint,
     Broker,
@@ -38,6 +37,7 @@ from harness.targets.base.program import Program
 from harness.targets.base.tcp import asking
 from harness.targets.reference.cluster import ReferenceCluster
 from harness.targets.reference.target import DEFAULT_PROFILE, reference_profile
+from harness.targets.reference.usual import USUAL_CONFIG
 
 REFERENCE_ROOT: Final = Path(__file__).resolve().parents[3]
 """Where the reference's package is."""
@@ -99,7 +99,7 @@ class ReferenceTcpTarget(Target):
         holds: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
-        properties = {**CONFORMANCE_CONFIG, **broker_config}
+        properties = {**USUAL_CONFIG, **broker_config}
         progress("starting the reference's server")
         plan = _ServerPlan(
             root=self._root,
