@@ -238,6 +238,18 @@ _TABLE: Final = (
         impact=impact.TXN_OFFSET_COMMIT,
     ),
     ApiDescriptor(name="DescribeConfigs", key=32, access=Access.READS),
+    ApiDescriptor(
+        name="DescribeLogDirs",
+        key=35,
+        unordered=(
+            Unordered(path="results[].topics", key=("name",), reason="hash-map order over topics"),
+            Unordered(
+                path="results[].topics[].partitions",
+                key=("partition_index",),
+                reason="order of the pool of logs",
+            ),
+        ),
+    ),
     ApiDescriptor(name="CreatePartitions", key=37, access=Access.CHANGES, changes_topics=True),
     ApiDescriptor(
         name="DeleteGroups",

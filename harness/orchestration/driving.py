@@ -207,6 +207,7 @@ class RunDrive:
                 result = await drive.run(tuple(chosen.values()))
                 record.drive_ms = result.drive_ms
                 record.lost = record.lost or result.lost or trace.full
+                self._describe_none(record, target, "no scenario wants a broker of it")
             except TargetError as error:
                 record.lost = str(error).partition("\n")[0]
                 record.drive_ms = round((time.monotonic() - began_s) * 1000, 1)
@@ -234,23 +235,28 @@ class RunDrive:
             note: what it says.
             why: there is no broker to describe, where there is none.
         """
-        if not record.headers:
-            nothing = BrokerDescription(
-                spec=target.spec,
-                profile="",
-                implementation="not available",
-                bootstrap="",
-                broker_config={},
-                api_ranges=(),
-                notes=(why,),
-            )
-            record.headers.append(header_of(self.plan.run_id, record.name, nothing, 0.0))
-            self.folder.write_headers(record.name, record.headers)
+        self._describe_none(record, target, why)
         for script in self.plan.scripts.values():
             if script.id in trace.reported_of:
                 continue
             recorder = self._bare_recorder(record.name, script, trace)
             recorder.note(EventKind.ABANDONED, EventPosition(step=-1), note)
+
+    def _describe_none(self, record: TargetRecord, target: Target, why: str) -> None:
+        """Put on record why there was no broker to describe, where there was none."""
+        if record.headers:
+            return
+        nothing = BrokerDescription(
+            spec=target.spec,
+            profile="",
+            implementation="not available",
+            bootstrap="",
+            broker_config={},
+            api_ranges=(),
+            notes=(why,),
+        )
+        record.headers.append(header_of(self.plan.run_id, record.name, nothing, 0.0))
+        self.folder.write_headers(record.name, record.headers)
 
     def _bare_recorder(self, name: str, script: Script, trace: Trace) -> Recorder:
         return Recorder(

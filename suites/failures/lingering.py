@@ -25,10 +25,7 @@ def _commits_too_much(conversation: Conversation, actor: Actor) -> None:
     actor.receives(expect.offset_commit({"orders": dict.fromkeys((0, 1), one_of(*TOO_LARGE))}))
 
 
-# The commit asks for a small log as the others do: it needs none, but so they share a broker.
-@scenario(
-    "failures/lingering/commit", source=APPENDS, clauses=("OC-49",), broker_config=SMALL_LOG | LINGERING
-)
+@scenario("failures/lingering/commit", source=APPENDS, clauses=("OC-49",), broker_config=LINGERING)
 def a_commit_is_written_when_its_batch_is(conversation: Conversation) -> None:
     """Until its batch is written a commit has no answer and is not found; a heartbeat behind it waits."""
     (ana,) = conversation.stable_group("ana")

@@ -1,6 +1,7 @@
 """An unmodified Kafka by its address: every scenario that it can be driven with conforms."""
 
 import asyncio
+import json
 import socket
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from harness.orchestration.run import CompletedRun, orchestrate
 from harness.results.status import RED, status_of
+from harness.targets.base.interface import CONFORMANCE_CONFIG
 from harness.targets.external.cleaning import Cleaner
 from harness.targets.external.guard import Guard
 from harness.targets.external.namespace import MARK, Namespace
@@ -20,6 +22,9 @@ from harness.tests.reference_broker import reference_broker
 from harness.tests.stock_brokers import stock_brokers
 from harness.verdict import STARVED, Outcome
 
+LINGER = "group.coordinator.append.linger.ms"
+LINGERING = {LINGER: "1000"}
+"""What a scenario about lingering asks for."""
 SHARE = 0.85
 """Of the scenarios in versions that a broker serves, and that do nothing to it.
 
@@ -88,6 +93,44 @@ def test_the_references_own_server_conforms(tmp_path: Path) -> None:
         applicable = [each for each in run.checked.judgements if each.outcome == Outcome.CONFORMS]
         assert len(applicable) > 100
         assert asyncio.run(left_on(address)) == []
+
+
+def require_lingering(run: CompletedRun) -> None:
+    """Require that the reference lingers as the broker says: otherwise it would find a commit too early."""
+    outcomes = {each.scenario_id: (each.outcome, each.reason) for each in run.checked.judgements}
+    commit = [each for each in run.checked.judgements if each.scenario_id == "failures/lingering/commit"]
+    assert [each.outcome for each in commit] == [Outcome.CONFORMS] * 2, outcomes
+    assert all(status_of(each) not in RED for each in run.checked.judgements), outcomes
+    reference = next(each for each in run.checked.judgements if each.oracle is None).target
+    headers = run.folder.read_headers(reference)
+    assert [json.loads(each.broker_config)[LINGER] for each in headers] == ["1000"]
+
+
+def test_the_reference_beside_an_external_broker_lingers_as_that_does(tmp_path: Path) -> None:
+    properties = [f"{name}={value}" for name, value in {**CONFORMANCE_CONFIG, **LINGERING}.items()]
+    with reference_broker("4.4", properties=properties) as address:
+        require_lingering(drive(tmp_path, address, "failures/lingering/**"))
+
+
+def test_an_external_broker_that_no_scenario_applies_to_is_judged_all_the_same(tmp_path: Path) -> None:
+    with reference_broker("4.4", properties=()) as address:
+        run = drive(tmp_path, address, "failures/lingering/**")
+    assert {each.outcome for each in run.checked.judgements} == {Outcome.NOT_APPLICABLE}
+    assert run.footer.ended == "complete"
+
+
+@pytest.mark.broker
+def test_a_kafka_that_lingers_conforms(tmp_path: Path) -> None:
+    async def test() -> None:
+        settings = {**CONFORMANCE_CONFIG, **LINGERING}
+        async with stock_brokers("4.3.1", tmp_path, settings=settings) as nodes:
+            host, port = next(iter(nodes.brokers.values())).address
+            reports = tmp_path / "reports"
+            require_lingering(
+                await asyncio.to_thread(drive, reports, f"{host}:{port}", "failures/lingering/**")
+            )
+
+    asyncio.run(test())
 
 
 def test_a_broker_that_is_not_there_is_reported_without_waiting_for_it_to_get_ready(tmp_path: Path) -> None:
