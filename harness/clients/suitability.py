@@ -7,6 +7,7 @@ from harness.clients.libraries import ClientLibrary
 from harness.clients.steps import CONSUMER_SESSION_MS, ClientScript, GroupProtocol
 from harness.targets.base.interface import Capability, Target
 from harness.targets.jars.resolved import release_of
+from harness.targets.reference.target import ReferenceTarget
 from harness.targets.reference.tcp import ReferenceTcpTarget
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 
@@ -33,7 +34,7 @@ def config_for(target: Target) -> Mapping[str, str]:
         return {}
     spread = {} if Capability.CLUSTER in target.capabilities else BROKER_CONFIG
     config = {**spread, **CONSUMER_CONFIG}
-    if isinstance(target, ReferenceTcpTarget):
+    if isinstance(target, ReferenceTarget | ReferenceTcpTarget):
         known = GroupCoordinatorConfig.property_names()
         return {name: value for name, value in config.items() if name in known}
     return config

@@ -61,7 +61,7 @@ def test_a_script_is_not_recorded_with_a_protocol_that_it_is_not_for() -> None:
         record(classic, GroupProtocol.CONSUMER)
 
 
-def test_members_are_told_what_their_protocol_knows() -> None:
+def test_members_get_settings_that_their_protocol_knows() -> None:
     classic, consumer = record(both), record(both, GroupProtocol.CONSUMER)
 
     assert settings_of(classic) == {
@@ -123,15 +123,16 @@ def test_sessions_that_are_not_ours_to_shorten_are_not_waited_for() -> None:
         ("external:127.0.0.1:9092", {}),
     ],
 )
-def test_brokers_of_ours_are_told_to_be_quick(spec: str, config: dict[str, str]) -> None:
+def test_brokers_of_ours_are_made_quick(spec: str, config: dict[str, str]) -> None:
     assert config_for(parse_target(spec)) == config
 
 
-def test_the_reference_is_told_only_what_it_takes() -> None:
-    config = config_for(parse_target("reference-tcp"))
+@pytest.mark.parametrize("spec", ["reference", "reference-tcp", "reference-tcp:4.3.1*3"])
+def test_the_reference_gets_only_properties_that_it_takes(spec: str) -> None:
+    config = config_for(parse_target(spec))
 
     GroupCoordinatorConfig.from_properties(config)
-    assert BROKER_CONFIG.items() <= config.items()
+    assert config.items() <= {**BROKER_CONFIG, **CONSUMER_CONFIG}.items()
 
 
 def test_who_gets_what_is_free_in_consumer_groups_but_for_static_members_by_range() -> None:

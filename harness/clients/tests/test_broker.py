@@ -22,6 +22,13 @@ SCRIPTS = (
     "clients/rebalance/cooperative",
     "clients/static/crashes-and-returns",
 )
+IN_CONSUMER_GROUPS = (
+    "clients/consumer/delivery/exactly-once",
+    "clients/consumer/rebalance/cooperative",
+    "clients/consumer/static/closes-and-returns",
+    "clients/consumer/static/newer-is-refused",
+    "clients/consumer/subscription/pattern",
+)
 ON_A_REAL_BROKER_ALONE = {"clients/discovery/commits-lie-where-the-hash-says"}
 
 
@@ -51,3 +58,30 @@ def test_real_clients_see_the_same_on_a_real_broker_and_on_the_reference(tmp_pat
             assert found == (Outcome.CONFORMS, (), ()), each.script_id
     compared = {each.script_id for each in judgements if each.compared == "reference-tcp:3.9.2"}
     assert compared | ON_A_REAL_BROKER_ALONE == set(SCRIPTS)
+
+
+def test_real_clients_carry_scripts_out_in_consumer_groups(tmp_path: Path) -> None:
+    scripts = collect_client_scripts()
+    libraries = (*LIBRARIES.values(), asyncio.run(java_library("java", lambda _: None)))
+    plan = ClientsPlan(
+        run_id="run",
+        scripts=tuple(scripts[name] for name in IN_CONSUMER_GROUPS),
+        libraries=libraries,
+        targets=(parse_target("kafka:latest"),),
+        command="kafka-conformance clients --target kafka:latest",
+        out=tmp_path,
+        compares=False,
+        jobs=4,
+        patience_s=90.0,
+    )
+
+    judgements = asyncio.run(drive(plan, lambda *_: None))
+
+    able = [each for each in judgements if each.library != "kafka-python"]
+    flaky = [each.script_id for each in able if each.confirmation is Confirmation.FLAKY]
+    assert len(flaky) <= 1, flaky
+    found = {(each.outcome, each.mismatches) for each in able if each.script_id not in flaky}
+    assert found == {(Outcome.CONFORMS, ())}
+    lacking = [each for each in judgements if each.library == "kafka-python"]
+    assert {each.outcome for each in lacking} == {Outcome.NOT_APPLICABLE}
+    assert all("group.protocol" in each.because for each in lacking)
