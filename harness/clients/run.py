@@ -6,7 +6,7 @@ import hashlib
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,6 +21,7 @@ from harness.clients.outcome import FAILED, NOT_RUN, Observation, ScriptResult
 from harness.clients.script_runner import PATIENCE_S, ClientEnvironment, ClientScriptRunner
 from harness.clients.steps import ClientScript
 from harness.clients.tapped import Way, replay_findings, tapped
+from harness.diff.expectations import SourcedEntry
 from harness.results.client_files import CLIENTS, conversation
 from harness.targets.base.interface import Broker, BrokerAction, Capability, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
@@ -64,6 +65,8 @@ class ClientsPlan:
     """The scripts by id with the libraries by name that are carried out; None for all of each."""
     jobs: int = JOBS
     patience_s: float = PATIENCE_S
+    entries: tuple[SourcedEntry, ...] = ()
+    """The known differences; what they foresee is not carried out again."""
     beside: Path | None = None
     """The folder of a run of the wire suites in which this is to be kept; None for a folder of its own."""
 
@@ -98,10 +101,10 @@ async def drive(plan: ClientsPlan, tell: Tell) -> tuple[ClientJudgement, ...]:
     )
     with folder.ending():
         judgements = await _drive_all(plan, folder, tell)
-        folder.write_judgement([asdict(each) for each in judgements])
+        foreseen = folder.keep(judgements, plan.entries)
         if plan.confirms:
-            judgements = await confirmed(judgements, _again(plan, folder, tell))
-            folder.write_judgement([asdict(each) for each in judgements])
+            judgements = await confirmed(judgements, _again(plan, folder, tell), foreseen)
+            folder.keep(judgements, plan.entries)
         return judgements
 
 
