@@ -16,6 +16,7 @@ import pytest
 from rich.console import Console
 from typing_extensions import override
 
+from harness.clients.known_ids import known_ids
 from harness.diff.expectations import ExpectationError
 from harness.diff.model import Judgement
 from harness.orchestration.expectation_files import expectation_files
@@ -28,7 +29,7 @@ from harness.results.exit_code import ENDED_INTERRUPTED
 from harness.results.status import ResultStatus, shown, status_of
 from harness.runner.drive import Limits
 from harness.scenario.clauses import load_clauses
-from harness.scenario.registry import collect, record_each, scenario_functions
+from harness.scenario.registry import record_each, scenario_functions
 from harness.scenario.script import Script
 from harness.spark.master import LOCAL_MASTER
 from harness.targets.base.interface import Target
@@ -208,7 +209,7 @@ def _orchestrate(config: pytest.Config, chosen: list[ScenarioItem]) -> None:
     plan = RunPlan(
         run_id=new_run_id(),
         scripts={item.script.id: item.script for item in chosen},
-        catalogue=frozenset(collect("suites")),
+        catalogue=known_ids("suites"),
         clauses=tuple(load_clauses("suites").values()),
         targets=tuple(target for target in state.targets if target.name in wanted),
         reports=Path(config.getoption("conformance_out")),

@@ -17,12 +17,15 @@ from harness.cli.run_folder import RUN_ID, refuse_taken, telling_of_interruption
 from harness.cli.wide_console import wide_console
 from harness.clients.choice import LIBRARY_FORMS, choose_libraries, is_library
 from harness.clients.collect import collect_client_scripts, select_client_scripts
+from harness.clients.known_ids import known_ids
 from harness.clients.libraries import ClientLibrary
-from harness.clients.report import print_judgements, write_report
+from harness.clients.report import print_results, write_report
 from harness.clients.run import JOBS, ClientsPlan, drive
 from harness.clients.soak_run import soak_all
 from harness.clients.steps import ClientScript
+from harness.orchestration.expectation_files import expectation_files
 from harness.orchestration.external import announcement, outline
+from harness.orchestration.judging import read_expectations
 from harness.orchestration.plan import PlanError, new_run_id, parse_targets
 from harness.orchestration.progress import ProgressDisplay, plainly
 from harness.report.site.clients_soak import read_soaks, soak_exit_code, soak_site
@@ -43,6 +46,7 @@ _COMPARE = typer.Option(help="Carry the scripts out on the reference as well, an
 _TAP = typer.Option(help="Keep every byte between clients and brokers, and hold it to the invariants.")
 _SUITES = typer.Option(help="The Python package that holds the scripts.")
 _CONFIRM = typer.Option(help="Carry out again what is unexpected: what does not show again is flaky.")
+_EXPECT = typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False)
 _SOAK = typer.Option(min=0, help="Seconds of load and upheavals instead of scripts.", show_default=False)
 _SEED = typer.Option(help="Decides what happens in a soak, and when.")
 _DRY_RUN = typer.Option("--dry-run", help="List what would be done to brokers of others; send nothing.")
@@ -62,6 +66,7 @@ def clients(
     into: Annotated[Path | None, _INTO] = None,
     run_id: Annotated[str | None, RUN_ID] = None,
     suites: Annotated[str, _SUITES] = "suites",
+    expect: Annotated[list[Path] | None, _EXPECT] = None,
     confirm: Annotated[bool, _CONFIRM] = True,
     soak: Annotated[float, _SOAK] = 0.0,
     seed: Annotated[int, _SEED] = 0,
@@ -69,9 +74,7 @@ def clients(
 ) -> ExitCode:
     """Let real clients carry scripts out, and hold what they see against the scripts and the reference."""
     console = wide_console()
-    _check_names(client or [])
-    if into is not None and soak:
-        raise PlanError("a soak has a run folder of its own: leave --into out")
+    _check(client or [], into, soak)
     beside = None if into is None else open_for_clients(into)
     specs = target or (["reference-tcp"] if beside is None else with_an_address(specs_of(beside)))
     plan = ClientsPlan(
@@ -84,6 +87,7 @@ def clients(
         compares=compare,
         taps=tap,
         confirms=confirm,
+        entries=read_expectations(expectation_files(suites, expect or []), known_ids(suites)),
         jobs=jobs,
         beside=beside,
     )
@@ -122,14 +126,15 @@ def _print_dry_run(plan: ClientsPlan, console: Console) -> ExitCode:
 def _carry_out(plan: ClientsPlan, console: Console) -> ExitCode:
     path = plan.folder.path
     with ProgressDisplay(console) as display:
-        judgements = asyncio.run(drive(plan, display.target_says))
+        asyncio.run(drive(plan, display.target_says))
         if plan.beside is not None:
             render_again(plan.beside)
         else:
             write_report(path)
-    print_judgements(console, judgements)
+    run = load_clients(path)
+    print_results(console, run.results)
     plainly(console)(f"Clients: {path}")
-    return load_clients(path).exit_code
+    return run.exit_code
 
 
 def _soak(plan: ClientsPlan, duration_s: float, seed: int, console: Console) -> ExitCode:
@@ -156,10 +161,12 @@ def _chosen(suites: str, patterns: Sequence[str]) -> tuple[ClientScript, ...]:
         raise PlanError(str(error)) from error
 
 
-def _check_names(names: Sequence[str]) -> None:
+def _check(names: Sequence[str], into: Path | None, soak: float) -> None:
     unknown = [name for name in names if not is_library(name)]
     if unknown:
         raise PlanError(f"{unknown[0]!r} is no client library; there is {', '.join(LIBRARY_FORMS)}")
+    if into is not None and soak:
+        raise PlanError("a soak has a run folder of its own: leave --into out")
 
 
 def _libraries(names: Sequence[str], console: Console) -> tuple[ClientLibrary, ...]:

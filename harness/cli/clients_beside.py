@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from harness.clients.choice import choose_libraries
-from harness.clients.collect import collect_client_scripts
+from harness.clients.collect import collect_client_scripts, select_client_scripts
 from harness.clients.report import write_conversations_beside
 from harness.clients.run import ClientsPlan, Tell, drive
 from harness.gate.stored import open_run
@@ -45,7 +45,7 @@ def plan_beside(
     """
     return ClientsPlan(
         run_id=run_id,
-        scripts=tuple(collect_client_scripts(suites).values()),
+        scripts=select_client_scripts(collect_client_scripts(suites), []),
         libraries=asyncio.run(choose_libraries([], plainly(console))),
         targets=parse_targets(with_an_address(specs), profile=profile),
         command=shlex.join(["kafka-conformance", *sys.argv[1:]]),

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from harness.cli.errors import ends_with_exit_code
-from harness.diff.check import CheckedRun
+from harness.clients.known_ids import known_ids
 from harness.diff.expectations import Entry, ExpectationError
 from harness.diff.judge import TargetInfo
 from harness.gate.expectation_care import Outworn, applying, lint, outworn
@@ -20,15 +20,12 @@ from harness.gate.expectation_file import (
     write_expectations,
 )
 from harness.gate.expectation_update import Proposal, proposals
-from harness.gate.stored import StoredRun, cut_short, open_run
+from harness.gate.judged import JudgedRun, judge_whole
 from harness.gate.words import plain
 from harness.orchestration.expectation_files import expectation_files
-from harness.orchestration.judging import check_folder
 from harness.orchestration.plan import PlanError, parse_targets
 from harness.results.exit_code import ExitCode
-from harness.scenario.registry import collect
 from harness.trace.files import LATEST
-from harness.trace.schema import TraceError
 
 expect = typer.Typer(help="Keeps the known differences in order.", no_args_is_help=True)
 
@@ -52,7 +49,7 @@ def lint_files(
 ) -> ExitCode:
     """Check expectation files: fields, reasons, links, scenarios, targets, doubles, expiry."""
     chosen = tuple(files) if files else expectation_files(suites, [])
-    linted = lint(chosen, frozenset(collect(suites)), _today())
+    linted = lint(chosen, known_ids(suites), _today())
     for line in (*linted.faults, *linted.expired):
         typer.echo(line)
     typer.echo(
@@ -92,9 +89,8 @@ def update(
         raise PlanError("say which results to foresee: ids or globs of scenarios, or --all")
     paths = expectation_files(suites, further or [])
     entries = located_entries(paths)
-    run = _whole(run_folder)
-    checked = _checked(run, entries)
-    found = proposals(checked, run.infos, entries, scenarios=scenarios or [], targets=target or [])
+    run = _judged(run_folder, entries)
+    found = proposals(run.checked, run.infos, entries, scenarios=scenarios or [], targets=target or [])
     if not found:
         raise PlanError("no unexpected result is among those; `kafka-conformance gate` shows them")
     home = into or _usual_file(paths)
@@ -141,6 +137,7 @@ def _refuse_faulty(proposal: Proposal, reason: str, link: str, further: dict[str
                 "scenario": proposal.judgement.scenario_id,
                 "targets": list(proposal.specs),
                 "outcome": proposal.judgement.outcome,
+                "libraries": None if proposal.library is None else [proposal.library],
                 "reason": reason,
                 "link": link,
                 **further,
@@ -182,9 +179,8 @@ def prune(
 ) -> ExitCode:
     """Remove entries that have expired, or fired in none of the runs, after showing them."""
     entries = located_entries(expectation_files(suites, further or []))
-    opened = [_whole(path) for path in runs or [_NEWEST]]
-    judged = [(_checked(run, entries), run.infos) for run in opened]
-    found = outworn(judged, entries, _today())
+    opened = [_judged(path, entries) for path in runs or [_NEWEST]]
+    found = outworn([(run.checked, run.infos) for run in opened], entries, _today())
     for one in found:
         typer.echo(f"{one.entry.place}: {one.entry.entry.scenario}: {one.why}")
     if not found:
@@ -208,6 +204,7 @@ def why(
     scenario: Annotated[str, typer.Argument(help="A scenario's id.")],
     *,
     target: Annotated[str, typer.Option("--target", "-t", help="Spec, or a target's name in the run.")],
+    client: Annotated[str | None, typer.Option(help="Of a client script: the library.")] = None,
     run_folder: Annotated[
         Path | None, typer.Option("--run", help="A run to hold the entries against.")
     ] = None,
@@ -215,16 +212,16 @@ def why(
     further: Annotated[list[Path] | None, _FURTHER] = None,
 ) -> ExitCode:
     """Tell which expectation applies to a scenario with a target, and why others do not."""
-    catalogue = collect(suites)
+    catalogue = known_ids(suites)
     if scenario not in catalogue:
         close = difflib.get_close_matches(scenario, catalogue, n=3)
         hint = f"close to it: {', '.join(close)}" if close else "`kafka-conformance list` shows all of them"
         raise PlanError(f"there is no scenario {scenario!r}; {hint}")
     entries = located_entries(expectation_files(suites, further or []))
-    run = None if run_folder is None else open_run(run_folder)
-    info = _info(target, run)
-    judged = () if run is None else _checked(run, entries).judgements
-    judgement = next((j for j in judged if (j.scenario_id, j.target) == (scenario, info.target)), None)
+    run = None if run_folder is None else _judged(run_folder, entries)
+    name, info = _info(target, client, run)
+    judged = () if run is None else run.checked.judgements
+    judgement = next((j for j in judged if (j.scenario_id, j.target) == (scenario, name)), None)
     if judgement is not None:
         typer.echo(f"in the run: {judgement.outcome}, {judgement.expectation}: {plain(judgement.reason)}")
     found = applying(entries, scenario, info, judgement, _today())
@@ -236,26 +233,25 @@ def why(
     return ExitCode.EXPECTED
 
 
-def _info(target: str, run: StoredRun | None) -> TargetInfo:
-    """Return what is known of a target: from the run if there is one, or from its spec."""
+def _info(target: str, library: str | None, run: JudgedRun | None) -> tuple[str, TargetInfo]:
+    """Return a target's name among results, and what is known of it: from the run, or else from its spec."""
     if run is not None:
-        named = [info for info in run.infos.values() if target in (info.target, info.spec)]
-        if not named:
-            raise PlanError(f"the run has no target {target!r}; it has {', '.join(run.infos) or 'none'}")
-        return named[0]
+        named = (
+            (name, info)
+            for name, info in run.infos.items()
+            if target in (info.target, info.spec) and library == info.library
+        )
+        if (found := next(named, None)) is None:
+            beside = "" if library is None else f" with {library}"
+            there = "; ".join(run.infos) or "none"
+            raise PlanError(f"the run has no target {target!r}{beside}; it has {there}")
+        return found
     (parsed,) = parse_targets([target])
-    return TargetInfo(run_id="", target=parsed.name, spec=parsed.spec, profile="", oracle=None)
+    info = TargetInfo(
+        run_id="", target=parsed.name, spec=parsed.spec, profile="", oracle=None, library=library
+    )
+    return parsed.name, info
 
 
-def _whole(path: Path) -> StoredRun:
-    """Open a run that nothing is missing of."""
-    run = open_run(path)
-    reasons = cut_short(run)
-    if reasons:
-        raise TraceError(f"{path}: nothing can be concluded from it: {'; '.join(reasons)}")
-    return run
-
-
-def _checked(run: StoredRun, entries: tuple[LocatedEntry, ...]) -> CheckedRun:
-    sourced = [one.sourced() for one in entries]
-    return check_folder(run.folder, entries=sourced, baseline=None, today=_today())
+def _judged(path: Path, entries: tuple[LocatedEntry, ...]) -> JudgedRun:
+    return judge_whole(path, [one.sourced() for one in entries], _today())

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from harness.cli.errors import ends_with_exit_code
+from harness.clients.known_ids import known_ids
 from harness.gate.annotations import annotations
 from harness.gate.clients_alone import evaluate_clients
 from harness.gate.decision import Decision
@@ -21,7 +22,6 @@ from harness.report.site.gate_page import add_gate_page
 from harness.report.site.regression_page import add_regression_page
 from harness.results.client_results import is_clients_folder, load_clients
 from harness.results.exit_code import ExitCode
-from harness.scenario.registry import collect
 from harness.trace.files import LATEST
 
 _RUN = typer.Argument(help="A run's folder; the newest if none is given.")
@@ -69,7 +69,7 @@ def gate(
         raise PolicyError(f"--pair {pair[0]}: there is no baseline; name one with --baseline RUN")
     given = Given(
         expectation_files=expectation_files(suites, expect or []),
-        catalogue=frozenset(collect(suites)),
+        catalogue=known_ids(suites),
         baseline=baseline,
         today=datetime.now(UTC).date(),
     )

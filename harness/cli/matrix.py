@@ -12,6 +12,7 @@ from rich.console import Console
 from harness.cli.brokers import BROKER_PROPERTY
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import RUN_ID, telling_of_interruption
+from harness.clients.known_ids import known_ids
 from harness.orchestration.expectation_files import expectation_files
 from harness.orchestration.matrix import explain_changes, matrix_targets
 from harness.orchestration.plan import RunPlan, new_run_id, parse_properties, select_scripts
@@ -78,7 +79,7 @@ def matrix(
     plan = RunPlan(
         run_id=run_id or new_run_id(),
         scripts=scripts,
-        catalogue=frozenset(catalogue),
+        catalogue=known_ids(suites),
         clauses=tuple(load_clauses(suites).values()),
         targets=chosen.targets,
         reports=out,

@@ -10,13 +10,13 @@ import typer
 
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import refuse_taken
+from harness.clients.known_ids import known_ids
 from harness.gate.merge import merge as join
 from harness.gate.merge import refuse_strangers
 from harness.gate.stored import open_run
 from harness.orchestration.expectation_files import expectation_files
 from harness.orchestration.judging import ending, read_expectations
 from harness.results.exit_code import ExitCode
-from harness.scenario.registry import collect
 from harness.trace.files import RunFolder
 
 
@@ -35,7 +35,7 @@ def merge(
     refuse_taken(out)
     shards = [open_run(path) for path in runs]
     refuse_strangers(shards)
-    files, catalogue = expectation_files(suites, expect or []), frozenset(collect(suites))
+    files, catalogue = expectation_files(suites, expect or []), known_ids(suites)
     read_expectations(files, catalogue)
     folder = RunFolder.create(out.parent, out.name)
     checked = join(

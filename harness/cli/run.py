@@ -3,7 +3,9 @@
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,10 +15,11 @@ from rich.console import Console
 from harness.cli.brokers import BROKER_PROPERTY, print_brokers
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import RUN_ID, telling_of_interruption
+from harness.clients.known_ids import known_ids
 from harness.orchestration.expectation_files import expectation_files
 from harness.orchestration.external import announcement
 from harness.orchestration.external import dry_run as list_external
-from harness.orchestration.judging import judge_run_again
+from harness.orchestration.judging import judge_run_again, read_expectations
 from harness.orchestration.plan import (
     RunPlan,
     RunShard,
@@ -32,7 +35,8 @@ from harness.report.model.losses import has_verdict
 from harness.report.model.without_tables import load_verdict
 from harness.report.terminal.rates import print_rates
 from harness.report.terminal.summary import print_summary, print_verdict
-from harness.results.client_results import clients_folder, load_clients
+from harness.results.client_judgements import keep_expectations
+from harness.results.client_results import clients_folder, is_clients_folder, load_clients
 from harness.results.errors import ReportError
 from harness.results.exit_code import ENDED_INTERRUPTED, ExitCode, worst
 from harness.results.run_kinds import RunKind, open_folder
@@ -118,13 +122,13 @@ def run(
     dry_run: Annotated[bool, _DRY_RUN] = False,
 ) -> ExitCode:
     """Hold scenarios with targets, judge what differs, and write a report."""
-    selection = select_scripts(catalogue := collect(suites), scenarios or [], skip or [])
+    selection = select_scripts(collect(suites), scenarios or [], skip or [])
     plan = RunPlan(
         run_id=run_id or new_run_id(),
         shard=(part := None if shard is None else RunShard.parse(shard)),
         scripts=selection if part is None else part.part_of(selection),
         selection=selection,
-        catalogue=frozenset(catalogue),
+        catalogue=known_ids(suites),
         clauses=tuple(load_clauses(suites).values()),
         targets=parse_targets(target or ["reference"], profile=profile),
         reports=out,
@@ -149,7 +153,8 @@ def _beside(plan: RunPlan, *, profile: str | None, suites: str) -> "ClientsPlan"
 
     specs = [target.spec for target in plan.targets]
     beside = plan_beside(specs, run_id=plan.run_id, profile=profile, suites=suites, console=Console())
-    return replace(beside, confirms=plan.confirms)
+    entries = read_expectations(plan.expectation_files, plan.catalogue)
+    return replace(beside, confirms=plan.confirms, entries=entries)
 
 
 def _print_dry_run(plan: RunPlan, console: Console) -> ExitCode:
@@ -279,6 +284,8 @@ def report(
     console = Console()
     from harness.cli.report_kinds import report_of_other_kind  # noqa: PLC0415 - as said in `_beside`
 
+    files, catalogue = expectation_files(suites, expect or []), known_ids(suites)
+    _judge_clients_again(folder.path, files, catalogue)
     other = report_of_other_kind(folder.path, console)
     if other is not None:
         return other
@@ -287,8 +294,8 @@ def report(
     with ProgressDisplay(console) as display:
         code = judge_run_again(
             folder,
-            expectation_files=expectation_files(suites, expect or []),
-            catalogue=frozenset(collect(suites)),
+            expectation_files=files,
+            catalogue=catalogue,
             baseline=baseline,
         )
         options = ReportOptions(wanted=True, allure=allure, spark_master=spark_master, archive=archive)
@@ -297,3 +304,10 @@ def report(
     _print_clients(folder.path, console)
     clients = clients_folder(folder.path)
     return code if clients is None else worst((code, load_clients(clients).exit_code))
+
+
+def _judge_clients_again(run_dir: Path, files: Sequence[Path], catalogue: frozenset[str]) -> None:
+    """Set client scripts against today's expectations, where a folder has any."""
+    clients = run_dir if is_clients_folder(run_dir) else clients_folder(run_dir)
+    if clients is not None:
+        keep_expectations(clients, read_expectations(files, catalogue), datetime.now(UTC).date())

@@ -7,8 +7,8 @@
     out = "build/conformance"
     jar-lock = "kafka-jars.sha512"
 
-`suites` stands for every command that has the option, `expect` for `run`, `report` and `gate`, `target` and
-`out` for `run`. An option on the command line wins.
+`suites` stands for every command that has the option, `expect` for `run`, `report`, `gate` and `clients`,
+`target` and `out` for `run`. An option on the command line wins.
 """
 
 import os
@@ -30,8 +30,9 @@ _OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "run": (*_JUDGING, "target", "out"),
     "report": _JUDGING,
     "gate": _JUDGING,
+    "clients": _JUDGING,
     **dict.fromkeys(
-        ("list", "explain", "matrix", "mutate", "coverage", "doctor", "merge", "clients", "bench"),
+        ("list", "explain", "matrix", "mutate", "coverage", "doctor", "merge", "bench"),
         ("suites",),
     ),
 }

@@ -58,7 +58,7 @@ def collect_client_scripts(package: str = "suites") -> Mapping[str, ClientScript
     """Record every client script below a package with each of its protocols, by id in alphabetical order.
 
     Raises:
-        ScenarioError: a script has a fault, two share an id, or there is none.
+        ScenarioError: a script has a fault, or two share an id.
     """
     scripts: dict[str, ClientScript] = {}
     for module in _modules(package):
@@ -70,8 +70,6 @@ def collect_client_scripts(package: str = "suites") -> Mapping[str, ClientScript
                 if script.id in scripts:
                     raise ScenarioError(f"{script.id} is written twice: ids are permanent and unique")
                 scripts[script.id] = script
-    if not scripts:
-        raise ScenarioError(f"package {package!r} holds no client script")
     return dict(sorted(scripts.items()))
 
 
@@ -89,8 +87,10 @@ def select_client_scripts(
     """Return the scripts that patterns name, by id or glob; all if there are none.
 
     Raises:
-        ScenarioError: a pattern names nothing.
+        ScenarioError: there are no scripts, or a pattern names none of them.
     """
+    if not scripts:
+        raise ScenarioError("the suites hold no client script")
     chosen: dict[str, ClientScript] = {}
     for pattern in patterns or ["*"]:
         matching = {name: script for name, script in scripts.items() if fnmatchcase(name, pattern)}

@@ -5,7 +5,7 @@ what does not is flaky, and stays visible.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -21,13 +21,22 @@ THIRD_WITHIN_S: Final = 60.0
 Again = Callable[[int, Sequence[ClientJudgement]], Awaitable[Sequence[ClientJudgement]]]
 """Carries out once more what was judged so, as that attempt, and judges it; gives nothing if it is lost."""
 
-_Key = tuple[str, str, str]
+ResultPlace = tuple[str, str, str]
+"""A target's spec, a script's id, a library."""
 
 
-async def confirmed(judgements: Sequence[ClientJudgement], again: Again) -> tuple[ClientJudgement, ...]:
-    """Have unexpected results shown again; return all with how often each showed."""
-    attempts: dict[_Key, list[ClientJudgement]] = {
-        _key(each): [each] for each in judgements if _is_unexpected(each)
+async def confirmed(
+    judgements: Sequence[ClientJudgement], again: Again, foreseen: Container[ResultPlace] = ()
+) -> tuple[ClientJudgement, ...]:
+    """Have unexpected results shown again; return all with how often each showed.
+
+    Args:
+        judgements: all that was judged.
+        again: carries scripts out once more.
+        foreseen: which results are as they were to be.
+    """
+    attempts: dict[ResultPlace, list[ClientJudgement]] = {
+        _key(each): [each] for each in judgements if _is_unexpected(each) and _key(each) not in foreseen
     }
     began_s = asyncio.get_running_loop().time()
     for number in range(2, ATTEMPTS + 1):
@@ -44,7 +53,7 @@ def _is_unexpected(judgement: ClientJudgement) -> bool:
     return judgement.outcome in (Outcome.DIVERGES, Outcome.INDETERMINATE) and not is_lost
 
 
-def _key(judgement: ClientJudgement) -> _Key:
+def _key(judgement: ClientJudgement) -> ResultPlace:
     return judgement.target, judgement.script_id, judgement.library
 
 

@@ -5,17 +5,23 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 
+from harness.clients.confirming import ResultPlace
+from harness.clients.judge import ClientJudgement
 from harness.clients.outcome import ScriptResult, result_from_json, result_to_json
 from harness.clients.steps import ClientScript, step_to_json
+from harness.diff.expectations import SourcedEntry
 from harness.invariants import Violation
 from harness.results.client_files import ClientsFiles
+from harness.results.client_judgements import keep_expectations
 from harness.results.exit_code import ENDED_COMPLETE
 from harness.targets.base.interface import TargetError
 from harness.trace.events import TARGET_LOST
 from harness.trace.files import read_records, write_whole
 from harness.trace.target_record import TargetRecord
+from harness.verdict import Expectation
 
 
 class ClientsFolder(ClientsFiles):
@@ -97,9 +103,18 @@ class ClientsFolder(ClientsFiles):
             found[each.scenario_id].append(each)
         return {name: tuple(members) for name, members in found.items()}
 
-    def write_judgement(self, judgement: Sequence[Mapping[str, object]]) -> None:
-        """Write what is to be said of the run."""
-        write_whole(self.judgement_json, json.dumps(judgement, indent=2, ensure_ascii=False) + "\n")
+    def keep(
+        self, judgements: Sequence[ClientJudgement], entries: Sequence[SourcedEntry]
+    ) -> frozenset[ResultPlace]:
+        """Write what is to be said of the run and was foreseen of it; return what is as it was to be."""
+        reported = [asdict(each) for each in judgements]
+        write_whole(self.judgement_json, json.dumps(reported, indent=2, ensure_ascii=False) + "\n")
+        run = keep_expectations(self.path, entries, datetime.now(UTC).date())
+        return frozenset(
+            (each.target, each.script_id, each.library)
+            for each in run.results
+            if each.expectation == Expectation.EXPECTED
+        )
 
     @contextmanager
     def ending(self) -> Iterator[None]:

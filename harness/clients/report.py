@@ -9,10 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.clients.conversations import write_conversations
-from harness.clients.judge import ClientJudgement, Mismatch
 from harness.report.exports.clients import clients_markdown, write_junit_of_clients
 from harness.report.site.clients_site import clients_site_alone
-from harness.results.client_results import clients_folder, load_clients
+from harness.results.client_results import ClientResult, Remark, clients_folder, load_clients
 from harness.trace.files import write_whole
 from harness.verdict import Outcome
 
@@ -51,64 +50,62 @@ def write_conversations_beside(run_dir: Path) -> None:
         write_conversations(load_clients(folder), run_dir)
 
 
-def print_judgements(console: Console, judgements: Sequence[ClientJudgement]) -> None:
+def print_results(console: Console, results: Sequence[ClientResult]) -> None:
     """Print a table of scripts, what is to be said of those that do not conform, and the counts."""
-    columns, rows = _table(judgements)
+    columns, rows = _table(results)
     table = Table("script", *["\n".join(column) for column in columns], box=None)
     for script, cells in rows:
         table.add_row(script, *[_cell(each) for each in cells])
     console.print(table)
-    for each in _reported(judgements):
+    for each in _reported(results):
         for line in _lines(each):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
-    for (target, library), counts in sorted(_counts(judgements).items()):
+    for (target, library), counts in sorted(_counts(results).items()):
         reported = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
         console.print(f"{target}, {library}: {reported}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _cell(judgement: ClientJudgement | None) -> str:
-    if judgement is None:
+def _cell(result: ClientResult | None) -> str:
+    if result is None:
         return ""
-    style = _STYLES.get(judgement.outcome)
-    return f"[{style}]{judgement.outcome}[/]" if style else str(judgement.outcome)
+    style = _STYLES.get(Outcome(result.outcome))
+    return f"[{style}]{result.outcome}[/]" if style else str(result.outcome)
 
 
 def _table(
-    judgements: Sequence[ClientJudgement],
-) -> tuple[list[tuple[str, str]], list[tuple[str, list[ClientJudgement | None]]]]:
-    columns = list(dict.fromkeys((each.target, each.library) for each in judgements))
-    by_place = {(each.script_id, each.target, each.library): each for each in judgements}
-    scripts = sorted({each.script_id for each in judgements})
+    results: Sequence[ClientResult],
+) -> tuple[list[tuple[str, str]], list[tuple[str, list[ClientResult | None]]]]:
+    columns = list(dict.fromkeys((each.target, each.library) for each in results))
+    by_place = {(each.script_id, each.target, each.library): each for each in results}
+    scripts = sorted({each.script_id for each in results})
     return columns, [(script, [by_place.get((script, *column)) for column in columns]) for script in scripts]
 
 
-def _reported(judgements: Sequence[ClientJudgement]) -> list[ClientJudgement]:
+def _reported(results: Sequence[ClientResult]) -> list[ClientResult]:
     """Return those of which there is more to say than that they conform."""
-    return [each for each in judgements if each.outcome is not Outcome.CONFORMS or each.violations]
+    return [each for each in results if each.outcome != Outcome.CONFORMS or each.violations]
 
 
-def _counts(judgements: Sequence[ClientJudgement]) -> dict[tuple[str, str], Counter[str]]:
+def _counts(results: Sequence[ClientResult]) -> dict[tuple[str, str], Counter[str]]:
     counts: dict[tuple[str, str], Counter[str]] = {}
-    for each in judgements:
+    for each in results:
         counts.setdefault((each.target, each.library), Counter())[each.outcome] += 1
     return counts
 
 
-def _lines(judgement: ClientJudgement) -> list[str]:
-    title = f"{judgement.script_id}, {judgement.library}, {judgement.target}: {judgement.outcome}"
+def _lines(result: ClientResult) -> list[str]:
+    title = f"{result.script_id}, {result.library}, {result.target}: {result.outcome}"
     return [
         "",
         title,
-        *([judgement.because] if judgement.because else []),
-        *[_line(each) for each in judgement.mismatches],
-        *[f"against the reference: {_line(each)}" for each in judgement.differences],
-        *[
-            f"on the wire, by the {each.party}: {each.invariant}: {each.detail}"
-            for each in judgement.violations
-        ],
-        *[f"in the replay, event {each.position}: {each.says}" for each in judgement.replays],
+        *([result.foreseen] if result.foreseen else []),
+        *([result.because] if result.because else []),
+        *[_line(each) for each in result.mismatches],
+        *[f"against the reference: {_line(each)}" for each in result.differences],
+        *[f"on the wire, by the {each.party}: {each.invariant}: {each.detail}" for each in result.violations],
+        *[f"in the replay, event {each.position}: {each.says}" for each in result.replays],
     ]
 
 
-def _line(mismatch: Mismatch) -> str:
-    return f"step {mismatch.step}, {mismatch.text}: {mismatch.says}"
+def _line(remark: Remark) -> str:
+    return f"step {remark.step}, {remark.text}: {remark.says}"

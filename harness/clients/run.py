@@ -6,7 +6,7 @@ import hashlib
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -22,6 +22,7 @@ from harness.clients.script_runner import PATIENCE_S, ClientEnvironment, ClientS
 from harness.clients.steps import ClientScript
 from harness.clients.suitability import config_for, why_not
 from harness.clients.tapped import Way, replay_findings, tapped
+from harness.diff.expectations import SourcedEntry
 from harness.results.client_files import CLIENTS, conversation
 from harness.targets.base.interface import Broker, BrokerAction, Capability, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
@@ -63,6 +64,8 @@ class ClientsPlan:
     """The scripts by id with the libraries by name that are carried out; None for all of each."""
     jobs: int = JOBS
     patience_s: float = PATIENCE_S
+    entries: tuple[SourcedEntry, ...] = ()
+    """The known differences; what they foresee is not carried out again."""
     beside: Path | None = None
     """The folder of a run of the wire suites in which this is to be kept; None for a folder of its own."""
 
@@ -97,10 +100,10 @@ async def drive(plan: ClientsPlan, tell: Tell) -> tuple[ClientJudgement, ...]:
     )
     with folder.ending():
         judgements = await _drive_all(plan, folder, tell)
-        folder.write_judgement([asdict(each) for each in judgements])
+        foreseen = folder.keep(judgements, plan.entries)
         if plan.confirms:
-            judgements = await confirmed(judgements, _again(plan, folder, tell))
-            folder.write_judgement([asdict(each) for each in judgements])
+            judgements = await confirmed(judgements, _again(plan, folder, tell), foreseen)
+            folder.keep(judgements, plan.entries)
         return judgements
 
 

@@ -10,6 +10,7 @@
     sometimes = true                                 # a race: it may show or not; needs a signature
     expires   = "2027-01-01"                         # the last day on which the entry holds
     owner     = "who looks after it"
+    libraries = ["kafka-python", "java-*"]           # only of a client script: with which libraries
 
 An entry explains what happened and excuses nothing else: another finding than the pinned one is unexpected,
 and an entry whose difference does not show any more, or that has expired, is stale. Both are red. What
@@ -21,6 +22,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
@@ -35,6 +37,8 @@ from harness.verdict import Expectation, Outcome
 
 _LINK: Final = re.compile(r"KAFKA-\d+|KIP-\d+|https?://\S+")
 _PLACEHOLDERS: Final = ("todo", "tbd", "fixme", "xxx")
+_CLIENT_SCRIPTS: Final = "clients/"
+"""How the ids of client scripts begin, and no scenario's."""
 _SIGNATURE_PATTERN: Final = "^[0-9a-f]{12}$"
 _QUIET: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.NOT_APPLICABLE))
 """Outcomes that need no entry."""
@@ -82,6 +86,7 @@ class Entry(BaseModel):
     link: Annotated[str, BeforeValidator(_linked)]
     expires: Annotated[date, BeforeValidator(_dated)] | None = None
     owner: str | None = None
+    libraries: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
     def _pinned_if_sometimes(self) -> Self:
@@ -89,11 +94,27 @@ class Entry(BaseModel):
             raise ValueError("'sometimes' needs the 'signature' of the finding, or it would hide any other")
         return self
 
+    @model_validator(mode="after")
+    def _libraries_if_of_clients(self) -> Self:
+        is_of_clients = self.scenario.startswith(_CLIENT_SCRIPTS)
+        if is_of_clients and self.libraries is None:
+            raise ValueError('a client script needs \'libraries\', e.g. ["kafka-python"], or ["*"] for all')
+        if not is_of_clients and self.libraries is not None:
+            raise ValueError(f"'libraries' is of client scripts alone, which begin with {_CLIENT_SCRIPTS!r}")
+        return self
+
     def concerns(self, scenario_id: str, info: TargetInfo) -> bool:
-        """Tell whether the entry speaks of a scenario with a target."""
-        return matches_scenario(self.scenario, scenario_id) and any(
-            matches_target(pattern, info) for pattern in self.targets
+        """Tell whether the entry speaks of a scenario with a target, or of a client script with a library."""
+        return (
+            matches_scenario(self.scenario, scenario_id)
+            and any(matches_target(pattern, info) for pattern in self.targets)
+            and self._concerns_library(info.library)
         )
+
+    def _concerns_library(self, library: str | None) -> bool:
+        if self.libraries is None or library is None:
+            return self.libraries is None and library is None
+        return any(fnmatchcase(library, pattern) for pattern in self.libraries)
 
     def foresaw(self, judgement: Judgement) -> bool:
         """Tell whether what happened is what the entry says."""

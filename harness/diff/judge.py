@@ -35,6 +35,8 @@ class TargetInfo:
     profile: str
     oracle: str | None
     """Name of the target that it is held against; None for a reference."""
+    library: str | None = None
+    """The client library that carried scripts out on it; None where scenarios were run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from harness.diff.check import CheckedRun
 from harness.diff.judge import TargetInfo
-from harness.gate.clients import weigh_clients
+from harness.gate.clients import NOTHING_CHECKED, client_evidence
 from harness.gate.complaint import Complaint, Kind
 from harness.gate.decision import Decision, Evidence, decide, refusal
 from harness.gate.evaluate import Gated, Given
@@ -19,7 +18,6 @@ from harness.results.exit_code import ENDED_COMPLETE, ExitCode
 from harness.trace.events import TARGET_LOST
 from harness.trace.schema import TraceError
 
-_NOTHING_CHECKED: Final = CheckedRun(judgements=(), differences=(), stale_entries=(), removed=())
 _KINDS_OF_SOAKS: Final = {
     ExitCode.UNEXPECTED: Kind.UNEXPECTED,
     ExitCode.NOTHING_RAN: Kind.NOTHING_RAN,
@@ -33,9 +31,7 @@ _REASONS_OF_SOAKS: Final = {
 
 
 def evaluate_clients(run: ClientsRun, policy: Policy, given: Given) -> Gated:
-    """Decide on a run of client scripts, or on a soak; nothing is judged anew.
-
-    No expectation foresees what clients see. The files are read all the same: a fault in them is told.
+    """Decide on a run of client scripts with today's expectations, or on a soak; its folder stays as it is.
 
     Raises:
         ExpectationError: an expectation file is wrong.
@@ -55,23 +51,25 @@ def evaluate_clients(run: ClientsRun, policy: Policy, given: Given) -> Gated:
     known = {*given.catalogue, *run.scripts, *(() if earlier is None else earlier.scripts)}
     if infos:
         refuse_idle_patterns(policy, known, [infos[name] for name in targets])
-    weighed = weigh_clients(run, earlier, policy)
+    clients = client_evidence(run, earlier, policy, entries=entries, today=given.today)
     evidence = Evidence(
         run_id=run.run_id,
         targets=targets,
         infos=infos,
         footer=None,
-        checked=_NOTHING_CHECKED,
+        checked=NOTHING_CHECKED,
         entries=entries,
         baseline_id=None if earlier is None else earlier.run_id,
         baseline=None,
         today=given.today,
         command=run.command,
-        further=weighed.complaints,
-        client_standings=weighed.standings or {},
-        client_ran=weighed.ran,
+        clients=clients,
     )
-    return Gated(decision=decide(evidence, policy), judgements=(), infos=infos)
+    return Gated(
+        decision=decide(evidence, policy),
+        judgements=tuple(evidence.judgements),
+        infos={**infos, **clients.infos},
+    )
 
 
 def clients_cut_short(run: ClientsRun) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from harness.diff.expectations import SourcedEntry
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.diff.target_pattern import matches_target
+from harness.gate.clients import ClientEvidence
 from harness.gate.complaint import CODES, ORDER, Complaint, Kind
 from harness.gate.policy import FailOn, Handling, Policy
 from harness.report.model.phrases import repetition, stands_for_reference
@@ -78,12 +79,21 @@ class Evidence:
     """The command line of the run."""
     added: AddedProperties = field(default_factory=dict)
     """What scenarios were run with beyond what they asked for."""
-    further: Sequence[tuple[Complaint, Handling]] = ()
-    """What is to be said of client scripts."""
-    client_standings: Mapping[str, Mapping[ResultStatus, int]] = field(default_factory=dict)
-    """Of client scripts that count, by target and library."""
-    client_ran: Mapping[str, int] = field(default_factory=dict)
-    """Likewise, by target: how many scripts clients carried out on it."""
+    clients: ClientEvidence = field(default_factory=ClientEvidence)
+    """Its client scripts; their results count as those of scenarios do."""
+
+    @property
+    def judgements(self) -> Sequence[Judgement]:
+        """All results: those of scenarios, then those of client scripts."""
+        return (*self.checked.judgements, *self.clients.checked.judgements)
+
+    def info(self, target: str) -> TargetInfo | None:
+        """Return what is known of a target, or of a target with a library; None where this run has none."""
+        return self.infos.get(target) or self.clients.infos.get(target)
+
+    def is_of_clients(self, judgement: Judgement) -> bool:
+        """Tell whether a result is one of a client script."""
+        return judgement.target in self.clients.infos
 
 
 def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> Decision:
@@ -109,21 +119,22 @@ def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> De
 
 def decide(evidence: Evidence, policy: Policy) -> Decision:
     """Decide on a whole run."""
-    counted = [each for each in evidence.checked.judgements if _counts(each, evidence, policy)]
+    counted = [each for each in evidence.judgements if _counts(each, evidence, policy)]
+    of_clients = [each for each in counted if evidence.is_of_clients(each)]
+    of_scenarios = [each for each in counted if not evidence.is_of_clients(each)]
     red: list[Complaint] = []
     passed: list[Complaint] = []
     for complaint, handling in (
         *_of_ending(evidence),
         *_of_results(counted, evidence, policy),
-        *_of_indeterminate(counted, evidence, policy),
+        *_of_indeterminate(of_scenarios, evidence, policy),
+        *_of_indeterminate(of_clients, evidence, policy),
         *_of_numbers(counted, evidence, policy),
         *_of_vanished(evidence, policy),
         *_of_expectations(counted, evidence, policy),
-        *evidence.further,
+        *evidence.clients.further,
     ):
-        reported = complaint
-        if complaint.judgement is not None:
-            reported = replace(complaint, line=_line(complaint.judgement, evidence))
+        reported = complaint if complaint.judgement is None else _placed(complaint, evidence)
         (red if handling is Handling.FAIL else passed).append(reported)
     return Decision(
         run_id=evidence.run_id,
@@ -132,10 +143,20 @@ def decide(evidence: Evidence, policy: Policy) -> Decision:
         complaints=_in_order(red),
         passed_over=_in_order(passed),
         notes=tuple(_notes(evidence, policy)),
-        standings={**_standings(counted), **evidence.client_standings},
-        client_result_count=sum(sum(each.values()) for each in evidence.client_standings.values()),
+        standings=_standings(counted),
+        client_result_count=len(of_clients),
         ran=_ran(counted, evidence),
     )
+
+
+def _placed(complaint: Complaint, evidence: Evidence) -> Complaint:
+    """Return a complaint about a result with the command line that shows it again, and its page."""
+    judgement = complaint.judgement
+    assert judgement is not None, "it is about a result"
+    place = evidence.clients.places.get((judgement.target, judgement.scenario_id))
+    if place is not None:
+        return replace(complaint, line=place.line, page=place.page)
+    return replace(complaint, line=_line(judgement, evidence))
 
 
 def _line(judgement: Judgement, evidence: Evidence) -> str:
@@ -167,9 +188,10 @@ def _standings(counted: Sequence[Judgement]) -> Mapping[str, Mapping[ResultStatu
 
 def _counts(judgement: Judgement, evidence: Evidence, policy: Policy) -> bool:
     """Tell whether a result counts; an oracle's always does, for what it measures rests on it."""
-    is_oracle = judgement.target not in evidence.targets
+    is_oracle = judgement.target not in evidence.targets and not evidence.is_of_clients(judgement)
+    info = evidence.info(judgement.target)
     return policy.counts.scenario(judgement.scenario_id) and (
-        is_oracle or policy.counts.target(evidence.infos[judgement.target])
+        is_oracle or (info is not None and policy.counts.target(info))
     )
 
 
@@ -188,13 +210,16 @@ def _of_ending(evidence: Evidence) -> Iterator[_Weighed]:
         )
 
 
-def _on(judgement: Judgement) -> str:
-    return f"{judgement.scenario_id} on {judgement.target}"
+def _on(judgement: Judgement, evidence: Evidence) -> str:
+    info = evidence.clients.infos.get(judgement.target)
+    if info is None:
+        return f"{judgement.scenario_id} on {judgement.target}"
+    return f"{judgement.scenario_id} with {info.library} on {info.target}"
 
 
 def _of_results(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
     """Complain of what differs without being foreseen, and of our own failures."""
-    only_new = evidence.baseline is not None and policy.baseline.fail_on is FailOn.NEW
+    only_new = policy.baseline.fail_on is FailOn.NEW
     firsts = {(one.target, one.scenario_id): one for one in evidence.checked.differences if one.ordinal == 0}
     for each in counted:
         how = status_of(each)
@@ -213,7 +238,7 @@ def _of_results(counted: Sequence[Judgement], evidence: Evidence, policy: Policy
         is_let_pass = kind is Kind.FLAKY and policy.allow.flaky is Handling.WARN
         passes = kind is not Kind.HARNESS_ERROR and (is_mild or is_old or is_let_pass)
         complaint = Complaint(
-            kind=kind, subject=_on(each), reason=each.reason, judgement=each, difference=first
+            kind=kind, subject=_on(each, evidence), reason=each.reason, judgement=each, difference=first
         )
         yield complaint, Handling.WARN if passes else Handling.FAIL
 
@@ -230,7 +255,7 @@ def _kind_of_difference(judgement: Judgement) -> Kind:
 
 def _of_indeterminate(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
     """Complain of conversations that broke off, if they are more than a share of those that were held."""
-    only_new = evidence.baseline is not None and policy.baseline.fail_on is FailOn.NEW
+    only_new = policy.baseline.fail_on is FailOn.NEW
     broken = [
         each
         for each in counted
@@ -241,7 +266,9 @@ def _of_indeterminate(counted: Sequence[Judgement], evidence: Evidence, policy: 
     allowed = policy.allow.indeterminate_share * ran
     for each in broken:
         is_red = each in unknown and len(unknown) > allowed
-        complaint = Complaint(kind=Kind.INDETERMINATE, subject=_on(each), reason=each.reason, judgement=each)
+        complaint = Complaint(
+            kind=Kind.INDETERMINATE, subject=_on(each, evidence), reason=each.reason, judgement=each
+        )
         yield complaint, Handling.FAIL if is_red else Handling.WARN
 
 
@@ -250,7 +277,7 @@ def _of_numbers(counted: Sequence[Judgement], evidence: Evidence, policy: Policy
     ran = _ran(counted, evidence)
     if not any(ran.values()):
         reason = "no scenario that counts was held with any target"
-        if evidence.client_ran and not counted:
+        if counted and all(evidence.is_of_clients(each) for each in counted):
             reason = "no client script that counts was carried out on any target"
         yield _missing(Kind.NOTHING_RAN, f"run {evidence.run_id}", reason), Handling.FAIL
         return
@@ -271,13 +298,14 @@ def _of_numbers(counted: Sequence[Judgement], evidence: Evidence, policy: Policy
 
 def _ran(counted: Sequence[Judgement], evidence: Evidence) -> Mapping[str, int]:
     """Count by target what was held; client scripts where no scenario counts: the run is about them."""
-    asked = [each for each in counted if each.target in evidence.targets]
-    if not counted:
-        return evidence.client_ran
-    ran = dict.fromkeys((each.target for each in asked), 0)
-    for each in asked:
-        ran[each.target] += each.outcome != Outcome.NOT_APPLICABLE
-    return ran
+    of_scenarios = [each for each in counted if not evidence.is_of_clients(each)]
+    ran: dict[str, set[str]] = {}
+    for each in of_scenarios or counted:
+        info = evidence.info(each.target)
+        if info is not None and info.target in evidence.targets:
+            ran.setdefault(info.target, set())
+            ran[info.target] |= set() if each.outcome == Outcome.NOT_APPLICABLE else {each.scenario_id}
+    return {name: len(held) for name, held in ran.items()}
 
 
 def _missing(kind: Kind, subject: str, reason: str) -> Complaint:
@@ -287,18 +315,18 @@ def _missing(kind: Kind, subject: str, reason: str) -> Complaint:
 
 def _of_vanished(evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
     """Complain of what the baseline held, and nobody sees any more."""
-    now = {(each.target, each.scenario_id): each for each in evidence.checked.judgements}
-    for before in evidence.baseline or ():
+    now = {(each.target, each.scenario_id): each for each in evidence.judgements}
+    for before in (*(evidence.baseline or ()), *evidence.clients.baseline):
         if before.outcome == Outcome.NOT_APPLICABLE or not policy.counts.scenario(before.scenario_id):
             continue
         after = now.get((before.target, before.scenario_id))
-        if before.target not in evidence.infos:
+        if evidence.info(before.target) is None:
             continue
         if after is None or after.outcome == Outcome.NOT_APPLICABLE:
             why = "is not in this run" if after is None else f"is not applicable any more: {after.reason}"
             complaint = Complaint(
                 kind=Kind.VANISHED,
-                subject=_on(before),
+                subject=_on(before, evidence),
                 reason=f"it {before.outcome} in the baseline and {why}",
                 remedy="hold the same selection, or set baseline.vanished to warn",
             )
@@ -311,8 +339,9 @@ def _of_expectations(counted: Sequence[Judgement], evidence: Evidence, policy: P
     for each in stale:
         # An entry that has expired still shows its difference; one that is stale does not.
         is_expired = each.outcome not in (Outcome.CONFORMS, Outcome.LENIENT)
-        yield _weighed_entry(_on(each), each.reason, each, policy, is_expired=is_expired)
-    for entry in evidence.checked.stale_entries:
+        subject = _on(each, evidence)
+        yield _weighed_entry(subject, each.reason, each, policy, is_expired=is_expired)
+    for entry in (*evidence.checked.stale_entries, *evidence.clients.checked.stale_entries):
         if not any(entry.source in each.reason for each in stale):
             is_expired = entry.why.startswith("expired")
             yield _weighed_entry(

@@ -6,9 +6,10 @@ from datetime import date
 from pathlib import Path
 
 from harness.diff.check import CheckedRun
+from harness.diff.expectations import SourcedEntry
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
-from harness.gate.clients import ClientsWeighed, weigh_clients
+from harness.gate.clients import ClientEvidence, client_evidence
 from harness.gate.decision import Decision, Evidence, decide, refusal
 from harness.gate.policy import FILE_NAME, Policy, PolicyError, refuse_idle_patterns
 from harness.gate.stored import StoredRun, cut_short, open_run
@@ -26,7 +27,7 @@ class Gated:
 
     decision: Decision
     judgements: tuple[Judgement, ...]
-    """Of all targets, oracles included; none where the run was refused."""
+    """Of all targets, oracles included, and of client scripts; none where the run was refused."""
     infos: Mapping[str, TargetInfo]
     baseline: BaselineData | None = None
     """What it was held against, with what the decision made of each result that is not well in both."""
@@ -67,7 +68,7 @@ def evaluate(run: StoredRun, policy: Policy, given: Given) -> Gated:
     known = given.catalogue | {each.scenario_id for each in before or ()} | _script_ids(run.path)
     refuse_idle_patterns(policy, known, asked)
     checked = check_folder(run.folder, entries=entries, baseline=before, today=given.today)
-    clients = _clients(run.path, against, policy)
+    clients = _clients(run.path, against, policy, entries, given.today)
     evidence = Evidence(
         run_id=run.header.run_id,
         targets=run.header.targets,
@@ -80,20 +81,25 @@ def evaluate(run: StoredRun, policy: Policy, given: Given) -> Gated:
         today=given.today,
         command=run.header.command,
         added=added_properties(run.folder),
-        further=clients.complaints,
-        client_standings=clients.standings or {},
-        client_ran=clients.ran,
+        clients=clients,
     )
     decision = decide(evidence, policy)
     ran = None if earlier is None else _compared_with(earlier, checked, decision, policy, by=named_by)
-    return Gated(decision=decision, judgements=checked.judgements, infos=run.infos, baseline=ran)
+    infos = {**run.infos, **clients.infos}
+    return Gated(decision=decision, judgements=tuple(evidence.judgements), infos=infos, baseline=ran)
 
 
-def _clients(path: Path, baseline: Path | None, policy: Policy) -> ClientsWeighed:
+def _clients(
+    path: Path, baseline: Path | None, policy: Policy, entries: Sequence[SourcedEntry], today: date
+) -> ClientEvidence:
     here = clients_folder(path)
     there = None if baseline is None else clients_folder(baseline)
-    return weigh_clients(
-        None if here is None else load_clients(here), None if there is None else load_clients(there), policy
+    return client_evidence(
+        None if here is None else load_clients(here),
+        None if there is None else load_clients(there),
+        policy,
+        entries=entries,
+        today=today,
     )
 
 

@@ -70,7 +70,9 @@ def _twins(entries: Iterable[LocatedEntry]) -> Iterator[str]:
     alike: dict[tuple[object, ...], list[LocatedEntry]] = defaultdict(list)
     for one in entries:
         entry = one.entry
-        alike[entry.scenario, tuple(sorted(entry.targets)), entry.outcome, entry.signature].append(one)
+        libraries = tuple(sorted(entry.libraries or ()))
+        place = (entry.scenario, tuple(sorted(entry.targets)), libraries)
+        alike[*place, entry.outcome, entry.signature].append(one)
     for first, *others in alike.values():
         for other in others:
             yield f"{other.place}: says the same as {first.place}; remove one of them"

@@ -22,13 +22,16 @@ class Proposal:
     judgement: Judgement
     """Of the first of them."""
     specs: tuple[str, ...]
+    library: str | None
+    """Of a client script, with which it was carried out."""
     changes: LocatedEntry | None
     """The entry that foresaw something else and is to be brought up to date; None for a new one."""
 
     @property
     def says(self) -> str:
         """What is proposed, in a line."""
-        what = f"{self.judgement.scenario_id} {self.judgement.outcome} on {', '.join(self.specs)}"
+        scenario = self.judgement.scenario_id + (f" with {self.library}" if self.library else "")
+        what = f"{scenario} {self.judgement.outcome} on {', '.join(self.specs)}"
         where = "a new entry" if self.changes is None else f"changes {self.changes.place}"
         return f"{what} ({where})"
 
@@ -39,7 +42,14 @@ class Proposal:
             EditError: the file cannot be changed safely.
         """
         if self.changes is None:
-            entry = entry_text(self.judgement, list(self.specs), reason=reason, link=link, further=further)
+            entry = entry_text(
+                self.judgement,
+                list(self.specs),
+                library=self.library,
+                reason=reason,
+                link=link,
+                further=further,
+            )
             return with_entry(text, entry)
         values = {"outcome": self.judgement.outcome, "reason": reason, "link": link, **further}
         if self.judgement.signature:
@@ -64,10 +74,11 @@ def proposals(
         scenarios: patterns; none chooses all.
         targets: patterns; none chooses all.
     """
-    groups: dict[tuple[str, str, str | None], list[Judgement]] = {}
+    groups: dict[tuple[str, str | None, str, str | None], list[Judgement]] = {}
     for each in checked.judgements:
         if _is_chosen(each, infos[each.target], scenarios, targets):
-            groups.setdefault((each.scenario_id, each.outcome, each.signature), []).append(each)
+            library = infos[each.target].library
+            groups.setdefault((each.scenario_id, library, each.outcome, each.signature), []).append(each)
     return tuple(_proposal(alike, checked.judgements, infos, entries) for alike in groups.values())
 
 
@@ -97,6 +108,7 @@ def _proposal(
     return Proposal(
         judgement=first,
         specs=tuple(dict.fromkeys(infos[each.target].spec for each in alike)),
+        library=infos[first.target].library,
         changes=next((one for one in entries if _is_outdated(one, alike, ran, infos)), None),
     )
 

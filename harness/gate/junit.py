@@ -29,8 +29,7 @@ def junit(gated: Gated) -> str:
         if each.judgement is not None
     }
     root = ET.Element("testsuites", name="kafka-conformance gate")
-    with_scenarios = {each.target for each in gated.judgements}
-    for target in (each for each in decision.standings if each in with_scenarios):
+    for target in decision.standings:
         cases = [each for each in gated.judgements if each.target == target]
         root.append(
             _suite(target, [_case(each, red.get((target, each.scenario_id)), gated) for each in cases])

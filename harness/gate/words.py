@@ -116,21 +116,24 @@ def can_be_foreseen(complaint: Complaint) -> bool:
 
 def entry_to_paste(judgement: Judgement, info: TargetInfo) -> str:
     """Return a TOML entry that foresees a result; it is refused until it has a reason and a link."""
-    return entry_text(judgement, [info.spec], reason="", link="")
+    return entry_text(judgement, [info.spec], library=info.library, reason="", link="")
 
 
 def entry_text(
     judgement: Judgement,
     targets: list[str],
     *,
+    library: str | None,
     reason: str,
     link: str,
     further: Mapping[str, str] | None = None,
 ) -> str:
-    """Return a TOML entry for one result on some targets."""
+    """Return a TOML entry for one result on some targets; of a client script, with one library."""
     table = tomlkit.table()
     table.add("scenario", judgement.scenario_id)
     table.add("targets", targets)
+    if library is not None:
+        table.add("libraries", [library])
     table.add("outcome", judgement.outcome)
     if judgement.signature:
         table.add("signature", judgement.signature)

@@ -10,21 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, model_validator
 
 from harness.invariants import Violation
 from harness.results.client_files import CLIENTS, ClientsFiles
 from harness.results.errors import ReportError
-from harness.results.exit_code import ENDED_COMPLETE, ExitCode, worst
+from harness.results.exit_code import ENDED_COMPLETE, ExitCode, exit_code, worst
 from harness.results.replay_results import ReplayFinding, read_counts, read_findings
 from harness.results.status import ResultStatus, status_of
 from harness.results.stored_data import StoredData, read_lines, read_whole
 from harness.trace.events import TARGET_LOST
 from harness.trace.schema import TraceError, parsed_json
 from harness.trace.target_record import TargetRecord
-from harness.verdict import Confirmation, Expectation, Outcome
+from harness.verdict import Confirmation, Delta, Expectation, Outcome
 
-_BY_ITSELF: Final = (Outcome.CONFORMS, Outcome.NOT_APPLICABLE)
+_QUIET: Final = (Outcome.CONFORMS, Outcome.NOT_APPLICABLE)
+"""Outcomes that need no entry."""
 
 
 class ClientStep(StoredData):
@@ -83,6 +84,23 @@ class ClientResult(StoredData):
     """A `harness.verdict.Confirmation`."""
     attempts: tuple[ClientAttempt, ...] = ()
     """All of them, where the first was not as it should be."""
+    expectation: str
+    """A `harness.verdict.Expectation`."""
+    foreseen: str = ""
+    """What expectation entries make of it, in words; empty where none speaks of it."""
+    link: str | None = None
+    """Of the expectation entry that matched."""
+    delta: str = Delta.NO_BASELINE.value
+    """A `harness.verdict.Delta`: a folder of client scripts keeps no baseline."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_entry(cls, data: object) -> object:
+        """Read a result for which nobody has asked the expectation files."""
+        if isinstance(data, dict) and "expectation" not in data:
+            is_quiet = data.get("outcome") in _QUIET
+            return {**data, "expectation": Expectation.EXPECTED if is_quiet else Expectation.UNEXPECTED}
+        return data
 
     @property
     def shown_count(self) -> int:
@@ -93,12 +111,6 @@ class ClientResult(StoredData):
     def attempt_count(self) -> int:
         """How often the script was carried out."""
         return len(self.attempts) or 1
-
-    @property
-    def expectation(self) -> str:
-        """Nobody foresees anything of client scripts: whatever departs is unexpected."""
-        expected = Outcome(self.outcome) in _BY_ITSELF
-        return Expectation.EXPECTED if expected else Expectation.UNEXPECTED
 
     @property
     def status(self) -> ResultStatus:
@@ -186,25 +198,8 @@ class ClientsRun:
     @property
     def exit_code(self) -> ExitCode:
         """How a process ends that ran it."""
-        return clients_exit_code(self.results, ended=self.ended)
-
-
-def clients_exit_code(results: tuple[ClientResult, ...], *, ended: str = ENDED_COMPLETE) -> ExitCode:
-    """Say how client scripts with these results end."""
-    standings = {each.status for each in results}
-    codes = {
-        ResultStatus.FAILED: ExitCode.UNEXPECTED,
-        ResultStatus.INDETERMINATE: ExitCode.INDETERMINATE,
-        ResultStatus.ERROR: ExitCode.HARNESS_ERROR,
-    }
-    applying = {ExitCode.EXPECTED, *(codes[each] for each in standings if each in codes)}
-    if standings <= {ResultStatus.SKIPPED}:
-        applying.add(ExitCode.NOTHING_RAN)
-    if ended.startswith(TARGET_LOST) or any(each.is_lost for each in results):
-        applying.add(ExitCode.UNAVAILABLE)
-    elif ended != ENDED_COMPLETE:
-        applying.add(ExitCode.BAD_DATA)
-    return worst(applying)
+        is_lost = any(each.is_lost for each in self.results)
+        return worst((exit_code(self.results, self), *([ExitCode.UNAVAILABLE] if is_lost else ())))
 
 
 def clients_folder(run_dir: Path) -> Path | None:

@@ -1,12 +1,11 @@
 """What the process says when it ends, for scripts that read nothing else."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
-from typing import Final
+from typing import Final, Protocol
 
-from harness.diff.model import Judgement
-from harness.results.status import ResultStatus, status_of
-from harness.trace.events import TARGET_LOST, RunFooter
+from harness.results.status import Judged, ResultStatus, status_of
+from harness.trace.events import TARGET_LOST
 from harness.verdict import Delta, Outcome
 
 
@@ -41,6 +40,22 @@ class ExitCode(IntEnum):
     """Someone asked the run to stop; what was recorded is written."""
 
 
+class Counted(Judged, Protocol):
+    """What an exit code follows from: results of scenarios and of client scripts alike."""
+
+    @property
+    def delta(self) -> str:
+        """A `harness.verdict.Delta`."""
+
+
+class Ended(Protocol):
+    """What is on file of the end of a run."""
+
+    @property
+    def ended(self) -> str:
+        """`complete`, or why it is not."""
+
+
 PRIORITY: Final = (
     ExitCode.HARNESS_ERROR,
     ExitCode.INTERRUPTED,
@@ -62,16 +77,16 @@ ENDED_INTERRUPTED: Final = "interrupted"
 """How `RunFooter.ended` begins, each."""
 
 
-def exit_code(
-    judgements: Iterable[Judgement], footer: RunFooter | None, *, indeterminate_max: int = 0
-) -> ExitCode:
-    """Say how a run that was judged ends; no footer means that it was cut short.
+def exit_code(results: Sequence[Counted], footer: Ended | None, *, indeterminate_max: int = 0) -> ExitCode:
+    """Say how a run ends whose scenarios or client scripts were judged.
 
-    `indeterminate_max` is how many unexpected indeterminate results are let pass.
+    Args:
+        results: all of them.
+        footer: what is on file of its end; None where nothing is, for it was cut short.
+        indeterminate_max: how many unexpected indeterminate results are let pass.
     """
-    results = tuple(judgements)
     standings = [status_of(each) for each in results]
-    applying = {ExitCode.EXPECTED, *_by_ending(footer)}
+    applying = {ExitCode.EXPECTED, *_by_ending(None if footer is None else footer.ended)}
     if ResultStatus.ERROR in standings:
         applying.add(ExitCode.HARNESS_ERROR)
     if ResultStatus.FAILED in standings:
@@ -90,17 +105,17 @@ def worst(codes: Iterable[ExitCode]) -> ExitCode:
     return min(codes, key=PRIORITY.index, default=ExitCode.EXPECTED)
 
 
-def _nothing_ran(judgements: tuple[Judgement, ...]) -> bool:
-    return all(each.outcome == Outcome.NOT_APPLICABLE for each in judgements)
+def _nothing_ran(results: Sequence[Counted]) -> bool:
+    return all(each.outcome == Outcome.NOT_APPLICABLE for each in results)
 
 
-def _by_ending(footer: RunFooter | None) -> tuple[ExitCode, ...]:
-    if footer is None:
+def _by_ending(ended: str | None) -> tuple[ExitCode, ...]:
+    if ended is None:
         return (ExitCode.BAD_DATA,)
-    if footer.ended == ENDED_COMPLETE:
+    if ended == ENDED_COMPLETE:
         return ()
-    if footer.ended.startswith(ENDED_INTERRUPTED):
+    if ended.startswith(ENDED_INTERRUPTED):
         return (ExitCode.INTERRUPTED,)
-    if footer.ended.startswith(TARGET_LOST):
+    if ended.startswith(TARGET_LOST):
         return (ExitCode.UNAVAILABLE,)
     return (ExitCode.BAD_DATA,)

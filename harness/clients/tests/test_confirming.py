@@ -78,3 +78,12 @@ def test_what_is_as_it_should_be_or_was_lost_is_not_carried_out_again() -> None:
         Confirmation.NOT_REPEATED,
     ]
     assert found[1].attempts[1].says == "ana commits: refused"
+
+
+def test_what_was_foreseen_is_not_carried_out_again() -> None:
+    attempts = Attempts(GOOD)
+    known, unknown = judgement(BAD, script="clients/known"), judgement(BAD, script="clients/unknown")
+    foreseen = {(known.target, known.script_id, known.library)}
+    asyncio.run(confirmed([known, unknown], attempts.again, foreseen))
+
+    assert attempts.asked == [(2, ["clients/unknown"])]

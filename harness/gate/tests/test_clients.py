@@ -1,14 +1,22 @@
 """Client scripts count in the gate: complaints with a line and a page, baselines, and a policy's patterns."""
 
 import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from harness.clients.judge import ClientJudgement
-from harness.gate.clients import weigh_clients
+from harness.diff.expectations import Entry, SourcedEntry
+from harness.gate.clients import NOTHING_CHECKED, client_evidence
 from harness.gate.complaint import Kind
+from harness.gate.decision import Decision, Evidence, decide
 from harness.gate.policy import Handling, Policy
+from harness.gate.words import entry_to_paste
+from harness.results.client_judgements import client_infos
 from harness.results.client_results import ClientsRun, load_clients
 from harness.results.exit_code import ExitCode
 from harness.results.status import ResultStatus
@@ -29,14 +37,45 @@ from harness.verdict import Outcome
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
+TODAY = date(2026, 1, 1)
 SUBJECT = f"{STATIC} with {PYTHON} on {KAFKA_NAME}"
+
+
+def decided(
+    run: ClientsRun | None,
+    before: ClientsRun | None = None,
+    entries: Sequence[SourcedEntry] = (),
+    policy: Mapping[str, object] = MappingProxyType({}),
+) -> Decision:
+    rules = Policy.model_validate(dict(policy))
+    evidence = Evidence(
+        run_id="run",
+        targets=(KAFKA_NAME,),
+        infos={},
+        footer=None,
+        checked=NOTHING_CHECKED,
+        entries=(),
+        baseline_id=None,
+        baseline=None,
+        today=TODAY,
+        clients=client_evidence(run, before, rules, entries=entries, today=TODAY),
+    )
+    return decide(evidence, rules)
 
 
 def weighed(
     run: ClientsRun | None, before: ClientsRun | None = None, **policy: object
 ) -> list[tuple[Kind, str, Handling]]:
-    found = weigh_clients(run, before, Policy.model_validate(policy))
-    return [(complaint.kind, complaint.subject, handling) for complaint, handling in found.complaints]
+    decision = decided(run, before, policy=policy)
+    return [
+        (each.kind, each.subject, handling)
+        for complaints, handling in (
+            (decision.complaints, Handling.FAIL),
+            (decision.passed_over, Handling.WARN),
+        )
+        for each in complaints
+        if each.kind is not Kind.NOTHING_RAN
+    ]
 
 
 @pytest.fixture(name="run")
@@ -50,10 +89,10 @@ def _calm(tmp_path: Path) -> ClientsRun:
 
 
 def test_what_diverges_is_red_and_says_where_it_is_reported_and_how_to_repeat_it(run: ClientsRun) -> None:
-    found = weigh_clients(run, None, Policy())
-    ((complaint, handling),) = found.complaints
+    found = decided(run)
+    (complaint,) = found.complaints
 
-    assert (complaint.kind, complaint.subject, handling) == (Kind.UNEXPECTED, SUBJECT, Handling.FAIL)
+    assert (complaint.kind, complaint.subject) == (Kind.UNEXPECTED, SUBJECT)
     assert complaint.line == f"kafka-conformance clients --target {KAFKA} --client {PYTHON} {STATIC}"
     assert complaint.page.endswith(f"crashes-and-returns.html#target-{KAFKA_NAME}_{PYTHON}")
     assert found.standings == {
@@ -71,7 +110,7 @@ def test_what_the_baseline_has_too_is_let_pass_and_what_is_new_is_not(
     ]
     gone = f"{STATIC} with {LIBRDKAFKA} on {KAFKA_NAME}"
     assert weighed(run, calm) == [
-        (Kind.UNEXPECTED, SUBJECT, Handling.FAIL),
+        (Kind.NEW_DIFFERENCE, SUBJECT, Handling.FAIL),
         (Kind.VANISHED, gone, Handling.FAIL),
     ]
 
@@ -104,6 +143,60 @@ def test_each_status_has_its_kind_of_complaint(outcome: Outcome, kind: Kind, tmp
     run = load_clients(MadeUpClients(judgements=one).write(tmp_path / "one"))
 
     assert [found for found, _, _ in weighed(run)] == [kind]
+
+
+ENTRY = Entry(
+    scenario="clients/static/**",
+    targets=["kafka:3.9.*"],
+    libraries=[PYTHON],
+    reason="It is a race.",
+    link="KAFKA-1",
+)
+
+
+def foreseeing(**changes: object) -> tuple[SourcedEntry, ...]:
+    return (SourcedEntry(entry=ENTRY.model_copy(update=changes), source="known.toml, entry 1"),)
+
+
+def test_what_an_entry_foresees_of_a_script_is_known_and_not_red(run: ClientsRun) -> None:
+    found = decided(run, entries=foreseeing())
+
+    assert found.is_green
+    assert found.standings[f"{KAFKA_NAME}, {PYTHON}"] == {ResultStatus.PASSED: 1, ResultStatus.KNOWN: 1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "kinds"),
+    [
+        ({"libraries": [LIBRDKAFKA]}, [Kind.UNEXPECTED]),
+        ({"libraries": ["kafka-*"]}, []),
+        ({"targets": ["kafka:>=4"]}, [Kind.UNEXPECTED]),
+        ({"signature": "0" * 12}, [Kind.UNEXPECTED, Kind.STALE]),
+        ({"expires": date(2020, 1, 1)}, [Kind.EXPIRED]),
+    ],
+    ids=["another library", "libraries by pattern", "another target", "another finding", "expired"],
+)
+def test_an_entry_excuses_what_it_says_and_nothing_else(
+    run: ClientsRun, changes: dict[str, object], kinds: list[Kind]
+) -> None:
+    assert [each.kind for each in decided(run, entries=foreseeing(**changes)).complaints] == kinds
+
+
+def test_an_entry_whose_difference_no_client_shows_is_stale(calm: ClientsRun) -> None:
+    (complaint,) = decided(calm, entries=foreseeing()).complaints
+
+    assert (complaint.kind, complaint.subject) == (Kind.STALE, SUBJECT)
+
+
+def test_an_entry_to_paste_names_the_library(run: ClientsRun) -> None:
+    (found,) = decided(run).complaints
+    assert found.judgement is not None
+    pasted = entry_to_paste(found.judgement, client_infos(run)[found.judgement.target])
+    (table,) = tomllib.loads(pasted)["expect"]
+
+    assert (table["scenario"], table["libraries"], table["targets"]) == (STATIC, [PYTHON], [KAFKA])
+    whole = Entry.model_validate({**table, "reason": "It is a race.", "link": "KAFKA-1"})
+    assert decided(run, entries=(SourcedEntry(entry=whole, source="known.toml, entry 1"),)).is_green
 
 
 @pytest.mark.usefixtures("suites")

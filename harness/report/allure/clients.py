@@ -15,8 +15,9 @@ from allure_commons.types import LabelType
 
 from harness.report.allure.terms import STATUS, case_id, history_id, message, severity, stable
 from harness.report.exports.clients import account
-from harness.report.model.clients_page import client_reproduction, first_remark
+from harness.report.model.clients_page import client_reproduction
 from harness.report.model.clients_script import client_sections
+from harness.results.client_judgements import first_remark
 from harness.results.client_results import ClientResult, ClientsRun
 from harness.results.status import ResultStatus
 
@@ -57,9 +58,9 @@ def _result(run: ClientsRun, result: ClientResult, *, start: int, attach: Attach
         ),
         status=STATUS[how],
         statusDetails=StatusDetails(
-            known=False,
+            known=how is ResultStatus.KNOWN,
             flaky=how is ResultStatus.FLAKY,
-            message=message(how, None, says),
+            message=message(how, None, result.foreseen or says),
             trace=f"{place}: {says}" if place else "",
         ),
         stage="finished",

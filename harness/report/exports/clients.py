@@ -1,37 +1,30 @@
 """Client scripts in what machines and pipelines read: JUnit XML, Markdown, and Allure's results."""
 
 import xml.etree.ElementTree as ET
-from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from harness.report.exports.junit_elements import case, suite
 from harness.report.model.clients_page import (
     Column,
     client_attention,
     client_reproduction,
     columns_of,
-    first_remark,
     is_of,
     not_compared,
     replay_row,
     tallies,
 )
-from harness.report.model.escaping import in_markdown, in_terminal, in_xml
+from harness.report.model.escaping import in_markdown, in_terminal
 from harness.report.model.phrases import shortened
+from harness.results.client_judgements import client_judgements, column_name
 from harness.results.client_results import ClientResult, ClientsRun
 from harness.results.exit_code import ENDED_COMPLETE
 from harness.results.status import ResultStatus, shown
 from harness.verdict import Outcome
 
-_ELEMENTS: Final = {
-    ResultStatus.FAILED: ("failure", "unexpected-difference"),
-    ResultStatus.INDETERMINATE: ("error", "inconclusive"),
-    ResultStatus.ERROR: ("error", "harness-error"),
-    ResultStatus.SKIPPED: ("skipped", None),
-    ResultStatus.FLAKY: ("flakyFailure", "flaky"),
-}
-"""Element and type a status, as of scenarios; a passed script has none."""
 _REPORTED_COUNT_MAX: Final = 100
 _BRIEF_COUNT_MAX: Final = 10
 _BRIEF_LENGTH_MAX: Final = 160
@@ -58,41 +51,26 @@ def client_suites(run: ClientsRun) -> Iterator[ET.Element]:
 
 
 def _suite(run: ClientsRun, column: Column, results: list[ClientResult]) -> ET.Element:
-    elements = Counter(_ELEMENTS.get(each.status, ("", None))[0] for each in results)
-    suite = ET.Element(
-        "testsuite",
-        name=in_xml(f"{column.record.name}, {column.library}"),
-        tests=str(len(results)),
-        failures=str(elements["failure"]),
-        errors=str(elements["error"]),
-        skipped=str(elements["skipped"]),
-        time=f"{sum(each.duration_s for each in results):.3f}",
+    judgements = client_judgements(replace(run, results=tuple(results)))
+    record = column.record
+    return suite(
+        column_name(record.name, column.library),
+        judgements,
+        [case(judgement, _report(run, each)) for judgement, each in zip(judgements, results, strict=True)],
+        duration_ms=sum(each.duration_ms for each in judgements),
+        properties={"spec": record.spec, "profile": record.profile, "implementation": record.implementation},
     )
-    suite.extend(_case(run, each) for each in results)
-    return suite
 
 
-def _case(run: ClientsRun, result: ClientResult) -> ET.Element:
-    case = ET.Element(
-        "testcase",
-        classname=in_xml(result.script_id.rpartition("/")[0].replace("/", ".")),
-        name=in_xml(result.script_id),
-        time=f"{result.duration_s:.3f}",
-    )
-    if result.status in _ELEMENTS:
-        name, kind = _ELEMENTS[result.status]
-        reported = ET.SubElement(case, name, message=in_xml(first_remark(result)[1] or result.outcome))
-        if kind is not None:
-            reported.set("type", kind)
-            reported.text = in_xml(
-                "\n".join((*account(run, result), f"repeat: {client_reproduction(run, result)}"))
-            )
-    return case
+def _report(run: ClientsRun, result: ClientResult) -> str:
+    return "\n".join((*account(run, result), f"repeat: {client_reproduction(run, result)}"))
 
 
 def account(run: ClientsRun, result: ClientResult) -> Iterator[str]:
     """Say everything that is not as it should be, a line each."""
     yield run.scripts[result.script_id].title
+    if result.foreseen:
+        yield " ".join(part for part in (result.foreseen, result.link) if part)
     if result.because:
         yield result.because
     if result.attempts:

@@ -13,6 +13,7 @@ from harness.report.model.field_rows import compact, readable
 from harness.report.model.matrix import Cell, MatrixGroup, MatrixRow
 from harness.report.model.names import css_name, slug, target_anchor
 from harness.report.model.phrases import GLYPHS, PROGRAM, given_options
+from harness.results.client_judgements import first_remark, replay_place
 from harness.results.client_results import ClientResult, ClientResultKey, ClientsRun
 from harness.results.replay_results import ReplayFinding
 from harness.results.status import NEEDS_ATTENTION, ResultStatus
@@ -22,7 +23,7 @@ from harness.verdict import Outcome
 SCRIPTS: Final = "scripts"
 CONVERSATIONS: Final = "client-talks"
 """Folders of pages, and of what they load, from the page of the matrix."""
-_PASSED_ON: Final = {"--suites": "--suites", "--profile": "--profile"}
+_PASSED_ON: Final = {each: each for each in ("--suites", "--profile", "--expect")}
 NOT_COMPARED: Final = "not compared"
 
 
@@ -175,22 +176,6 @@ def _cell(result: ClientResult, column: Column, page: str) -> Cell:
     )
 
 
-def first_remark(result: ClientResult) -> tuple[str, str]:
-    """Return where a result first is not as it should be, and how; nothing where all is well."""
-    remarks = sorted((*result.mismatches, *result.differences), key=lambda each: each.step)
-    if remarks:
-        first = remarks[0]
-        against = "" if first in result.mismatches else "against the reference: "
-        return f"step {first.step}, {first.text}", f"{against}{first.says}"
-    if result.violations and result.status is not ResultStatus.PASSED:
-        broken = result.violations[0]
-        return f"on the wire, event {broken.sequence}", f"{broken.invariant}: {broken.detail}"
-    if result.replays:
-        found = replay_row(result.replays[0])
-        return f"in the replay, {found.place}", found.says
-    return "", result.because
-
-
 def client_attention(run: ClientsRun) -> tuple[ClientAttention, ...]:
     """List what somebody has to look into, the worst first."""
     concerning = [each for each in run.results if each.status in NEEDS_ATTENTION]
@@ -252,12 +237,8 @@ def not_compared(run: ClientsRun) -> tuple[tuple[str, int], ...]:
 
 def replay_row(finding: ReplayFinding) -> ReplayRow:
     """Lay out an answer that the reference gives otherwise."""
-    api = None if finding.api is None else f"{finding.api} v{finding.api_version}"
-    position = None if finding.position is None else f"event {finding.position}"
-    group = None if finding.group is None else f"group {finding.group}"
-    parts = (position, api, finding.actor, group, finding.field)
     return ReplayRow(
-        place=", ".join(part for part in parts if part),
+        place=replay_place(finding),
         expected=_value(finding.expected),
         actual=_value(finding.actual),
         state=finding.state,

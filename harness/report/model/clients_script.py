@@ -11,12 +11,12 @@ from harness.report.model.clients_page import (
     client_reproduction,
     column_key,
     columns_of,
-    first_remark,
     is_of,
     replay_row,
 )
 from harness.report.model.names import css_name, first_difference_anchor
 from harness.report.model.phrases import GLYPHS
+from harness.results.client_judgements import first_remark
 from harness.results.client_results import (
     ClientAttempt,
     ClientResult,

@@ -38,12 +38,12 @@ class ComplaintData(StoredData):
     reproduction: str | None
     entry: str | None
     page: str | None = None
-    """Where the site tells of it, where it is about no scenario."""
+    """Where the site tells of it, where that is no scenario's page."""
 
     @property
     def href(self) -> str:
-        """Where the site shows it; empty where it is about no scenario."""
-        if self.scenario_id is None or self.target is None:
+        """Where the site shows it; empty where it is about no result."""
+        if self.page is not None or self.scenario_id is None or self.target is None:
             return self.page or ""
         return f"{scenario_page(self.scenario_id)}#{target_anchor(self.target)}"
 

@@ -6,8 +6,9 @@ In these tables a target with a library stands in a target's place (`harness.spa
 from collections.abc import Mapping
 from typing import Final
 
-from harness.report.model.clients_page import column_key, first_remark, script_page
+from harness.report.model.clients_page import column_key, script_page
 from harness.report.model.names import scenario_page, target_anchor
+from harness.results.client_judgements import first_remark
 from harness.results.client_results import ClientsRun
 
 _OF_CLIENTS: Final = "clients/"

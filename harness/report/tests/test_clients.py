@@ -14,10 +14,11 @@ from harness.report.allure.results import write_allure_results
 from harness.report.exports.junit import write_junit
 from harness.report.exports.markdown import write_summary
 from harness.report.model.clients_facts import phrase
-from harness.report.model.clients_page import client_attention, client_reproduction, first_remark
+from harness.report.model.clients_page import client_attention, client_reproduction
 from harness.report.site.clients_site import clients_site_alone
 from harness.report.site.run_site import render_site
 from harness.results.client_files import CONVERSATION_FILE, ClientsFiles
+from harness.results.client_judgements import first_remark
 from harness.results.client_results import clients_folder, is_clients_folder, load_clients
 from harness.results.errors import ReportError
 from harness.results.exit_code import ExitCode
@@ -263,7 +264,8 @@ def test_a_line_that_repeats_a_script_is_of_that_run(tmp_path: Path) -> None:
     run = load_clients(made.write(tmp_path / "run"))
 
     line = (
-        f"kafka-conformance clients --target {KAFKA} --client java:3.9.2 --suites mine --profile 3.9 {EAGER}"
+        f"kafka-conformance clients --target {KAFKA} --client java:3.9.2 "
+        f"--suites mine --expect known.toml --profile 3.9 {EAGER}"
     )
     assert client_reproduction(run, run.results[0]) == line
 

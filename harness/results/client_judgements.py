@@ -1,0 +1,210 @@
+"""Client scripts as results like those of scenarios: a target with a library stands where a target does."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from hashlib import sha256
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from harness.diff.baseline import compared_with
+from harness.diff.check import CheckedRun
+from harness.diff.expectations import SourcedEntry, apply_expectations
+from harness.diff.judge import TargetInfo
+from harness.diff.model import Judgement
+from harness.invariants import AtFault
+from harness.results.client_results import ClientResult, ClientsRun, load_clients
+from harness.results.replay_results import ReplayFinding
+from harness.results.status import ResultStatus
+from harness.trace.files import write_whole
+from harness.trace.schema import parsed_json
+from harness.verdict import Delta, Outcome
+
+_DIGITS: Final = 12
+_DEPARTED: Final = (Outcome.DIVERGES, Outcome.INDETERMINATE)
+_AS_HERE: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+def column_name(target: str, library: str) -> str:
+    """Return what a target with a library is called where a target's name stands otherwise."""
+    return f"{target}, {library}"
+
+
+def client_infos(run: ClientsRun, libraries: Sequence[str] = ()) -> Mapping[str, TargetInfo]:
+    """Return what a checker must know of each target with each library, by the names of both together.
+
+    Args:
+        run: the client scripts.
+        libraries: further ones, of which the run may have no result.
+    """
+    return {
+        column_name(record.name, library): TargetInfo(
+            run_id=run.run_id,
+            target=record.name,
+            spec=record.spec,
+            profile=record.profile,
+            oracle=None,
+            library=library,
+        )
+        for record in run.targets
+        for library in dict.fromkeys((*run.libraries, *libraries))
+    }
+
+
+def client_judgements(run: ClientsRun, names: Mapping[str, str] = _AS_HERE) -> tuple[Judgement, ...]:
+    """Return the results of client scripts as judgements, with what is on file of their expectations.
+
+    Args:
+        run: the client scripts.
+        names: targets that are to be called otherwise, to what they are to be called.
+    """
+    return tuple(_judgement(run, each, names) for each in run.results)
+
+
+def _judgement(run: ClientsRun, result: ClientResult, names: Mapping[str, str]) -> Judgement:
+    name = run.name_of(result)
+    script = run.scripts[result.script_id]
+    remarks = (*result.mismatches, *result.differences)
+    return Judgement(
+        run_id=run.run_id,
+        target=column_name(names.get(name, name), result.library),
+        oracle=None,
+        scenario_id=result.script_id,
+        title=script.title,
+        suite=result.script_id.partition("/")[0],
+        apis=(),
+        clauses=(),
+        source=script.source,
+        outcome=result.outcome,
+        expectation=result.expectation,
+        delta=Delta.NO_BASELINE.value,
+        reason=result.foreseen or reason_of(result),
+        link=result.link,
+        signature=client_signature(result),
+        first_step=min((each.step for each in remarks), default=None),
+        difference_count=len(remarks) + violation_count(result) + len(result.replays),
+        event_count=0,
+        duration_ms=1000 * result.duration_s,
+        confirmation=result.confirmation,
+        shown_count=result.shown_count,
+        attempt_count=result.attempt_count,
+    )
+
+
+def check_clients(
+    run: ClientsRun,
+    *,
+    entries: Sequence[SourcedEntry],
+    baseline: Sequence[Judgement] | None,
+    today: date,
+) -> CheckedRun:
+    """Set client scripts against what was foreseen and what an earlier run came to.
+
+    Args:
+        run: the client scripts.
+        entries: the known differences.
+        baseline: an earlier run's, its targets by the names that they have here; or None.
+        today: on which expiry is judged.
+    """
+    applied = apply_expectations(client_judgements(_unforeseen(run)), client_infos(run), entries, today)
+    compared = compared_with(applied.judgements, baseline)
+    return CheckedRun(
+        judgements=compared.judgements,
+        differences=(),
+        stale_entries=applied.stale_entries,
+        removed=compared.removed,
+    )
+
+
+def _unforeseen(run: ClientsRun) -> ClientsRun:
+    """Return client scripts as they were before anybody asked the expectation files."""
+    results = tuple(each.model_copy(update={"foreseen": "", "link": None}) for each in run.results)
+    return replace(run, results=results)
+
+
+def keep_expectations(folder: Path, entries: Sequence[SourcedEntry], today: date) -> ClientsRun:
+    """Keep beside the results of client scripts what was foreseen of them, and return them so.
+
+    Raises:
+        ReportError: a file is missing or damaged.
+        TraceError: likewise.
+    """
+    run = load_clients(folder)
+    path = run.files.judgement_json
+    if not path.is_file():
+        return run
+    checked = check_clients(run, entries=entries, baseline=None, today=today)
+    judged = {(each.target, each.scenario_id): each for each in checked.judgements}
+    reasons = {(each.target, each.scenario_id): each.reason for each in client_judgements(_unforeseen(run))}
+    stored = parsed_json(path.read_bytes(), where=str(path))
+    assert isinstance(stored, list), "it was read as one"
+    for each in stored:
+        place = column_name(run.references[each["target"]].name, each["library"]), each["script_id"]
+        now = judged[place]
+        each["expectation"], each["link"] = now.expectation, now.link
+        each["foreseen"] = "" if now.reason == reasons[place] else now.reason
+    write_whole(path, json.dumps(stored, indent=2, ensure_ascii=False) + "\n")
+    return load_clients(folder)
+
+
+def client_signature(result: ClientResult) -> str | None:
+    """Return a hash of what first departs, equal in every run; None where nothing that can be named does.
+
+    Left out is what is chance: the number of an event in its conversation, and what was seen there in words.
+    """
+    departure = _departure(result) if result.outcome in _DEPARTED else None
+    if departure is None:
+        return None
+    parts = json.dumps([result.script_id, result.library, *departure], ensure_ascii=False)
+    return sha256(parts.encode(errors="replace")).hexdigest()[:_DIGITS]
+
+
+def _departure(result: ClientResult) -> tuple[object, ...] | None:
+    remarks = sorted((*result.mismatches, *result.differences), key=lambda each: each.step)
+    if remarks:
+        against = "script" if remarks[0] in result.mismatches else "reference"
+        return (against, remarks[0].step, remarks[0].says)
+    broken = sorted(each.invariant for each in result.violations if each.party == AtFault.COORDINATOR)
+    if broken:
+        return ("wire", broken[0])
+    if result.replays:
+        first = result.replays[0]
+        return ("replay", first.api, first.api_version, first.field)
+    return None
+
+
+def violation_count(result: ClientResult) -> int:
+    """Return how many invariants the coordinator broke; what clients alone break is no fault of a target."""
+    return sum(each.party == AtFault.COORDINATOR for each in result.violations)
+
+
+def reason_of(result: ClientResult) -> str:
+    """Return why a result is as it is, in a line; empty where all is well."""
+    place, says = ("", result.because) if result.is_lost else first_remark(result)
+    return ": ".join(part for part in (place, says) if part)
+
+
+def first_remark(result: ClientResult) -> tuple[str, str]:
+    """Return where a result first is not as it should be, and how; nothing where all is well."""
+    remarks = sorted((*result.mismatches, *result.differences), key=lambda each: each.step)
+    if remarks:
+        first = remarks[0]
+        against = "" if first in result.mismatches else "against the reference: "
+        return f"step {first.step}, {first.text}", f"{against}{first.says}"
+    if result.violations and result.status is not ResultStatus.PASSED:
+        broken = result.violations[0]
+        return f"on the wire, event {broken.sequence}", f"{broken.invariant}: {broken.detail}"
+    if result.replays:
+        return f"in the replay, {replay_place(result.replays[0])}", result.replays[0].says
+    return "", result.because
+
+
+def replay_place(finding: ReplayFinding) -> str:
+    """Say where in a conversation the reference answers otherwise."""
+    api = None if finding.api is None else f"{finding.api} v{finding.api_version}"
+    position = None if finding.position is None else f"event {finding.position}"
+    group = None if finding.group is None else f"group {finding.group}"
+    parts = (position, api, finding.actor, group, finding.field)
+    return ", ".join(part for part in parts if part)
