@@ -23,9 +23,9 @@ _ROUNDS = typer.Option(min=1, help="How often each takes its turn.")
 _SECONDS = typer.Option(min=0.1, help="For how long each is measured in a turn.")
 _HEAT_UP = typer.Option(min=0.1, help="Seconds to get warm before the first turn of each workload.")
 _CLIENTS = typer.Option(min=1, help="Client processes.")
-_SUITE_ROUNDS = typer.Option(min=0, help="How often the whole suite is held with each; 0 for not at all.")
+_SUITE_ROUNDS = typer.Option(min=0, help="How often the whole suite is run on each; 0 for not at all.")
 _OUT = typer.Option(help="Where the report is written.")
-_SUITES = typer.Option(help="The Python package that holds the scenarios.")
+_SUITES = typer.Option(help="The Python package with the scenarios.")
 
 
 @ends_with_exit_code

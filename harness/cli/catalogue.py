@@ -1,4 +1,4 @@
-"""`list` and `explain`: what there is to be held, and by which table of behaviours, without holding it."""
+"""`list` and `explain`: what there is to run, and by which table of behaviours, without running it."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ def list_scenarios(
     behaviours: Annotated[
         bool, typer.Option("--behaviours", help="List the reference's named behaviours instead.")
     ] = False,
-    suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
+    suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites",
 ) -> None:
     """List scenarios with their sentence, without running anything."""
     if clauses:
@@ -100,7 +100,7 @@ def explain(
         str | None, typer.Option(help="Explain this named behaviour of the reference instead.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The script as data.")] = False,
-    suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
+    suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites",
 ) -> None:
     """Tell what a scenario claims, by which Kafka source, and how its conversation goes."""
     if behaviour is not None:
@@ -142,7 +142,7 @@ def _explain(script: Script) -> None:
         "",
         *(f"{index:>3}  {step_text(step)}" for index, step in enumerate(script.steps)),
         "",
-        f"Hold it:  kafka-conformance run --target kafka:latest {script.id}",
+        f"Run it:  kafka-conformance run --target kafka:latest {script.id}",
     ]
     for line in lines:
         typer.echo(line)

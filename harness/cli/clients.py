@@ -40,8 +40,8 @@ _INTO = typer.Option(
     show_default=False,
 )
 _COMPARE = typer.Option(help="Carry the scripts out on the reference as well, and compare.")
-_TAP = typer.Option(help="Keep every byte between clients and brokers, and hold it to the invariants.")
-_SUITES = typer.Option(help="The Python package that holds the scripts.")
+_TAP = typer.Option(help="Keep every byte between clients and brokers, and check it against the invariants.")
+_SUITES = typer.Option(help="The Python package with the scripts.")
 _CONFIRM = typer.Option(help="Carry out again what is unexpected: what does not show again is flaky.")
 _SOAK = typer.Option(min=0, help="Seconds of load and upheavals instead of scripts.", show_default=False)
 _SEED = typer.Option(help="Decides what happens in a soak, and when.")
@@ -67,7 +67,7 @@ def clients(
     seed: Annotated[int, _SEED] = 0,
     dry_run: Annotated[bool, _DRY_RUN] = False,
 ) -> ExitCode:
-    """Let real clients carry scripts out, and hold what they see against the scripts and the reference."""
+    """Let real clients carry scripts out, and compare what they see with the scripts and the reference."""
     console = wide_console()
     _check_names(client or [])
     if into is not None and soak:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
-    "run": ("run:run", "Hold scenarios with targets, judge what differs, and write a report."),
+    "run": ("run:run", "Run scenarios on targets, judge what differs, and write a report."),
     "list": ("catalogue:list_scenarios", "List scenarios with their sentence, without running anything."),
     "explain": (
         "catalogue:explain",
@@ -89,7 +89,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "clients": (
         "clients:clients",
-        "Let real clients carry scripts out, and hold what they see against the scripts and the reference.",
+        "Let real clients carry scripts out, and compare what they see with the scripts and the reference.",
     ),
     "tap": ("tap:tap", "Stand between any clients and a target, and keep what they say; Ctrl-C ends it."),
     "invariants": ("tap:invariants", "Look for broken invariants in the traces of stored runs."),

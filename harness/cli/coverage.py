@@ -39,7 +39,7 @@ def coverage(
     ] = 100.0,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for scripts.")] = False,
     markdown: Annotated[Path | None, typer.Option(help="Write a page of Markdown, too.")] = None,
-    suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
+    suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites",
 ) -> ExitCode:
     """Tell which rows of the catalogue are exercised; ends with 1 when they are too few."""
     looked_at = _coverage(run, suites, scripts=scripts)

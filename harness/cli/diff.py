@@ -56,7 +56,7 @@ def diff(
 ) -> ExitCode:
     """Tell what a client sees change between two runs, or two targets of one; it decides nothing.
 
-    Of a target and the reference that it was held against: what it does otherwise, and what clients suffer.
+    Of a target and the reference that it was compared with: what it does otherwise, and what clients suffer.
     """
     conversation = Console(stderr=True)
     comparisons = [

@@ -34,7 +34,7 @@ _OPTIONAL: Final = {
 
 @ends_with_exit_code
 def doctor(
-    *, suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites"
+    *, suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites"
 ) -> ExitCode:
     """Tell what is there, what is missing and what to do about it."""
     checks = (_python(), _packages(), _suites(suites), *all_checks())

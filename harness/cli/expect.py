@@ -34,7 +34,7 @@ expect = typer.Typer(help="Keeps the known differences in order.", no_args_is_he
 
 _NEWEST: Final = Path("reports", LATEST)
 _FILES = typer.Argument(help="Expectation files; those beside the suites if none is given.")
-_SUITES = typer.Option(help="The Python package that holds the scenarios.")
+_SUITES = typer.Option(help="The Python package with the scenarios.")
 _FURTHER = typer.Option("--expect", help="A further expectation file.", exists=True, dir_okay=False)
 _YES = typer.Option("--yes", "-y", help="Write without asking.")
 
@@ -81,7 +81,7 @@ def update(
     ] = None,
     reason: Annotated[str | None, typer.Option(help="Why it is so; asked for if not given.")] = None,
     link: Annotated[str | None, typer.Option(help="KAFKA-number, KIP or address; asked for too.")] = None,
-    expires: Annotated[str | None, typer.Option(help="The last day on which it holds.")] = None,
+    expires: Annotated[str | None, typer.Option(help="The last day on which it applies.")] = None,
     owner: Annotated[str | None, typer.Option(help="Who looks after it.")] = None,
     yes: Annotated[bool, _YES] = False,
     suites: Annotated[str, _SUITES] = "suites",
@@ -188,7 +188,7 @@ def prune(
     for one in found:
         typer.echo(f"{one.entry.place}: {one.entry.entry.scenario}: {one.why}")
     if not found:
-        typer.echo(f"every entry holds that speaks of {len(opened)} run(s)")
+        typer.echo(f"every entry about the {len(opened)} run(s) still applies")
     for path, gone in _by_file(found).items():
         before = path.read_text(encoding="utf-8")
         _written(path, before, without_entries(before, {one.entry.index for one in gone}), yes=yes)
@@ -209,7 +209,7 @@ def why(
     *,
     target: Annotated[str, typer.Option("--target", "-t", help="Spec, or a target's name in the run.")],
     run_folder: Annotated[
-        Path | None, typer.Option("--run", help="A run to hold the entries against.")
+        Path | None, typer.Option("--run", help="A run to compare the entries with.")
     ] = None,
     suites: Annotated[str, _SUITES] = "suites",
     further: Annotated[list[Path] | None, _FURTHER] = None,

@@ -56,7 +56,7 @@ def gate(
         list[Path] | None,
         typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False),
     ] = None,
-    suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
+    suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites",
     annotate: Annotated[Style, typer.Option("--annotations", help="Print annotations.")] = Style.NONE,
     out: Annotated[Path | None, _OUT] = None,
     exit_zero: Annotated[bool, typer.Option("--exit-zero", help="End with 0 whatever was decided.")] = False,

@@ -1,4 +1,4 @@
-"""`loading-table`: what each API answered while coordinators were held in their load."""
+"""`loading-table`: what each API answered while coordinators were paused in their load."""
 
 from pathlib import Path
 from typing import Annotated
@@ -35,7 +35,7 @@ def loading_table(
         table.add(open_folder(path, RunKind.SUITES, made_by="run loading/version"))
     if not any(table.answers.values()):
         raise PlanError(
-            "nobody was asked while loading: run `loading/version` with a broker that can be held"
+            "nobody was asked while loading: run `loading/version` with a broker that can be paused"
         )
     page = table.markdown()
     if out is None:

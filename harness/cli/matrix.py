@@ -30,7 +30,7 @@ _VERSIONS = typer.Option(
     help="Which versions: `2.4.1,3.9.2+java,4.4.0`, ranges `2.4..4.4`, `latest-patch`, `latest`, `all`."
 )
 _AGAINST = typer.Option(
-    help="Hold every version against this one, e.g. `3.9.2`, and not against the profile of its own."
+    help="Compare every version with this one, e.g. `3.9.2`, and not with its own profile."
 )
 _TARGET = typer.Option("--target", "-t", help="A further target behind the versions; may be repeated.")
 _ARCHIVE = typer.Option(
@@ -66,7 +66,7 @@ def matrix(
     confirm: Annotated[
         bool, typer.Option(help="Run unexpected results again, alone; what does not show again is flaky.")
     ] = True,
-    suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
+    suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites",
     allure: Annotated[bool, typer.Option(help="Write Allure results too.")] = False,
     spark_master: Annotated[str, typer.Option(help="Spark's master.")] = LOCAL_MASTER,
     archive: Annotated[Path | None, _ARCHIVE] = None,

@@ -29,7 +29,7 @@ def merge(
         list[Path] | None,
         typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False),
     ] = None,
-    suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
+    suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites",
 ) -> ExitCode:
     """Join shards of one plan into one run, and judge it; runs that do not belong together are refused."""
     refuse_taken(out)

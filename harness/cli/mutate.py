@@ -37,7 +37,7 @@ _EQUIVALENTS = typer.Option(
     help="The mutants that nobody can notice; if not given, `equivalent_mutants.toml` of the suites.",
     dir_okay=False,
 )
-_SUITES = typer.Option(help="The Python package that holds the scenarios.")
+_SUITES = typer.Option(help="The Python package with the scenarios.")
 
 
 @ends_with_exit_code

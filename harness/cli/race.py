@@ -27,7 +27,7 @@ from harness.trace.target_record import TargetRecord
 
 _RACES = typer.Argument(help="Races by name or glob; all if none is given.", show_default=False)
 _TARGET = typer.Option("--target", "-t", help="What to drive; may be repeated.")
-_PROFILE = typer.Option(help="Hold targets against this profile, e.g. `3.9`.")
+_PROFILE = typer.Option(help="Compare targets with this profile, e.g. `3.9`.")
 _ROUNDS = typer.Option(min=1, help="Rounds of each race on each target, each with a group of its own.")
 _SEED = typer.Option(help="Decides who takes part in a round and when each sets off.")
 _OUT = typer.Option(help="Where run folders are made.", file_okay=False)
@@ -88,12 +88,12 @@ def _chosen(patterns: Sequence[str]) -> tuple[Race, ...]:
 
 def _not_run(run: RunRecord, targets: Sequence[TargetRecord], verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     """Say which rounds are not on file, of a run that was stopped before its end."""
-    held = {(each.target, each.race): each.rounds for each in verdicts}
+    done = {(each.target, each.race): each.rounds for each in verdicts}
     return tuple(
-        f"{target.spec}: {race}: cut short, {held.get((target.spec, race), 0)} of {run.round_count} rounds"
+        f"{target.spec}: {race}: cut short, {done.get((target.spec, race), 0)} of {run.round_count} rounds"
         for target in targets
         for race in run.races
-        if held.get((target.spec, race), 0) < run.round_count
+        if done.get((target.spec, race), 0) < run.round_count
     )
 
 

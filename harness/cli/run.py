@@ -53,18 +53,18 @@ _TARGET = typer.Option(
     help="What to drive; may be repeated. `reference`, `kafka:3.9.2`, `external:HOST:PORT` …",
 )
 _PROFILE = typer.Option(
-    help="Hold targets against this profile, e.g. `3.9` for a broker that claims to be like it."
+    help="Compare targets with this profile, e.g. `3.9` for a broker that claims to be like it."
 )
 _SKIP = typer.Option(help="Leave these out; id or glob, may be repeated.")
 _OUT = typer.Option(help="Where run folders are made.", file_okay=False)
 _EXPECT = typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False)
 _BASELINE = typer.Option(help="A run folder to compare outcomes with.")
-_SUITES = typer.Option(help="The Python package that holds the scenarios.")
+_SUITES = typer.Option(help="The Python package with the scenarios.")
 _ARCHIVE = typer.Option(
     help="Where runs are kept, and the trend comes from; `runs` beside the run folders if not given.",
     file_okay=False,
 )
-_SHARD = typer.Option(help="Hold one part of the selection only, e.g. `1/3`; `merge` joins the parts.")
+_SHARD = typer.Option(help="Run one part of the selection only, e.g. `1/3`; `merge` joins the parts.")
 _ALLURE = typer.Option(help="Write Allure results, and render them if Node is there.")
 _NO_REPORT = typer.Option("--no-report", help="Drive and judge, but make no report.")
 _PACK = typer.Option(
@@ -117,7 +117,7 @@ def run(
     only_drive: Annotated[bool, _NO_REPORT] = False,
     dry_run: Annotated[bool, _DRY_RUN] = False,
 ) -> ExitCode:
-    """Hold scenarios with targets, judge what differs, and write a report."""
+    """Run scenarios on targets, judge what differs, and write a report."""
     selection = select_scripts(catalogue := collect(suites), scenarios or [], skip or [])
     plan = RunPlan(
         run_id=run_id or new_run_id(),
@@ -283,7 +283,7 @@ def report(
     if other is not None:
         return other
     if not folder.scripts_json.is_file():
-        raise ReportError(f"{run_folder} was cut short before its scripts were written: hold it again")
+        raise ReportError(f"{run_folder} was cut short before its scripts were written: run it again")
     with ProgressDisplay(console) as display:
         code = judge_run_again(
             folder,

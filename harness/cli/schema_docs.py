@@ -1,4 +1,4 @@
-"""The JSON Schemas of what a run's folder holds, and the page that lists them."""
+"""The JSON Schemas of the files in a run's folder, and the page that lists them."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""`tap`: what any clients and a target say to each other; `invariants`: what must hold in every trace."""
+"""`tap`: what any clients and a target say to each other; `invariants`: what must be true in every trace."""
 
 import asyncio
 import shlex

@@ -64,7 +64,7 @@ def collect_client_scripts(package: str = "suites") -> Mapping[str, ClientScript
                 raise ScenarioError(f"{script.id} is written twice: ids are permanent and unique")
             scripts[script.id] = script
     if not scripts:
-        raise ScenarioError(f"package {package!r} holds no client script")
+        raise ScenarioError(f"package {package!r} contains no client script")
     return dict(sorted(scripts.items()))
 
 

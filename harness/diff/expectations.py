@@ -8,7 +8,7 @@
     reason    = "why this is as it is"
     link      = "KAFKA-12345"                        # a KAFKA-number, a KIP or an address
     sometimes = true                                 # a race: it may show or not; needs a signature
-    expires   = "2027-01-01"                         # the last day on which the entry holds
+    expires   = "2027-01-01"                         # the last day on which the entry applies
     owner     = "who looks after it"
 
 An entry explains what happened and excuses nothing else: another finding than the pinned one is unexpected,
@@ -105,7 +105,7 @@ class Entry(BaseModel):
         return self.expires is not None and self.expires < today
 
     def may_stay_away(self, today: date) -> bool:
-        """Tell whether it holds though its difference does not show."""
+        """Tell whether it applies though its difference does not show."""
         return self.sometimes and not self.has_expired(today)
 
 
@@ -129,7 +129,7 @@ class StaleEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """Judgements with their expectation set, and the entries that no longer hold."""
+    """Judgements with their expectation set, and the entries that no longer apply."""
 
     judgements: tuple[Judgement, ...]
     stale_entries: tuple[StaleEntry, ...]
@@ -275,7 +275,7 @@ def _load(path: Path) -> tuple[SourcedEntry, ...]:
     tables = content.get("expect", [])
     if unknown or not isinstance(tables, list):
         raise ExpectationError(
-            f"{path}: holds {', '.join(unknown) or 'something else'}; only [[expect]] entries belong here"
+            f"{path}: contains {', '.join(unknown) or 'something else'}; only [[expect]] entries belong here"
         )
     return _entries(path, tables)
 

@@ -34,7 +34,7 @@ class TargetInfo:
     """As the user wrote it, e.g. `kafka:3.9.2`."""
     profile: str
     oracle: str | None
-    """Name of the target that it is held against; None for a reference."""
+    """Name of the target that it is compared with; None for a reference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

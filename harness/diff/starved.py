@@ -3,7 +3,7 @@
 A bound on time that is broken by no more than the witness saw the machine take away is no difference of the
 target. Nor is an answer that the reference gives as well once it is kept from running where the target was;
 who drives the reference so stands above, and hands over what it told. Nothing else is excused: on a quiet
-machine the witness has nothing to say, and every bound holds as it is written.
+machine the witness has nothing to say, and every bound applies as it is written.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -41,7 +41,7 @@ _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
             "group kept the former ones."
         ),
         "group_size_limits_pending_members": (
-            "group.max.size holds also for members that have an id but have not joined: with it, "
+            "group.max.size also applies to members that have an id but have not joined: with it, "
             "consumers beyond the limit are refused, not let in."
         ),
         "malformed_subscription_throws": (

@@ -65,7 +65,7 @@ def remarks(comparison: Comparison) -> Iterator[str]:
 
 def _left_out(left_out: LeftOut, which: str) -> str:
     ran = _scenarios(len(left_out.scenarios), "was", "were")
-    return f"{ran} held only with the {which}: {left_out.reason} ({_named(left_out.scenarios)})"
+    return f"{ran} run only on the {which}: {left_out.reason} ({_named(left_out.scenarios)})"
 
 
 def _scenarios(count: int, one: str, many: str) -> str:
@@ -171,7 +171,7 @@ def links(cause: str) -> tuple[tuple[str, str], ...]:
 
 
 def reproduction_of(comparison: Comparison, scenario_id: str) -> str:
-    """Return a command line that holds a scenario with both sides again."""
+    """Return a command line that runs a scenario on both sides again."""
     targets = tuple(word for spec in comparison.specs for word in ("--target", spec))
     properties = property_options([comparison.added.get(scenario_id, {})])
     return shlex.join((PROGRAM, "run", *targets, *properties, scenario_id))

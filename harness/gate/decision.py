@@ -41,7 +41,7 @@ class Decision:
     client_result_count: int = 0
     """How many of these are of client scripts."""
     ran: Mapping[str, int] = field(default_factory=dict)
-    """By target that was asked for and counts: how many scenarios, or else scripts, were held with it."""
+    """By target that was asked for and counts: how many scenarios, or else scripts, were run on it."""
 
     @property
     def code(self) -> ExitCode:
@@ -97,7 +97,7 @@ def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> De
                 kind=Kind.CUT_SHORT,
                 subject=f"run {run_id}",
                 reason=reason,
-                remedy="hold it again; nothing is decided on a part of a run",
+                remedy="run it again; nothing is decided on a part of a run",
             )
             for reason in reasons
         ),
@@ -229,7 +229,7 @@ def _kind_of_difference(judgement: Judgement) -> Kind:
 
 
 def _of_indeterminate(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
-    """Complain of conversations that broke off, if they are more than a share of those that were held."""
+    """Complain of conversations that broke off, if they are more than a share of those that ran."""
     only_new = evidence.baseline is not None and policy.baseline.fail_on is FailOn.NEW
     broken = [
         each
@@ -246,10 +246,10 @@ def _of_indeterminate(counted: Sequence[Judgement], evidence: Evidence, policy: 
 
 
 def _of_numbers(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
-    """Complain where too little was held to decide anything."""
+    """Complain where too little was run to decide anything."""
     ran = _ran(counted, evidence)
     if not any(ran.values()):
-        reason = "no scenario that counts was held with any target"
+        reason = "no scenario that counts was run on any target"
         if evidence.client_ran and not counted:
             reason = "no client script that counts was carried out on any target"
         yield _missing(Kind.NOTHING_RAN, f"run {evidence.run_id}", reason), Handling.FAIL
@@ -258,19 +258,19 @@ def _of_numbers(counted: Sequence[Judgement], evidence: Evidence, policy: Policy
         ran_with = sorted(name for name, count in ran.items() if count)
         fitting = (evidence.infos[name] for name in ran_with if name in evidence.infos)
         if not any(matches_target(pattern, info) for info in fitting):
-            reason = f"nothing was held with a target that fits; there is {', '.join(ran_with)}"
+            reason = f"nothing was run on a target that fits; there is {', '.join(ran_with)}"
             yield _missing(Kind.TARGET_MISSING, pattern, reason), Handling.FAIL
     for name in evidence.targets:
         info = evidence.infos.get(name)
         least = policy.require.scenario_count_min
         count = ran.get(name, 0)
         if info is not None and policy.counts.target(info) and count < least:
-            reason = f"{count} scenarios were held with it; {least} are required"
+            reason = f"{count} scenarios were run on it; {least} are required"
             yield _missing(Kind.TOO_FEW, name, reason), Handling.FAIL
 
 
 def _ran(counted: Sequence[Judgement], evidence: Evidence) -> Mapping[str, int]:
-    """Count by target what was held; client scripts where no scenario counts: the run is about them."""
+    """Count by target what was run; client scripts where no scenario counts: the run is about them."""
     asked = [each for each in counted if each.target in evidence.targets]
     if not counted:
         return evidence.client_ran
@@ -281,12 +281,12 @@ def _ran(counted: Sequence[Judgement], evidence: Evidence) -> Mapping[str, int]:
 
 
 def _missing(kind: Kind, subject: str, reason: str) -> Complaint:
-    remedy = "hold more scenarios, or have the policy ask for less"
+    remedy = "run more scenarios, or have the policy ask for less"
     return Complaint(kind=kind, subject=subject, reason=reason, remedy=remedy)
 
 
 def _of_vanished(evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
-    """Complain of what the baseline held, and nobody sees any more."""
+    """Complain of scenarios that the baseline ran, and this run did not."""
     now = {(each.target, each.scenario_id): each for each in evidence.checked.judgements}
     for before in evidence.baseline or ():
         if before.outcome == Outcome.NOT_APPLICABLE or not policy.counts.scenario(before.scenario_id):
@@ -300,13 +300,13 @@ def _of_vanished(evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
                 kind=Kind.VANISHED,
                 subject=_on(before),
                 reason=f"it {before.outcome} in the baseline and {why}",
-                remedy="hold the same selection, or set baseline.vanished to warn",
+                remedy="run the same selection, or set baseline.vanished to warn",
             )
             yield complaint, policy.baseline.vanished
 
 
 def _of_expectations(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
-    """Complain of entries that do not hold any more; of each once."""
+    """Complain of entries that no longer apply; of each once."""
     stale = [each for each in counted if status_of(each) is ResultStatus.STALE]
     for each in stale:
         # An entry that has expired still shows its difference; one that is stale does not.

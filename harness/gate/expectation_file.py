@@ -2,7 +2,7 @@
 
 Values are changed by tomlkit, which keeps what stands around them. Entries are taken out line by line, each
 with the comment that stands directly above it, because TOML gives such a comment to the entry before.
-Whatever was done, the result is read again and must hold exactly the entries that it should; otherwise it is
+Whatever was done, the result is read again and must have exactly the entries that it should; otherwise it is
 refused.
 """
 

@@ -47,7 +47,7 @@ class ComparedTarget:
 
     @property
     def oracle(self) -> TargetTrace | None:
-        """What it is held against; a reference is its own measure."""
+        """What it is compared with; a reference is its own measure."""
         return self.loaded.traces.get(self.trace.info.oracle or self.target)
 
     @property

@@ -31,7 +31,7 @@ class StoredRun:
 
     @property
     def oracles(self) -> frozenset[str]:
-        """Names of those that were driven only for others to be held against."""
+        """Names of those that were driven only for others to be compared with."""
         return frozenset(self.infos) - frozenset(self.header.targets)
 
 
@@ -57,7 +57,7 @@ def _info(folder: RunFolder, target: str) -> TargetInfo | None:
         return None
     headers = folder.read_headers(target)
     if not headers:
-        raise TraceError(f"{folder.headers_json(target)}: holds no header")
+        raise TraceError(f"{folder.headers_json(target)}: contains no header")
     first = headers[0]
     return TargetInfo(
         run_id=first.run_id, target=target, spec=first.spec, profile=first.profile, oracle=first.oracle

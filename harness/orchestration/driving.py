@@ -1,4 +1,4 @@
-"""The drive: every target with every script, then the references that they are held against."""
+"""The drive: every target with every script, then the references that they are compared with."""
 
 import asyncio
 import time
@@ -53,7 +53,7 @@ class RunDrive:
     _packings: Mapping[str, Packing] = field(default_factory=dict, init=False)
     _fetches: Fetches = field(default_factory=lambda: Fetches({}), init=False)
     _one_aside: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
-    """Held while a reference is driven beside brokers: one leaves them a core."""
+    """Taken while a reference runs beside brokers: one leaves them a core."""
     _oracles: dict[str, asyncio.Task[str | None]] = field(default_factory=dict, init=False)
     """By target, the name of its oracle, when that was driven."""
     _beside: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup, init=False)
@@ -134,7 +134,7 @@ class RunDrive:
             return
         chosen = self.plan.scripts if scripts is None else scripts
         self.watcher.drive_begins(name, len(chosen))
-        # Other targets may hold what cannot be handed to another process, and are of no use there.
+        # Other targets may have what cannot be handed to another process, and are of no use there.
         plan = replace(self.plan, targets=())
         drive = partial(_driven, plan, self.folder, target, name, base_config, scripts)
         try:
@@ -263,7 +263,7 @@ class RunDrive:
         )
 
     async def _settle_oracle_of(self, target: Target) -> None:
-        """Name what a target is held against: the reference of its profile, or what the plan says."""
+        """Name what a target is compared with: the reference of its profile, or what the plan says."""
         record = self._records[target.name]
         if not record.descriptions:
             return
@@ -283,12 +283,12 @@ class RunDrive:
             self._oracles[target.name] = self._beside.create_task(self._oracle_of(target, record))
 
     async def _oracle_of(self, target: Target, record: TargetRecord) -> str | None:
-        """Drive the reference that a target is held against, unless it was already, and return its name."""
+        """Drive the reference that a target is compared with, unless it was already, and return its name."""
         try:
             with blaming_target():
                 oracle = oracle_for(target, record.descriptions[0])
         except TargetError as error:
-            record.lost = record.lost or f"nothing to hold it against: {error}"
+            record.lost = record.lost or f"nothing to compare it with: {error}"
             return None
         async with self._one_aside:
             name = self._name_of(oracle)

@@ -33,7 +33,7 @@ class RunPlan:
 
     run_id: str
     scripts: Mapping[str, Script]
-    """What is to be held, by scenario id."""
+    """What is to run, by scenario id."""
     catalogue: frozenset[str]
     """Every scenario id that there is, chosen or not."""
     targets: tuple[Target, ...]
@@ -49,11 +49,11 @@ class RunPlan:
     at_once: int | None = None
     """How many targets may have their brokers up together; None for all."""
     against: str | None = None
-    """Name of the target that all others are held against, in place of the reference of their profile."""
+    """Name of the target that all others are compared with, in place of the reference of their profile."""
     clauses: tuple[Clause, ...] = ()
     """The rows of the catalogue, for the run to say which of them it exercised."""
     shard: "RunShard | None" = None
-    """Which part of the selection this run is to hold; None for all of it."""
+    """Which part of the selection this run is to run; None for all of it."""
     selection: Mapping[str, Script] | None = None
     """The scenarios of all shards; None where `scripts` has them all."""
     repeat: int = 1
@@ -108,7 +108,7 @@ class RunShard:
 
 
 def scenario_digest(scripts: Mapping[str, Script]) -> str:
-    """Return a hash of scripts: equal where the same conversations are held."""
+    """Return a hash of scripts: equal where the same conversations are run."""
     digests = "".join(scripts[name].digest() for name in sorted(scripts))
     return sha256(digests.encode()).hexdigest()[:16]
 
@@ -161,7 +161,7 @@ def select_scripts(
         and not any(_matches(name, pattern) for pattern in skipped)
     }
     if not chosen:
-        raise PlanError("the selection leaves no scenario to hold")
+        raise PlanError("the selection leaves no scenario to run")
     return chosen
 
 
@@ -170,7 +170,7 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def parse_targets(specs: Sequence[str], *, profile: str | None = None) -> tuple[Target, ...]:
-    """Parse target specs; the profile, if given, holds for all but references that name one of their own.
+    """Parse target specs; the profile, if given, applies to all but references that name one of their own.
 
     Raises:
         PlanError: a spec names no target, two have one name, or nobody takes the profile.

@@ -69,7 +69,7 @@ def _takes_log_away(script: Script) -> bool:
 
 
 class ReferenceRuns:
-    """Runs scripts on the reference held to one profile."""
+    """Runs scripts on the reference in one profile."""
 
     def __init__(self, profile: str) -> None:
         self._target = ReferenceTarget(profile)

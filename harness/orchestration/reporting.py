@@ -84,12 +84,12 @@ def newest_up_to(run_id: str, archive: Archive) -> tuple[str, ...]:
     """Return a run and those of an archive that began before it, the newest so many, in their order."""
     with naming_damage(archive.root):
         tables = [pq.read_table(file, columns=["run_id", "started_at"]) for file in archive.files("runs")]
-    held = set(archive.run_ids())
+    archived = set(archive.run_ids())
     in_turn = sorted(
         (row["started_at"], row["run_id"])
         for table in tables
         for row in table.to_pylist()
-        if row["run_id"] in held
+        if row["run_id"] in archived
     )
     names = [name for _, name in in_turn]
     if run_id not in names:

@@ -1,4 +1,4 @@
-"""Holds cohorts of rounds with a broker: set-ups one by one, rivals all at once, looks back one by one."""
+"""Runs cohorts of rounds on a broker: set-ups one by one, rivals all at once, looks back one by one."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ _FILLER_CLIENT: Final = "filler"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Driver:
-    """Holds rounds on one stage."""
+    """Runs rounds on one stage."""
 
     stage: Stage
     prefix: str
@@ -41,7 +41,7 @@ class Driver:
     """Rivals that are not answered within this are parked, as far as the look back is concerned."""
 
     async def run(self, cohorts: Iterable[RoundBatch]) -> None:
-        """Hold cohorts one after the other, the rounds of each at once.
+        """Run cohorts one after the other, the rounds of each at once.
 
         Raises:
             ConnectionLost: the broker accepts no connections any more.

@@ -1,4 +1,4 @@
-"""One round being held: requests sent without waiting, answers awaited elsewhere, times taken of both."""
+"""One round as it runs: requests sent without waiting, answers awaited elsewhere, times taken of both."""
 
 import asyncio
 import time
@@ -61,7 +61,7 @@ class Asked:
 
 @dataclass(slots=True, kw_only=True)
 class RoundRunner:
-    """Holds one round, on lines that it takes for each request and returns once that is answered."""
+    """Runs one round, on lines that it takes for each request and returns once that is answered."""
 
     round: Round
     group_id: str
@@ -79,7 +79,7 @@ class RoundRunner:
         self._indices = {id(step): index for index, step in enumerate(self.round.steps)}
 
     async def run(self, steps: Iterable[Step]) -> None:
-        """Hold the set-up or the look back, one request after the other, as far as values are there."""
+        """Run the set-up or the look back, one request after the other, as far as values are there."""
         for step in steps:
             if not isinstance(step, Send):
                 continue
@@ -92,7 +92,7 @@ class RoundRunner:
             await self.answered(step, line, asked)
 
     async def race(self, strand: Strand, line: Connection, frame: bytes, asked: Asked) -> None:
-        """Hold a strand whose first request is ready to be sent; its steps are requests and their answers."""
+        """Run a strand whose first request is ready to be sent; its steps are requests and their answers."""
         if strand.delay_us:
             await asyncio.sleep(strand.delay_us / 1e6)
         first, *others = requests_of(strand.steps)
@@ -189,7 +189,7 @@ class RoundRunner:
         return canonicaliser
 
     def _resolved(self, step: Send) -> Mapping[str, FieldValue]:
-        resolved: Mapping[str, FieldValue] = self._bindings.resolve_fields(step.fields)  # type: ignore[assignment] # a resolved request holds plain values only
+        resolved: Mapping[str, FieldValue] = self._bindings.resolve_fields(step.fields)  # type: ignore[assignment] # a resolved request contains plain values only
         return resolved
 
 

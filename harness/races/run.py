@@ -43,7 +43,7 @@ class RacesPlan:
 
 
 async def drive(plan: RacesPlan, tell: Tell) -> RacesFolder:
-    """Hold all rounds of a plan, one target after the other; return where the histories are.
+    """Run all rounds of a plan, one target after the other; return where the histories are.
 
     Raises:
         TargetError: a target cannot be had, or is lost; what was recorded until then is on file.

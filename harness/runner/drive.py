@@ -88,8 +88,8 @@ class Gate:
     """What targets that are driven together share: rounds of brokers, and slots for scenarios.
 
     Attributes:
-        slots: whoever runs a scenario holds one; they bound how late this process may be for a timer.
-        late_slots: a broker of scripts that come later holds one, and its scripts hold none.
+        slots: each running scenario takes one; they bound how late this process may be for a timer.
+        late_slots: a broker of scripts that come later takes one, and its scripts take none.
         rounds: which brokers are up together.
     """
 
@@ -136,10 +136,10 @@ class Drive:
     _lost: str | None = field(default=None, init=False)
     _start_failure: str | None = field(default=None, init=False)
     """Why a broker could not be started, which ends what goes on with the target's others."""
-    _held_since_s: float | None = field(default=None, init=False)
+    _first_conversation_s: float | None = field(default=None, init=False)
 
     async def run(self, scripts: Sequence[Script]) -> DriveResult:
-        """Hold every script with a broker of the configuration that it wants.
+        """Run every script with a broker of the configuration that it wants.
 
         Raises:
             TargetError: no broker could be had; what was recorded by others stays.
@@ -155,7 +155,7 @@ class Drive:
             raise errors.exceptions[0] from None
         finally:
             self.gate.settle(self.target_name)
-        began_s = self._held_since_s or time.monotonic()
+        began_s = self._first_conversation_s or time.monotonic()
         return DriveResult(drive_ms=round((time.monotonic() - began_s) * 1000, 1), lost=self._lost)
 
     async def _drive_rounds(self, placed: Sequence[tuple[BrokerGroup, Path]]) -> None:
@@ -188,7 +188,7 @@ class Drive:
                     broker_config={**self.base_config, **broker_group.broker_config},
                     directory=directory,
                     progress=lambda text: self.watcher.target_says(self.target_name, text),
-                    holds=broker_group.holds,
+                    breakpoints=broker_group.breakpoints,
                     broker_actions=broker_group.broker_actions,
                 )
         except TargetError as error:
@@ -204,7 +204,7 @@ class Drive:
                 broker = await self._started(broker_group, directory)
                 try:
                     await turn.all_ready()
-                    self._held_since_s = self._held_since_s or time.monotonic()
+                    self._first_conversation_s = self._first_conversation_s or time.monotonic()
                     await self._run_cohorts(broker, broker_group, self._slots(broker))
                     self._lost = self._lost or how_it_ended(broker)
                 finally:
@@ -228,7 +228,7 @@ class Drive:
         """Run the cohorts of a party when all targets are through with the first ones."""
         async with self.gate.late_slots.taken(broker_group), broker_slots().taken(self.target.process_count):
             broker = await self._started(broker_group, directory)
-            self._held_since_s = self._held_since_s or time.monotonic()
+            self._first_conversation_s = self._first_conversation_s or time.monotonic()
             try:
                 await self._run_cohorts(broker, broker_group, None)
                 self._lost = self._lost or how_it_ended(broker)
@@ -244,7 +244,7 @@ class Drive:
             try:
                 if number and broker_group.cohorts[number - 1].clears and how_it_ended(broker) is None:
                     await _clear(broker)
-                # Who waits for others to act on the broker holds no slot: it could keep another from coming.
+                # A script that waits for others gives its slot back, since they may need it.
                 scripts = self._fitted(broker, each.scripts)
                 await self._run_all(broker, scripts, None if each.acts else slots, rendezvous)
             except TargetError as error:

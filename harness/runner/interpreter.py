@@ -1,4 +1,4 @@
-"""Holds one script with one stage.
+"""Runs one script on one stage.
 
 Whatever happens is recorded and the conversation goes on: an answer that is not as expected, a closed
 connection, no answer at all. It ends early only where a value is missing that the rest cannot do without, or
@@ -27,8 +27,8 @@ from harness.scenario.script import (
     Elapse,
     PauseAt,
     Receive,
-    Release,
     Repeat,
+    ResumeFrom,
     Script,
     SeeClosed,
     Send,
@@ -61,7 +61,7 @@ class TargetLost(Exception):  # noqa: N818 - an observation about the target, no
 
 @dataclass(slots=True, kw_only=True)
 class Interpreter:
-    """Holds one conversation."""
+    """Runs one conversation."""
 
     script: Script
     stage: Stage
@@ -85,7 +85,7 @@ class Interpreter:
     """The last step that ended every connection; -1 while there was none."""
 
     async def run(self) -> None:
-        """Hold the conversation to its end, or record why it ended before."""
+        """Run the conversation to its end, or record why it ended before."""
         index = 0
         try:
             for index, step in enumerate(self.script.steps):
@@ -125,7 +125,7 @@ class Interpreter:
             case Elapse():
                 await self.stage.elapse(step.duration_ms)
                 self.recorder.note(EventKind.ELAPSED, EventPosition(step=index), elapsed_ms=step.duration_ms)
-            case DoToBroker() | Append() | PauseAt() | Release():
+            case DoToBroker() | Append() | PauseAt() | ResumeFrom():
                 await self._control(index, step)
 
     async def _control(self, index: int, step: Control) -> None:
@@ -142,8 +142,8 @@ class Interpreter:
             case PauseAt():
                 partitions = frozenset(map(self._partition_of, step.of))
                 await self._together(partial(self.stage.pause_at, Breakpoint(step.point), partitions))
-            case Release():
-                await self._together(partial(self.stage.release, Breakpoint(step.point)))
+            case ResumeFrom():
+                await self._together(partial(self.stage.resume_from, Breakpoint(step.point)))
         self.recorder.note(EventKind.CONTROL, EventPosition(step=index), step_text(step))
 
     async def _cut_connections(self, index: int, action: BrokerAction) -> None:
@@ -168,12 +168,12 @@ class Interpreter:
 
     async def _append(self, step: Append) -> None:
         resolved = [self.bindings.resolve_fields(record) for record in step.records]
-        # A resolved record holds plain values only.
+        # A resolved record contains plain values only.
         records = [encode_record(record) for record in resolved]  # type: ignore[arg-type] # resolved: plain values only
         await self.stage.append(self._partition_of(step.group), records)
 
     def _partition_of(self, group: GroupRef) -> int:
-        assert self.partitions is not None, "a script that minds is not held where nobody knows"
+        assert self.partitions is not None, "a script that minds is not run where nobody knows"
         return partition_of(self.bindings.groups[group.name], self.partitions)
 
     async def _together(self, action: Action) -> None:
@@ -275,7 +275,7 @@ class Interpreter:
     async def _write(self, place: EventPosition, step: Send | Repeat, fields: Mapping[str, object]) -> bool:
         """Send a request; tells whether it could be."""
         self._correlation_id += 1
-        resolved: Mapping[str, FieldValue] = self.bindings.resolve_fields(fields)  # type: ignore[arg-type,assignment] # a resolved request holds plain values only
+        resolved: Mapping[str, FieldValue] = self.bindings.resolve_fields(fields)  # type: ignore[arg-type,assignment] # a resolved request contains plain values only
         payload = encode_request(
             step.api,
             step.api_version,

@@ -14,8 +14,8 @@ from harness.scenario.script import (
     DoToBroker,
     PauseAt,
     Receive,
-    Release,
     Repeat,
+    ResumeFrom,
     Script,
     SeeClosed,
     Send,
@@ -169,7 +169,7 @@ def _needed(step: Step) -> Capability | None:
     match step:
         case DoToBroker():
             return BrokerAction(step.lever).needs
-        case PauseAt() | Release():
+        case PauseAt() | ResumeFrom():
             return Breakpoint(step.point).needs
         case Append():
             return Capability.WRITE_LOG

@@ -158,7 +158,7 @@ def _journal(folder: RunFolder, target: str) -> Path:
 
 
 def finish(folder: RunFolder, *, ended: str, drive_ms: float = 0.0) -> TappedRun:
-    """Decode the journals of a tap's run, check what they hold, and say how it ended; also again, later.
+    """Decode the journals of a tap's run, check what they contain, and say how it ended; also again, later.
 
     Raises:
         TraceError: this is no tap's run, or a file of it is damaged.

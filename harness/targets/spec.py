@@ -50,7 +50,7 @@ def parse_target(spec: str, *, profile: str | None = None, start_timeout_ms: flo
 
     Args:
         spec: one of `SPEC_FORMS`.
-        profile: the profile of the reference to hold the target against; by default a version's own, or a
+        profile: the profile of the reference to compare the target with; by default a version's own, or a
             guess for a broker that tells none.
         start_timeout_ms: how long a broker may take to get ready; by default what is right for its kind.
 

@@ -39,11 +39,11 @@ def with_broker(
     play: Play,
     *,
     broker_config: Mapping[str, str] = MappingProxyType({}),
-    holds: Collection[Breakpoint] = (),
+    breakpoints: Collection[Breakpoint] = (),
 ) -> ContainerBroker:
     async def start_and_stop() -> ContainerBroker:
         broker = await parse_target(spec).start(
-            broker_config=broker_config, directory=directory, progress=lambda _: None, holds=holds
+            broker_config=broker_config, directory=directory, progress=lambda _: None, breakpoints=breakpoints
         )
         assert isinstance(broker, ContainerBroker)
         stage = broker.open_stage("any")

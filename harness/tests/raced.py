@@ -185,7 +185,7 @@ class ShuffledStage(Stage):
         raise NotImplementedError
 
     @override
-    async def release(self, point: Breakpoint) -> None:
+    async def resume_from(self, point: Breakpoint) -> None:
         raise NotImplementedError
 
     @override

@@ -88,7 +88,7 @@ class MemoryStage(Stage):
     async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
         self.actions.append(f"hold {point.value}" + (f" of {sorted(partitions)}" if partitions else ""))
 
-    async def release(self, point: Breakpoint) -> None:
+    async def resume_from(self, point: Breakpoint) -> None:
         self.actions.append(f"release {point.value}")
 
     async def close(self) -> None:

@@ -172,7 +172,7 @@ def test_a_run_in_which_nothing_could_be_run_is_red(
 ) -> None:
     run = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--target", "reference:3.9")
     assert kafka_conformance(*run, NEW) == ExitCode.NOTHING_RAN
-    assert "Nothing was held with any target." in kafka_conformance.out
+    assert "Nothing was run on any target." in kafka_conformance.out
 
 
 def test_a_run_id_is_given_once(kafka_conformance: CommandLine, suites: Path, tmp_path: Path) -> None:

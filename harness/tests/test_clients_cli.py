@@ -64,8 +64,8 @@ def test_the_reference_in_process_is_stood_in_for_by_its_server() -> None:
 def test_clients_go_into_a_run_of_wire_suites_once_and_onto_its_targets(
     kafka_conformance: CommandLine, tmp_path: Path
 ) -> None:
-    held = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--run-id", "wire", RIGHT)
-    assert kafka_conformance(*held, "--target", "reference:3.9") == ExitCode.EXPECTED
+    command = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--run-id", "wire", RIGHT)
+    assert kafka_conformance(*command, "--target", "reference:3.9") == ExitCode.EXPECTED
     wire = tmp_path / "wire"
     assert specs_of(wire) == ("reference:3.9",)
     (tmp_path / "none").mkdir()

@@ -220,7 +220,7 @@ def test_a_kind_of_difference_that_is_not_severe_is_passed_over_and_reported(ran
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[require]\nscenario_count_min = 2\n", "1 scenarios were held with it; 2 are required"),
+        ("[require]\nscenario_count_min = 2\n", "1 scenarios were run on it; 2 are required"),
         ("[require]\ntargets = ['kafka:*']\n", "required target missing: kafka:*"),
     ],
 )
@@ -347,7 +347,7 @@ def test_the_files_go_elsewhere_if_that_is_wanted(ran: Ran, tmp_path: Path) -> N
     assert not (run / "gate.json").exists()
 
 
-def test_the_command_that_is_reported_holds_the_same_scenario_again_when_pasted(ran: Ran) -> None:
+def test_the_reported_command_runs_the_same_scenario_again_when_pasted(ran: Ran) -> None:
     ran.gate(ran.run("run", "--expect", str(ran.known)))
     (reported,) = [line for line in ran.out.splitlines() if line.startswith("next: ")]
     program, *arguments = shlex.split(reported.removeprefix("next: "))

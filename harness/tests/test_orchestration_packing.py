@@ -157,7 +157,7 @@ def test_whoever_changes_what_others_are_reported_has_a_broker_alone_for_its_tim
 
 
 @pytest.mark.parametrize(("profile", "disturbs"), [("4.1.0", True), ("4.4", False), ("3.9.2", False)])
-def test_a_write_that_holds_up_others_disturbs_them_where_the_release_has_that_fault(
+def test_a_write_that_delays_others_disturbs_them_where_the_release_has_that_fault(
     profile: str, *, disturbs: bool
 ) -> None:
     too_large = collect()["failures/too-large/commit"]

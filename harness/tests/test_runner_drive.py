@@ -85,7 +85,7 @@ class MemoryTarget(Target):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         if self.refuses is not None:
@@ -222,11 +222,11 @@ def test_a_scenario_that_hangs_ends_at_its_limit(tmp_path: Path, monkeypatch: py
 def test_what_goes_on_with_other_brokers_when_one_cannot_be_had_was_not_interrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = asyncio.Event()
+    begun = asyncio.Event()
 
-    class Held(HangingStage):
+    class Begun(HangingStage):
         async def connect(self, role: Role = Role.COORDINATOR) -> NoReturn:
-            held.set()
+            begun.set()
             await super().connect(role)
 
     class OneOnly(MemoryTarget):
@@ -236,16 +236,16 @@ def test_what_goes_on_with_other_brokers_when_one_cannot_be_had_was_not_interrup
             broker_config: Mapping[str, str],
             directory: Path,
             progress: Progress,
-            holds: Collection[Breakpoint] = (),
+            breakpoints: Collection[Breakpoint] = (),
             broker_actions: Collection[BrokerAction] = (),
         ) -> Broker:
             if broker_config:
-                await held.wait()
+                await begun.wait()
                 raise TargetError("no port is free\nthe end of its log")
             self.brokers.append(MemoryBroker(broker_config, self.responder))
             return self.brokers[-1]
 
-    monkeypatch.setattr(MemoryBroker, "open_stage", lambda self, _: Held(answers_none))
+    monkeypatch.setattr(MemoryBroker, "open_stage", lambda self, _: Begun(answers_none))
     target = OneOnly(can=frozenset({Capability.BROKER_CONFIG, Capability.RESTART}))
     script = record(beat)
     actions = {"needs": ("restart",), "steps": (*script.steps, DoToBroker(lever="restart"))}

@@ -25,7 +25,7 @@ def with_broker(
     directory: Path,
     target: KafkaTarget,
     play: Callable[[LocalBroker, Stage], Awaitable[None]],
-    holds: Collection[Breakpoint] = (),
+    breakpoints: Collection[Breakpoint] = (),
     broker_actions: Collection[BrokerAction] = (),
 ) -> None:
     """Let something be played with a broker, and look that nothing is left of it."""
@@ -35,7 +35,7 @@ def with_broker(
             broker_config={},
             directory=directory,
             progress=lambda _: None,
-            holds=holds,
+            breakpoints=breakpoints,
             broker_actions=broker_actions,
         )
         assert isinstance(broker, LocalBroker)
@@ -70,7 +70,7 @@ async def answers(stage: Stage, expected: str, role: Role = Role.COORDINATOR) ->
 
 
 @pytest.mark.parametrize("version", ["2.8.2", "3.9.2", "4.3.1"])
-def test_a_broker_that_is_held_in_its_load_loads_until_it_is_released(tmp_path: Path, version: str) -> None:
+def test_a_broker_that_is_paused_in_its_load_loads_until_it_resumes(tmp_path: Path, version: str) -> None:
     async def play(broker: LocalBroker, stage: Stage) -> None:
         pids = broker.pids
         await stage.pause_at(Breakpoint.LOADING)
@@ -79,14 +79,14 @@ def test_a_broker_that_is_held_in_its_load_loads_until_it_is_released(tmp_path: 
         await stage.carry_out(BrokerAction.RESTART, {})
         assert broker.pids[-1] != pids[-1]
         assert [await answer(stage) for _ in range(3)] == [LOADING] * 3
-        await stage.release(Breakpoint.LOADING)
+        await stage.resume_from(Breakpoint.LOADING)
         await answers(stage, SERVING)
 
         await stage.carry_out(BrokerAction.RESTART, {"group.max.size": "3"})
         await answers(stage, SERVING)
         assert "group.max.size=3\n" in (tmp_path / "server.properties").read_text()
 
-    with_broker(tmp_path, KafkaTarget(version), play, holds=[Breakpoint.LOADING])
+    with_broker(tmp_path, KafkaTarget(version), play, breakpoints=[Breakpoint.LOADING])
 
 
 @pytest.mark.parametrize("version", ["2.8.2", "3.9.2"])
@@ -116,7 +116,7 @@ def test_a_debugger_that_hangs_up_leaves_the_broker_running(tmp_path: Path) -> N
         await node.hang_up()
         await answers(stage, SERVING)
 
-    with_broker(tmp_path, KafkaTarget("3.9.2"), play, holds=[Breakpoint.LOADING])
+    with_broker(tmp_path, KafkaTarget("3.9.2"), play, breakpoints=[Breakpoint.LOADING])
 
 
 def test_a_method_that_a_kafka_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +131,7 @@ def test_a_method_that_a_kafka_lacks_is_named(tmp_path: Path, monkeypatch: pytes
         with pytest.raises(TargetError, match=r"CoordinatorLoaderImpl#load_all is not in this Kafka"):
             await stage.carry_out(BrokerAction.RESTART, {})
 
-    with_broker(tmp_path, KafkaTarget("4.3.1"), play, holds=[Breakpoint.LOADING])
+    with_broker(tmp_path, KafkaTarget("4.3.1"), play, breakpoints=[Breakpoint.LOADING])
 
 
 def test_who_listens_for_debuggers_but_is_none_is_reported_from_one(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_in_a_cluster_another_broker_takes_over(tmp_path: Path, version: str) ->
         await stage.carry_out(BrokerAction.MOVE, {})
         assert broker.address(Role.COORDINATOR) != former
         assert (await answer(stage), await answer(stage, Role.OTHER)) == (LOADING, ELSEWHERE)
-        await stage.release(Breakpoint.LOADING)
+        await stage.resume_from(Breakpoint.LOADING)
         await answers(stage, SERVING)
 
         moved = broker.address(Role.COORDINATOR)
@@ -180,6 +180,6 @@ def test_in_a_cluster_another_broker_takes_over(tmp_path: Path, version: str) ->
         tmp_path,
         KafkaTarget(version, node_count=3),
         play,
-        holds=[Breakpoint.LOADING],
+        breakpoints=[Breakpoint.LOADING],
         broker_actions=[BrokerAction.DISCONNECT],
     )

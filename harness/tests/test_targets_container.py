@@ -146,13 +146,13 @@ def test_a_container_can_do_what_its_kafka_can() -> None:
         Capability.RESTART,
         Capability.KILL,
         Capability.PAUSE,
-        Capability.HOLD_LOADING,
+        Capability.PAUSE_AT_LOADING,
         Capability.SOLE_LEADER,
     }
     assert of("apache/kafka:3.9.2", 3) - of("apache/kafka:4.3.1") == {
         Capability.CLUSTER,
         Capability.DISCONNECT,
-        Capability.HOLD_DEAD,
+        Capability.PAUSE_AT_DEAD,
         Capability.ORDERED_LOADS,
     }
     assert Capability.KILL not in of("apache/kafka:2.8.2")

@@ -170,7 +170,7 @@ def test_a_single_broker_is_restarted_reconfigured_paused_and_killed_over_its_lo
 
 
 @pytest.mark.parametrize("version", [SCALA, JAVA])
-def test_loading_is_held_until_it_is_released(tmp_path: Path, image_of: ImageOf, version: str) -> None:
+def test_loading_is_paused_until_it_resumes(tmp_path: Path, image_of: ImageOf, version: str) -> None:
     async def play(broker: ContainerBroker, stage: Stage) -> None:
         await commits(stage, 7)
         await stage.pause_at(Breakpoint.LOADING)
@@ -179,10 +179,10 @@ def test_loading_is_held_until_it_is_released(tmp_path: Path, image_of: ImageOf,
             answer = await ask(stage, "OffsetFetch", 5, {"group_id": "g", "topics": None})
             assert answer.text("error_code") == "COORDINATOR_LOAD_IN_PROGRESS"
             await stage.elapse(200)
-        await stage.release(Breakpoint.LOADING)
+        await stage.resume_from(Breakpoint.LOADING)
         await still_has(stage, 7)
 
-    with_broker(image_of(version), tmp_path, play, holds=[Breakpoint.LOADING])
+    with_broker(image_of(version), tmp_path, play, breakpoints=[Breakpoint.LOADING])
 
 
 @pytest.mark.broker

@@ -57,7 +57,7 @@ class _Listener:
         self._server.close()
 
 
-def _held(conversation: Callable[[_Listener, ExternalBroker], Awaitable[None]]) -> None:
+def _run(conversation: Callable[[_Listener, ExternalBroker], Awaitable[None]]) -> None:
     async def pause_at() -> None:
         listener = _Listener()
         port = await listener.start()
@@ -90,7 +90,7 @@ def test_a_broker_that_goes_away_is_reported_once_a_connection_was_lost() -> Non
         assert "connection refused" in str(broker.failure())
         await stage.close()
 
-    _held(conversation)
+    _run(conversation)
 
 
 def test_a_broker_that_accepts_no_more_is_gone() -> None:
@@ -100,7 +100,7 @@ def test_a_broker_that_accepts_no_more_is_gone() -> None:
             await broker.open_stage("any").connect()
         await _until_gone(broker)
 
-    _held(conversation)
+    _run(conversation)
 
 
 def test_a_connection_that_a_broker_closes_is_not_its_end() -> None:
@@ -116,7 +116,7 @@ def test_a_connection_that_a_broker_closes_is_not_its_end() -> None:
         assert broker.failure() is None
         await stage.close()
 
-    _held(conversation)
+    _run(conversation)
 
 
 def test_a_configuration_that_the_reference_refuses_is_reported() -> None:

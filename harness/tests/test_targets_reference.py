@@ -152,14 +152,14 @@ def test_bytes_that_are_no_request_cost_the_connection() -> None:
     _with_stage(play)
 
 
-def test_a_held_load_is_answered_as_loading_until_it_is_released() -> None:
+def test_a_paused_load_is_answered_as_loading_until_it_resumes() -> None:
     async def play(stage: Stage) -> None:
         await stage.connect()
         await stage.pause_at(Breakpoint.LOADING)
         await stage.carry_out(BrokerAction.RESTART, {})
         answer = await _ask(stage, "JoinGroup", 3, _JOIN)
         assert answer.text("error_code") == "COORDINATOR_LOAD_IN_PROGRESS"
-        await stage.release(Breakpoint.LOADING)
+        await stage.resume_from(Breakpoint.LOADING)
         answer = await _ask(stage, "JoinGroup", 3, _JOIN)
         assert answer.text("error_code") == "NONE"
 
@@ -274,7 +274,7 @@ def test_a_broker_that_stands_still_answers_when_it_goes_on() -> None:
 @pytest.mark.parametrize(
     ("profile", "error"), [("3.9", "COORDINATOR_NOT_AVAILABLE"), ("4.4", "UNKNOWN_MEMBER_ID")]
 )
-def test_a_dead_group_can_be_held_where_there_is_one(profile: str, error: str) -> None:
+def test_a_broker_can_be_paused_at_a_dead_group_where_there_is_one(profile: str, error: str) -> None:
     async def play(stage: Stage) -> None:
         member = await _joined_and_synced(stage)
         await _ask(stage, "LeaveGroup", 1, {"group_id": "g", "member_id": member["member_id"]})
@@ -283,7 +283,7 @@ def test_a_dead_group_can_be_held_where_there_is_one(profile: str, error: str) -
         delete: Fields = {"groups_names": ["g"]}
         await deleting.send(encode_request("DeleteGroups", 1, correlation_id=1, fields=delete))
         assert (await _ask(stage, "Heartbeat", 2, member)).text("error_code") == error
-        await stage.release(Breakpoint.DEAD)
+        await stage.resume_from(Breakpoint.DEAD)
         assert (await deleting.receive(timeout_ms=1)).payload
         assert (await _ask(stage, "Heartbeat", 2, member)).text("error_code") == "UNKNOWN_MEMBER_ID"
 

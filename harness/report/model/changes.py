@@ -58,7 +58,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionChange:
-    """What one target does otherwise than the target that all are held against."""
+    """What one target does otherwise than the target that all are compared with."""
 
     judgement: Judgement
     place: str
@@ -109,7 +109,7 @@ class Changes:
     run: Run
     changes: tuple[Change, ...]
     against: str | None
-    """Name of the target that all others are held against; None where each has its own reference."""
+    """Name of the target that all others are compared with; None where each has its own reference."""
     findings: tuple[VersionChange, ...]
     """What differs from that target, by scenario; none where there is no such target."""
 
@@ -297,7 +297,7 @@ def _markdown(changes: Changes) -> Iterator[str]:
     yield "## Unexplained"
     yield ""
     if not changes.unexplained:
-        yield "None: on either side of every change, the version does what it is held against."
+        yield "None: on either side of every change, the version does what its reference does."
     for change in changes.unexplained:
         yield from _item(change)
     yield ""
@@ -318,7 +318,7 @@ def _markdown(changes: Changes) -> Iterator[str]:
 
 
 def _against(changes: Changes) -> Iterator[str]:
-    yield f"## Held against {_escaped(changes.against or '')}"
+    yield f"## Compared with {_escaped(changes.against or '')}"
     yield ""
     if not changes.findings:
         yield "Nothing differs."

@@ -74,7 +74,7 @@ class ClientSection:
     steps: tuple[ClientStepRow, ...]
     replays: tuple[ReplayRow, ...]
     replayed: str
-    """How much of what was said was held against the reference, in words; empty where nothing was."""
+    """How much of what was said was compared with the reference, in words; empty where nothing was."""
     reproduction: str
     conversation: str
     reference: str

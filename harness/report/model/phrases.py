@@ -89,7 +89,7 @@ def _in_short(spec: str) -> str:
 
 
 def stands_for_reference(spec: str, command: str) -> bool:
-    """Tell whether a target that others were held against was named for that, as `--against` does.
+    """Tell whether a target that others were compared with was named for that, as `--against` does.
 
     Args:
         spec: of that target.
@@ -209,7 +209,7 @@ def headline(counts: dict[ResultStatus, int]) -> str:
     if parts:
         return ", ".join(parts)
     if sum(counts.values()) == counts.get(ResultStatus.SKIPPED, 0):
-        return "nothing was held with any target"
+        return "nothing was run on any target"
     known = counts.get(ResultStatus.KNOWN, 0)
     differences = "1 known difference" if known == 1 else f"{known} known differences"
     return f"every result was expected ({differences})" if known else "every result was expected"

@@ -1,6 +1,6 @@
 """The job's Parquet tables, read into values, strictly.
 
-A table that is missing, lacks a column, or holds a column of another type or with nulls where none may be is
+A table that is missing, lacks a column, or has a column of another type or with nulls where none may be is
 a `ReportError`: a report on half of the facts would look like a report on all of them. Columns that nobody
 here asks for are left alone.
 """

@@ -43,7 +43,7 @@ class GroupData(StoredData):
 
     @property
     def shown(self) -> tuple[tuple[float, str, str], ...]:
-        """As many happenings as a page holds."""
+        """As many events as a page shows."""
         return self.happenings[:_HAPPENING_COUNT_MAX]
 
     @property

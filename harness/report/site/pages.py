@@ -80,7 +80,7 @@ class Pages:
         }
 
     def write(self, file: str, template: str, **values: object) -> Path:
-        """Write a page; what UTF-8 cannot hold (half a surrogate pair that a target sent) is spelt out."""
+        """Write a page; what UTF-8 cannot contain (half a surrogate pair that a target sent) is spelt out."""
         shared = {**self._shared, "file": file, "root": "../" * file.count("/")}
         text = _environment().get_template(template).render(**shared, **values)
         return self.write_text(file, text)

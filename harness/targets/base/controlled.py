@@ -47,13 +47,13 @@ class ControlledBroker(Broker):
         """Do something to the coordinator's broker, and wait until whoever coordinates then can be asked."""
 
     async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
-        """Hold whoever coordinates when it next comes to a point, in some partitions or in any."""
+        """Pause whoever coordinates when it next comes to a point, in some partitions or in any."""
         where = f" in partitions {sorted(partitions)}" if partitions else ""
-        raise TargetError(f"{self._description.spec} cannot be held at {point.value}{where}")
+        raise TargetError(f"{self._description.spec} cannot be paused at {point.value}{where}")
 
-    async def release(self, point: Breakpoint) -> None:
-        """Let it go on, and hold nobody there any more."""
-        raise TargetError(f"{self._description.spec} is not held at {point.value}")
+    async def resume_from(self, point: Breakpoint) -> None:
+        """Let it go on, and pause nobody at that point any more."""
+        raise TargetError(f"{self._description.spec} is not paused at {point.value}")
 
 
 class ControlledStage(TcpStage):
@@ -83,5 +83,5 @@ class ControlledStage(TcpStage):
         await self._controls.pause_at(point, partitions)
 
     @override
-    async def release(self, point: Breakpoint) -> None:
-        await self._controls.release(point)
+    async def resume_from(self, point: Breakpoint) -> None:
+        await self._controls.resume_from(point)

@@ -67,8 +67,8 @@ class DelegatedStage(Stage):
         await self._inner.pause_at(point, partitions)
 
     @override
-    async def release(self, point: Breakpoint) -> None:
-        await self._inner.release(point)
+    async def resume_from(self, point: Breakpoint) -> None:
+        await self._inner.resume_from(point)
 
     @override
     async def close(self) -> None:

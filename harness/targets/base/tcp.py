@@ -215,11 +215,11 @@ class TcpStage(Stage):
 
     @override
     async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
-        raise TargetError(f"{self._host}:{self._port} cannot be held")
+        raise TargetError(f"{self._host}:{self._port} cannot be paused")
 
     @override
-    async def release(self, point: Breakpoint) -> None:
-        raise TargetError(f"{self._host}:{self._port} is not held")
+    async def resume_from(self, point: Breakpoint) -> None:
+        raise TargetError(f"{self._host}:{self._port} is not paused")
 
     @override
     async def close(self) -> None:

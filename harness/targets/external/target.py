@@ -123,7 +123,7 @@ class ExternalTarget(Target):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         if broker_config:

@@ -106,7 +106,7 @@ class LibrdkafkaMockTarget(Target):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         if (lacking := why_without("clients")) is not None:
@@ -224,7 +224,7 @@ class LibrdkafkaMockBroker(Broker):
 
     @override
     async def stop(self) -> None:
-        # Clusters hold nothing that would have to be written, and end with the program.
+        # Clusters have nothing that would have to be written, and end with the program.
         await self._program.stop()
 
 

@@ -59,7 +59,7 @@ _READY_TIMEOUT_MS: Final = 60_000.0
 
 
 class ReferenceTarget(Target):
-    """The reference coordinator, in process, held to one profile."""
+    """The reference coordinator, in process, in one profile."""
 
     def __init__(self, profile: str | None = None, *, profile_in_spec: bool = False) -> None:
         self._stage: type[ReferenceStage] = ReferenceStage
@@ -81,7 +81,7 @@ class ReferenceTarget(Target):
     def capabilities(self) -> frozenset[Capability]:
         if self._profile.coordinator is CoordinatorFamily.JAVA:
             # It marks a group Dead and removes it in one step, and draws lots what is loaded first.
-            return frozenset(Capability) - {Capability.HOLD_DEAD, Capability.ORDERED_LOADS}
+            return frozenset(Capability) - {Capability.PAUSE_AT_DEAD, Capability.ORDERED_LOADS}
         return frozenset(Capability)
 
     @property
@@ -96,7 +96,7 @@ class ReferenceTarget(Target):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         properties = {**CONFORMANCE_CONFIG, **broker_config}
@@ -127,7 +127,7 @@ def reference_profile(name: str) -> Profile:
 
 
 class ReferenceBroker(Broker):
-    """Makes a coordinator for each stage; holds nothing itself."""
+    """Makes a coordinator for each stage; has no state of its own."""
 
     def __init__(
         self,
@@ -247,7 +247,7 @@ class ReferenceStage(Stage):
     async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
         await self.prepared()
         if self._has_long_log and action in _RELOADING:
-            self._cluster.hold_loading()
+            self._cluster.pause_at_loading()
             self._load_ends_ms = self._clock_ms + _LONG_LOAD_MS
         before = self._coordinator
         self._carry_out(action, broker_config)
@@ -320,17 +320,17 @@ class ReferenceStage(Stage):
         await self.prepared()
         match point:
             case Breakpoint.LOADING:
-                self._cluster.hold_loading(partitions)
+                self._cluster.pause_at_loading(partitions)
             case Breakpoint.DEAD:
-                self._cluster.hold_dead()
+                self._cluster.pause_at_dead()
 
     @override
-    async def release(self, point: Breakpoint) -> None:
+    async def resume_from(self, point: Breakpoint) -> None:
         match point:
             case Breakpoint.LOADING:
-                self.deliver(self._cluster.release_loading(now_ms=self._now()))
+                self.deliver(self._cluster.resume_from_loading(now_ms=self._now()))
             case Breakpoint.DEAD:
-                self.deliver(self._cluster.release_dead(now_ms=self._now()))
+                self.deliver(self._cluster.resume_from_dead(now_ms=self._now()))
 
     @override
     async def close(self) -> None:
@@ -361,7 +361,7 @@ class ReferenceStage(Stage):
         self.deliver(self._cluster.advance(now_ms=self._now()))
         if self._load_ends_ms is not None and self._load_ends_ms <= self._clock_ms:
             self._load_ends_ms = None
-            self.deliver(self._cluster.release_loading(now_ms=self._now()))
+            self.deliver(self._cluster.resume_from_loading(now_ms=self._now()))
         after = self._cluster.next_deadline()
         assert after is None or after > self._clock_ms, "a deadline that has passed was not met"
         return True

@@ -53,7 +53,7 @@ _LOSES_ITS_PROCESS: Final = frozenset({BrokerAction.RESTART, BrokerAction.KILL})
 
 
 class ReferenceTcpTarget(Target):
-    """The reference coordinator's own server, held to one profile."""
+    """The reference coordinator's own server, in one profile."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class ReferenceTcpTarget(Target):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         properties = {**CONFORMANCE_CONFIG, **broker_config}

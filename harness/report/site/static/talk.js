@@ -17,7 +17,7 @@
   /* What would fill the page stands shortened, and whole where it is pointed at or differs. */
   const shortened = (text) => (text.length > LONG ? `${text.slice(0, LONG)}… (${text.length} characters)` : text);
 
-  /* Lay JSON out over lines without reading its numbers, which may be larger than a script can hold. */
+  /* Lay JSON out over lines without reading its numbers, which may be larger than JavaScript can represent. */
   const indented = (text) => {
     let out = "", depth = 0, quoted = false;
     const line = () => `\n${"  ".repeat(depth)}`;
