@@ -26,18 +26,18 @@ _LIMIT_S: Final = 300.0
 
 @ends_with_exit_code
 def clean(
-    target: Annotated[str, typer.Argument(help="`external:HOST:PORT`, as it was driven.")],
+    target: Annotated[str, typer.Argument(help="The `external:HOST:PORT` of the runs.")],
     *,
-    run: Annotated[str | None, typer.Option(help="Only what this run made, however young.")] = None,
+    run: Annotated[str | None, typer.Option(help="Only what this run made, of any age.")] = None,
     older_than: Annotated[
         str | None,
-        typer.Option(help=f"Only what is older, e.g. `30m` or `7d`; {_DEFAULT_AGE} if nothing is said."),
+        typer.Option(help=f"Only what is older, e.g. `30m` or `7d`; by default {_DEFAULT_AGE}."),
     ] = None,
 ) -> ExitCode:
-    """Delete the groups and topics, and abort the transactions, that killed runs left on a broker of others.
+    """Clean an external broker: delete the groups and topics, and abort the transactions, of killed runs.
 
-    Only what begins as the harness names things there is looked at; a run that still goes on is left alone as
-    long as it is younger than the age that is asked for.
+    Only names that begin as the harness names things are looked at. A run that still goes on is safe while it
+    is younger than the age that you give.
     """
     if run is not None and older_than is not None:
         raise PlanError("--run and --older-than are one too many: a run is cleaned up whatever its age")

@@ -36,7 +36,7 @@ _OPTIONAL: Final = {
 def doctor(
     *, suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites"
 ) -> ExitCode:
-    """Tell what is there, what is missing and what to do about it."""
+    """Check this machine: what is there, what is missing, and what to do about it."""
     checks = (_python(), _packages(), _suites(suites), *all_checks())
     table = Table(box=None, pad_edge=False, show_header=False)
     for column in ("mark", "name", "detail"):

@@ -24,11 +24,11 @@ _LATEST = Path("reports", LATEST)
 def loading_table(
     runs: Annotated[list[Path] | None, _RUNS] = None,
     *,
-    out: Annotated[Path | None, typer.Option(help="Write it there instead.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write to this file instead of printing.")] = None,
 ) -> ExitCode:
-    """Print what each version of each API answered while a coordinator loaded, as a table of Markdown.
+    """Print a Markdown table of what each version of each API answered while a coordinator loaded.
 
-    Ends with 1 where a target did not answer as the reference does.
+    The exit code is 1 if a target did not answer as the reference does.
     """
     table = LoadingTable()
     for path in runs or [_LATEST]:

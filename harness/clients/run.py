@@ -366,11 +366,11 @@ class _Drive:
         self, script: ClientScript, library: ClientLibrary, admin: "Admin", directory: Path
     ) -> ClientEnvironment:
         async def carry_out(action: BrokerAction) -> None:
-            stage = self.broker.open_stage(script.id)
+            session = self.broker.open_session(script.id)
             try:
-                await stage.carry_out(action, {})
+                await session.carry_out(action, {})
             finally:
-                await stage.close()
+                await session.close()
 
         return ClientEnvironment(
             bootstrap=self.way.address(conversation(script.id, library.name)),

@@ -114,7 +114,7 @@ def mutant_info(profile: str) -> TargetInfo:
 class _WithOneBrokerEach(Target):
     """The reference, with one broker for each configuration that was ever asked for.
 
-    A broker of the reference has nothing but its configuration, and brings a coordinator to each stage.
+    A broker of the reference has nothing but its configuration, and brings a coordinator to each session.
     """
 
     def __init__(self, target: ReferenceTarget) -> None:

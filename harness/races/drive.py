@@ -12,7 +12,7 @@ from harness.races.plan import RoundBatch, Strand, requests_of
 from harness.races.round_runner import Asked, Lines, RoundRunner, now_us
 from harness.scenario.errors import UnboundReferenceError
 from harness.scenario.script import Send
-from harness.targets.base.interface import Connection, ConnectionLost, NoAnswer, Stage
+from harness.targets.base.interface import BrokerSession, Connection, ConnectionLost, NoAnswer
 from harness.targets.external.namespace import TopicNames
 from harness.wire.codec import Fields, FieldValue, decode_response, encode_request
 from harness.wire.errors import MalformedResponse
@@ -25,9 +25,9 @@ _FILLER_CLIENT: Final = "filler"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Driver:
-    """Runs rounds on one stage."""
+    """Runs rounds on one broker session."""
 
-    stage: Stage
+    session: BrokerSession
     prefix: str
     """What the ids of its groups begin with; no other run on that broker may use it."""
     record: Callable[[History], None]
@@ -46,7 +46,7 @@ class Driver:
         Raises:
             ConnectionLost: the broker accepts no connections any more.
         """
-        lines = Lines(self.stage, self.topics)
+        lines = Lines(self.session, self.topics)
         for cohort in cohorts:
             for history in await self._run_batch(cohort, lines):
                 self.record(history)

@@ -11,7 +11,7 @@ from harness.races.plan import Round, Strand, requests_of
 from harness.scenario.bindings import Bindings
 from harness.scenario.errors import UnboundReferenceError
 from harness.scenario.script import Send, Step
-from harness.targets.base.interface import Connection, ConnectionLost, NoAnswer, Stage
+from harness.targets.base.interface import BrokerSession, Connection, ConnectionLost, NoAnswer
 from harness.targets.external.namespace import TopicNames
 from harness.trace.canonical import Canonicaliser, member_prefixes
 from harness.wire.codec import Fields, FieldValue, decode_response, encode_request
@@ -21,15 +21,15 @@ from harness.wire.errors import MalformedResponse
 class Lines:
     """Connections that are free, to be used again by whoever comes next."""
 
-    def __init__(self, stage: Stage, topics: TopicNames | None = None) -> None:
+    def __init__(self, session: BrokerSession, topics: TopicNames | None = None) -> None:
         """Begin without a connection; topics are called otherwise on a broker of others."""
-        self._stage = stage
+        self._session = session
         self._topics = topics
         self._free: list[Connection] = []
 
     async def take(self) -> Connection:
         """Return a connection that nobody uses."""
-        return self._free.pop() if self._free else await self._stage.connect()
+        return self._free.pop() if self._free else await self._session.connect()
 
     def outgoing(self, fields: Fields) -> Fields:
         """Return a request's fields as the broker is to get them."""

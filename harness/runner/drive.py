@@ -24,7 +24,7 @@ from harness.targets.base.clearing import clear_log
 from harness.targets.base.interface import (
     Broker,
     BrokerDescription,
-    Stage,
+    BrokerSession,
     Target,
     TargetError,
 )
@@ -309,11 +309,11 @@ class Drive:
         if failure is not None:
             recorder.note(EventKind.ABANDONED, _NOWHERE, f"{TARGET_LOST}{failure}")
             return
-        stage = broker.open_stage(script.id)
-        recorder.now_ms = stage.now_ms
+        session = broker.open_session(script.id)
+        recorder.now_ms = session.now_ms
         try:
             async with asyncio.timeout(self.limits.scenario_s):
-                await self._converse(broker, script, stage, recorder, rendezvous)
+                await self._converse(broker, script, session, recorder, rendezvous)
         except TimeoutError:
             note = f"the scenario's limit of {self.limits.scenario_s:g} s had passed"
             recorder.note(EventKind.ABANDONED, _NOWHERE, note)
@@ -327,13 +327,13 @@ class Drive:
         except Exception as error:  # noqa: BLE001 - our fault is a result too, and must not stop the others
             recorder.note(EventKind.HARNESS_ERROR, _NOWHERE, repr(error))
         finally:
-            await stage.close()
+            await session.close()
 
     async def _converse(
         self,
         broker: Broker,
         script: Script,
-        stage: Stage,
+        session: BrokerSession,
         recorder: Recorder,
         rendezvous: Rendezvous | None,
     ) -> None:
@@ -341,14 +341,14 @@ class Drive:
         with sampler().watching(broker) as watch:
             interpreter = Interpreter(
                 script=script,
-                stage=stage,
+                session=session,
                 recorder=recorder,
                 bindings=Bindings(groups=self._groups(script, broker)),
                 partitions=num_partitions(broker.description),
                 topics=None if run_namespace is None else run_namespace.topics,
                 broker_failure=lambda: how_it_ended(broker),
                 rendezvous=rendezvous,
-                witness=None if watch is None else Witness(watch=watch, now_ms=stage.now_ms),
+                witness=None if watch is None else Witness(watch=watch, now_ms=session.now_ms),
             )
             await interpreter.run()
 
@@ -372,11 +372,11 @@ class Drive:
 
 
 async def _clear(broker: Broker) -> None:
-    stage = broker.open_stage("between-cohorts")
+    session = broker.open_session("between-cohorts")
     try:
-        await clear_log(stage, partitions=num_partitions(broker.description) or 1, timeout_ms=_CLEAR_MS)
+        await clear_log(session, partitions=num_partitions(broker.description) or 1, timeout_ms=_CLEAR_MS)
     finally:
-        await stage.close()
+        await session.close()
 
 
 def how_it_ended(broker: Broker) -> str | None:

@@ -17,7 +17,7 @@ from confluent_kafka.cimpl import NewTopic
 from harness.orchestration.run import orchestrate
 from harness.targets.base.dialogue import Dialogue
 from harness.targets.base.prepare import ask_until
-from harness.targets.base.tcp import TcpStage, new_connect_slots
+from harness.targets.base.tcp import TcpSession, new_connect_slots
 from harness.targets.external.namespace import MARK, made
 from harness.targets.kafka.local_nodes import LocalNodes
 from harness.tests.completed_runs import CHECKOUT, Quiet, plan_of
@@ -92,7 +92,7 @@ def logs(nodes: LocalNodes) -> Mapping[str, bytes]:
 async def reported(address: str) -> Mapping[str, FieldValue]:
     """Ask for all that the broker says of others' groups, topics, transactions and settings."""
     host, _, port = address.rpartition(":")
-    stage = TcpStage(host, int(port), connect_slots=new_connect_slots())
+    session = TcpSession(host, int(port), connect_slots=new_connect_slots())
 
     async def ask(dialogue: Dialogue) -> Mapping[str, FieldValue]:
         await dialogue.learn_versions()
@@ -116,9 +116,9 @@ async def reported(address: str) -> Mapping[str, FieldValue]:
         return found
 
     try:
-        return await ask_until(stage, ask, timeout_ms=60_000, failure=lambda: None)
+        return await ask_until(session, ask, timeout_ms=60_000, failure=lambda: None)
     finally:
-        await stage.close()
+        await session.close()
 
 
 @pytest.mark.broker

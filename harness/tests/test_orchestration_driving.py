@@ -20,7 +20,7 @@ from harness.targets.base.interface import (
     Target,
     TargetError,
 )
-from harness.targets.reference.target import ReferenceStage, ReferenceTarget
+from harness.targets.reference.target import ReferenceSession, ReferenceTarget
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.trace.events import Event, EventKind
 from harness.trace.files import RunFolder, read_events
@@ -146,14 +146,14 @@ class Impatient(Quiet):
 def test_a_run_that_is_asked_to_stop_tells_of_every_scenario_what_became_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    connect = ReferenceStage.connect
+    connect = ReferenceSession.connect
 
-    async def connect_slowly(stage: ReferenceStage, role: Role = Role.COORDINATOR) -> Connection:
+    async def connect_slowly(session: ReferenceSession, role: Role = Role.COORDINATOR) -> Connection:
         for _ in range(100):
             await asyncio.sleep(0)
-        return await connect(stage, role)
+        return await connect(session, role)
 
-    monkeypatch.setattr(ReferenceStage, "connect", connect_slowly)
+    monkeypatch.setattr(ReferenceSession, "connect", connect_slowly)
     report, folder = driven(tmp_path, Disguised("slow", "4.4"), watcher=Impatient(), jobs=1)
     assert report.ended == "interrupted"
     assert folder.targets() == ("slow",)

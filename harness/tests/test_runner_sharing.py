@@ -19,8 +19,8 @@ from harness.runner.sharing import (
 )
 from harness.scenario import Breakpoint, Capability, Conversation, Script, ask, expect, record, scenario
 from harness.scenario.script import Send
-from harness.targets.base.interface import Broker, BrokerAction, Stage, TargetError
-from harness.tests.stages import MemoryStage
+from harness.targets.base.interface import Broker, BrokerAction, BrokerSession, TargetError
+from harness.tests.stages import MemorySession
 from harness.tests.test_runner_drive import MemoryBroker, MemoryTarget, Silent, answers_none
 from harness.trace.events import Event, EventKind
 
@@ -158,17 +158,17 @@ def test_what_a_target_cannot_do_needs_no_broker_of_its_own() -> None:
 
 @dataclass(slots=True)
 class SharedBroker(MemoryBroker):
-    """One whose stages note what is done to it in one list."""
+    """One whose broker sessions note what is done to it in one list."""
 
     actions: list[str] = field(default_factory=list)
 
-    def open_stage(self, scenario_id: str) -> Stage:
-        return MemoryStage(self.responder, actions=self.actions)
+    def open_session(self, scenario_id: str) -> BrokerSession:
+        return MemorySession(self.responder, actions=self.actions)
 
 
 @dataclass(slots=True)
 class OwnBroker(SharedBroker):
-    """One whose stages each have a coordinator."""
+    """One whose broker sessions each have a coordinator."""
 
     @property
     def shares_coordinator(self) -> bool:

@@ -81,7 +81,7 @@ class Event:
     api_version: int | None
     correlation_id: int | None
     at_ms: float
-    """On the stage's clock, 0 when the conversation began; of a starved stretch, its end."""
+    """On the broker session's clock, 0 when the conversation began; of a starved stretch, its end."""
     elapsed_ms: float | None
     """Since its request was sent, or for as long as was waited, or how long a starved stretch lasted."""
     raw: str | None

@@ -18,7 +18,7 @@ class Longest:
     target: str
     scenario_id: str
     duration_ms: float
-    """On the stage's clock: the reference in this process jumps over what others wait for."""
+    """On the broker session's clock: the reference in this process jumps over what others wait for."""
     is_virtual: bool
     drive_ms: float | None
     """Of all conversations; None where the run was cut short."""

@@ -1,4 +1,4 @@
-"""Brokers that we started ourselves and can do things to, and their stages."""
+"""Brokers that we started ourselves and can do things to, and their sessions."""
 
 import asyncio
 from abc import abstractmethod
@@ -12,18 +12,18 @@ from harness.targets.base.interface import (
     Broker,
     BrokerAction,
     BrokerDescription,
+    BrokerSession,
     Connection,
     Role,
-    Stage,
     TargetError,
 )
 from harness.targets.base.long_log import lengthen_log
-from harness.targets.base.tcp import TcpStage, new_connect_slots
+from harness.targets.base.tcp import TcpSession, new_connect_slots
 from harness.wire.log_records import EncodedRecord
 
 
 class ControlledBroker(Broker):
-    """A broker of ours, or a cluster of them. See `Stage` for what can be done to it."""
+    """A broker of ours, or a cluster of them. See `BrokerSession` for what can be done to it."""
 
     def __init__(self, description: BrokerDescription) -> None:
         self._description = description
@@ -35,8 +35,8 @@ class ControlledBroker(Broker):
         return self._description
 
     @override
-    def open_stage(self, scenario_id: str) -> Stage:
-        return ControlledStage(self, connect_slots=self._connect_slots)
+    def open_session(self, scenario_id: str) -> BrokerSession:
+        return ControlledSession(self, connect_slots=self._connect_slots)
 
     @abstractmethod
     def address(self, role: Role) -> tuple[str, int]:
@@ -56,8 +56,8 @@ class ControlledBroker(Broker):
         raise TargetError(f"{self._description.spec} is not paused at {point.value}")
 
 
-class ControlledStage(TcpStage):
-    """A stage over the network whose broker obeys."""
+class ControlledSession(TcpSession):
+    """A broker session over the network whose broker obeys."""
 
     def __init__(self, controls: ControlledBroker, *, connect_slots: asyncio.Semaphore) -> None:
         super().__init__(*controls.address(Role.COORDINATOR), connect_slots=connect_slots)

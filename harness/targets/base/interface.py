@@ -1,7 +1,7 @@
-"""The seam between a runner and whatever it drives: target, broker, stage, connection.
+"""The seam between a runner and whatever it drives: target, broker, broker session, connection.
 
 A *target* is a way to get brokers (a spec such as `kafka:3.9.2`). A *broker* is one that was started,
-or found running, with one configuration. A *stage* is what one scenario sees of it: connections and a
+or found running, with one configuration. A *session* is what one scenario sees of it: connections and a
 clock of its own. The runner speaks in frames (a request or response without its length prefix); what
 the bytes mean is `harness.wire`'s business.
 """
@@ -167,7 +167,7 @@ class Connection(Protocol):
         """Close it, as a client that goes away does. Idempotent."""
 
 
-class Stage(Protocol):
+class BrokerSession(Protocol):
     """What one scenario sees of a broker."""
 
     @property
@@ -175,7 +175,7 @@ class Stage(Protocol):
         """How long until a request that is sent surely comes after the one before; 0 in virtual time."""
 
     def now_ms(self) -> float:
-        """Return the stage's clock, 0 at its opening."""
+        """Return the broker session's clock, 0 at its opening."""
 
     async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
         """Open a connection; `ConnectionLost` when there is nothing to connect to."""
@@ -208,7 +208,7 @@ class Stage(Protocol):
         """Let it go on, and no longer pause at this point."""
 
     async def close(self) -> None:
-        """Let go of everything that the stage still has. Idempotent."""
+        """Let go of everything that the broker session still has. Idempotent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,11 +272,11 @@ class Broker(Protocol):
 
     @property
     def shares_coordinator(self) -> bool:
-        """Whether its stages have one coordinator, so that a lever pulled on one of them is felt on all."""
+        """Whether its sessions have one coordinator, so that a lever pulled on one of them is felt on all."""
         return True
 
-    def open_stage(self, scenario_id: str) -> Stage:
-        """Open a stage for one scenario; hundreds may be open at once."""
+    def open_session(self, scenario_id: str) -> BrokerSession:
+        """Open a broker session for one scenario; hundreds may be open at once."""
 
     def measured(self) -> Sequence[MeasuredProcess] | None:
         """Return the processes, as things stand, of which this machine can tell how long they waited for it.

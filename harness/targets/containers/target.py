@@ -191,9 +191,9 @@ class ContainerTarget(Target):
             timeout_ms=self._start_timeout_ms,
         )
         first = nodes.brokers[NODE_ID]
-        async with asking(*first.address) as stage:
+        async with asking(*first.address) as session:
             prepared = await prepare(
-                stage, topics=CONFORMANCE_TOPICS, timeout_ms=self._start_timeout_ms, failure=nodes.failure
+                session, topics=CONFORMANCE_TOPICS, timeout_ms=self._start_timeout_ms, failure=nodes.failure
             )
         # A port that is published answers for whoever listens there.
         if version and uses_kraft(version) and prepared.cluster_id != nodes.cluster_id:

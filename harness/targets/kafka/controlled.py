@@ -181,7 +181,7 @@ class KafkaBroker(ControlledBroker, Generic[NodeT]):
                 self._without_network.append(node)
                 await self._clustered.lost(node.node_id)
             case _:
-                raise AssertionError("a stage does this by itself")
+                raise AssertionError("a broker session does this by itself")
 
     async def _come_back(self, node: NodeT, changed: Mapping[str, str]) -> None:
         if changed:

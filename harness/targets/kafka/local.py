@@ -113,9 +113,9 @@ class LocalBroker(KafkaBroker[Node]):
 
     @override
     async def _await_serving(self, node: Node, *, timeout_ms: float = START_TIMEOUT_MS) -> None:
-        async with asking(*node.address) as stage:
+        async with asking(*node.address) as session:
             await await_serving(
-                stage,
+                session,
                 topics=CONFORMANCE_TOPICS,
                 timeout_ms=timeout_ms,
                 failure=self._nodes.failure,
@@ -205,9 +205,9 @@ async def _made_ready(plan: LocalPlan, nodes: LocalNodes) -> _Started:
             failure=nodes.failure,
             timeout_ms=plan.start_timeout_ms,
         )
-        async with asking(*nodes.brokers[NODE_ID].address) as stage:
+        async with asking(*nodes.brokers[NODE_ID].address) as session:
             prepared = await prepare(
-                stage,
+                session,
                 topics=CONFORMANCE_TOPICS,
                 timeout_ms=plan.start_timeout_ms,
                 failure=nodes.failure,

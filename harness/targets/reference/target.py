@@ -1,6 +1,6 @@
 """`reference[:PROFILE]`: the reference coordinator in this process, in virtual time.
 
-Each stage has a cluster of its own, and with it coordinators, a log, topics and a clock: scenarios share
+Each session has a cluster of its own, and with it coordinators, a log, topics and a clock: scenarios share
 nothing, and time passes only when somebody waits. Ids are seeded by the scenario, so that the same scenario
 gives the same bytes whatever ran before. One broker coordinates; the others are there for it to be moved to.
 """
@@ -21,12 +21,12 @@ from harness.targets.base.interface import (
     Broker,
     BrokerAction,
     BrokerDescription,
+    BrokerSession,
     Capability,
     Connection,
     ConnectionLost,
     Progress,
     Role,
-    Stage,
     Target,
     TargetError,
 )
@@ -62,7 +62,7 @@ class ReferenceTarget(Target):
     """The reference coordinator, in process, in one profile."""
 
     def __init__(self, profile: str | None = None, *, profile_in_spec: bool = False) -> None:
-        self._stage: type[ReferenceStage] = ReferenceStage
+        self._session: type[ReferenceSession] = ReferenceSession
         self._profile = reference_profile(profile or DEFAULT_PROFILE)
         self._suffix = f":{self._profile.name}" if profile_in_spec else ""
 
@@ -104,9 +104,9 @@ class ReferenceTarget(Target):
             config = GroupCoordinatorConfig.from_properties(properties)
         except ConfigError as error:
             raise TargetError(f"{self.spec}: {error}") from error
-        stage = ReferenceStage(_cluster(self._profile, config, "preparation"), properties)
-        prepared = await stage.prepared()
-        await stage.close()
+        session = ReferenceSession(_cluster(self._profile, config, "preparation"), properties)
+        prepared = await session.prepared()
+        await session.close()
         description = BrokerDescription(
             spec=self.spec,
             profile=self._profile.name,
@@ -115,7 +115,7 @@ class ReferenceTarget(Target):
             broker_config=properties,
             api_ranges=prepared.api_ranges,
         )
-        return ReferenceBroker(description, self._profile, config, self._stage)
+        return ReferenceBroker(description, self._profile, config, self._session)
 
 
 def reference_profile(name: str) -> Profile:
@@ -127,19 +127,19 @@ def reference_profile(name: str) -> Profile:
 
 
 class ReferenceBroker(Broker):
-    """Makes a coordinator for each stage; has no state of its own."""
+    """Makes a coordinator for each broker session; has no state of its own."""
 
     def __init__(
         self,
         description: BrokerDescription,
         profile: Profile,
         config: GroupCoordinatorConfig,
-        stage: "type[ReferenceStage]",
+        session: "type[ReferenceSession]",
     ) -> None:
         self._description = description
         self._profile = profile
         self._config = config
-        self._stage = stage
+        self._session = session
 
     @property
     @override
@@ -152,9 +152,9 @@ class ReferenceBroker(Broker):
         return False
 
     @override
-    def open_stage(self, scenario_id: str) -> Stage:
+    def open_session(self, scenario_id: str) -> BrokerSession:
         cluster = _cluster(self._profile, self._config, scenario_id)
-        return self._stage(cluster, self._description.broker_config)
+        return self._session(cluster, self._description.broker_config)
 
     @override
     def measured(self) -> Sequence[MeasuredProcess] | None:
@@ -178,7 +178,7 @@ def _cluster(profile: Profile, config: GroupCoordinatorConfig, scenario_id: str)
     )
 
 
-class ReferenceStage(Stage):
+class ReferenceSession(BrokerSession):
     """A cluster of one scenario's own and its clock, which jumps from deadline to deadline."""
 
     def __init__(self, cluster: Cluster, properties: Mapping[str, str]) -> None:

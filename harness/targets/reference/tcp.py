@@ -268,9 +268,9 @@ class ReferenceTcpBroker(_ServerBroker):
 
     async def _come_back(self) -> None:
         await self._server.start()
-        async with asking(*self.address(Role.COORDINATOR)) as stage:
+        async with asking(*self.address(Role.COORDINATOR)) as session:
             await await_serving(
-                stage,
+                session,
                 topics=CONFORMANCE_TOPICS,
                 timeout_ms=_START_TIMEOUT_S * 1000,
                 failure=self._server.failure,
@@ -298,9 +298,9 @@ class ReferenceTcpClusterBroker(_ServerBroker):
 
 
 async def _prepared(server: _Server) -> Prepared:
-    async with asking(_HOST, server.ports[0]) as stage:
+    async with asking(_HOST, server.ports[0]) as session:
         return await prepare(
-            stage,
+            session,
             topics=CONFORMANCE_TOPICS,
             timeout_ms=_START_TIMEOUT_S * 1000,
             failure=server.failure,
