@@ -111,7 +111,7 @@ def contrast_lines(change: ClientChange) -> tuple[str, ...]:
 
 def _happening(kind: str | None, note: str | None) -> str:
     if kind is None:
-        return "nothing, for the conversation had ended"
+        return "nothing, since the conversation had ended"
     if kind == EventKind.RESPONSE:
         return "an answer"
     said = _HAPPENINGS.get(kind, kind)

@@ -149,7 +149,7 @@ def test_with_profiles_nothing_hears_of_a_target_that_all_are_compared_with(tmp_
 
 @pytest.mark.parametrize(
     ("after", "words"),
-    [("no answer", "response → no answer"), (None, "response → nothing, for the conversation had ended")],
+    [("no answer", "response → no answer"), (None, "response → nothing, since the conversation had ended")],
 )
 def test_an_answer_that_is_missing_is_reported_in_words(
     tmp_path: Path, after: str | None, words: str

@@ -197,7 +197,7 @@ def headline(counts: dict[ResultStatus, int]) -> str:
     attention = {
         ResultStatus.ERROR: ("harness error", "harness errors"),
         ResultStatus.FAILED: ("unexpected difference", "unexpected differences"),
-        ResultStatus.STALE: ("expectation that no longer fires", "expectations that no longer fire"),
+        ResultStatus.STALE: ("expectation that no longer matches", "expectations that no longer match"),
         ResultStatus.INDETERMINATE: ("indeterminate result", "indeterminate results"),
         ResultStatus.FLAKY: ("flaky result", "flaky results"),
     }

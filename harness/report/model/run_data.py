@@ -195,7 +195,7 @@ def read_files(
         sources = folder.read_scripts()
         return folder.read_run(), folder.read_footer(), _SCRIPTS.validate_python(sources), sources
     except TraceError as error:
-        raise ReportError(f"{run_dir} cannot be reported on: {error}") from error
+        raise ReportError(f"{run_dir} cannot be made a report of: {error}") from error
     except ValidationError as error:
         raise ReportError(f"{folder.scripts_json} contains no scripts: {error}") from error
 

@@ -37,7 +37,7 @@ class AlignedAnswer:
 
 
 def oracle_side(row: AlignedStep) -> AlignedAnswer | None:
-    """Return what the oracle did, None where it did nothing that corresponds."""
+    """Return what the oracle did, None where it did nothing on this side."""
     if row.oracle_kind is None:
         return None
     return AlignedAnswer(
@@ -52,7 +52,7 @@ def oracle_side(row: AlignedStep) -> AlignedAnswer | None:
 
 
 def target_side(row: AlignedStep) -> AlignedAnswer | None:
-    """Return what the target did, None where it did nothing that corresponds."""
+    """Return what the target did, None where it did nothing on this side."""
     if row.target_kind is None:
         return None
     return AlignedAnswer(

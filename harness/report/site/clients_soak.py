@@ -38,7 +38,7 @@ class GroupData(StoredData):
         """Say it in a line."""
         return (
             f"{self.group}: of {produced} records {self.delivered} delivered, {self.repeated} of them again, "
-            f"{len(self.lost)} lost; upheavals {dict(self.upheavals)}, errors {dict(self.errors)}"
+            f"{len(self.lost)} lost; broker actions {dict(self.upheavals)}, errors {dict(self.errors)}"
         )
 
     @property
@@ -96,7 +96,7 @@ def soak_site(run: ClientsRun) -> Path:
     Raises:
         ReportError: an account is damaged.
     """
-    banner = "" if run.ended == ENDED_COMPLETE else f"The soak did not come to its end: {run.ended}."
+    banner = "" if run.ended == ENDED_COMPLETE else f"The soak did not finish: {run.ended}."
     pages = Pages(run.folder, run.run_id, banner=banner, nav=_NAVIGATION)
     soaked = read_soaks(run)
     return pages.write(
