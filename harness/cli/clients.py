@@ -45,9 +45,7 @@ _SUITES = typer.Option(help="The Python package with the scripts.")
 _CONFIRM = typer.Option(
     help="Run scripts with unexpected results again; a difference that does not recur is flaky."
 )
-_SOAK = typer.Option(
-    min=0, help="Seconds of load and broker actions, instead of scripts.", show_default=False
-)
+_SOAK = typer.Option(min=0, help="Seconds of load and disturbances, instead of scripts.", show_default=False)
 _SEED = typer.Option(help="The seed that decides what happens in a soak, and when.")
 _DRY_RUN = typer.Option("--dry-run", help="List what would be done to external brokers; send nothing.")
 

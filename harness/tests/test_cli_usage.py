@@ -32,7 +32,7 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
         (("run", "--target", "reference:2.3"), "2.3"),
         (("run", "--target", "reference", "--target", "reference"), "a target is given twice: reference"),
         (("run", "classic/jion/*"), "no scenario matches 'classic/jion/*'; `kafka-conformance list` shows"),
-        (("run", "classic/join", "--skip", "classic/**"), "the selection leaves no scenario to hold"),
+        (("run", "classic/join", "--skip", "classic/**"), "the selection leaves no scenario to run"),
         (("run", "--colour"), "No such option: --colour"),
         (("run", "--jobs", "none"), "Invalid value for '--jobs'"),
         (("run", "--expect", "/no/such.toml"), "Invalid value for '--expect'"),

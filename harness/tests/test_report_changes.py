@@ -232,4 +232,4 @@ def test_the_page_says_where_nothing_changed(tmp_path: Path) -> None:
     index = render_site(with_changes(tmp_path))
 
     assert " in all, " not in index.read_text()
-    assert "No scenario is answered otherwise" in (index.parent / "changes.html").read_text()
+    assert "No scenario's answers changed" in (index.parent / "changes.html").read_text()

@@ -38,7 +38,7 @@ class GroupData(StoredData):
         """Say it in a line."""
         return (
             f"{self.group}: of {produced} records {self.delivered} delivered, {self.repeated} of them again, "
-            f"{len(self.lost)} lost; broker actions {dict(self.upheavals)}, errors {dict(self.errors)}"
+            f"{len(self.lost)} lost; disturbances {dict(self.upheavals)}, errors {dict(self.errors)}"
         )
 
     @property
