@@ -43,7 +43,7 @@ def clean(
         raise PlanError("--run and --older-than are one too many: a run is cleaned up whatever its age")
     (parsed,) = parse_targets([target])
     if not isinstance(parsed, ExternalTarget):
-        raise PlanError(f"{target}: only a broker of others is cleaned up; write external:HOST:PORT")
+        raise PlanError(f"{target}: only an external broker is cleaned up; write external:HOST:PORT")
     before = datetime.now(UTC) - _age(older_than or _DEFAULT_AGE)
 
     def is_ours(name: str) -> bool:
@@ -68,5 +68,5 @@ async def _clean(target: ExternalTarget, is_ours: Callable[[str], bool]) -> Clea
 def _age(text: str) -> timedelta:
     found = _AGE.fullmatch(text)
     if found is None:
-        raise PlanError(f"{text!r} is no age; write for instance 30m, 2h or 7d")
+        raise PlanError(f"{text!r} is not an age; write for instance 30m, 2h or 7d")
     return timedelta(**{_UNITS[found[2]]: int(found[1])})

@@ -163,7 +163,7 @@ def _chosen(suites: str, patterns: Sequence[str]) -> tuple[ClientScript, ...]:
 def _check_names(names: Sequence[str]) -> None:
     unknown = [name for name in names if not is_library(name)]
     if unknown:
-        raise PlanError(f"{unknown[0]!r} is no client library; there is {', '.join(LIBRARY_FORMS)}")
+        raise PlanError(f"{unknown[0]!r} is not a client library; choose from {', '.join(LIBRARY_FORMS)}")
 
 
 def _libraries(names: Sequence[str], console: Console) -> tuple[ClientLibrary, ...]:

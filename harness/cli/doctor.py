@@ -21,7 +21,7 @@ from harness.targets.checks import Check, all_checks
 _PACKAGES: Final = ("kio", "pydantic", "pytest", "rich", "typer")
 _EXTRAS: Final = {
     "spark": "no report is made, and no jars of Kafka are fetched",
-    "clients": "no real clients can be driven, nor librdkafka's mock",
+    "clients": "no real clients can run, and no librdkafka mock",
     "containers": "no target can be a container",
     "allure": "no Allure results are written",
 }
@@ -90,7 +90,7 @@ def _packages() -> Check:
         except PackageNotFoundError:
             missing.append(package)
     detail = ", ".join(missing or found)
-    remedy = "install kafka-conformance anew, with pip" if missing else ""
+    remedy = "install kafka-conformance again, with pip" if missing else ""
     return Check(name="packages", ok=not missing, detail=detail, remedy=remedy)
 
 
@@ -100,5 +100,5 @@ def _suites(package: str) -> Check:
     except ImportError as error:
         return Check(name="suites", ok=False, detail=str(error), remedy="name a package with --suites")
     except ScenarioError as error:
-        return Check(name="suites", ok=False, detail=str(error), remedy="mend the scenario that it names")
+        return Check(name="suites", ok=False, detail=str(error), remedy="correct the scenario that it names")
     return Check(name="suites", ok=True, detail=f"{count} scenarios in package {package!r}")

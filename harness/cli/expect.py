@@ -97,7 +97,7 @@ def update(
 ) -> ExitCode:
     """Add an entry for each chosen unexpected result; each needs a reason and a link."""
     if not scenarios and not every:
-        raise PlanError("say which results to foresee: ids or globs of scenarios, or --all")
+        raise PlanError("name the results to list as known: ids or globs of scenarios, or --all")
     paths = expectation_files(suites, further or [])
     entries = located_entries(paths)
     run = _whole(run_folder)
@@ -162,7 +162,7 @@ def _refuse_faulty(proposal: Proposal, reason: str, link: str, further: dict[str
 def _asked(what: str, usual: str | None) -> str:
     if not sys.stdin.isatty():
         name = what.partition(" ")[0]
-        raise PlanError(f"an entry needs a {name}, and nobody is there to ask: give --{name}")
+        raise PlanError(f"an entry needs a {name}, and this terminal cannot ask for it: give --{name}")
     return str(typer.prompt(what, default=usual))
 
 

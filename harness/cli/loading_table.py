@@ -35,7 +35,7 @@ def loading_table(
         table.add(open_folder(path, RunKind.SUITES, made_by="run loading/version"))
     if not any(table.answers.values()):
         raise PlanError(
-            "nobody was asked while loading: run `loading/version` with a broker that can be paused"
+            "no request was sent during a load: run `loading/version` on a broker that can be paused"
         )
     page = table.markdown()
     if out is None:

@@ -107,7 +107,7 @@ def _carry_out(plan: RunPlan, *, allure: bool, spark_master: str, archive: Path 
     console = Console()
     lacking = why_no_spark(spark_master)
     if lacking is not None:
-        raise SparkError(f"a matrix is made of tables, so nothing was driven: {lacking}")
+        raise SparkError(f"a matrix needs tables, so nothing was run: {lacking}")
     bound = "" if plan.at_once is None else f", {plan.at_once} at once"
     console.print(
         f"[bold]run {plan.run_id}[/]  {len(plan.scripts)} scenarios, {len(plan.targets)} targets{bound}",
@@ -117,7 +117,7 @@ def _carry_out(plan: RunPlan, *, allure: bool, spark_master: str, archive: Path 
     with telling_of_interruption(plan.reports / plan.run_id, "report"), ProgressDisplay(console) as display:
         completed = orchestrate(plan, display)
         if completed.footer.ended.startswith(ENDED_INTERRUPTED):
-            console.print("interrupted; a report is made of what was recorded, unless Ctrl-C comes again")
+            console.print("interrupted; making a report of the recording (press Ctrl-C again to stop)")
         tell = display.teller("report")
         if plan.against is None:
             explain_changes(completed, tell)

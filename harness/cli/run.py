@@ -190,7 +190,7 @@ def carry_out(
         print_brokers(completed.folder, console)
         is_interrupted = completed.footer.ended.startswith(ENDED_INTERRUPTED)
         if is_reported and is_interrupted:
-            say("interrupted; a report is made of what was recorded, unless Ctrl-C comes again")
+            say("interrupted; making a report of the recording (press Ctrl-C again to stop)")
         applying = [completed.exit_code]
         if clients is not None and not is_interrupted:
             from harness.cli.clients_beside import drive_beside  # noqa: PLC0415 - as said in `_beside`
@@ -198,7 +198,9 @@ def carry_out(
             applying.append(drive_beside(clients, folder, display.target_says))
         if is_reported and not has_verdict(load_verdict(folder)):
             is_reported = False
-            say(f"No report: every target was lost; `kafka-conformance report {folder}` makes one")
+            say(
+                f"No report: every target was lost; you can make one with `kafka-conformance report {folder}`"
+            )
         if is_reported:
             _report_or_explain(completed.folder, options, display, console)
     if is_reported:
@@ -219,7 +221,7 @@ def _announce(plan: RunPlan, options: ReportOptions, console: Console) -> bool:
     lacking = why_no_spark(options.spark_master) if options.wanted else None
     if lacking is not None:
         folder = plan.reports / plan.run_id
-        say(f"No report will be made, only the verdict: {lacking}; then `kafka-conformance report {folder}`")
+        say(f"Only a verdict, no report: {lacking}; then `kafka-conformance report {folder}`")
     for target in plan.targets:
         if target.is_external:
             say(announcement(target))

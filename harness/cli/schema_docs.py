@@ -71,7 +71,7 @@ def schemas_page() -> str:
             "# Schemas of what a run records",
             "",
             "JSON Schema, draft 2020-12, of the files in a run's folder. `make docs` writes them.",
-            f"`format_version` in `run.json` is {FORMAT_VERSION}. What a schema does not name is refused.",
+            f"`format_version` in `run.json` is {FORMAT_VERSION}. A key outside a schema is refused.",
             "",
             "| schema | obeyed by | what it says |",
             "| --- | --- | --- |",

@@ -113,13 +113,13 @@ def invariants(runs: Annotated[list[Path], _RUNS]) -> ExitCode:
     for folder in folders:
         refuse_cut_short(folder)
         if run_kind(folder.path) is None:
-            raise TraceError(f"{folder.run_json}: it does not say what was run")
+            raise TraceError(f"{folder.run_json}: it does not name the scripts of the run")
     violations = tuple(violation for folder in folders for violation in check_run(folder))
     console = wide_console()
     _print(console, violations)
     is_scripted = all(run_kind(folder.path) is RunKind.SUITES for folder in folders)
     if is_scripted:
-        console.print("The runs were scripted: what their clients break, scripts break on purpose.")
+        console.print("The runs were scripted: their clients break rules on purpose.")
     looked_at = any(folder.targets() for folder in folders)
     applying = [_worst_of(violations, is_scripted=is_scripted)]
     return worst(applying if looked_at else [*applying, ExitCode.NOTHING_RAN])

@@ -59,7 +59,7 @@ def _linked(text: object) -> object:
 def _targeted(pattern: object) -> object:
     if isinstance(pattern, str) and not is_target_pattern(pattern):
         raise ValueError(
-            f'{pattern!r} is no pattern of targets; write e.g. "kafka:>=3.9,<4.0" or "reference:*"'
+            f'{pattern!r} is not a pattern of targets; write e.g. "kafka:>=3.9,<4.0" or "reference:*"'
         )
     return pattern
 
@@ -270,7 +270,7 @@ def _load(path: Path) -> tuple[SourcedEntry, ...]:
     except OSError as error:
         raise ExpectationError(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ExpectationError(f"{path}: is no TOML: {error}") from error
+        raise ExpectationError(f"{path} is not TOML: {error}") from error
     unknown = sorted(content.keys() - {"expect"})
     tables = content.get("expect", [])
     if unknown or not isinstance(tables, list):

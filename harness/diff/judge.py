@@ -163,13 +163,13 @@ def _doubt_about_oracle(
     for kind in (EventKind.HARNESS_ERROR, EventKind.NOT_APPLICABLE, EventKind.ABANDONED):
         event = _first(events, kind)
         if event is not None:
-            return f"{oracle} is no measure, {kind.value}: {event.note}"
+            return f"nothing to compare with: {oracle}, {kind.value}: {event.note}"
     _, broke_off = _until_break(script, events)
     if broke_off is not None:
-        return f"{oracle} is no measure: {broke_off}"
+        return f"nothing to compare with: {oracle}: {broke_off}"
     astray = next((one for one in differences(script, events, None, departures) if not one.is_lenient), None)
     if astray is not None:
-        return f"{oracle} is no measure, it departs from the script itself: {_reason(script, events, astray)}"
+        return f"nothing to compare with: {oracle} departs from the script: {_reason(script, events, astray)}"
     return None
 
 

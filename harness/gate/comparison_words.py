@@ -24,16 +24,16 @@ FIELD_COUNT_MAX: Final = 6
 NAME_COUNT_MAX: Final = 6
 """Scenarios named in a line; JSON has all."""
 LATER: Final = "After a first difference"
-LATER_MEANING: Final = "What else differed in these conversations; it may follow from the first difference."
+LATER_MEANING: Final = "Later differences in these conversations; they may follow from the first one."
 _VALUE_LENGTH_MAX: Final = 160
 _MEANINGS: Final = {
     COORDINATOR: (
-        "The group coordinator is another program: in Java, the only one of 4.x (KIP-848), where it was "
-        "in Scala. What stands here hangs on no behaviour that has a name of its own, but on how the two "
-        "go about it."
+        "One group coordinator is the Java program, the only one in 4.x (KIP-848), and the other is the "
+        "Scala program. These changes come from the order in which the two do things, not from a named "
+        "behaviour."
     ),
     ADVERTISED: (
-        "Each release tells which versions of which APIs it serves, and serves others than the other."
+        "Each release advertises the API versions that it serves, and the two serve different ones."
     ),
     UNKNOWN: "No named behaviour of the reference, and no KAFKA-number of the scenario, explains it.",
 }
@@ -47,7 +47,7 @@ def sentence(comparison: Comparison) -> str:
     if not changed:
         return f"none of {ran} scenarios changed"
     causes = f", {unknown or 'none'} of them for an unknown cause" if comparison.is_explained else ""
-    return f"{changed} of {ran} scenarios are answered otherwise{causes}"
+    return f"answers changed in {changed} of {ran} scenarios{causes}"
 
 
 def remarks(comparison: Comparison) -> Iterator[str]:

@@ -97,7 +97,7 @@ def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> De
                 kind=Kind.CUT_SHORT,
                 subject=f"run {run_id}",
                 reason=reason,
-                remedy="run it again; nothing is decided on a part of a run",
+                remedy="run it again; the gate decides only on complete runs",
             )
             for reason in reasons
         ),
@@ -251,7 +251,7 @@ def _of_numbers(counted: Sequence[Judgement], evidence: Evidence, policy: Policy
     if not any(ran.values()):
         reason = "no scenario that counts was run on any target"
         if evidence.client_ran and not counted:
-            reason = "no client script that counts was carried out on any target"
+            reason = "no client script that counts was run on any target"
         yield _missing(Kind.NOTHING_RAN, f"run {evidence.run_id}", reason), Handling.FAIL
         return
     for pattern in policy.require.targets:

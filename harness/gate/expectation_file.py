@@ -152,7 +152,7 @@ def _entries(text: str) -> list[dict[str, object]]:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise EditError(f"the file is no TOML: {error}") from error
+        raise EditError(f"the file is not TOML: {error}") from error
     entries = content.get("expect", [])
     return list(entries)
 

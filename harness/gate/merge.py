@@ -108,7 +108,7 @@ def refuse_strangers(runs: Sequence[StoredRun]) -> None:
 
 def _unlike_headers(runs: Sequence[StoredRun]) -> Iterator[str]:
     ids = Counter(run.header.run_id for run in runs)
-    yield from (f"run {run_id} is given {count} times" for run_id, count in ids.items() if count > 1)
+    yield from (f"run {run_id} is named {count} times" for run_id, count in ids.items() if count > 1)
     for name, called in _ALIKE.items():
         yield from _unlike(called, [(str(run.path), getattr(run.header, name)) for run in runs])
 

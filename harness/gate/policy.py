@@ -70,7 +70,7 @@ class FailOn(StrEnum):
 
 def _targeted(pattern: object) -> object:
     if isinstance(pattern, str) and not is_target_pattern(pattern):
-        raise ValueError(f'{pattern!r} is no pattern of targets; write e.g. "kafka:>=3.9,<4.0"')
+        raise ValueError(f'{pattern!r} is not a pattern of targets; write e.g. "kafka:>=3.9,<4.0"')
     return pattern
 
 
@@ -165,7 +165,7 @@ def load_policy(path: Path | None) -> Policy:
     except OSError as error:
         raise PolicyError(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise PolicyError(f"{path}: is no TOML: {error}") from error
+        raise PolicyError(f"{path} is not TOML: {error}") from error
     try:
         policy = _seen_from(path.parent, Policy.model_validate(content))
     except ValidationError as error:

@@ -29,7 +29,7 @@ from harness.trace.files import EventWriter, RunFolder
 
 _BACKGROUND_FROM: Final = 200
 """Scenarios from which on a reference is driven in a process of its own, which takes a second to start."""
-_NOBODY_COMPARED: Final = "no target that it serves as a measure was driven with it"
+_NOBODY_COMPARED: Final = "no target was compared with it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -192,7 +192,7 @@ def read_baseline(folder: Path | None) -> tuple[Judgement, ...] | None:
     judgements = RunFolder(folder).judgements
     if not judgements.is_file():
         raise ReportError(
-            f"{folder} cannot be the baseline: it is no run's folder, or its run was not judged"
+            f"{folder} cannot be the baseline: it is not a run's folder, or its run was not judged"
         )
     found = read_records(Judgement, judgements)
     _refuse_unjudged(RunFolder(folder), found)

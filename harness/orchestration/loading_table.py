@@ -28,8 +28,8 @@ _TODAY: Final[Mapping[str, str]] = {
 _HEAD: Final = """# What each API answers while a coordinator loads
 
 Made by `kafka-conformance loading-table` from runs in which brokers were paused in the midst of their load.
-"per" tells where in the response the code stood; two codes in a cell were both seen.
-A dash is a version that the broker does not serve.
+"per" says where in the response the code was; two codes in a cell both occurred.
+A dash marks a version that the broker does not serve.
 """
 
 

@@ -86,7 +86,7 @@ class RunShard:
         """Read `2/3`; raises PlanError."""
         found = _SHARD.fullmatch(text)
         if found is None or not 1 <= int(found[1]) <= int(found[2]):
-            raise PlanError(f"{text!r} is no shard; write 1/3, 2/3 and 3/3 for three machines")
+            raise PlanError(f"{text!r} is not a shard; write 1/3, 2/3 and 3/3 for three machines")
         return cls(number=int(found[1]), count=int(found[2]))
 
     def __str__(self) -> str:
@@ -132,7 +132,7 @@ def parse_properties(texts: Sequence[str]) -> Mapping[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals):
-            raise PlanError(f"{text!r} is no property of a broker; write for instance group.max.size=2")
+            raise PlanError(f"{text!r} is not a broker property; write for instance group.max.size=2")
         properties[name] = value
     return properties
 
@@ -176,7 +176,9 @@ def parse_targets(specs: Sequence[str], *, profile: str | None = None) -> tuple[
         PlanError: a spec names no target, two have one name, or nobody takes the profile.
     """
     if profile is not None and all(_is_reference_with_profile(spec) for spec in specs):
-        raise PlanError(f"--profile {profile} is for nobody: each target is a reference that names its own")
+        raise PlanError(
+            f"--profile {profile} has no effect: each target is a reference that names its own profile"
+        )
     try:
         targets = tuple(
             parse_target(spec, profile=None if _is_reference_with_profile(spec) else profile)

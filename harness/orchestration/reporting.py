@@ -70,7 +70,7 @@ def build_page_tables(
     partitions = shuffle_partitions(archive)
     with spark_session(master=master, partitions=partitions) as spark:
         build_tables([folder.path], folder.tables, master=master, progress=progress)
-        progress(f"what {len(run_ids)} runs say together")
+        progress(f"tables of {len(run_ids)} runs")
         write_tables(
             _MARTS,
             Archived(spark, archive, run_ids),

@@ -148,7 +148,7 @@ def _operation_from_json(data: Mapping[str, Json]) -> Operation:
 
 def _whole(data: Json) -> int:
     if not isinstance(data, int) or isinstance(data, bool):
-        raise TypeError(f"{data!r:.80} is no whole number")
+        raise TypeError(f"{data!r:.80} is not a whole number")
     return data
 
 

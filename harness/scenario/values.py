@@ -95,7 +95,7 @@ Value: TypeAlias = (
     "bool | int | str | bytes | Ref | AnswerRef | Plus | GroupRef"
     " | Sequence[Value] | Mapping[str, Value] | None"
 )
-"""What may stand in a request."""
+"""A value in a request."""
 Pattern: TypeAlias = (
     "bool | int | str | bytes | Ref | AnswerRef | Plus | GroupRef | OneOf | InAnyOrder | Containing"
     " | StartingWith | NonEmpty | Sequence[Pattern] | Mapping[str, Pattern] | None"

@@ -153,7 +153,7 @@ def finish_later(folder: RunFolder) -> TappedRun:
 def _journal(folder: RunFolder, target: str) -> Path:
     journal = folder.events(target).parent / JOURNAL
     if not journal.exists():
-        raise TraceError(f"{folder.path}: {target} has no {JOURNAL}; this is no run of a tap")
+        raise TraceError(f"{folder.path}: {target} has no {JOURNAL}; this is not a run of a tap")
     return journal
 
 

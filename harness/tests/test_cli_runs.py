@@ -97,7 +97,7 @@ def test_a_run_that_is_not_there_is_no_input(
     kafka_conformance: CommandLine, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     assert kafka_conformance(*command, tmp_path / "none") == ExitCode.NO_INPUT
-    assert f"{tmp_path / 'none'} is no run's folder; `kafka-conformance " in kafka_conformance.err
+    assert f"{tmp_path / 'none'} is not a run's folder; `kafka-conformance " in kafka_conformance.err
 
 
 def test_the_folder_of_all_runs_names_the_newest(kafka_conformance: CommandLine, tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def test_races_and_real_clients_touch_nothing_of_others(command: tuple[str, ...]
                     check=False,
                 )
                 assert done.returncode == 0, done.stdout + done.stderr
-                assert done.stdout.startswith(f"external:{address} is a broker of others")
+                assert done.stdout.startswith(f"external:{address} is an external broker")
                 assert (logs(nodes), await reported(address)) == before
                 assert await left_on(address) == [f"{MARK}mine", f"{MARK}backup"]
 
@@ -238,7 +238,7 @@ def test_a_dry_run_of_clients_and_of_a_tap_asks_nothing(command: tuple[str, ...]
         text=True,
         check=True,
     )
-    assert "is a broker of others" in done.stdout
+    assert "is an external broker" in done.stdout
     assert f"topic: {MARK}" in done.stdout
     assert list(tmp_path.iterdir()) == []
 

@@ -219,4 +219,4 @@ def test_the_action_wants_something_to_decide_on(action: Steps) -> None:
 @pytest.mark.slow
 def test_a_command_that_makes_no_sense_ends_the_action_with_its_own_code(action: Steps) -> None:
     assert action("Run the scenarios", TARGETS="redpanda:1", OUT="out") == ExitCode.USAGE
-    assert "is no target" in action.printed
+    assert "is not a target" in action.printed

@@ -57,8 +57,8 @@ def test_an_images_name_says_how_it_is_configured_and_which_kafka_is_in_it(
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("apache/kafka", "no image with a tag"),
-        ("apache/kafka:", "no image with a tag"),
+        ("apache/kafka", "not an image with a tag"),
+        ("apache/kafka:", "not an image with a tag"),
         ("apache/kafka:latest", "names no version"),
         ("bitnami/kafka:3.9.2", "not known"),
         ("notapache/kafka:3.9.2", "not known"),

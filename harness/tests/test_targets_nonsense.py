@@ -33,13 +33,13 @@ def test_a_host_that_is_none_is_reported_in_short_and_never_raises_anything_else
     assert reported is not None
     assert len(reported) < 300
     assert reported.isprintable()
-    with pytest.raises(ConnectionLost, match="is no address"):
+    with pytest.raises(ConnectionLost, match="is not an address"):
         asyncio.run(StreamConnection.open(host, 9092))
 
 
 @pytest.mark.parametrize("port", [99_999, -5, 0, 65_536, 2**31 - 1])
 def test_a_port_that_is_none_is_reported(port: int) -> None:
-    assert why_no_address("127.0.0.1", port) == f"127.0.0.1:{port} is no address: a port is 1 to 65535"
+    assert why_no_address("127.0.0.1", port) == f"127.0.0.1:{port} is not an address: a port is 1 to 65535"
     with pytest.raises(ConnectionLost, match="a port is 1 to 65535"):
         asyncio.run(StreamConnection.open("127.0.0.1", port))
 

@@ -78,7 +78,7 @@ def test_two_different_profiles_are_refused() -> None:
 
 
 def test_a_bare_kafka_needs_a_version() -> None:
-    with pytest.raises(TargetError, match="no version"):
+    with pytest.raises(TargetError, match="not a version"):
         parse_target("kafka")
 
 

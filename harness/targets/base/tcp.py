@@ -186,7 +186,7 @@ class TcpSession(BrokerSession):
     @override
     async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
         if role is not Role.COORDINATOR:
-            raise TargetError(f"{self._host}:{self._port} is no cluster")
+            raise TargetError(f"{self._host}:{self._port} is not a cluster")
         return await self.connect_to(self._host, self._port)
 
     async def connect_to(self, host: str, port: int) -> Connection:

@@ -176,7 +176,7 @@ class Debugger:
             raise TargetError(f"the debug agent on {host}:{port} does not shake hands: {error!r}") from error
         if greeting != _HANDSHAKE:
             writer.close()
-            raise TargetError(f"what listens on {host}:{port} is no debug agent")
+            raise TargetError(f"{host}:{port} does not answer as a debug agent")
         debugger = cls(reader, writer)
         try:
             await debugger._learn_sizes()

@@ -267,7 +267,7 @@ class MockSession(TcpSession):
     @override
     async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
         if role is not Role.COORDINATOR:
-            raise TargetError(f"{SPEC} is no cluster of several brokers")
+            raise TargetError(f"{SPEC} is not a cluster of several brokers")
         async with self._making:
             if self._cluster is None:
                 self._cluster = await self._made()

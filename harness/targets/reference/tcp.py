@@ -237,7 +237,7 @@ class ReferenceTcpBroker(_ServerBroker):
     @override
     def address(self, role: Role) -> tuple[str, int]:
         if role is not Role.COORDINATOR:
-            raise TargetError(f"{self._description.spec} is no cluster")
+            raise TargetError(f"{self._description.spec} is not a cluster")
         return _HOST, self._server.ports[0]
 
     @override
